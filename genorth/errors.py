@@ -1,0 +1,36 @@
+"""The errors of the library, and the one sentence form in which bad input is refused."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+
+class OutsideDomainError(ValueError):
+    """A step so long that the retraction does not exist there; a line search halves it."""
+
+
+class NotRestorableError(ValueError):
+    """A point so far from M that repeated A does not lead to M."""
+
+
+class EmptyManifoldError(ValueError):
+    """No X satisfies the constraint, or none was found."""
+
+
+def _figure(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def refuse(
+    argument: str,
+    formula: str,
+    measured: Any,
+    tolerance: Any = None,
+    hint: str = "",
+    error: type[ValueError] = ValueError,
+) -> NoReturn:
+    """Raise `error` with a message that names argument, formula, measured value and tolerance."""
+    message = f"{argument}: need {formula}; measured {_figure(measured)}"
+    if tolerance is not None:
+        message += f", tolerance {_figure(tolerance)}"
+    raise error(f"{message}. {hint}".rstrip())

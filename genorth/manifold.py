@@ -1,0 +1,398 @@
+"""`GenOrthManifold`: the geometry of {X in F : X^T phi(X) = I}, derived from phi and psi alone.
+
+A concrete manifold gives data: phi, psi, its shape, and what is known of its structure. It
+overrides nothing that is derived. What one point X needs (phi(X), the factorisation for
+Theta_X) lives in a `TangentSpace`, made by `manifold.at(X)` and reused for every further
+right-hand side at the same X.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, TypeVar, final
+
+import numpy as np
+
+from genorth import _array, sampling, theta
+from genorth._array import Array, all_finite, ct, eye_like, is_complex, is_lazy, namespace
+from genorth.companion import Companion, read_companion
+from genorth.errors import NotRestorableError, refuse
+from genorth.retraction import RETRACTIONS
+
+_T = TypeVar("_T")
+_RESTORE_STEPS = 60
+
+
+class _Memo:
+    """The value built for the last NumPy array, as long as the array's entries are the same.
+
+    The entries are compared with a copy: an array that its owner changed in place is seen as new.
+    Arrays of other libraries are not remembered (a traced one must not outlive its trace).
+    """
+
+    def __init__(self) -> None:
+        self._last: tuple[Array, Any] | None = None
+
+    def get(self, key: Array, build: Callable[[Array], _T]) -> _T:
+        if type(key) is not np.ndarray:
+            return build(key)
+        last = self._last
+        if last is not None and _same(last[0], key):
+            return last[1]  # type: ignore[no-any-return]
+        self._last = None  # frees the old one before the new one is built
+        own = key.copy()
+        value = build(own)
+        self._last = (own, value)
+        return value
+
+
+def _same(A: Array, B: Array) -> bool:
+    """Equal entries; the first rows are compared first, as they differ wherever all do."""
+    return np.array_equal(A[..., :1, :], B[..., :1, :]) and np.array_equal(A, B)
+
+
+class TangentSpace:
+    """What is needed at one X: P = phi(X) and the factorisation for Theta_X, each made once."""
+
+    def __init__(self, manifold: GenOrthManifold, X: Array) -> None:
+        self.manifold, self.X = manifold, X
+        self._multiplier = _Memo()
+
+    @cached_property
+    def P(self) -> Array:
+        """phi(X)."""
+        return self.manifold.phi(self.X)
+
+    @cached_property
+    def solver(self) -> theta.ThetaSolver:
+        """The factorisation for Theta_X."""
+        return self.manifold.theta_solver(self.manifold, self.X, self.P)
+
+    def theta(self, D: Array) -> Array:
+        """Theta_X(D) = argmin over S in S1 of |phi(X) S - D|."""
+        return self.solver.theta(D)
+
+    def project(self, D: Array) -> Array:
+        """D - phi(X) Theta_X(D)."""
+        return D - self.solver.normal(D)
+
+    def gradient(self, egrad: Array) -> Array:
+        """grad f(X) = egrad - phi(X) Theta_X(egrad)."""
+        return self.project(egrad)
+
+    def hessian(self, egrad: Array, ehess: Array, Z: Array) -> Array:
+        """hess f(X)[Z] = P_X(ehess - phi(Z) Theta_X(egrad)); Theta_X(egrad) is kept for the next Z."""
+        multiplier = self._multiplier.get(egrad, self.theta)
+        return self.project(ehess - self.manifold.phi(Z) @ multiplier)
+
+
+class GenOrthManifold(ABC):
+    """M = {X in F : X^T phi(X) = I}, for a linear self-adjoint phi with phi(XT) = phi(X) psi(T).
+
+    To define one, give `phi`, `psi` and `shape` (and `dtype`, if complex). The other facts below may
+    be given where they are known; they make things faster, never different.
+    """
+
+    #: Shape of a point: (n, p), or (l, n, p) for l blocks.
+    shape: tuple[int, ...]
+    #: Type of the entries.
+    dtype: np.dtype[Any] = np.dtype(float)
+    #: True where phi(X)^T phi(X) = I on M and psi = id: Theta_X has a closed form.
+    isometric: bool = False
+    #: True where <X, phi(X)> > 0 for all X != 0: M is compact.
+    definite: bool = False
+    #: The orthogonal projector of R^shape (C^shape) onto F; None where F is the whole space.
+    ambient_projector: Callable[[Array], Array] | None = None
+
+    @abstractmethod
+    def phi(self, X: Array) -> Array:
+        """phi(X), linear and self-adjoint. May return X itself: do not write into the result."""
+
+    @abstractmethod
+    def psi(self, T: Array) -> Array:
+        """psi(T), the companion: phi(XT) = phi(X) psi(T). May return T itself."""
+
+    @cached_property
+    def companion(self) -> Companion | None:
+        """Q and e with psi(T) = Q T Q^-1, Q^T = e Q (F5); by default read off psi."""
+        if self.ambient_projector is not None:
+            return None
+        *batch, _, p = self.shape
+        return read_companion(self.psi, (*batch, p, p), self.dtype)
+
+    def dimensions(self) -> tuple[int, int, int]:
+        """dim F, dim G, and the trace of T -> psi(T^T) on G, as real vector spaces."""
+        *batch, n, p = self.shape
+        blocks, real = math.prod(batch), 1 if self.dtype.kind == "f" else 2
+        if self.ambient_projector is None and self.companion is not None:
+            trace = blocks * p * self.companion.sign if real == 1 else 0
+            return real * blocks * n * p, real * blocks * p * p, trace
+        basis = theta.algebra_basis(self)
+        trace = sum(float(self.inner(T, self.psi(ct(T)))) for T in basis)
+        return self._ambient_dimension(), len(basis), round(trace)
+
+    def _ambient_dimension(self) -> int:
+        """The trace of the projector onto F, summed over the unit elements."""
+        units = (1.0,) if self.dtype.kind == "f" else (1.0, 1.0j)
+        if self.ambient_projector is None:
+            return len(units) * math.prod(self.shape)
+        total, E = 0.0, np.zeros(self.shape, self.dtype)
+        for index in np.ndindex(*self.shape):
+            for unit in units:
+                E[index] = unit
+                total += float(self.inner(E, self.ambient_projector(E.copy())))
+            E[index] = 0
+        return round(total)
+
+    # ------------------------------------------------------------------ derived, never overridden
+
+    @final
+    @cached_property
+    def theta_solver(self) -> type[theta.ThetaSolver]:
+        """How Theta_X is solved, chosen from the structure facts; `.name` says it in words."""
+        return theta.choose(self)
+
+    @final
+    @cached_property
+    def dim(self) -> int:
+        """dim M = dim F - dim S1, dim S1 = (dim G + trace of T -> psi(T^T))/2 (F10)."""
+        F, G, trace = self.dimensions()
+        return F - (G + trace) // 2
+
+    @final
+    @cached_property
+    def _memo(self) -> _Memo:
+        return _Memo()
+
+    @final
+    def at(self, X: Array) -> TangentSpace:
+        """What X needs, made once; the last NumPy X is remembered, so `project(X, .)` reuses it too."""
+        self._check(X=X)
+        return self._memo.get(X, self._tangent_space)
+
+    def _tangent_space(self, X: Array) -> TangentSpace:
+        return TangentSpace(self, X)
+
+    @final
+    def _check(self, **arrays: Array) -> None:
+        """Shapes and dtypes, where an array enters."""
+        for name, X in arrays.items():
+            if tuple(getattr(X, "shape", ())) != self.shape:
+                refuse(name, f"an array of shape {self.shape}", f"shape {tuple(np.shape(X))}")
+            if type(X) is np.ndarray and X.dtype.kind not in "fc":
+                refuse(name, "floating-point entries", f"dtype {X.dtype}")
+            if self.dtype.kind == "f" and is_complex(X):
+                refuse(name, "real entries (the manifold is real)", f"dtype {X.dtype}")
+
+    @final
+    def _checked(self, result: _T, **arrays: Array) -> _T:
+        """The result, or an error that says which input is NaN or infinite.
+
+        A sum over the rows of an input stands in every row of the results checked here,
+        so looking at one row is enough, and the check is free.
+        """
+        if not all_finite(result[..., :1, :]):  # type: ignore[index]
+            self._require_finite(**arrays)
+        return result
+
+    @final
+    def _require_finite(self, **arrays: Array) -> None:
+        for name, X in arrays.items():
+            if not all_finite(X):
+                xp = namespace(X)
+                bad = int(xp.sum(xp.astype(~xp.isfinite(X), xp.int64)))
+                refuse(name, "finite entries", f"{bad} entries that are NaN or infinite", 0)
+
+    @final
+    def inner(self, U: Array, V: Array) -> Any:
+        """<U, V> = Re tr(U^T V)."""
+        return _array.inner(U, V)
+
+    @final
+    def norm(self, U: Array) -> Any:
+        """|U| = <U, U>^(1/2)."""
+        return _array.norm(U)
+
+    @final
+    def ambient(self, Y: Array) -> Array:
+        """The orthogonal projection of Y onto F."""
+        return Y if self.ambient_projector is None else self.ambient_projector(Y)
+
+    @final
+    def gram(self, X: Array, Y: Array | None = None) -> Array:
+        """X^T phi(Y), with Y = X by default."""
+        Y = X if Y is None else Y
+        self._check(X=X, Y=Y)
+        return self._checked(ct(X) @ self.phi(Y), X=X, Y=Y)
+
+    @final
+    def symmetrize(self, T: Array) -> Array:
+        """Phi(T) = T^T + psi(T)."""
+        return ct(T) + self.psi(T)
+
+    @final
+    def constraint(self, X: Array) -> Array:
+        """C(X) = X^T phi(X) - I."""
+        S = self.gram(X)
+        return S - eye_like(S)
+
+    @final
+    def feasibility(self, X: Array) -> Any:
+        """|C(X)|."""
+        return self.norm(self.constraint(X))
+
+    @final
+    def scale(self, X: Array) -> Any:
+        """max(1, |X| |phi(X)|): every tolerance on the feasibility is relative to it."""
+        size = self.norm(X) * self.norm(self.phi(X))
+        return namespace(X).maximum(size, namespace(X).ones_like(size)) if is_lazy(X) else max(1.0, float(size))
+
+    @final
+    def constraint_differential(self, X: Array, Z: Array) -> Array:
+        """DC(X)[Z] = X^T phi(Z) + Z^T phi(X) = Phi(phi(X)^T Z), by F1."""
+        self._check(X=X, Z=Z)
+        return self._checked(self.symmetrize(ct(self.phi(X)) @ Z), X=X, Z=Z)
+
+    @final
+    def tangency(self, X: Array, Z: Array) -> Any:
+        """|DC(X)[Z]|, zero exactly for tangent Z."""
+        return self.norm(self.constraint_differential(X, Z))
+
+    @final
+    def constraint_adjoint(self, X: Array, T: Array) -> Array:
+        """DC(X)*[T] = phi(X) Phi(T)."""
+        self._check(X=X)
+        return self.phi(X) @ self.symmetrize(T)
+
+    @final
+    def _dissolving_factor(self, X: Array, P: Array) -> Array:
+        """W = (3 I - phi(X)^T X)/2, so that A(X) = X W."""
+        S = self._checked(ct(P) @ X, X=X)
+        return 1.5 * eye_like(S) - 0.5 * S
+
+    @final
+    def dissolve(self, X: Array) -> Array:
+        """A(X) = 3/2 X - 1/2 X phi(X)^T X."""
+        self._check(X=X)
+        return X @ self._dissolving_factor(X, self.phi(X))
+
+    @final
+    def dissolve_differential(self, X: Array, Z: Array) -> Array:
+        """DA(X)[Z] = Z (3 I - phi(X)^T X)/2 - X (phi(Z)^T X + phi(X)^T Z)/2."""
+        self._check(X=X, Z=Z)
+        P = self.phi(X)
+        T = self._checked(ct(P) @ Z, Z=Z)
+        return Z @ self._dissolving_factor(X, P) - X @ ((T + ct(self.psi(T))) / 2)
+
+    @final
+    def dissolve_adjoint(self, X: Array, T: Array) -> Array:
+        """DA(X)*[T] = T (3 I - X^T phi(X))/2 - phi(X) Phi(T^T X)/2."""
+        self._check(X=X, T=T)
+        P = self.phi(X)
+        R = self._checked(ct(T) @ X, T=T)
+        return T @ ct(self._dissolving_factor(X, P)) - P @ (self.symmetrize(R) / 2)
+
+    @final
+    def dissolve_second_adjoint(self, X: Array, Z: Array, T: Array) -> Array:
+        """D^2 A(X)*[Z, T] = -(T Phi(phi(Z)^T X) + phi(X) Phi(T^T Z) + phi(Z) Phi(T^T X))/2.
+
+        The derivative of X -> DA(X)*[T] in the direction Z; Phi(phi(Z)^T X) = DC(X)[Z].
+        """
+        self._check(X=X, Z=Z, T=T)
+        P, PZ, Phi = self.phi(X), self.phi(Z), self.symmetrize
+        Tt = ct(T)
+        return -(T @ Phi(ct(P) @ Z) + P @ Phi(Tt @ Z) + PZ @ Phi(Tt @ X)) / 2
+
+    @final
+    def theta(self, X: Array, D: Array) -> Array:
+        """Theta_X(D) = argmin over S in S1 of |phi(X) S - D|, for X on M."""
+        self._check(D=D)
+        return self._checked(self.at(X).theta(D), X=X, D=D)
+
+    @final
+    def project(self, X: Array, D: Array) -> Array:
+        """P_X(D) = D - phi(X) Theta_X(D), the orthogonal projection onto T_X M."""
+        self._check(D=D)
+        return self._checked(self.at(X).project(D), X=X, D=D)
+
+    @final
+    def gradient(self, X: Array, egrad: Array) -> Array:
+        """grad f(X) = P_X(egrad), from the Euclidean gradient."""
+        self._check(egrad=egrad)
+        return self._checked(self.at(X).gradient(egrad), X=X, egrad=egrad)
+
+    @final
+    def hessian(self, X: Array, egrad: Array, ehess: Array, Z: Array) -> Array:
+        """hess f(X)[Z] = P_X(ehess - phi(Z) Theta_X(egrad)); ehess is the Euclidean Hessian applied to Z."""
+        self._check(egrad=egrad, ehess=ehess, Z=Z)
+        result = self.at(X).hessian(egrad, ehess, Z)
+        return self._checked(result, X=X, egrad=egrad, ehess=ehess, Z=Z)
+
+    @final
+    def retract(self, X: Array, Z: Array, kind: str = "cayley") -> Array:
+        """A point of M near X + Z, exact to first order: "cayley", "polar" or "exp" (F9).
+
+        Raises `OutsideDomainError` where the step is too long for the formula; halve it.
+        """
+        if kind not in RETRACTIONS:
+            refuse("kind", f"one of {', '.join(map(repr, RETRACTIONS))}", repr(kind))
+        self._check(Z=Z)
+        try:
+            return self._checked(RETRACTIONS[kind](self, self.at(X), Z), X=X, Z=Z)
+        except Exception:
+            self._require_finite(X=X, Z=Z)
+            raise
+
+    @final
+    def transport(self, X: Array, Y: Array, Z: Array) -> Array:
+        """The tangent vector Z of X, carried to Y by the projection P_Y(Z)."""
+        self._check(X=X)
+        return self.project(Y, Z)
+
+    @final
+    def restore(self, X: Array, tol: float | None = None) -> Array:
+        """Steps 3 to 5 of Algorithm 1: X <- A(X) until |C(X)| <= tol max(1, |X| |phi(X)|).
+
+        Converges quadratically from near M (F6). `tol` is 4500 units of roundoff by default (1e-12 in double
+        precision); it is not undercut below rounding. Raises `NotRestorableError` from too far away.
+        """
+        self._check(X=X)
+        if is_lazy(X):
+            raise NotImplementedError("restore looks at values and cannot run under JAX; iterate dissolve instead")
+        unit = _array.eps(X)
+        tol = 4500 * unit if tol is None else max(float(tol), 10 * unit)
+        violations: list[float] = []
+        for _ in range(_RESTORE_STEPS):
+            P = self.phi(X)
+            S = self._checked(ct(P) @ X, X=X)
+            eye = eye_like(S)
+            violations.append(float(self.norm(S - eye)))
+            if violations[-1] <= tol * max(1.0, float(self.norm(X) * self.norm(P))):
+                return X
+            if not violations[-1] <= 10 * violations[0] + 10:
+                break
+            X = X @ (1.5 * eye - 0.5 * S)
+        refuse("X", "a point near M: |C(X)| = |X^T phi(X) - I|, all eigenvalues of phi(X)^T X in (0, 3)",
+               violations[0], tol, f"After {len(violations) - 1} steps of A it is {violations[-1]:.3g}.", NotRestorableError)
+
+    @final
+    def random_ambient(self, rng: Any = None) -> np.ndarray[Any, Any]:
+        """A Gaussian element of F."""
+        rng = np.random.default_rng(rng)
+        Y = rng.standard_normal(self.shape)
+        if self.dtype.kind == "c":
+            Y = Y + 1j * rng.standard_normal(self.shape)
+        return np.asarray(self.ambient(Y.astype(self.dtype)))
+
+    @final
+    def random_point(self, rng: Any = None) -> np.ndarray[Any, Any]:
+        """A random point of M (NumPy), spread over M; see `genorth.sampling`."""
+        return sampling.random_point(self, np.random.default_rng(rng))
+
+    @final
+    def random_tangent(self, X: Array, rng: Any = None) -> Array:
+        """A Gaussian element of T_X M: the projection of a Gaussian element of F."""
+        return self.project(X, _array.as_like(self.random_ambient(rng), X))

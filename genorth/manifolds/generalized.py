@@ -1,0 +1,28 @@
+"""The generalized Stiefel manifold {X : X^T B X = I}, B symmetric positive definite."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from genorth.manifolds.bilinear import IdentityForm, check_size
+from genorth.operators import as_operator, require_positive, require_symmetric_products
+
+
+@attrs.frozen(eq=False, slots=False, init=False)
+class GeneralizedStiefel(IdentityForm):
+    """{X : X^T B X = I}, B symmetric (complex: Hermitian) positive definite.
+
+    phi(X) = B X, psi = id; tangent space {Z : X^T B Z + Z^T B X = 0}. B: dense, a diagonal (1-D), sparse,
+    or a LinearOperator (whose definiteness is looked at when the first point is drawn).
+    """
+
+    definite = True
+
+    def __init__(self, B: Any, p: int) -> None:
+        left = as_operator(B, "B", 1)
+        require_symmetric_products(left, "B", 1)
+        p = check_size(p, left.size)
+        require_positive(left, "B")
+        self.__attrs_init__(left, p)  # type: ignore[attr-defined]

@@ -1,0 +1,39 @@
+"""The indefinite Stiefel manifold {X : X^T A X = J}, J a symmetric involution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+
+from genorth.companion import Companion
+from genorth.errors import refuse
+from genorth.manifolds.bilinear import FormManifold, check_width
+from genorth.operators import Operator, as_operator, require_signature, require_symmetric_products
+
+
+@attrs.frozen(eq=False, slots=False, init=False)
+class IndefiniteStiefel(FormManifold):
+    """{X : X^T A X = J}, A symmetric and nonsingular, J symmetric with J^2 = I.
+
+    phi(X) = A X J, psi(T) = J T J; tangent space {Z : X^T A Z + Z^T A X = 0}. A: dense, a diagonal (1-D), sparse, or a
+    LinearOperator; J: a matrix, or its signs as a 1-D array.
+    """
+
+    left: Operator
+    right: Companion
+
+    def __init__(self, A: Any, J: Any) -> None:
+        left = as_operator(A, "A", 1)
+        require_symmetric_products(left, "A", 1)
+        Q = as_operator(J, "J", 1)
+        check_width(left.size, Q.size, "J", "A")
+        eye = np.eye(Q.size, dtype=Q.dtype)
+        defect = float(np.linalg.norm(Q.left(np.asarray(Q.left(eye))) - eye))
+        bound = 1e3 * Q.size * float(np.finfo(Q.dtype).eps)
+        if not defect <= bound:
+            refuse("J", "J^2 = I", f"|J^2 - I| = {defect:.3g}", bound)
+        negative = round((Q.size - float(np.trace(np.asarray(Q.left(eye))).real)) / 2)
+        require_signature(left, "A", "J", Q.size - negative, negative)
+        self.__attrs_init__(left, Companion(Q, 1))  # type: ignore[attr-defined]

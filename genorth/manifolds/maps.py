@@ -1,0 +1,81 @@
+"""`from_maps`: a manifold from two functions, phi and psi."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import attrs
+import numpy as np
+
+from genorth._array import Array
+from genorth.companion import Companion, read_companion
+from genorth.errors import refuse
+from genorth.manifold import GenOrthManifold
+from genorth.manifolds.stiefel import check_dtype
+from genorth.operators import as_operator
+
+_Map = Callable[[Array], Array]
+
+
+@attrs.frozen(eq=False, slots=False)
+class _FromMaps(GenOrthManifold):
+    """{X in F : X^T phi(X) = I} for the two functions given to `from_maps`."""
+
+    shape: tuple[int, ...]
+    _phi: _Map = attrs.field(repr=False)
+    _psi: _Map = attrs.field(repr=False)
+    dtype: np.dtype[Any]
+    ambient_projector: _Map | None = attrs.field(repr=False)
+    definite: bool
+    _given: Companion | None = attrs.field(repr=False)
+    name: str
+
+    def phi(self, X: Array) -> Array:
+        """The user's phi."""
+        return self._phi(X)
+
+    def psi(self, T: Array) -> Array:
+        """The user's psi."""
+        return self._psi(T)
+
+    @cached_property
+    def companion(self) -> Companion | None:
+        """The Q given to `from_maps`; else read off psi, where F is the whole space."""
+        if self._given is not None or self.ambient_projector is not None:
+            return self._given
+        *batch, _, p = self.shape
+        return read_companion(self._psi, (*batch, p, p), self.dtype)
+
+
+def from_maps(
+    shape: tuple[int, ...],
+    phi: _Map,
+    psi: _Map,
+    *,
+    dtype: Any = float,
+    ambient: _Map | None = None,
+    companion: Any = None,
+    definite: bool = False,
+    name: str = "from_maps",
+) -> GenOrthManifold:
+    """{X in F : X^T phi(X) = I} from phi and psi with phi(XT) = phi(X) psi(T).
+
+    shape: of a point, (n, p) or (l, n, p). ambient: the orthogonal projector onto F, where F is not the whole space.
+    companion: Q with psi(T) = Q T Q^-1, Q^T = +-Q, where it is known (else it is read off psi). definite: True if
+    <X, phi(X)> > 0 for X != 0. Run `genorth.check_assumptions` on the result.
+    """
+    shape = tuple(shape)
+    if len(shape) not in (2, 3) or not all(isinstance(s, int | np.integer) and s > 0 for s in shape):
+        refuse("shape", "(n, p) or (l, n, p), positive integers", repr(shape))
+    if shape[-1] > shape[-2]:
+        refuse("shape", "p <= n", f"(n, p) = {shape[-2:]}", 0)
+    given = None
+    if companion is not None:
+        values = np.asarray(companion)
+        sign = -1 if values.ndim == 2 and np.vdot(values, values.conj().T).real < 0 else 1
+        given = Companion(as_operator(companion, "companion", sign), sign)
+        if given.Q.size != shape[-1]:
+            refuse("companion", f"size p = {shape[-1]}", given.Q.size, 0)
+    return _FromMaps(shape, phi, psi, check_dtype(dtype), ambient, definite, given, name)

@@ -1,0 +1,30 @@
+"""The symplectic Stiefel manifold {X : X^T J_n X = J_p}, n and p even."""
+
+from __future__ import annotations
+
+import attrs
+
+from genorth.companion import Companion
+from genorth.errors import refuse
+from genorth.manifolds.bilinear import FormManifold, check_size
+from genorth.operators import Operator, SymplecticUnit
+
+
+@attrs.frozen(eq=False, slots=False, init=False)
+class SymplecticStiefel(FormManifold):
+    """{X in R^(n x p) : X^T J_n X = J_p}, J = [[0, I], [-I, 0]]; n and p are even.
+
+    phi(X) = -J_n X J_p, psi(T) = -J_p T J_p; tangent space {Z : X^T J_n Z + Z^T J_n X = 0}. n and p are the shape of
+    a point: SymplecticStiefel(100, 10) is what the paper calls (2n, 2p) = (100, 10).
+    """
+
+    left: Operator
+    right: Companion
+
+    def __init__(self, n: int, p: int) -> None:
+        n = check_size(n, n, "n")
+        p = check_size(p, n)
+        for name, size in (("n", n), ("p", p)):
+            if size % 2:
+                refuse(name, f"{name} even, as J_{name} = [[0, I], [-I, 0]] has two halves", size, 0)
+        self.__attrs_init__(SymplecticUnit(n), Companion(SymplecticUnit(p), -1))  # type: ignore[attr-defined]

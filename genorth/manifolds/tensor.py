@@ -1,0 +1,143 @@
+"""The third-order tensor Stiefel manifold: X^T * X = I for a product given by a transform.
+
+Points are the l blocks of the transformed tensor, an array (l, n, p): there the tensor product is
+the product of blocks, and the manifold is a product of l Stiefel manifolds. `to_tensor` and
+`from_tensor` go to the tensor (n, p, l) and back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import numpy as np
+import scipy.fft
+
+from genorth._array import Array, as_like, is_complex, namespace
+from genorth.companion import Companion
+from genorth.errors import refuse
+from genorth.manifold import GenOrthManifold
+from genorth.manifolds.bilinear import check_size
+from genorth.operators import Identity
+
+
+def _mirror(X: Array) -> Array:
+    """The projection onto blocks of real tensors under the Fourier transform: X_(-k) = conj(X_k)."""
+    xp = namespace(X)
+    return (X + xp.conj(xp.roll(xp.flip(X, axis=0), 1, axis=0))) / 2
+
+
+@attrs.frozen(eq=False, slots=False, init=False)
+class TensorStiefel(GenOrthManifold):
+    """{X in R^(n x p x l) : X^T * X = I}, X * Y = ((X x_3 M) face-wise (Y x_3 M)) x_3 M^-1.
+
+    In blocks: phi = id, psi = id, Theta_X(D) = (X^T D + D^T X)/2, each block by itself. `transform` gives M:
+    "dct" (orthonormal cosine transform, real blocks), "dft" (orthonormal Fourier transform of real tensors: the
+    t-product; blocks are complex and block -k is the conjugate of block k), or any invertible
+    l x l matrix (a complex one: complex tensors and blocks).
+    """
+
+    n: int
+    p: int
+    l: int  # noqa: E741  the paper's name
+    transform: Any = attrs.field(repr=lambda t: repr(t) if isinstance(t, str) else f"<{t.shape} matrix>")
+
+    isometric = True
+    definite = True
+
+    def __init__(self, n: int, p: int, l: int, transform: Any = "dct") -> None:  # noqa: E741
+        n = check_size(n, n, "n")
+        p, l = check_size(p, n), check_size(l, l, "l")  # noqa: E741
+        if isinstance(transform, str):
+            if transform not in ("dct", "dft"):
+                refuse("transform", "'dct', 'dft' or an invertible matrix", repr(transform))
+        else:
+            transform = _check_transform(np.asarray(transform), l)
+        self.__attrs_init__(n, p, l, transform)  # type: ignore[attr-defined]
+
+    @property
+    def shape(self) -> tuple[int, ...]:  # type: ignore[override]
+        """(l, n, p)."""
+        return (self.l, self.n, self.p)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
+        """Of the blocks: complex for "dft" and for a complex matrix."""
+        if isinstance(self.transform, str):
+            return np.dtype(complex if self.transform == "dft" else float)
+        return np.dtype(self.transform.dtype)
+
+    @property
+    def _real_tensors_in_complex_blocks(self) -> bool:
+        return isinstance(self.transform, str) and self.transform == "dft"
+
+    @property
+    def ambient_projector(self) -> Callable[[Array], Array] | None:  # type: ignore[override]
+        """For "dft" the blocks of real tensors; else all blocks."""
+        return _mirror if self._real_tensors_in_complex_blocks else None
+
+    @property
+    def companion(self) -> Companion:  # type: ignore[override]
+        """psi = id."""
+        return Companion(Identity(self.p, self.dtype), 1)
+
+    def phi(self, X: Array) -> Array:
+        """X."""
+        return X
+
+    def psi(self, T: Array) -> Array:
+        """T."""
+        return T
+
+    def dimensions(self) -> tuple[int, int, int]:
+        """dim F, dim G and the trace of T -> T^T; "dft" has 1 or 2 real blocks, the others in pairs."""
+        if not self._real_tensors_in_complex_blocks:
+            return GenOrthManifold.dimensions(self)
+        real_blocks = 1 if self.l % 2 else 2
+        return self.n * self.p * self.l, self.p**2 * self.l, self.p * real_blocks
+
+    def from_tensor(self, tensor: Array) -> Array:
+        """The blocks (l, n, p) of X x_3 M, for a tensor X of shape (n, p, l) (or any other sizes n, p)."""
+        if len(tensor.shape) != 3 or tensor.shape[-1] != self.l:
+            refuse("tensor", f"shape (n, p, {self.l})", f"shape {tuple(tensor.shape)}")
+        if self._real_tensors_in_complex_blocks and is_complex(tensor):
+            refuse("tensor", "real entries (transform 'dft' is that of real tensors)", f"dtype {tensor.dtype}", None,
+                   "For complex tensors pass scipy.linalg.dft(l, scale='sqrtn') as the transform.")
+        return self._transformed(namespace(tensor).permute_dims(tensor, (2, 0, 1)), self._matrix())
+
+    def to_tensor(self, X: Array) -> Array:
+        """The tensor (n, p, l) whose blocks are X."""
+        if len(X.shape) != 3 or X.shape[0] != self.l:
+            refuse("X", f"shape ({self.l}, n, p)", f"shape {tuple(X.shape)}")
+        blocks = self._transformed(X, np.linalg.inv(self._matrix()))
+        tensor = namespace(X).permute_dims(blocks, (1, 2, 0))
+        return namespace(X).real(tensor) if self._real_tensors_in_complex_blocks else tensor
+
+    def _matrix(self) -> np.ndarray[Any, Any]:
+        """M, as an l x l matrix."""
+        if not isinstance(self.transform, str):
+            return np.asarray(self.transform)
+        unit = np.eye(self.l)
+        if self.transform == "dct":
+            return np.asarray(scipy.fft.dct(unit, axis=0, norm="ortho"))
+        return np.asarray(scipy.fft.fft(unit, axis=0, norm="ortho"))
+
+    def _transformed(self, blocks: Array, M: np.ndarray[Any, Any]) -> Array:
+        xp = namespace(blocks)
+        if M.dtype.kind == "c" and not is_complex(blocks):
+            blocks = xp.astype(blocks, xp.complex128 if blocks.dtype == xp.float64 else xp.complex64)
+        flat = xp.reshape(blocks, (self.l, -1))
+        return xp.reshape(as_like(M, flat) @ flat, blocks.shape)
+
+
+def _check_transform(M: np.ndarray[Any, Any], l: int) -> np.ndarray[Any, Any]:  # noqa: E741
+    if M.shape != (l, l):
+        refuse("transform", f"an invertible {l} x {l} matrix", f"shape {M.shape}")
+    if not np.all(np.isfinite(M)):
+        refuse("transform", "finite entries", "NaN or infinite entries", 0)
+    M = M if M.dtype.kind in "fc" else M.astype(float)
+    condition, bound = float(np.linalg.cond(M)), 1.0 / (l * float(np.finfo(M.dtype).eps))
+    if not condition < bound:
+        refuse("transform", "an invertible matrix", f"condition number {condition:.3g}", bound)
+    return M

@@ -1,0 +1,68 @@
+"""Three retractions from phi alone (F9), each O(n p^2 + p^3).
+
+With the form <<U, V>> = phi(U)^T V every one of them is a classical formula of the unitary
+case. `manifold.retract` finds them by name in `RETRACTIONS`.
+
+Cayley and exp first take A = <<X, Z>> to its skew part (A - A*)/2, A* = psi(A)^T, at the cost of
+p x p additions. For a tangent Z this changes rounding only, so that rounding in Z never leads off M;
+for any other Z it amounts to the step DA(X)[Z], the oblique projection of F7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from genorth._array import Array, ct, eye_like, namespace
+from genorth._functions import expm, inverse, inverse_sqrt
+
+if TYPE_CHECKING:
+    from genorth.manifold import GenOrthManifold, TangentSpace
+
+
+def _skew_split(manifold: GenOrthManifold, T: TangentSpace, Z: Array) -> tuple[Array, Array]:
+    """(A - A*)/2 and H = Z - X A, for A = <<X, Z>>."""
+    A = ct(T.P) @ Z
+    return (A - ct(manifold.psi(A))) / 2, Z - T.X @ A
+
+
+def cayley(manifold: GenOrthManifold, T: TangentSpace, Z: Array) -> Array:
+    """R = -X + (H + 2X)(I - A/2 + <<H, H>>/4)^-1, A = <<X, Z>>, H = Z - X A."""
+    A, H = _skew_split(manifold, T, Z)
+    B = eye_like(A) - A / 2 + (ct(manifold.phi(H)) @ H) / 4
+    return (H + 2 * T.X) @ inverse(B, "I - A/2 + <<H,H>>/4 of the Cayley retraction") - T.X
+
+
+def polar(manifold: GenOrthManifold, T: TangentSpace, Z: Array) -> Array:
+    """R = Y <<Y, Y>>^(-1/2), Y = X + Z; for tangent Z <<Y, Y>> = I + <<Z, Z>>."""
+    return polar_factor(manifold, T.X + Z)
+
+
+def polar_factor(manifold: GenOrthManifold, Y: Array) -> Array:
+    """Y <<Y, Y>>^(-1/2), on M where the inverse square root exists; the limit of repeated A (F6)."""
+    companion = manifold.companion
+    hermitian = companion is not None and companion.trivial
+    return Y @ inverse_sqrt(ct(manifold.phi(Y)) @ Y, hermitian)
+
+
+def exponential(manifold: GenOrthManifold, T: TangentSpace, Z: Array) -> Array:
+    """R = exp(Omega) X, Omega(V) = G <<X, V>> - X <<G, V>>, G = Z - X A/2.
+
+    Omega maps [G, -X] to [G, -X] E, E = [[A/2, -I], [<<G, G>>, A/2]], so exp(E) of size 2p does it:
+    R = X e22 - G e12. Defined for every Z.
+    """
+    A, H = _skew_split(manifold, T, Z)
+    G = H + T.X @ (A / 2)
+    xp, p = namespace(A), A.shape[-1]
+    GG = ct(manifold.phi(G)) @ G
+    minus = -eye_like(A) + xp.zeros_like(A)  # broadcast over the blocks
+    E = expm(xp.concat([xp.concat([A / 2, minus], axis=-1), xp.concat([GG, A / 2], axis=-1)], axis=-2))
+    return T.X @ E[..., p:, p:] - G @ E[..., :p, p:]
+
+
+#: The retractions by name.
+RETRACTIONS: dict[str, Callable[[GenOrthManifold, TangentSpace, Array], Array]] = {
+    "cayley": cayley,
+    "polar": polar,
+    "exp": exponential,
+}
