@@ -3,6 +3,7 @@
 The geometry is derived from phi and its companion psi alone; see `GenOrthManifold`.
 """
 
+from genorth.checks import check_assumptions, check_retraction
 from genorth.companion import Companion
 from genorth.errors import EmptyManifoldError, NotRestorableError, OutsideDomainError
 from genorth.manifold import GenOrthManifold, TangentSpace
@@ -16,6 +17,7 @@ from genorth.manifolds import (
     TensorStiefel,
     from_maps,
 )
+from genorth.report import Report
 
 __version__ = "0.1.0"
 
@@ -29,9 +31,12 @@ __all__ = [
     "IndefiniteStiefel",
     "NotRestorableError",
     "OutsideDomainError",
+    "Report",
     "Stiefel",
     "SymplecticStiefel",
     "TangentSpace",
     "TensorStiefel",
+    "check_assumptions",
+    "check_retraction",
     "from_maps",
 ]

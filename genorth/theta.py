@@ -143,8 +143,8 @@ class DenseLeastSquares(ThetaSolver):
 
     def theta(self, D: Array) -> Array:
         basis = symmetric_basis(self.manifold)
-        images = np.stack([_realvec(self.P @ S) for S in basis], axis=1)
-        weights = np.linalg.lstsq(images, _realvec(D), rcond=None)[0]
+        images = np.stack([realvec(self.P @ S) for S in basis], axis=1)
+        weights = np.linalg.lstsq(images, realvec(D), rcond=None)[0]
         return np.tensordot(weights, basis, axes=1)
 
 
@@ -155,7 +155,7 @@ def choose(manifold: GenOrthManifold) -> type[ThetaSolver]:
     return ConjugateGradients if manifold.companion is None else Eigendecomposition
 
 
-def _realvec(X: Array) -> np.ndarray[Any, Any]:
+def realvec(X: Array) -> np.ndarray[Any, Any]:
     """The entries of X as a real vector with the same inner product."""
     X = np.ascontiguousarray(X).ravel()
     return X.view(X.real.dtype) if X.dtype.kind == "c" else X
@@ -164,7 +164,7 @@ def _realvec(X: Array) -> np.ndarray[Any, Any]:
 def _range_basis(samples: list[Array]) -> np.ndarray[Any, Any]:
     """An orthonormal basis (over the reals) of the span of the samples, stacked on axis 0."""
     shape, dtype = samples[0].shape, samples[0].dtype
-    _, s, Vt = np.linalg.svd(np.stack([_realvec(S) for S in samples]), full_matrices=False)
+    _, s, Vt = np.linalg.svd(np.stack([realvec(S) for S in samples]), full_matrices=False)
     rank = int((s > 1e-10 * s[0]).sum()) if s[0] > 0 else 0
     rows = np.ascontiguousarray(Vt[:rank])
     return (rows.view(dtype) if np.dtype(dtype).kind == "c" else rows).reshape(rank, *shape)
