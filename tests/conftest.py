@@ -1,0 +1,62 @@
+"""How the tests run: Hypothesis profiles, one BLAS thread, and a header that names what was measured with."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+
+import numpy as np
+import pytest
+import scipy
+import scipy.linalg  # loads SciPy's own BLAS, so that the limit below reaches it
+from hypothesis import HealthCheck, settings
+
+try:
+    import threadpoolctl
+except ImportError:  # an extra; without it BLAS keeps its own number of threads
+    threadpoolctl = None
+
+_EXAMPLES = 20
+_COMMON = {
+    "deadline": None,  # the first call of a path pays for imports and caches
+    "derandomize": False,
+    "print_blob": True,  # a failure prints how to run it again
+    "suppress_health_check": [HealthCheck.too_slow],  # speaks of the machine, which may be shared
+}
+settings.register_profile("quick", max_examples=_EXAMPLES, **_COMMON)
+settings.register_profile("thorough", max_examples=10 * _EXAMPLES, **_COMMON)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))  # --hypothesis-profile comes later and wins
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if threadpoolctl is not None:
+        # Two xdist workers with two BLAS threads each would fight for two cores.
+        config.stash[_LIMITS] = threadpoolctl.threadpool_limits(limits=1)
+
+
+_LIMITS = pytest.StashKey[object]()
+
+
+def _installed(package: str) -> str:
+    try:
+        return f"{package} {version(package)}"
+    except PackageNotFoundError:
+        return f"no {package}"
+
+
+def _blas() -> str:
+    if threadpoolctl is None:
+        return "unknown (no threadpoolctl)"
+    pools = [pool for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
+    return ", ".join(f"{pool['internal_api']} {pool['version']} x {pool['num_threads']} threads" for pool in pools)
+
+
+def pytest_report_header() -> list[str]:
+    profile = settings()
+    return [
+        f"arrays: numpy {np.__version__}, scipy {scipy.__version__}, "
+        + ", ".join(map(_installed, ("array-api-strict", "jax", "torch"))),
+        f"blas: {_blas()}; {os.cpu_count()} cores, {platform.machine()}",
+        f"hypothesis: {profile.max_examples} examples per property",
+    ]

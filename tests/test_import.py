@@ -1,0 +1,32 @@
+"""What `import genorth` costs: no optional package, and under 0.3 s on top of NumPy and scipy.linalg."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+OPTIONAL = ("pymanopt", "matplotlib", "rich", "jax", "torch", "hypothesis", "pytest", "array_api_strict", "cdopt")
+SECONDS = 0.3
+RUNS = 5
+
+_CLOCK = """
+import time
+import numpy, scipy.linalg
+start = time.perf_counter()
+import genorth
+print(time.perf_counter() - start)
+"""
+
+
+def _run(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
+
+
+def test_import_brings_in_no_optional_package() -> None:
+    found = _run(f"import sys, genorth; print(*sorted(set({OPTIONAL!r}) & set(sys.modules)))")
+    assert found == ""
+
+
+def test_import_takes_under_a_third_of_a_second() -> None:
+    """The best of a few runs: other work on the machine can only make a run longer."""
+    assert min(float(_run(_CLOCK)) for _ in range(RUNS)) < SECONDS
