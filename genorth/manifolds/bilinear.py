@@ -38,7 +38,7 @@ class FormManifold(GenOrthManifold):
         """(n, p)."""
         return (self.left.size, self.right.Q.size)
 
-    @property
+    @cached_property
     def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
         """The type of the entries: that of A and Q."""
         return np.result_type(self.left.dtype, self.right.Q.dtype)

@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 import attrs
+import numpy as np
 
+from genorth._array import Array, as_like, namespace
 from genorth.companion import Companion
 from genorth.errors import refuse
 from genorth.manifolds.bilinear import FormManifold, check_size
 from genorth.operators import Operator, SymplecticUnit
+
+_SIGNS = np.array([[1.0, -1.0], [-1.0, 1.0]]).reshape(2, 1, 2, 1)
+
+
+def _turned(X: Array) -> Array:
+    """-J X J: the four blocks of X exchanged crosswise, those off the diagonal with the other sign; one pass over X."""
+    *batch, n, p = X.shape
+    blocks = (*batch, 2, n // 2, 2, p // 2)
+    if type(X) is np.ndarray:
+        return (X.reshape(blocks)[..., ::-1, :, ::-1, :] * as_like(_SIGNS, X)).reshape(X.shape)
+    xp = namespace(X)
+    return xp.reshape(xp.flip(xp.reshape(X, blocks), axis=(-4, -2)) * as_like(_SIGNS, X), X.shape)
 
 
 @attrs.frozen(eq=False, slots=False, init=False)
@@ -28,3 +42,11 @@ class SymplecticStiefel(FormManifold):
             if size % 2:
                 refuse(name, f"{name} even, as J_{name} = [[0, I], [-I, 0]] has two halves", size, 0)
         self.__attrs_init__(SymplecticUnit(n), Companion(SymplecticUnit(p), -1))  # type: ignore[attr-defined]
+
+    def phi(self, X: Array) -> Array:
+        """-J_n X J_p."""
+        return _turned(X)
+
+    def psi(self, T: Array) -> Array:
+        """-J_p T J_p."""
+        return _turned(T)
