@@ -40,7 +40,7 @@ def random_point(manifold: GenOrthManifold, rng: np.random.Generator) -> _Matrix
 
 
 def random_walk(manifold: GenOrthManifold, X: _Matrix, rng: np.random.Generator) -> _Matrix:
-    """A random step of the exponential retraction, so long that the exponent is of size one.
+    """A random step of the exponential retraction; the size of the exponent is normally distributed.
 
     The exponent is [[A/2, -I], [<<G,G>>, A/2]], A = <<X,Z>>, G = Z - XA/2: its size, not that of Z, tells how
     far the point goes, since M is curved on the scale of phi and not on that of the entries.
@@ -49,7 +49,7 @@ def random_walk(manifold: GenOrthManifold, X: _Matrix, rng: np.random.Generator)
     A = ct(manifold.phi(X)) @ Z
     G = Z - X @ A / 2
     size = float(norm(A)) / 2 + float(norm(ct(manifold.phi(G)) @ G)) ** 0.5
-    return np.asarray(manifold.retract(X, Z / size, kind="exp")) if size > 0 else X
+    return np.asarray(manifold.retract(X, Z * (rng.standard_normal() / size), kind="exp")) if size > 0 else X
 
 
 def _by_polar_factor(manifold: GenOrthManifold, rng: np.random.Generator) -> _Matrix:

@@ -519,5 +519,5 @@ def _random_point(s: Sample) -> Iterator[Measured]:
     tolerance = max(1e-12, 4500 * eps(M.dtype))
     yield "|C(X)|", float(M.feasibility(X)), tolerance * float(M.scale(X))
     if M.dim:
-        others = [float(norm(M.random_point(s.rng) - X)) for _ in range(3)]
+        others = [float(norm(M.random_point(s.rng) - X)) for _ in range(10)]
         yield "largest |X' - X| >= |X|/10", -max(others), -float(norm(X)) / 10
