@@ -6,6 +6,7 @@ matrix should not pay for the choice of a library.
 
 from __future__ import annotations
 
+import sys
 from typing import Any, TypeAlias
 
 import array_api_compat as compat
@@ -23,8 +24,12 @@ def namespace(X: Array) -> Any:
 
 
 def is_lazy(X: Array) -> bool:
-    """True where values cannot be looked at (JAX arrays, which may be traced by jit)."""
-    return type(X) is not np.ndarray and bool(compat.is_lazy_array(X))
+    """True where values cannot be looked at: inside jax.jit or jax.grad, or in a library that computes later."""
+    if type(X) is np.ndarray:
+        return False
+    if compat.is_jax_array(X):
+        return isinstance(X, sys.modules["jax"].core.Tracer)
+    return bool(compat.is_lazy_array(X))
 
 
 def is_complex(X: Array) -> bool:
@@ -47,9 +52,12 @@ def eye_like(T: Array) -> Array:
 
 
 def as_like(M: Array, X: Array) -> Array:
-    """M in the library, on the device and in the precision of X."""
+    """M in the library, on the device and in the precision of X; a real M stays real in NumPy, where that saves work."""
     if type(X) is np.ndarray:
-        return M if type(M) is np.ndarray else np.asarray(M)
+        M = np.asarray(M)
+        if M.dtype == X.dtype:
+            return M
+        return M.astype(X.real.dtype if M.dtype.kind == "f" else np.result_type(X.dtype, np.complex64), copy=False)
     return namespace(X).asarray(M, dtype=X.dtype, device=compat.device(X))
 
 

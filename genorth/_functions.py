@@ -1,37 +1,27 @@
 """Functions of small square matrices: inverse, inverse square root, exponential.
 
 Batched over leading axes and written against the array API. Where values can be looked at, a
-matrix outside the domain raises `OutsideDomainError`; under JAX the result is NaN instead.
+matrix outside the domain raises `OutsideDomainError`; traced by JAX the result is NaN instead.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
-from genorth._array import Array, ct, eps, eye_like, is_lazy, namespace, norm
+from genorth._array import Array, all_finite, ct, eps, eye_like, is_lazy, namespace, norm
 from genorth.errors import OutsideDomainError, refuse
 
-_SQRT_STEPS = 40  # quadratic convergence after log2(log cond) halvings: 40 is far beyond any domain
-_EXP_SQUARINGS = 32
-# Coefficients and radius of the diagonal Padé approximant of degree 13 [Higham 2005].
-_PADE = (
-    64764752532480000.0,
-    32382376266240000.0,
-    7771770303897600.0,
-    1187353796428800.0,
-    129060195264000.0,
-    10559470521600.0,
-    670442572800.0,
-    33522128640.0,
-    1323241920.0,
-    40840800.0,
-    960960.0,
-    16380.0,
-    182.0,
-    1.0,
-)
-_PADE_RADIUS = 5.371920351148152
+# Newton-Schulz contracts for |M - I| < 1. Up to here its few products are cheaper than an inverse or eigenvalues.
+_NEAR = 0.5
+# The scaled iteration takes at most 9 steps for condition numbers up to 1/eps, and one more for every halving of the
+# angle between an eigenvalue and the negative axis: what takes more has no root that is worth having.
+_SQRT_STEPS = 12
+# Y* M Y differs from I by rounding for a root Y of M, and by more than 1/2 for what is none.
+_DEFECT = 0.01
+_TRACED_SQUARINGS = 12
+_CHUNKS = 5  # of four Taylor terms: degree 19 is enough for |M| <= 1, beyond which one more squaring is as cheap
 
 
 def _inverse(B: Array) -> Array:
@@ -57,48 +47,97 @@ def inverse(B: Array, formula: str) -> Array:
     return inv
 
 
-def inverse_sqrt(M: Array, hermitian: bool = False) -> Array:
+def inverse_sqrt(M: Array, hermitian: bool = False, star: Callable[[Array], Array] = lambda T: T) -> Array:
     """M^(-1/2), the principal one: it exists where no eigenvalue lies on (-inf, 0].
 
-    Hermitian M: by eigenvalues. Else by the product form of the Denman-Beavers iteration,
-    Y <- Y (I + M^-1)/2, M <- (I + (M + M^-1)/2)/2, which ends at Y = M^(-1/2), M = I [Higham 2008].
+    Near I by the Newton-Schulz iteration, which takes products alone. Elsewhere Hermitian M by eigenvalues, any other
+    by the product form of the Denman-Beavers iteration [Higham 2008], scaled, until it is near I. `star` is an
+    involution of the algebra that fixes M; a root Y must then satisfy Y* M Y = I.
     """
-    return _hermitian_inverse_sqrt(M) if hermitian else _denman_beavers(M)
+    if is_lazy(M):
+        return _traced_inverse_sqrt(M, star)
+    E = M - eye_like(M)
+    if (size := float(norm(E))) < _NEAR:
+        return _newton_schulz(E, size)
+    return _hermitian_inverse_sqrt(M) if hermitian else _denman_beavers(M, star)
+
+
+def _newton_schulz(E: Array, size: float, Y: Array | None = None) -> Array:
+    """Y (I + E)^(-1/2), |E| = size < 1: Y <- Y (I - E/2), E <- E^2 (E - 3I)/4, as in F6.
+
+    The last factor is I - E/2 + 3/8 E^2, as soon as the next term 5/16 E^3 is rounding.
+    """
+    eye, last = eye_like(E), eps(E) ** (1 / 3)
+    while True:
+        W, square = eye - E / 2, E @ E
+        if size <= last:
+            W = W + 0.375 * square
+        Y = W if Y is None else Y @ W
+        if size <= last:
+            return Y
+        E = square @ (0.25 * E - 0.75 * eye)
+        size = float(norm(E))
 
 
 def _hermitian_inverse_sqrt(M: Array) -> Array:
     xp = namespace(M)
     values, U = xp.linalg.eigh((M + ct(M)) / 2)
-    if not is_lazy(M):
-        least, most = float(xp.min(values)), float(xp.max(xp.abs(values)))
-        bound = M.shape[-1] * eps(M) * most
-        if not least > bound:
-            _outside("smallest eigenvalue", least, bound)
+    least, most = float(xp.min(values)), float(xp.max(xp.abs(values)))
+    bound = M.shape[-1] * eps(M) * most
+    if not least > bound:
+        _outside("smallest eigenvalue", least, bound)
     return (U / xp.sqrt(values)[..., None, :]) @ ct(U)
 
 
-def _denman_beavers(M: Array) -> Array:
-    eye, Y = eye_like(M), None
-    lazy, tolerance = is_lazy(M), 10.0 * M.shape[-1] * eps(M)
-    rest = math.inf
+def _denman_beavers(M: Array, star: Callable[[Array], Array]) -> Array:
+    """Steps until M_k is near I; M^(-1/2) = Y_k M_k^(-1/2).
+
+    Rounding can part two equal negative eigenvalues, as skew forms have them, into a conjugate pair, for which a root is
+    found that M does not have. It is not fixed by the involution: Y* M Y is not I.
+    """
+    start, eye, Y, size = M, eye_like(M), None, math.inf
     for _ in range(_SQRT_STEPS):
         inv = _inverse(M)
-        if inv is None:
+        if inv is None or not all_finite(inv):
             break
-        half = (eye + inv) / 2
-        Y = half if Y is None else Y @ half
-        M = (eye + (M + inv) / 2) / 2
-        if lazy:
-            continue
-        before, rest = rest, float(norm(M - eye))
-        # At the end either the bound is met or rounding no longer lets the rest shrink.
-        if rest <= tolerance or (rest <= 1e-3 and rest >= before / 2):
-            return Y
-        if not math.isfinite(rest):
-            break
-    if lazy:
-        return Y
-    _outside("|M_k - I| of the iteration for the square root", rest, tolerance)
+        W, M = _denman_beavers_step(M, inv, eye)
+        Y = W if Y is None else Y @ W
+        E = M - eye
+        size = float(norm(E))
+        if size < _NEAR:
+            Y = _newton_schulz(E, size, Y)
+            defect = float(norm(star(Y) @ start @ Y - eye))
+            return Y if defect <= _DEFECT else _outside("|Y* M Y - I| of the root Y", defect, _DEFECT)
+    _outside("|M_k - I| of the iteration for the square root", size, _NEAR)
+
+
+def _denman_beavers_step(M: Array, inv: Array, eye: Array) -> tuple[Array, Array]:
+    """W and the next M: M <- (2I + m M + (m M)^-1)/4, M^(-1/2) = W M_next^(-1/2), W = (I + (m M)^-1) m^(1/2)/2.
+
+    m = (|M^-1|/|M|)^(1/2), block by block, moves the eigenvalues to both sides of 1.
+    """
+    xp = namespace(M)
+    m = xp.sqrt(_block_norm(inv) / _block_norm(M))
+    M, inv = m * M, inv / m
+    return xp.sqrt(m) * (eye + inv) / 2, (2 * eye + M + inv) / 4
+
+
+def _block_norm(M: Array) -> Array:
+    """The largest entry of each block: squares would overflow before the matrix does."""
+    return namespace(M).max(abs(M), axis=(-2, -1), keepdims=True)
+
+
+def _traced_inverse_sqrt(M: Array, star: Callable[[Array], Array]) -> Array:
+    """As many steps as ever, because values cannot be looked at; NaN where they are not enough.
+
+    No eigenvectors for Hermitian M: they have no derivative where eigenvalues meet, as they do at M = I.
+    """
+    xp, start, eye = namespace(M), M, eye_like(M)
+    Y = eye + xp.zeros_like(M)
+    for _ in range(_SQRT_STEPS):
+        W, M = _denman_beavers_step(M, xp.linalg.inv(M), eye)
+        Y = Y @ W
+    return xp.where(_block_norm(star(Y) @ start @ Y - eye) <= _DEFECT, Y, xp.nan)
 
 
 def _outside(what: str, measured: float, tolerance: float) -> Any:
@@ -107,22 +146,34 @@ def _outside(what: str, measured: float, tolerance: float) -> Any:
 
 
 def expm(M: Array) -> Array:
-    """exp(M) by scaling and squaring with the Padé approximant of degree 13 [Higham 2005]."""
-    xp, eye, b = namespace(M), eye_like(M), _PADE
+    """exp(M) by scaling and squaring: the Taylor polynomial of M/2^s, squared s times."""
+    xp = namespace(M)
     size = xp.max(xp.sum(xp.abs(M), axis=-2))
     if is_lazy(M):
-        s = xp.ceil(xp.log2(xp.maximum(size / _PADE_RADIUS, xp.ones_like(size))))
-        steps, scale = _EXP_SQUARINGS, 2.0 ** (-s)
-    else:
-        steps = max(0, math.ceil(math.log2(max(float(size), 1e-300) / _PADE_RADIUS))) if math.isfinite(float(size)) else 0
-        s, scale = steps, 2.0**-steps
-    M = M * scale
-    M2 = M @ M
-    M4 = M2 @ M2
-    M6 = M4 @ M2
-    U = M @ (M6 @ (b[13] * M6 + b[11] * M4 + b[9] * M2) + b[7] * M6 + b[5] * M4 + b[3] * M2 + b[1] * eye)
-    V = M6 @ (b[12] * M6 + b[10] * M4 + b[8] * M2) + b[6] * M6 + b[4] * M4 + b[2] * M2 + b[0] * eye
-    E = xp.linalg.solve(V - U, V + U)
-    for k in range(steps):
-        E = xp.where(k < s, E @ E, E) if is_lazy(M) else E @ E
+        s = xp.ceil(xp.log2(xp.maximum(size, xp.ones_like(size))))
+        E = _taylor_exp(M * 2.0 ** (-s), _CHUNKS)
+        for k in range(_TRACED_SQUARINGS):
+            E = xp.where(k < s, E @ E, E)
+        return xp.where(s <= _TRACED_SQUARINGS, E, xp.nan)
+    size = float(size)
+    squarings = max(0, math.ceil(math.log2(size))) if 0 < size < math.inf else 0
+    size = math.ldexp(size, -squarings)
+    unit = eps(M)
+    chunks = next((k for k in range(1, _CHUNKS) if size ** (4 * k) / math.factorial(4 * k) <= unit / 2), _CHUNKS)
+    E = _taylor_exp(M * 2.0**-squarings, chunks)
+    for _ in range(squarings):
+        E = E @ E
+    return E
+
+
+def _taylor_exp(M: Array, chunks: int) -> Array:
+    """The terms M^j/j!, j < 4 chunks, by Paterson and Stockmeyer: Horner in M^4, cubic coefficients."""
+    powers = [eye_like(M), M, M @ M]
+    powers.append(powers[2] @ M)
+    fourth = powers[2] @ powers[2] if chunks > 1 else None
+    E: Array = 0
+    for k in reversed(range(chunks)):
+        E = E @ fourth if k < chunks - 1 else 0
+        for j, power in enumerate(powers):
+            E = E + power / math.factorial(4 * k + j)
     return E

@@ -42,7 +42,7 @@ def polar_factor(manifold: GenOrthManifold, Y: Array) -> Array:
     """Y <<Y, Y>>^(-1/2), on M where the inverse square root exists; the limit of repeated A (F6)."""
     companion = manifold.companion
     hermitian = companion is not None and companion.trivial
-    return Y @ inverse_sqrt(ct(manifold.phi(Y)) @ Y, hermitian)
+    return Y @ inverse_sqrt(ct(manifold.phi(Y)) @ Y, hermitian, lambda T: ct(manifold.psi(T)))
 
 
 def exponential(manifold: GenOrthManifold, T: TangentSpace, Z: Array) -> Array:
