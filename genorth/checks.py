@@ -15,6 +15,7 @@ from genorth._array import Array, ct, eps, norm
 from genorth.errors import OutsideDomainError
 from genorth.manifold import GenOrthManifold
 from genorth.report import Curve, Finding, Report, fit_slope
+from genorth.retraction import step_size
 from genorth.theta import realvec
 
 _SAMPLES = 5
@@ -39,7 +40,12 @@ def check_assumptions(manifold: GenOrthManifold, rng: Any = None) -> Report:
     findings = [Finding(name, formula, value, bound) for name, (formula, value) in worst.items()]
     findings.insert(3, _one_to_one(manifold, rng))
     findings.append(_has_points(manifold, rng))
-    return Report(f"Assumption 1 for {type(manifold).__name__}{manifold.shape}", tuple(findings))
+    return Report(f"Assumption 1 for {_name(manifold)}", tuple(findings))
+
+
+def _name(manifold: GenOrthManifold) -> str:
+    """The name given to `from_maps`, or that of the class, with the shape of a point."""
+    return f"{getattr(manifold, 'name', type(manifold).__name__)}{manifold.shape}"
 
 
 def _violations(manifold: GenOrthManifold, rng: np.random.Generator) -> Iterator[tuple[str, str, float]]:
@@ -58,17 +64,21 @@ def _violations(manifold: GenOrthManifold, rng: np.random.Generator) -> Iterator
         size = max(float(norm(A)) + float(norm(B)), *sizes, np.finfo(float).tiny)
         return float(norm(np.asarray(A - B))) / size
 
+    def linear(function: Callable[[Array], Any], A: Array, B: Array) -> float:
+        a, b = rng.standard_normal(2)
+        first, second = a * function(A), b * function(B)
+        return gap(function(a * A + b * B), first + second, float(norm(first) + norm(second)))
+
     U, V, X1, X2, Y1, Y2 = (manifold.random_ambient(rng) for _ in range(6))
     S, T = ct(X1) @ X2, ct(Y1) @ Y2
-    a, b = rng.standard_normal(2)
     eye = np.eye(T.shape[-1], dtype=T.dtype) + np.zeros_like(T)
     yield "1 closed", "X T in F", gap(U @ T, manifold.ambient(U @ T))
-    yield "2 phi linear", "phi(aU + bV) = a phi(U) + b phi(V)", gap(phi(a * U + b * V), a * phi(U) + b * phi(V))
+    yield "2 phi linear", "phi(aU + bV) = a phi(U) + b phi(V)", linear(phi, U, V)
     yield "2 phi into F", "phi(X) in F", gap(phi(U), manifold.ambient(phi(U)))
     left, right = float(manifold.inner(phi(U), V)), float(manifold.inner(U, phi(V)))
     sizes = float(norm(phi(U)) * norm(V) + norm(U) * norm(phi(V)))
     yield "2 phi self-adjoint", "<phi(U), V> = <U, phi(V)>", abs(left - right) / max(sizes, np.finfo(float).tiny)
-    yield "3 psi linear", "psi(aS + bT) = a psi(S) + b psi(T)", gap(psi(a * S + b * T), a * psi(S) + b * psi(T))
+    yield "3 psi linear", "psi(aS + bT) = a psi(S) + b psi(T)", linear(psi, S, T)
     yield "3 companion", "phi(XT) = phi(X) psi(T)", gap(phi(U @ T), phi(U) @ psi(T))
     yield "3 symmetry", "psi(phi(X)^T X) = X^T phi(X)", gap(psi(ct(phi(U)) @ U), ct(U) @ phi(U))
     yield "F1", "psi(phi(U)^T V) = U^T phi(V)", gap(psi(ct(phi(U)) @ V), ct(U) @ phi(V))
@@ -137,13 +147,14 @@ def check_retraction(
     """That R(tZ) is on M, R(0) = X, and R(tZ) = X + tZ + O(t^2), by the slope of the error.
 
     The slope of the tangential part of the error tells the order: 3 where the curve has no tangential
-    acceleration (a second-order retraction), 2 else; it is reported and never a failure. Steps outside the
-    domain are left out and counted. Neither `dist` nor `exp` of the manifold is needed.
+    acceleration (a second-order retraction), 2 else; it is reported and never a failure. Z gives the direction; the
+    steps are scaled to the curvature of M. Steps outside the domain are left out and counted. Neither `dist` nor `exp` of the manifold is needed.
     """
     rng = np.random.default_rng(rng)
     X = manifold.random_point(rng) if X is None else X
     Z = np.asarray(manifold.random_tangent(X, rng)) if Z is None else Z
-    Z = Z * (norm(X) / norm(Z))
+    size = step_size(manifold, X, Z)
+    Z = Z / size if manifold.dim and size > 0 else 0 * Z  # where M is a set of points there is no direction
     steps, rest, tangential, feasibility, outside = [], [], [], [0.0], 0
     for t in _STEPS:
         try:
@@ -156,8 +167,8 @@ def check_retraction(
         rest.append(float(norm(error)))
         tangential.append(float(norm(manifold.project(X, error))))
         feasibility.append(float(manifold.feasibility(R)) / float(manifold.scale(R)))
-    unit, size = eps(manifold.dtype) * float(np.sqrt(np.prod(manifold.shape))), float(manifold.scale(X))
-    floor = 1e3 * unit * size * float(norm(X))
+    unit = eps(manifold.dtype) * float(np.sqrt(np.prod(manifold.shape))) * float(manifold.scale(X))
+    floor = 1e3 * unit * float(norm(X))
     at = np.asarray(steps)
     curves = tuple(
         Curve(name, at, np.asarray(errors), fit_slope(at, np.asarray(errors), floor))
@@ -166,10 +177,10 @@ def check_retraction(
     start = float(norm(manifold.retract(X, 0 * Z, kind=kind) - X) / norm(X))
     dropped = f"{outside} of {len(_STEPS)} steps outside the domain" if outside else ""
     return Report(
-        f"retraction {kind!r} on {type(manifold).__name__}{manifold.shape}",
+        f"retraction {kind!r} on {_name(manifold)}",
         (
-            Finding("on M", "|C(R(tZ))| / max(1, |R| |phi(R)|)", max(feasibility), 100 * unit * size, False, dropped),
-            Finding("start", "R(0) = X", start, 100 * unit * size),
+            Finding("on M", "|C(R(tZ))| / max(1, |R| |phi(R)|)", max(feasibility), 100 * unit, False, dropped),
+            Finding("start", "R(0) = X", start, 100 * unit),
             Finding("first order", "slope of |R(tZ) - X - tZ|", curves[0].slope, 1.9, True),
             Finding("order", "slope of its tangential part - 1", round(min(curves[1].slope, 3.0), 1) - 1, 0.9, True,
                     "2: second order" if curves[1].slope > 2.7 else "1: first order"),

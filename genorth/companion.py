@@ -75,9 +75,8 @@ def _verified(psi: Callable[[Array], Array], Q: np.ndarray[Any, Any]) -> Compani
     else:
         sign = 1 if turn.flat[0] > 0 else -1
     Q = (Q + sign * Q.mT.conj()) / 2
-    try:
-        condition = float(np.max(np.linalg.cond(Q)))
-    except np.linalg.LinAlgError:
+    condition = float(np.max(np.linalg.cond(Q)))
+    if not condition < 1 / (p * unit):
         return None
     T = np.random.default_rng(0).standard_normal((2, *Q.shape))
     T = (T[0] + 1j * T[1]) if Q.dtype.kind == "c" else T[0]

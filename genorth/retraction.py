@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from genorth._array import Array, ct, eye_like, namespace
+from genorth._array import Array, ct, eye_like, namespace, norm
 from genorth._functions import expm, inverse, inverse_sqrt
 
 if TYPE_CHECKING:
@@ -58,6 +58,16 @@ def exponential(manifold: GenOrthManifold, T: TangentSpace, Z: Array) -> Array:
     minus = -eye_like(A) + xp.zeros_like(A)  # broadcast over the blocks
     E = expm(xp.concat([xp.concat([A / 2, minus], axis=-1), xp.concat([GG, A / 2], axis=-1)], axis=-2))
     return T.X @ E[..., p:, p:] - G @ E[..., :p, p:]
+
+
+def step_size(manifold: GenOrthManifold, X: Array, Z: Array) -> float:
+    """|A|/2 + |<<G,G>>|^(1/2), the size of the exponent above: the length in which a step on M is measured.
+
+    M is curved on the scale of phi and not on that of the entries, so |Z| alone does not tell how far a step goes.
+    """
+    A = ct(manifold.phi(X)) @ Z
+    G = Z - X @ (A / 2)
+    return float(norm(A)) / 2 + float(norm(ct(manifold.phi(G)) @ G)) ** 0.5
 
 
 #: The retractions by name.

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from genorth._array import ct, norm
+from genorth._array import ct
 from genorth.errors import EmptyManifoldError, OutsideDomainError
 from genorth.operators import extreme_eigenpairs, refuse_signature
-from genorth.retraction import polar_factor
+from genorth.retraction import polar_factor, step_size
 
 if TYPE_CHECKING:
     from genorth.companion import Companion
@@ -40,15 +40,9 @@ def random_point(manifold: GenOrthManifold, rng: np.random.Generator) -> _Matrix
 
 
 def random_walk(manifold: GenOrthManifold, X: _Matrix, rng: np.random.Generator) -> _Matrix:
-    """A random step of the exponential retraction; the size of the exponent is normally distributed.
-
-    The exponent is [[A/2, -I], [<<G,G>>, A/2]], A = <<X,Z>>, G = Z - XA/2: its size, not that of Z, tells how
-    far the point goes, since M is curved on the scale of phi and not on that of the entries.
-    """
+    """A random step of the exponential retraction; the size of the exponent is normally distributed."""
     Z = np.asarray(manifold.random_tangent(X, rng))
-    A = ct(manifold.phi(X)) @ Z
-    G = Z - X @ A / 2
-    size = float(norm(A)) / 2 + float(norm(ct(manifold.phi(G)) @ G)) ** 0.5
+    size = step_size(manifold, X, Z)
     return np.asarray(manifold.retract(X, Z * (rng.standard_normal() / size), kind="exp")) if size > 0 else X
 
 
