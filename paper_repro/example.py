@@ -106,7 +106,7 @@ def generalized_eigenvalues(n: int = 1000, p: int = 8) -> Example:
     A is the stiffness of an elastic string on springs, B its mass in linear finite elements; both stay sparse.
     """
     springs = np.random.default_rng(1).uniform(0, 1, n)
-    A = scipy.sparse.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(n, n)) + scipy.sparse.diags_array(springs)
+    A = scipy.sparse.diags_array([-1.0, 2.0 + springs, -1.0], offsets=[-1, 0, 1], shape=(n, n))
     B = scipy.sparse.diags_array([1 / 6, 2 / 3, 1 / 6], offsets=[-1, 0, 1], shape=(n, n))
     values = scipy.linalg.eigh(A.toarray(), B.toarray(), eigvals_only=True, subset_by_index=(0, p - 1))
     manifold, minimum = go.GeneralizedStiefel(B, p), float(values.sum())
