@@ -12,7 +12,6 @@ from typing import Any
 
 import attrs
 import numpy as np
-import scipy.fft
 
 from genorth._array import Array, as_like, is_complex, namespace
 from genorth.companion import Companion
@@ -116,6 +115,8 @@ class TensorStiefel(GenOrthManifold):
 
     def _matrix(self) -> np.ndarray[Any, Any]:
         """M, as an l x l matrix."""
+        import scipy.fft  # here, because it would take half of the time of `import genorth`
+
         if not isinstance(self.transform, str):
             return np.asarray(self.transform)
         unit = np.eye(self.l)
