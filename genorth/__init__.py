@@ -18,12 +18,19 @@ from genorth.manifolds import (
     from_maps,
 )
 from genorth.report import Report
+from genorth.minimize import minimize
+from genorth.penalty import ConstraintDissolving
+from genorth.problem import Counts, Problem
+from genorth.result import Progress, Result, Status, Trace
+from genorth.threshold import exactness_threshold
 
 __version__ = "0.1.0"
 
 __all__ = [
     "BilinearStiefel",
     "Companion",
+    "ConstraintDissolving",
+    "Counts",
     "EmptyManifoldError",
     "GenOrthManifold",
     "GeneralizedStiefel",
@@ -31,12 +38,19 @@ __all__ = [
     "IndefiniteStiefel",
     "NotRestorableError",
     "OutsideDomainError",
+    "Problem",
+    "Progress",
+    "Result",
     "Report",
+    "Status",
     "Stiefel",
     "SymplecticStiefel",
     "TangentSpace",
     "TensorStiefel",
+    "Trace",
     "check_assumptions",
     "check_retraction",
+    "exactness_threshold",
     "from_maps",
+    "minimize",
 ]

@@ -116,8 +116,9 @@ class Monitor:
         assert self._callback is not None
         trace = self.trace
         with self.paused():
+            gradient_norm, feasibility = trace.gradient_norm[-1], trace.feasibility[-1]
             progress = Progress(
-                X.copy(), trace.cost[-1], self.nit, self.counts.nfev, trace.gradient_norm[-1], trace.feasibility[-1], trace.time[-1]
+                X.copy(), trace.cost[-1], self.nit, self.counts.nfev, gradient_norm, feasibility, trace.time[-1]
             )
             try:
                 self._callback(progress)

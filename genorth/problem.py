@@ -82,7 +82,7 @@ class Problem:
     ) -> None:
         if not isinstance(manifold, GenOrthManifold):
             refuse("manifold", "a GenOrthManifold", type(manifold).__name__)
-        given = {
+        given: dict[str, Callable[..., Any] | None] = {
             "cost": cost,
             "euclidean_gradient": euclidean_gradient,
             "euclidean_hessian": euclidean_hessian,

@@ -21,7 +21,12 @@ class Status(Enum):
 
     CONVERGED = "The gradient norm is at most tol, and x is on the manifold."
     NOT_FEASIBLE = (
-        "The gradient norm is at most tol, but x misses feasibility_tol: rounding limits it here; raise feasibility_tol."
+        "The gradient norm is at most tol, but x misses feasibility_tol: rounding limits it here. "
+        "Raise feasibility_tol."
+    )
+    NOT_STATIONARY = (
+        "h is stationary at a point away from the manifold, and x, restored from there, is not stationary for f: "
+        "beta is too small. Use beta='auto' or a larger beta."
     )
     ITERATION_LIMIT = "Stopped by max_iterations: raise it, or go on from the x of this result."
     EVALUATION_LIMIT = "Stopped by max_evaluations: raise it, or go on from the x of this result."

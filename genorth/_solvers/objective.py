@@ -1,0 +1,121 @@
+"""`Objective`: h of a real vector, as unconstrained solvers want it.
+
+It keeps the budgets inside line searches and tells the monitor of each iteration. It also does two things that let any solver work:
+
+- Values are differences to the start of the solver, and where two values differ by no more than rounding, their difference is taken
+  from the gradients, (g + g0)/2 . (v - v0), exact to third order. A line search then works down to gradients of
+  the size of rounding, not of its square root.
+- h may be unbounded below far from M (f o A grows faster than the penalty). A trial step with |C(X)| above a limit gets the value
+  and the slope of an upward parabola around the last iterate, and f is not called: the line search turns back.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from genorth.monitor import Monitor, Stop
+from genorth.penalty import ConstraintDissolving
+from genorth.result import Status
+
+_Vector = np.ndarray[Any, Any]
+_NOISE = 1e3 * 2.0**-52  # values that differ by less, relative to their terms, are compared through the gradients
+
+
+class Objective:
+    """h on real vectors: complex entries are two real ones, and blocks are laid out one after the other."""
+
+    def __init__(self, h: ConstraintDissolving, monitor: Monitor, limit: float) -> None:
+        self.h, self.monitor = h, monitor
+        self._shape = h.manifold.shape
+        self._dtype = np.dtype(complex if h.manifold.dtype.kind == "c" else float)
+        self._limit = limit
+        #: The last iterate.
+        self.last: _Vector | None = None
+        self._reference: tuple[_Vector, _Vector, float, float] | None = None  # v, gradient, raw and repaired value
+
+    def vector(self, X: _Vector) -> _Vector:
+        """X as a real vector."""
+        return np.ascontiguousarray(X, self._dtype).reshape(-1).view(float)
+
+    def matrix(self, v: _Vector) -> _Vector:
+        """The point that a real vector stands for."""
+        return np.ascontiguousarray(v).view(self._dtype).reshape(self._shape)
+
+    def begin(self, v: _Vector) -> None:
+        """v is the start of a solver: values are differences to this one. To the trace, if it is a new point."""
+        if self.last is None or not np.array_equal(v, self.last):
+            self.iteration(v)
+        assert self._reference is not None
+        self._reference = (*self._reference[:3], 0.0)
+
+    def value_and_gradient(self, v: _Vector) -> tuple[float, _Vector]:
+        """h and its gradient; the value is repaired."""
+        X = self._admitted(v)
+        if X is None:
+            return self._turn_back(v)
+        value, gradient = self.h.value_and_gradient(X)
+        self._require_finite(value)
+        g = self.vector(gradient)
+        return self._repaired(value, v, g), g
+
+    def value(self, v: _Vector) -> float:
+        """h, repaired."""
+        X = self._admitted(v)
+        if X is None:
+            return self._turn_back(v)[0]
+        value = self.h.value(X)
+        self._require_finite(value)
+        in_noise = self._reference is not None and _in_noise(value, self._reference[2])
+        return self._repaired(value, v, self.gradient(v) if in_noise else None)
+
+    def gradient(self, v: _Vector) -> _Vector:
+        """The gradient of h."""
+        return self.vector(self.h.gradient(self.matrix(v)))
+
+    def hessian_product(self, v: _Vector, w: _Vector) -> _Vector:
+        """The Hessian of h times w."""
+        self.monitor.check()
+        return self.vector(self.h.hessian_product(self.matrix(v), self.matrix(w)))
+
+    def iteration(self, v: _Vector) -> None:
+        """v is the new iterate: to the trace, and the new reference of values. Raises `Stop` where it is the last."""
+        X = self.matrix(v)
+        value, gradient = self.h.value_and_gradient(X)
+        self._require_finite(value)
+        g = self.vector(gradient)
+        self._reference = (v.copy(), g, float(value), self._repaired(value, v, g))
+        self.last = self._reference[0]
+        self.monitor.iteration(X, float(self.h.cost(X)), math.sqrt(np.dot(g, g)), float(self.h.feasibility(X)))
+
+    def _admitted(self, v: _Vector) -> _Vector | None:
+        """The point, or None where it is so far from M that f should not be called."""
+        self.monitor.check()
+        X = self.matrix(v)
+        return X if self._reference is None or self.h.feasibility(X) <= self._limit else None
+
+    def _turn_back(self, v: _Vector) -> tuple[float, _Vector]:
+        """repaired + |g0| |d|/2 with gradient |g0| d/|d|, d = v - v0."""
+        assert self._reference is not None
+        v0, g0, _, repaired = self._reference
+        d = v - v0
+        size, slope = float(np.linalg.norm(d)), float(np.linalg.norm(g0))
+        return repaired + slope * size / 2, d * (slope / size)
+
+    def _repaired(self, value: float, v: _Vector, g: _Vector | None) -> float:
+        if self._reference is None:
+            return float(value)
+        v0, g0, raw, repaired = self._reference
+        if g is None or not _in_noise(value, raw):
+            return repaired + (float(value) - raw)
+        return repaired + 0.5 * float(np.dot(g + g0, v - v0))
+
+    def _require_finite(self, value: float) -> None:
+        if not math.isfinite(value):
+            raise Stop(Status.NOT_FINITE)
+
+
+def _in_noise(value: float, reference: float) -> bool:
+    return abs(value - reference) <= _NOISE * max(abs(value), abs(reference))

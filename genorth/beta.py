@@ -1,0 +1,56 @@
+"""The penalty parameter: a first estimate at the start, and what to do with one that proves too small.
+
+At a stationary point the curvature of h along X S^T, S in S1, is (4 beta |S|^2 - 3 Re tr(S^2 Theta)) / |X S^T|^2 (F8). It must be
+positive, and h is best conditioned where it is not larger than the curvature of f along M. Hence the estimate
+beta*(x0) + c |x0|^2/(16 p), with c the curvature of f along its gradient on M.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from genorth._array import norm
+from genorth.problem import Problem
+from genorth.threshold import multiplier_threshold
+
+_Matrix = np.ndarray[Any, Any]
+_SHARE = 1 / 16  # normal curvature = a quarter of that along M
+_GROWTH = 4.0
+
+
+def initial_beta(problem: Problem, X: _Matrix) -> float:
+    """beta*(X) + c |X|^2/(16 p) at X on M; one gradient, and one Hessian product or one more gradient."""
+    manifold = problem.manifold
+    G = problem.euclidean_gradient(X)
+    if not np.all(np.isfinite(G)):
+        return 1.0  # the run itself says what is wrong
+    space = manifold.at(X)
+    Theta = np.asarray(space.theta(G))
+    threshold = multiplier_threshold(manifold, Theta)
+    columns = math.prod(manifold.shape[:-2]) * manifold.shape[-1]
+    curvature = abs(_curvature(problem, X, G, Theta, np.asarray(G - space.P @ Theta)))
+    beta = threshold + _SHARE * curvature * float(norm(X)) ** 2 / columns
+    return beta if 0 < beta < math.inf else 1.0
+
+
+def _curvature(problem: Problem, X: _Matrix, G: _Matrix, Theta: _Matrix, gradient: _Matrix) -> float:
+    """<d, hess f(X)[d]> along M, d the normalised Riemannian gradient; zero where there is none."""
+    size = float(norm(gradient))
+    if not size > 0:
+        return 0.0
+    d = gradient / size
+    if problem.has_hessian:
+        H = problem.euclidean_hessian(X, d)
+    else:
+        t = 1e-6 * float(norm(X))  # a curvature to six digits is more than is needed
+        H = (problem.evaluate_gradient(X + t * d) - G) / t
+    value = float(np.vdot(d, H - problem.manifold.phi(d) @ Theta).real)
+    return value if math.isfinite(value) else 0.0
+
+
+def raised_beta(beta: float, threshold: float) -> float:
+    """The next beta after one that proved too small."""
+    return max(_GROWTH * beta, 1.5 * threshold)
