@@ -92,7 +92,6 @@ def _violations(manifold: GenOrthManifold, rng: np.random.Generator) -> Iterator
 
 def _growth(manifold: GenOrthManifold, rng: np.random.Generator) -> float:
     """How much psi can magnify rounding: the largest |psi(T)| / |T| seen, squared."""
-    *batch, _, p = manifold.shape
     ratios = [1.0]
     for _ in range(_SAMPLES):
         T = ct(manifold.random_ambient(rng)) @ manifold.random_ambient(rng)
@@ -127,8 +126,10 @@ def _one_to_one(manifold: GenOrthManifold, rng: np.random.Generator) -> Finding:
     rest = float(np.linalg.norm(apply(U) - target) / max(float(np.linalg.norm(target)), 1e-300))
     lost, bound = float(np.linalg.norm(U - realvec(V)) / norm(V)), 0.1 / np.sqrt(size)
     if rest > 1e-8:
-        return Finding("2 phi one-to-one", formula, 0.0, bound, False, f"not decided: MINRES ended at a residual of {rest:.1e}")
-    return Finding("2 phi one-to-one", formula, lost, bound, False, "|U - V|/|V| of the shortest U with phi(U) = phi(V)")
+        note = f"not decided: MINRES ended at a residual of {rest:.1e}"
+        return Finding("2 phi one-to-one", formula, 0.0, bound, note=note)
+    note = "|U - V|/|V| of the shortest U with phi(U) = phi(V)"
+    return Finding("2 phi one-to-one", formula, lost, bound, note=note)
 
 
 def _has_points(manifold: GenOrthManifold, rng: np.random.Generator) -> Finding:
@@ -148,7 +149,8 @@ def check_retraction(
 
     The slope of the tangential part of the error tells the order: 3 where the curve has no tangential
     acceleration (a second-order retraction), 2 else; it is reported and never a failure. Z gives the direction; the
-    steps are scaled to the curvature of M. Steps outside the domain are left out and counted. Neither `dist` nor `exp` of the manifold is needed.
+    steps are scaled to the curvature of M. Steps outside the domain are left out and counted. Neither a distance nor a
+    geodesic is needed.
     """
     rng = np.random.default_rng(rng)
     X = manifold.random_point(rng) if X is None else X
@@ -182,8 +184,14 @@ def check_retraction(
             Finding("on M", "|C(R(tZ))| / max(1, |R| |phi(R)|)", max(feasibility), 100 * unit, False, dropped),
             Finding("start", "R(0) = X", start, 100 * unit),
             Finding("first order", "slope of |R(tZ) - X - tZ|", curves[0].slope, 1.9, True),
-            Finding("order", "slope of its tangential part - 1", round(min(curves[1].slope, 3.0), 1) - 1, 0.9, True,
-                    "2: second order" if curves[1].slope > 2.7 else "1: first order"),
+            Finding(
+                "order",
+                "slope of its tangential part - 1",
+                round(min(curves[1].slope, 3.0), 1) - 1,
+                0.9,
+                True,
+                "2: second order" if curves[1].slope > 2.7 else "1: first order",
+            ),
         ),
         curves,
     )

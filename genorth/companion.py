@@ -42,9 +42,7 @@ class Companion:
         return self.Q.is_identity
 
 
-def read_companion(
-    psi: Callable[[Array], Array], shape: tuple[int, ...], dtype: np.dtype[Any]
-) -> Companion | None:
+def read_companion(psi: Callable[[Array], Array], shape: tuple[int, ...], dtype: np.dtype[Any]) -> Companion | None:
     """Q from p evaluations of psi, or None where psi is not of the form Q T Q^-1.
 
     psi(E_i1) = (Q e_i)(e_1^T Q^-1) has rank one, and its columns are multiples of Q e_i with factors

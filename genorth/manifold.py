@@ -131,8 +131,8 @@ class GenOrthManifold(ABC):
             trace = blocks * p * self.companion.sign if real == 1 else 0
             return real * blocks * n * p, real * blocks * p * p, trace
         basis = theta.algebra_basis(self)
-        trace = sum(float(self.inner(T, self.psi(ct(T)))) for T in basis)
-        return self._ambient_dimension(), len(basis), round(trace)
+        total = sum(float(self.inner(T, self.psi(ct(T)))) for T in basis)
+        return self._ambient_dimension(), len(basis), round(total)
 
     def _ambient_dimension(self) -> int:
         """The trace of the projector onto F, summed over the unit elements."""
@@ -375,8 +375,14 @@ class GenOrthManifold(ABC):
             if not violations[-1] <= 10 * violations[0] + 10:
                 break
             X = X @ (1.5 * eye - 0.5 * S)
-        refuse("X", "a point near M: |C(X)| = |X^T phi(X) - I|, all eigenvalues of phi(X)^T X in (0, 3)",
-               violations[0], tol, f"After {len(violations) - 1} steps of A it is {violations[-1]:.3g}.", NotRestorableError)
+        refuse(
+            "X",
+            "a point near M: |C(X)| = |X^T phi(X) - I|, all eigenvalues of phi(X)^T X in (0, 3)",
+            violations[0],
+            tol,
+            f"After {len(violations) - 1} steps of A it is {violations[-1]:.3g}.",
+            NotRestorableError,
+        )
 
     @final
     def random_ambient(self, rng: Any = None) -> np.ndarray[Any, Any]:

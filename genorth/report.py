@@ -26,7 +26,8 @@ class Finding:
 
     def __str__(self) -> str:
         sign = ">=" if self.at_least else "<="
-        line = f"{'ok  ' if self.passed else 'FAIL'}  {self.name:<22} {self.value:9.2e} {sign} {self.bound:8.2e}  {self.formula}"
+        verdict, figures = "ok  " if self.passed else "FAIL", f"{self.value:9.2e} {sign} {self.bound:8.2e}"
+        line = f"{verdict}  {self.name:<22} {figures}  {self.formula}"
         return f"{line}  ({self.note})" if self.note else line
 
 

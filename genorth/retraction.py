@@ -23,14 +23,20 @@ if TYPE_CHECKING:
 def _skew_split(manifold: GenOrthManifold, T: TangentSpace, Z: Array) -> tuple[Array, Array]:
     """(A - A*)/2 and H = Z - X A, for A = <<X, Z>>."""
     A = ct(T.P) @ Z
-    return (A - ct(manifold.psi(A))) / 2, Z - T.X @ A
+    H = T.X @ -A
+    H += Z  # in place, here and below: a new n x p array costs as much as a product where p is small
+    return (A - ct(manifold.psi(A))) / 2, H
 
 
 def cayley(manifold: GenOrthManifold, T: TangentSpace, Z: Array) -> Array:
     """R = -X + (H + 2X)(I - A/2 + <<H, H>>/4)^-1, A = <<X, Z>>, H = Z - X A."""
     A, H = _skew_split(manifold, T, Z)
     B = eye_like(A) - A / 2 + (ct(manifold.phi(H)) @ H) / 4
-    return (H + 2 * T.X) @ inverse(B, "I - A/2 + <<H,H>>/4 of the Cayley retraction") - T.X
+    V = 2 * T.X
+    V += H
+    R = V @ inverse(B, "I - A/2 + <<H,H>>/4 of the Cayley retraction")
+    R -= T.X
+    return R
 
 
 def polar(manifold: GenOrthManifold, T: TangentSpace, Z: Array) -> Array:

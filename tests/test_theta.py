@@ -73,7 +73,10 @@ def test_closed_form_equals_eigendecomposition(manifold: go.GenOrthManifold, see
     assert np.linalg.norm(one - other) <= 1e3 * X.size**0.5 * np.finfo(float).eps * np.linalg.norm(D)
 
 
-@given(manifold=gt.manifolds(families=("symplectic", "bilinear-skew", "indefinite-dense"), max_condition=1e3), seed=gt.seeds())
+@given(
+    manifold=gt.manifolds(families=("symplectic", "bilinear-skew", "indefinite-dense"), max_condition=1e3),
+    seed=gt.seeds(),
+)
 def test_F5_sylvester_equation(manifold: go.GenOrthManifold, seed: int) -> None:
     """N^T N Y + Y N^T N = N^T D + e D^T N with Theta = Q Y, N = phi(X) Q."""
     rng = np.random.default_rng(seed)

@@ -204,7 +204,7 @@ def _f3(s: Sample) -> Iterator[Measured]:
     yield s.close("<<X,X>> = I", form(s.X, s.X), np.eye(T.shape[-1]), s.u * s.g, s.c)
 
 
-@_property("F4", "Phi self-adjoint; S1 = {S : psi(S^T) = S}; Phi(S^T) = 2S on S1; C(X) in S1; Phi(C) = 2C^T if psi^2 = id")
+@_property("F4", "Phi self-adjoint; S1 = {psi(S^T) = S}; Phi(S^T) = 2S on S1; C(X) in S1; Phi(C) = 2C^T if psi^2 = id")
 def _f4(s: Sample) -> Iterator[Measured]:
     Phi, psi, A, T, S = s.M.symmetrize, s.M.psi, s.algebra(), s.algebra(), s.symmetric()
     C = s.M.constraint(s.Y)
@@ -230,7 +230,8 @@ def _constraint(s: Sample) -> Iterator[Measured]:
     yield s.close("|C(Y)|", M.feasibility(Y), norm(ct(Y) @ M.phi(Y) - eye), bound)
     differential = M.constraint_differential(Y, Z)
     yield s.close("DC(Y)[Z] = Y^T phi(Z) + Z^T phi(Y)", differential, M.gram(Y, Z) + M.gram(Z, Y), bound)
-    yield s.close("C(Y+Z) - C(Y-Z) = 2 DC(Y)[Z]", M.constraint(Y + Z) - M.constraint(Y - Z), 2 * differential, 4 * bound)
+    difference = M.constraint(Y + Z) - M.constraint(Y - Z)
+    yield s.close("C(Y+Z) - C(Y-Z) = 2 DC(Y)[Z]", difference, 2 * differential, 4 * bound)
     yield s.close("|DC(Y)[Z]|", M.tangency(Y, Z), norm(differential), bound)
     adjoint = M.constraint_adjoint(Y, T)
     yield s.close("<DC(Y)[Z], T> = <Z, DC(Y)*[T]>", inner(differential, T), inner(Z, adjoint), bound)
@@ -315,7 +316,9 @@ def _f7(s: Sample) -> Iterator[Measured]:
     yield s.close("DA(X)[X S^T] = 0", killed, np.zeros_like(killed), 1e3 * size * rest)
 
 
-@_property("projection", "P_X = D - phi(X) Theta_X(D) is tangent, idempotent, self-adjoint and nearest; normal space phi(X) S1")
+@_property(
+    "projection", "P_X D = D - phi(X) Theta_X(D) is tangent, idempotent, self-adjoint, nearest; normal space phi(X) S1"
+)
 def _projection(s: Sample) -> Iterator[Measured]:
     M, X, D, E, T = s.M, s.X, s.ambient(), s.ambient(), s.algebra()
     rest = 10 * (s.u * s.kappa + s.c)
@@ -377,7 +380,7 @@ def _f13(s: Sample) -> Iterator[Measured]:
     M, companion = s.M, s.M.companion
     if companion is None or M.ambient_projector is not None:
         raise unittest.SkipTest("F is not the whole space, or psi(T) is not Q T Q^-1")
-    *batch, _, p = M.shape
+    p = M.shape[-1]
     U, V, w = s.ambient(), s.ambient(), s.algebra()[..., :1, :]
     bound = s.u * s.L * s.q * max(1.0, float(norm(companion.Q.left(np.eye(p)))))
 
@@ -470,7 +473,7 @@ def _retractions(s: Sample) -> Iterator[Measured]:
         yield f"slope of |R(tZ) - X - tZ| >= 1.5, {kind}", -fit_slope(_TIMES, np.asarray(errors), size * rest), -1.5
 
 
-@_property("F9", "Cayley and exp are those of Omega(V) = G<<X,V>> - X<<G,V>>, skew for the form; polar: <<R,Y>>^2 = <<Y,Y>>")
+@_property("F9", "Cayley and exp of Omega(V) = G<<X,V>> - X<<G,V>>, skew for the form; polar: <<R,Y>>^2 = <<Y,Y>>")
 def _f9(s: Sample) -> Iterator[Measured]:
     M, X, Z, U, V = s.M, s.X, s.tangent(), s.ambient(), s.ambient()
 
@@ -485,7 +488,8 @@ def _f9(s: Sample) -> Iterator[Measured]:
     size = float(norm(X))
     rest = 100 * s.q * (s.u * s.g + s.c + float(M.tangency(X, Z)))
     w = float(norm(G) * norm(s.P) + norm(X) * norm(M.phi(G)))  # bounds |Omega|
-    yield s.close("<<Omega U, V>> = -<<U, Omega V>>", form(omega(U), V), -form(U, omega(V)), (s.u * s.q * s.L + rest) * w)
+    skew = (s.u * s.q * s.L + rest) * w
+    yield s.close("<<Omega U, V>> = -<<U, Omega V>>", form(omega(U), V), -form(U, omega(V)), skew)
     yield s.close("Omega(X) = Z", omega(X), Z, rest * size)
     R = M.retract(X, Z, kind="cayley")
     yield s.close("(I - Omega/2) R = (I + Omega/2) X", R - omega(R) / 2, X + omega(X) / 2, rest * size)

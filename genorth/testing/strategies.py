@@ -24,9 +24,7 @@ from genorth.manifold import GenOrthManifold
 _Matrix = np.ndarray[Any, Any]
 
 
-def conditioned_symmetric(
-    n: int, condition: float, rng: Any = None, negative: int = 0, dtype: Any = float
-) -> _Matrix:
+def conditioned_symmetric(n: int, condition: float, rng: Any = None, negative: int = 0, dtype: Any = float) -> _Matrix:
     """A symmetric (Hermitian) matrix with eigenvalue sizes in [1/condition, 1], both ends taken.
 
     `negative` of the eigenvalues are negative; the eigenvectors are Haar distributed.
@@ -118,7 +116,9 @@ def _symplectic(r: Recipe) -> GenOrthManifold:
 def _indefinite_diagonal(r: Recipe) -> GenOrthManifold:
     minus = int(r.rng.integers(0, r.p + 1))
     negative = _spare_negatives(r, r.p - minus, minus)
-    return go.IndefiniteStiefel(_signed_sizes(r.n, r.condition, r.rng, negative), np.where(np.arange(r.p) < minus, -1.0, 1.0))
+    return go.IndefiniteStiefel(
+        _signed_sizes(r.n, r.condition, r.rng, negative), np.where(np.arange(r.p) < minus, -1.0, 1.0)
+    )
 
 
 def _indefinite_dense(r: Recipe) -> GenOrthManifold:
@@ -132,7 +132,9 @@ def _indefinite_dense(r: Recipe) -> GenOrthManifold:
 def _bilinear_symmetric(r: Recipe) -> GenOrthManifold:
     minus = int(r.rng.integers(0, r.p + 1))
     R = conditioned_symmetric(r.p, r.condition**0.25, r.rng, minus)
-    return go.BilinearStiefel(conditioned_symmetric(r.n, r.condition, r.rng, _spare_negatives(r, r.p - minus, minus)), R)
+    return go.BilinearStiefel(
+        conditioned_symmetric(r.n, r.condition, r.rng, _spare_negatives(r, r.p - minus, minus)), R
+    )
 
 
 def _bilinear_skew(r: Recipe) -> GenOrthManifold:
