@@ -20,6 +20,7 @@ from genorth import _array, sampling, theta
 from genorth._array import Array, all_finite, ct, eye_like, is_complex, is_lazy, namespace
 from genorth.companion import Companion, read_companion
 from genorth.errors import NotRestorableError, refuse
+from genorth.operators import Operator
 from genorth.retraction import RETRACTIONS
 
 _T = TypeVar("_T")
@@ -104,6 +105,8 @@ class GenOrthManifold(ABC):
     isometric: bool = False
     #: True where <X, phi(X)> > 0 for all X != 0: M is compact.
     definite: bool = False
+    #: A of phi(X) Q = A X (F13), where it is known as an operator: random points are drawn from it.
+    form: Operator | None = None
     #: The orthogonal projector of R^shape (C^shape) onto F; None where F is the whole space.
     ambient_projector: Callable[[Array], Array] | None = None
 
@@ -396,7 +399,12 @@ class GenOrthManifold(ABC):
     @final
     def random_point(self, rng: Any = None) -> np.ndarray[Any, Any]:
         """A random point of M (NumPy), spread over M; see `genorth.sampling`."""
-        return sampling.random_point(self, np.random.default_rng(rng))
+        return self._sampler.draw(np.random.default_rng(rng))
+
+    @final
+    @cached_property
+    def _sampler(self) -> sampling.Sampler:
+        return sampling.Sampler(self)
 
     @final
     def random_tangent(self, X: Array, rng: Any = None) -> Array:

@@ -1,11 +1,10 @@
 """Random points of M, from phi and Q alone.
 
-Definite forms: a Gaussian Y, made orthonormal for the form by its polar factor. All others: by F13,
-phi(X) Q = A X with one n x n matrix A, symmetric or skew as Q is. A random subspace Y of about twice
-the dimension is drawn, the small matrix Y^T A Y and Q are both brought to canonical form, and the best
-directions of Y are mixed by a random element of the compact group; as M is then unbounded, a
-random step of the exponential retraction moves the point along the unbounded directions too.
-No n x n array is formed, unless n <= 2p, where it is of the size of X.
+Definite forms: a Gaussian matrix, made orthonormal for the form by its polar factor. All others: by F13 M is
+{X : X^T A X = Q}, block by block. A random subspace of 4p dimensions is drawn; A (on it) and Q are brought to diagonal form.
+In the positive part of the subspace a Gaussian matrix is made orthonormal, and another one in its negative
+part. M is unbounded then: a random step of the exponential retraction moves the point along the unbounded
+directions too. No n x n array is formed, unless n <= 4p.
 """
 
 from __future__ import annotations
@@ -15,28 +14,39 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from genorth._array import ct
-from genorth.errors import EmptyManifoldError, OutsideDomainError
-from genorth.operators import extreme_eigenpairs, refuse_signature
+from genorth.errors import EmptyManifoldError, OutsideDomainError, refuse
+from genorth.form import forms
+from genorth.inputs import refuse_signature, require_positive_products
+from genorth.operators import Operator
 from genorth.retraction import polar_factor, step_size
 
 if TYPE_CHECKING:
-    from genorth.companion import Companion
     from genorth.manifold import GenOrthManifold
 
 _Matrix = np.ndarray[Any, Any]
-_DRAWS = 50  # of Gaussian matrices, before a form of unknown structure is said to have no point
+_DRAWS = 5  # of Gaussian matrices, before a form of unknown structure is said to have no point,
+_FILTERS = 10  # each of them moved this many times towards the positive directions of phi
+_WEAK = 0.01  # relative to the largest: directions as weak as that make long points; stronger ones are looked for
 
 
-def random_point(manifold: GenOrthManifold, rng: np.random.Generator) -> _Matrix:
-    """A point of M that spreads over M; raises `EmptyManifoldError` where M has none."""
-    companion = manifold.companion
-    if manifold.definite or companion is None or manifold.ambient_projector is not None:
-        X = _by_polar_factor(manifold, rng)
-    else:
-        X = _by_canonical_form(manifold, companion, rng)
-    if not manifold.definite:
-        X = random_walk(manifold, X, rng)
-    return np.asarray(manifold.restore(X))
+class Sampler:
+    """Draws points of one manifold. Made when the first point is drawn; what all draws share is made once."""
+
+    def __init__(self, manifold: GenOrthManifold) -> None:
+        self.manifold = manifold
+        if manifold.definite and manifold.form is not None:
+            require_positive_products(manifold.form)
+        self.blocks = [] if manifold.definite else [_Block(A, Q, manifold) for A, Q in forms(manifold)]
+
+    def draw(self, rng: np.random.Generator) -> _Matrix:
+        """A point of M that spreads over M; raises `EmptyManifoldError` where M has none."""
+        if self.blocks:
+            X = np.stack([block.draw(rng) for block in self.blocks]).reshape(self.manifold.shape)
+        else:
+            X = _by_polar_factor(self.manifold, rng)
+        if not self.manifold.definite:
+            X = random_walk(self.manifold, X, rng)
+        return np.asarray(self.manifold.restore(self.manifold.ambient(X)))
 
 
 def random_walk(manifold: GenOrthManifold, X: _Matrix, rng: np.random.Generator) -> _Matrix:
@@ -47,38 +57,30 @@ def random_walk(manifold: GenOrthManifold, X: _Matrix, rng: np.random.Generator)
 
 
 def _by_polar_factor(manifold: GenOrthManifold, rng: np.random.Generator) -> _Matrix:
+    """Y <<Y,Y>>^(-1/2) for a Gaussian Y; where it does not exist, for (id + phi/|phi|)^k Y: phi > 0 in more of it."""
     reason: Exception | None = None
     for _ in range(_DRAWS):
-        try:
-            return np.asarray(polar_factor(manifold, manifold.random_ambient(rng)))
-        except OutsideDomainError as error:
-            reason = error
+        Y = manifold.random_ambient(rng)
+        for _ in range(_FILTERS):
+            if manifold.ambient_projector is None:
+                Y = _orthonormal(Y)  # as well conditioned as can be, also where Y is square
+            try:
+                return np.asarray(polar_factor(manifold, Y))
+            except OutsideDomainError as error:
+                reason = error
+            P = np.asarray(manifold.phi(Y))
+            Y = Y + P * (np.linalg.norm(Y) / np.linalg.norm(P))
     raise EmptyManifoldError(
         f"{manifold}: no X with X^T phi(X) = I was found in {_DRAWS} random draws; the last one failed with: {reason} "
-        "Is phi positive definite? If M is not empty, pass point= to from_maps."
+        "Is phi positive definite?"
     )
 
 
-def _by_canonical_form(manifold: GenOrthManifold, companion: Companion, rng: np.random.Generator) -> _Matrix:
-    *batch, n, p = manifold.shape
-    right, plus, minus = _canonical(_matrix(companion, tuple(batch)), companion.sign)
-    right = _mix(right, plus, minus, companion.sign, rng)
-    m = min(n, 2 * p)
-    Y = np.linalg.qr(_gaussian((*batch, n, m), manifold.dtype, rng))[0]
-    for last in (m == n, True):
-        G = ct(Y) @ _columns(manifold, companion, Y)
-        left = _select(G, plus, minus, companion.sign)
-        if left is not None:
-            return Y @ (left @ right)
-        if not last:
-            Y = _with_extreme_directions(manifold, companion, Y, plus, minus, rng)
-    values = np.linalg.eigvalsh(G if companion.sign > 0 else 1j * G)
-    refuse_signature("A", "Q of X^T A X = Q", (int((values > 0).sum(-1).min()), int((values < 0).sum(-1).min())), (plus, minus))
-
-
-def _matrix(companion: Companion, batch: tuple[int, ...]) -> _Matrix:
-    eye = np.eye(companion.Q.size, dtype=companion.Q.dtype)
-    return np.broadcast_to(np.asarray(companion.Q.left(eye)), (*batch, *eye.shape))
+def _orthonormal(Y: _Matrix) -> _Matrix:
+    """Q of Y = QR with a positive diagonal of R: Haar distributed for a Gaussian Y."""
+    Q, R = np.linalg.qr(Y)
+    d = np.einsum("...ii->...i", R)
+    return np.asarray(Q * (d / np.where(d == 0, 1, np.abs(d)))[..., None, :])
 
 
 def _gaussian(shape: tuple[int, ...], dtype: np.dtype[Any], rng: np.random.Generator) -> _Matrix:
@@ -86,33 +88,9 @@ def _gaussian(shape: tuple[int, ...], dtype: np.dtype[Any], rng: np.random.Gener
     return (G + 1j * rng.standard_normal(shape) if dtype.kind == "c" else G).astype(dtype)
 
 
-def _columns(manifold: GenOrthManifold, companion: Companion, Y: _Matrix) -> _Matrix:
-    """A Y = phi(Y) Q for any number of columns, p at a time."""
-    p = manifold.shape[-1]
-    pieces = []
-    for start in range(0, Y.shape[-1], p):
-        piece = Y[..., start : start + p]
-        width = piece.shape[-1]
-        if width < p:
-            piece = np.concatenate([piece, np.zeros((*Y.shape[:-1], p - width), Y.dtype)], axis=-1)
-        pieces.append(np.asarray(companion.Q.right(manifold.phi(piece)))[..., :width])
-    return np.concatenate(pieces, axis=-1)
-
-
 def _eigh(K: _Matrix, sign: int) -> tuple[_Matrix, _Matrix]:
+    """Eigenvalues and eigenvectors of the Hermitian K, or (skew K) of iK."""
     return np.linalg.eigh((K + ct(K)) / 2 if sign > 0 else 0.5j * (K - ct(K)))
-
-
-def _canonical(Q: _Matrix, sign: int) -> tuple[_Matrix, int, int]:
-    """R and the counts (plus, minus), with Q = R^T S R, S = diag(I, -I) or (skew Q) S = J."""
-    values, V = _eigh(Q, sign)
-    plus = int((values > 0).sum(-1).flat[0])
-    minus = Q.shape[-1] - plus
-    order = np.concatenate([np.arange(minus, plus + minus), np.arange(minus)])  # positive first
-    values, V = np.sqrt(np.abs(values[..., order])), V[..., order]
-    if sign < 0:
-        V, values = _real_pairs(V[..., :plus]), np.concatenate([values[..., :plus]] * 2, axis=-1)
-    return values[..., :, None] * ct(V), plus, minus
 
 
 def _real_pairs(V: _Matrix) -> _Matrix:
@@ -120,45 +98,66 @@ def _real_pairs(V: _Matrix) -> _Matrix:
     return np.sqrt(2) * np.concatenate([V.imag, V.real], axis=-1)
 
 
-def _select(G: _Matrix, plus: int, minus: int, sign: int) -> _Matrix | None:
-    """L with L^T G L = S from the `plus` largest and `minus` smallest eigenvalues, if they have these signs."""
-    values, W = _eigh(G, sign)
-    m = G.shape[-1]
-    top = np.arange(m - 1, m - 1 - plus, -1)
-    order = top if sign < 0 else np.concatenate([top, np.arange(minus)])
-    signs = np.ones(plus) if sign < 0 else np.concatenate([np.ones(plus), -np.ones(minus)])
-    chosen, bound = values[..., order] * signs, m * np.finfo(G.dtype).eps * np.abs(values).max()
-    if not np.all(chosen > bound):
-        return None
-    W, root = W[..., order], 1 / np.sqrt(chosen)
-    if sign < 0:
-        W, root = _real_pairs(W), np.concatenate([root, root], axis=-1)
-    return W * root[..., None, :]
+class _Block:
+    """One block: X^T A X = Q, both Hermitian (sign 1) or both real and skew (sign -1)."""
 
+    def __init__(self, A: Operator, Q: _Matrix, manifold: GenOrthManifold) -> None:
+        assert manifold.companion is not None
+        self.A, self.sign, self.name = A, manifold.companion.sign, manifold.companion.Q.name
+        self.dtype, (self.n, self.p) = manifold.dtype, manifold.shape[-2:]
+        values, V = _eigh(Q, self.sign)
+        # Q = R^T S R, S = diag(I, -I), or (skew Q, whose eigenvalues come in pairs) S = J.
+        order = np.argsort(-values)[: self.p if self.sign > 0 else self.p // 2]
+        V, values = V[:, order] * np.sqrt(np.abs(values[order])), values[order]
+        self.right = ct(V if self.sign > 0 else _real_pairs(V))
+        self.needs = {1: int((values > 0).sum()), -1: int((values < 0).sum())}
+        self._known: dict[int, _Matrix] = {}
 
-def _mix(right: _Matrix, plus: int, minus: int, sign: int, rng: np.random.Generator) -> _Matrix:
-    """B R with a random B of the compact group of S: O(plus) x O(minus), or (skew) U(plus)."""
-    batch, kind = right.shape[:-2], np.dtype(complex) if sign < 0 else right.dtype
-    parts = [np.linalg.qr(_gaussian((*batch, k, k), kind, rng))[0] for k in ((plus,) if sign < 0 else (plus, minus))]
-    if sign < 0:
-        c, s = parts[0].real, parts[0].imag
-        return np.concatenate([np.concatenate([c, s], -1), np.concatenate([-s, c], -1)], -2) @ right
-    return np.concatenate([parts[0] @ right[..., :plus, :], parts[1] @ right[..., plus:, :]], axis=-2)
+    def draw(self, rng: np.random.Generator) -> _Matrix:
+        """A random X with X^T A X = Q."""
+        Y = _orthonormal(_gaussian((self.n, min(self.n, 4 * self.p)), self.dtype, rng))
+        E, g = self._diagonalized(Y)
+        weak = [self._directions(sign) for sign in (1, -1) if self._is_weak(g, sign)]
+        if weak:
+            E, g = self._diagonalized(np.linalg.qr(np.concatenate([Y, *weak], axis=1))[0])
+        L = np.concatenate([self._orthonormal_part(E, g, sign, rng) for sign in (1, -1)], axis=1)
+        return np.asarray((L if self.sign > 0 else _real_pairs(L)) @ self.right)
 
+    def _diagonalized(self, Y: _Matrix) -> tuple[_Matrix, _Matrix]:
+        """E = YW and g with E^T A E = diag(g), without those g whose sign is rounding (skew A: iA, and g > 0)."""
+        g, W = _eigh(ct(Y) @ self.A.left(Y), self.sign)
+        noise = g.size * np.finfo(g.dtype).eps * np.abs(g).max()
+        sure = np.abs(g) > noise if self.sign > 0 else g > noise
+        return Y @ W[:, sure], g[sure]
 
-def _with_extreme_directions(
-    manifold: GenOrthManifold, companion: Companion, Y: _Matrix, plus: int, minus: int, rng: np.random.Generator
-) -> _Matrix:
-    """The subspace Y, enlarged by Ritz vectors of the wanted signs (symmetric A, one block)."""
-    *batch, n, p = manifold.shape
-    if companion.sign < 0 or batch:
-        return np.linalg.qr(_gaussian((*batch, n, min(n, 4 * p)), manifold.dtype, rng))[0]
-    parts = [Y]
-    for k, which in ((plus, "LA"), (minus, "SA")):
-        if k:
-            parts.append(
-                extreme_eigenpairs(
-                    lambda v: _columns(manifold, companion, v.reshape(n, 1))[:, 0], n, manifold.dtype, min(k, n - 2), which, rng
-                )[1]
-            )
-    return np.linalg.qr(np.concatenate(parts, axis=1))[0]
+    def _is_weak(self, g: _Matrix, sign: int) -> bool:
+        """True where the subspace has too few directions of a sign, or weak ones, and a larger one may have better."""
+        k, strengths = self.needs[sign], np.sort(sign * g)[::-1]
+        if k == 0 or self.sign < 0 or self.n <= 4 * self.p:
+            return False
+        return strengths.size < k or bool(strengths[k - 1] < _WEAK * np.abs(g).max())
+
+    def _directions(self, sign: int) -> _Matrix:
+        """The strongest directions of a sign, looked for once."""
+        if sign not in self._known:
+            self._known[sign] = self.A.directions(self.needs[sign], sign)
+        return self._known[sign]
+
+    def _orthonormal_part(self, E: _Matrix, g: _Matrix, sign: int, rng: np.random.Generator) -> _Matrix:
+        """X in the span of the directions E of a sign, X^T A X = +-I: the polar factor of a Gaussian N for the form.
+
+        It is D^-1 times the polar factor of DN, D = |g|^(1/2); singular values give that one to full accuracy.
+        """
+        k, chosen = self.needs[sign], sign * g > 0
+        if chosen.sum() < k:
+            self._refuse(g)
+        D = np.sqrt(np.abs(g[chosen]))[:, None]
+        U, _, Vh = np.linalg.svd(D * _gaussian((D.size, k), E.dtype, rng), full_matrices=False)
+        return np.asarray(E[:, chosen] @ ((U @ Vh) / D))
+
+    def _refuse(self, g: _Matrix) -> None:
+        if self.sign > 0:
+            has = int((g > 0).sum()), int((g < 0).sum())
+            refuse_signature(self.A, self.name, has, (self.needs[1], self.needs[-1]))
+        refuse(self.A.name, f"rank at least {self.p}, that of {self.name}", f"rank {2 * g.size}", 0,
+               "The manifold is empty.", EmptyManifoldError)

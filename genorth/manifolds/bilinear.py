@@ -16,15 +16,9 @@ import numpy as np
 from genorth._array import Array
 from genorth.companion import Companion
 from genorth.errors import refuse
+from genorth.inputs import as_operator, as_small_operator, check_width, require_regular, require_signature
 from genorth.manifold import GenOrthManifold
-from genorth.operators import (
-    Identity,
-    Operator,
-    as_operator,
-    require_regular,
-    require_signature,
-    require_symmetric_products,
-)
+from genorth.operators import Identity, Operator
 
 
 class FormManifold(GenOrthManifold):
@@ -44,9 +38,14 @@ class FormManifold(GenOrthManifold):
         return np.result_type(self.left.dtype, self.right.Q.dtype)
 
     @property
-    def companion(self) -> Companion:  # type: ignore[override]
+    def companion(self) -> Companion:
         """psi(T) = Q T Q^-1."""
         return self.right
+
+    @property
+    def form(self) -> Operator:  # type: ignore[override]
+        """A."""
+        return self.left
 
     def phi(self, X: Array) -> Array:
         """A X Q^-1."""
@@ -57,50 +56,33 @@ class FormManifold(GenOrthManifold):
         return self.right.psi(T)
 
 
-def check_size(p: Any, n: int, name: str = "p") -> int:
-    """p as an integer with 1 <= p <= n."""
-    if isinstance(p, bool) or not isinstance(p, int | np.integer) or p < 1:
-        refuse(name, "a positive integer", repr(p))
-    if p > n:
-        refuse(name, f"{name} <= n = {n}", int(p), 0, "A point is an n x p matrix.")
-    return int(p)
-
-
-def check_width(n: int, p: int, name: str, other: str) -> None:
-    """A right-hand side no larger than the left one."""
-    if p > n:
-        refuse(name, f"size p <= n = {n}, the size of {other}", f"p = {p}", 0)
-
-
 @attrs.frozen(eq=False, slots=False, init=False)
 class BilinearStiefel(FormManifold):
     """{X : X^T A X = R}, A and R nonsingular, both symmetric or both skew.
 
     phi(X) = A X R^-1, psi(T) = R T R^-1; tangent space {Z : X^T A Z + Z^T A X = 0}. Here psi o psi need not
     be the identity, which goes beyond the paper. A: dense, diagonal, sparse or a
-    LinearOperator; R: dense or diagonal.
+    LinearOperator; R: a matrix or a diagonal.
     """
 
     left: Operator
     right: Companion
 
     def __init__(self, A: Any, R: Any) -> None:
-        R_dense = np.asarray(R)
-        sign = 1 if R_dense.ndim == 1 or np.vdot(R_dense, R_dense.conj().T).real >= 0 else -1
-        Q = as_operator(R, "R", sign)
-        left = as_operator(A, "A", sign)
-        require_symmetric_products(left, "A", sign)
-        check_width(left.size, Q.size, "R", "A")
-        inertia = Q.inertia()
-        require_regular(Q, "R", inertia)
+        Q, sign = as_small_operator(R, "R")
+        left = as_operator(A, "A", sign, f", as R is {'symmetric' if sign > 0 else 'skew'}")
+        check_width(left, Q)
         if sign > 0:
+            inertia = Q.inertia()
             assert inertia.positive is not None and inertia.negative is not None
-            require_signature(left, "A", "R", inertia.positive, inertia.negative)
+            require_signature(left, "R", inertia.positive, inertia.negative)
         else:
-            require_regular(left, "A", left.inertia())
-            if np.result_type(left.dtype, Q.dtype).kind == "c":
-                refuse("R", "R Hermitian where entries are complex", "a skew-Hermitian R", None, "Pass 1j*A and 1j*R.")
-        self.__attrs_init__(left, Companion(Q, sign))  # type: ignore[attr-defined]
+            if left.size % 2:
+                refuse("A", "n even, as a skew matrix of odd size is singular", f"n = {left.size}", 0)
+            require_regular(left, left.inertia())
+            if left.dtype.kind == "c":
+                refuse("A", "real entries, as R is skew", f"dtype {left.dtype}", None, "Multiply A and R by 1j.")
+        self.__attrs_init__(left, Companion(Q, sign))
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -113,4 +95,4 @@ class IdentityForm(FormManifold):
     @cached_property
     def right(self) -> Companion:  # type: ignore[override]
         """Q = I."""
-        return Companion(Identity(self.p, self.left.dtype), 1)
+        return Companion(Identity(self.p, self.left.dtype, name=f"I_{self.p}"), 1)

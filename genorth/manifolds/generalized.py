@@ -6,8 +6,8 @@ from typing import Any
 
 import attrs
 
-from genorth.manifolds.bilinear import IdentityForm, check_size
-from genorth.operators import as_operator, require_positive, require_symmetric_products
+from genorth.inputs import as_operator, check_size, require_positive
+from genorth.manifolds.bilinear import IdentityForm
 
 
 @attrs.frozen(eq=False, slots=False, init=False)
@@ -22,7 +22,6 @@ class GeneralizedStiefel(IdentityForm):
 
     def __init__(self, B: Any, p: int) -> None:
         left = as_operator(B, "B", 1)
-        require_symmetric_products(left, "B", 1)
         p = check_size(p, left.size)
-        require_positive(left, "B")
-        self.__attrs_init__(left, p)  # type: ignore[attr-defined]
+        require_positive(left)
+        self.__attrs_init__(left, p)

@@ -9,8 +9,9 @@ import numpy as np
 
 from genorth.companion import Companion
 from genorth.errors import refuse
-from genorth.manifolds.bilinear import FormManifold, check_width
-from genorth.operators import Operator, as_operator, require_signature, require_symmetric_products
+from genorth.inputs import as_operator, as_small_operator, check_width, require_signature
+from genorth.manifolds.bilinear import FormManifold
+from genorth.operators import Operator
 
 
 @attrs.frozen(eq=False, slots=False, init=False)
@@ -26,14 +27,13 @@ class IndefiniteStiefel(FormManifold):
 
     def __init__(self, A: Any, J: Any) -> None:
         left = as_operator(A, "A", 1)
-        require_symmetric_products(left, "A", 1)
-        Q = as_operator(J, "J", 1)
-        check_width(left.size, Q.size, "J", "A")
+        Q = as_small_operator(J, "J", (1,))[0]
+        check_width(left, Q)
         eye = np.eye(Q.size, dtype=Q.dtype)
-        defect = float(np.linalg.norm(Q.left(np.asarray(Q.left(eye))) - eye))
-        bound = 1e3 * Q.size * float(np.finfo(Q.dtype).eps)
+        matrix = np.asarray(Q.left(eye))
+        defect, bound = float(np.linalg.norm(matrix @ matrix - eye)), 1e3 * Q.size * float(np.finfo(Q.dtype).eps)
         if not defect <= bound:
             refuse("J", "J^2 = I", f"|J^2 - I| = {defect:.3g}", bound)
-        negative = round((Q.size - float(np.trace(np.asarray(Q.left(eye))).real)) / 2)
-        require_signature(left, "A", "J", Q.size - negative, negative)
-        self.__attrs_init__(left, Companion(Q, 1))  # type: ignore[attr-defined]
+        negative = round((Q.size - float(np.trace(matrix).real)) / 2)
+        require_signature(left, "J", Q.size - negative, negative)
+        self.__attrs_init__(left, Companion(Q, 1))

@@ -12,9 +12,8 @@ import numpy as np
 from genorth._array import Array
 from genorth.companion import Companion, read_companion
 from genorth.errors import refuse
+from genorth.inputs import as_small_operator, check_dtype
 from genorth.manifold import GenOrthManifold
-from genorth.manifolds.stiefel import check_dtype
-from genorth.operators import as_operator
 
 _Map = Callable[[Array], Array]
 
@@ -73,9 +72,7 @@ def from_maps(
         refuse("shape", "p <= n", f"(n, p) = {shape[-2:]}", 0)
     given = None
     if companion is not None:
-        values = np.asarray(companion)
-        sign = -1 if values.ndim == 2 and np.vdot(values, values.conj().T).real < 0 else 1
-        given = Companion(as_operator(companion, "companion", sign), sign)
+        given = Companion(*as_small_operator(companion, "companion"))
         if given.Q.size != shape[-1]:
             refuse("companion", f"size p = {shape[-1]}", given.Q.size, 0)
     return _FromMaps(shape, phi, psi, check_dtype(dtype), ambient, definite, given, name)

@@ -8,7 +8,8 @@ import numpy as np
 from genorth._array import Array, as_like, namespace
 from genorth.companion import Companion
 from genorth.errors import refuse
-from genorth.manifolds.bilinear import FormManifold, check_size
+from genorth.inputs import check_size
+from genorth.manifolds.bilinear import FormManifold
 from genorth.operators import Operator, SymplecticUnit
 
 _SIGNS = np.array([[1.0, -1.0], [-1.0, 1.0]]).reshape(2, 1, 2, 1)

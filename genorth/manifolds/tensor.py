@@ -16,8 +16,8 @@ import numpy as np
 from genorth._array import Array, as_like, is_complex, namespace
 from genorth.companion import Companion
 from genorth.errors import refuse
+from genorth.inputs import check_size
 from genorth.manifold import GenOrthManifold
-from genorth.manifolds.bilinear import check_size
 from genorth.operators import Identity
 
 
@@ -32,7 +32,7 @@ class TensorStiefel(GenOrthManifold):
     """{X in R^(n x p x l) : X^T * X = I}, X * Y = ((X x_3 M) face-wise (Y x_3 M)) x_3 M^-1.
 
     In blocks: phi = id, psi = id, Theta_X(D) = (X^T D + D^T X)/2, each block by itself. `transform` gives M:
-    "dct" (orthonormal cosine transform, real blocks), "dft" (orthonormal Fourier transform of real tensors: the
+    "dct" (orthonormal cosine transform, real blocks), "dft" (Fourier transform of real tensors, which makes * the
     t-product; blocks are complex and block -k is the conjugate of block k), or any invertible
     l x l matrix (a complex one: complex tensors and blocks).
     """
@@ -53,7 +53,7 @@ class TensorStiefel(GenOrthManifold):
                 refuse("transform", "'dct', 'dft' or an invertible matrix", repr(transform))
         else:
             transform = _check_transform(np.asarray(transform), l)
-        self.__attrs_init__(n, p, l, transform)  # type: ignore[attr-defined]
+        self.__attrs_init__(n, p, l, transform)
 
     @property
     def shape(self) -> tuple[int, ...]:  # type: ignore[override]
@@ -77,7 +77,7 @@ class TensorStiefel(GenOrthManifold):
         return _mirror if self._real_tensors_in_complex_blocks else None
 
     @property
-    def companion(self) -> Companion:  # type: ignore[override]
+    def companion(self) -> Companion:
         """psi = id."""
         return Companion(Identity(self.p, self.dtype), 1)
 
@@ -102,7 +102,7 @@ class TensorStiefel(GenOrthManifold):
             refuse("tensor", f"shape (n, p, {self.l})", f"shape {tuple(tensor.shape)}")
         if self._real_tensors_in_complex_blocks and is_complex(tensor):
             refuse("tensor", "real entries (transform 'dft' is that of real tensors)", f"dtype {tensor.dtype}", None,
-                   "For complex tensors pass scipy.linalg.dft(l, scale='sqrtn') as the transform.")
+                   "For complex tensors pass scipy.linalg.dft(l) as the transform.")
         return self._transformed(namespace(tensor).permute_dims(tensor, (2, 0, 1)), self._matrix())
 
     def to_tensor(self, X: Array) -> Array:
@@ -122,7 +122,7 @@ class TensorStiefel(GenOrthManifold):
         unit = np.eye(self.l)
         if self.transform == "dct":
             return np.asarray(scipy.fft.dct(unit, axis=0, norm="ortho"))
-        return np.asarray(scipy.fft.fft(unit, axis=0, norm="ortho"))
+        return np.asarray(scipy.fft.fft(unit, axis=0))
 
     def _transformed(self, blocks: Array, M: np.ndarray[Any, Any]) -> Array:
         xp = namespace(blocks)
