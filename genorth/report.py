@@ -90,8 +90,9 @@ class Report:
 def fit_slope(steps: np.ndarray[Any, Any], errors: np.ndarray[Any, Any], floor: float, points: int = 8) -> float:
     """The slope of log(errors) against log(steps), over the shortest steps whose error is above the floor.
 
-    There the leading term rules and rounding does not yet. Infinite where no three errors are above
-    the floor: the expansion is exact.
+    There the leading term rules and rounding does not yet. The median of the slopes between neighbours, so that one
+    step at which two terms happen to cancel does not count. Infinite where no three errors are above the floor: the
+    expansion is exact.
     """
     steps, errors = np.asarray(steps, float), np.asarray(errors, float)
     order = np.argsort(steps)
@@ -102,4 +103,4 @@ def fit_slope(steps: np.ndarray[Any, Any], errors: np.ndarray[Any, Any], floor: 
     if above.sum() < 3:
         return float("inf")
     steps, errors = steps[above][:points], errors[above][:points]
-    return float(np.polyfit(np.log(steps), np.log(errors), 1)[0])
+    return float(np.median(np.diff(np.log(errors)) / np.diff(np.log(steps))))

@@ -59,15 +59,19 @@ class Sample:
     @cached_property
     def Y(self) -> _Matrix:
         """A point off M, within the reach of A."""
-        return self.X + self.ambient(0.1 / float(norm(self.P)))
+        return self.X + self.ambient(0.1 / self.steepness)
+
+    @cached_property
+    def steepness(self) -> float:
+        """A step E changes <<X, X>> by about 2 steepness |E|, to first and to second order."""
+        return max(float(norm(self.P)), self.L**0.5)
 
     def tangent(self) -> _Matrix:
         """A random tangent vector at X, of a length at which second-order terms are about one."""
         Z = np.asarray(self.M.random_tangent(self.X, self.rng))
         if self.M.dim == 0:
             return np.zeros_like(Z)
-        size = max(float(norm(self.P)), self.L**0.5) * float(norm(Z))
-        return Z * (0.5 / size)
+        return Z * (0.5 / (self.steepness * float(norm(Z))))
 
     @cached_property
     def P(self) -> _Matrix:

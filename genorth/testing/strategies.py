@@ -230,10 +230,10 @@ def points(draw: st.DrawFn, manifold: GenOrthManifold) -> Array:
 
 @st.composite
 def near_points(draw: st.DrawFn, manifold: GenOrthManifold, distance: float = 0.1) -> Array:
-    """X + E with X on M and |phi(X)^T E| at most about `distance`: off M, and inside the reach of A."""
+    """X + E with X on M and |C(X + E)| at most about twice the `distance`: off M, and inside the reach of A."""
     X = draw(points(manifold))
     E = manifold.random_ambient(draw(seeds()))
-    size = float(norm(X) * norm(manifold.phi(E)) + norm(manifold.phi(X)) * norm(E)) / 2
+    size = float(norm(manifold.phi(X)) * norm(E)) + float(norm(manifold.phi(E)) * norm(E)) ** 0.5
     return X + E * (distance * draw(st.floats(0, 1)) / size)
 
 
