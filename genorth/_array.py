@@ -52,13 +52,24 @@ def eye_like(T: Array) -> Array:
 
 
 def as_like(M: Array, X: Array) -> Array:
-    """M in the library, on the device and in the precision of X; a real M stays real in NumPy, where that saves work."""
+    """M in the library, on the device and in the precision of X."""
     if type(X) is np.ndarray:
         M = np.asarray(M)
         if M.dtype == X.dtype:
             return M
         return M.astype(X.real.dtype if M.dtype.kind == "f" else np.result_type(X.dtype, np.complex64), copy=False)
     return namespace(X).asarray(M, dtype=X.dtype, device=compat.device(X))
+
+
+def plus(R: Array, D: Array) -> Array:
+    """R + D, written over R where the types allow it: a new large array costs more than the sum.
+
+    R is the caller's own, a product or a sum: automatic differentiation does not look at it again.
+    """
+    if R.dtype != D.dtype:
+        return R + D
+    R += D
+    return R
 
 
 def inner(U: Array, V: Array) -> Any:
@@ -86,4 +97,6 @@ def eps(X: Array) -> float:
 
 def all_finite(X: Array) -> bool:
     """True if no entry is NaN or infinite (and also where values cannot be looked at)."""
+    if type(X) is np.ndarray:
+        return bool(np.isfinite(X).all())
     return is_lazy(X) or bool(namespace(X).all(namespace(X).isfinite(X)))

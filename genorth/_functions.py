@@ -92,8 +92,8 @@ def _hermitian_inverse_sqrt(M: Array) -> Array:
 def _denman_beavers(M: Array, star: Callable[[Array], Array]) -> Array:
     """Steps until M_k is near I; M^(-1/2) = Y_k M_k^(-1/2).
 
-    Rounding can part two equal negative eigenvalues, as skew forms have them, into a conjugate pair, for which a root is
-    found that M does not have. It is not fixed by the involution: Y* M Y is not I.
+    Rounding can part two equal negative eigenvalues, as skew forms have them, into a conjugate pair, and so find a
+    root that M does not have. It is not fixed by the involution: Y* M Y is not I.
     """
     start, eye, Y, size = M, eye_like(M), None, math.inf
     for _ in range(_SQRT_STEPS):

@@ -17,7 +17,7 @@ from typing import Any, TypeVar, final
 import numpy as np
 
 from genorth import _array, sampling, theta
-from genorth._array import Array, all_finite, ct, eye_like, is_complex, is_lazy, namespace
+from genorth._array import Array, all_finite, ct, eye_like, is_complex, is_lazy, namespace, plus
 from genorth.companion import Companion, read_companion
 from genorth.errors import NotRestorableError, refuse
 from genorth.operators import Operator
@@ -52,7 +52,7 @@ class _Memo:
 
 def _same(A: Array, B: Array) -> bool:
     """Equal entries; the first ones are compared first, as two iterates differ there too."""
-    return bool(A.item(0) == B.item(0)) and np.array_equal(A, B)
+    return bool(A.item(0) == B.item(0)) and A.dtype == B.dtype and np.array_equal(A, B)
 
 
 class TangentSpace:
@@ -78,7 +78,7 @@ class TangentSpace:
 
     def project(self, D: Array) -> Array:
         """D - phi(X) Theta_X(D)."""
-        return D - self.solver.normal(D)
+        return self.solver.project(D)
 
     def gradient(self, egrad: Array) -> Array:
         """grad f(X) = egrad - phi(X) Theta_X(egrad)."""
@@ -87,7 +87,7 @@ class TangentSpace:
     def hessian(self, egrad: Array, ehess: Array, Z: Array) -> Array:
         """hess f(X)[Z] = P_X(ehess - phi(Z) Theta_X(egrad)); Theta_X(egrad) is kept for the next Z."""
         multiplier = self._multiplier.get(egrad, self.theta)
-        return self.project(ehess - self.manifold.phi(Z) @ multiplier)
+        return self.project(plus(self.manifold.phi(Z) @ -multiplier, ehess))
 
 
 class GenOrthManifold(ABC):
@@ -177,6 +177,14 @@ class GenOrthManifold(ABC):
         return self._memo.get(X, self._tangent_space)
 
     def _tangent_space(self, X: Array) -> TangentSpace:
+        return TangentSpace(self, X)
+
+    @final
+    def _at_once(self, X: Array) -> TangentSpace:
+        """What X needs for one use; with a closed form nothing is worth remembering, not even a copy of X."""
+        if not self.isometric:
+            return self.at(X)
+        self._check(X=X)
         return TangentSpace(self, X)
 
     @final
@@ -313,19 +321,19 @@ class GenOrthManifold(ABC):
     def theta(self, X: Array, D: Array) -> Array:
         """Theta_X(D) = argmin over S in S1 of |phi(X) S - D|, for X on M."""
         self._check(D=D)
-        return self._checked(self.at(X).theta(D), X=X, D=D)
+        return self._checked(self._at_once(X).theta(D), X=X, D=D)
 
     @final
     def project(self, X: Array, D: Array) -> Array:
         """P_X(D) = D - phi(X) Theta_X(D), the orthogonal projection onto T_X M."""
         self._check(D=D)
-        return self._checked(self.at(X).project(D), X=X, D=D)
+        return self._checked(self._at_once(X).project(D), X=X, D=D)
 
     @final
     def gradient(self, X: Array, egrad: Array) -> Array:
         """grad f(X) = P_X(egrad), from the Euclidean gradient."""
         self._check(egrad=egrad)
-        return self._checked(self.at(X).gradient(egrad), X=X, egrad=egrad)
+        return self._checked(self._at_once(X).gradient(egrad), X=X, egrad=egrad)
 
     @final
     def hessian(self, X: Array, egrad: Array, ehess: Array, Z: Array) -> Array:
@@ -344,7 +352,7 @@ class GenOrthManifold(ABC):
             refuse("kind", f"one of {', '.join(map(repr, RETRACTIONS))}", repr(kind))
         self._check(Z=Z)
         try:
-            return self._checked(RETRACTIONS[kind](self, self.at(X), Z), X=X, Z=Z)
+            return self._checked(RETRACTIONS[kind](self, self._at_once(X), Z), X=X, Z=Z)
         except Exception:
             self._require_finite(X=X, Z=Z)
             raise

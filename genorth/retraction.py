@@ -13,28 +13,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from genorth._array import Array, ct, eye_like, namespace, norm
+from genorth._array import Array, ct, eye_like, is_lazy, namespace, norm, plus
 from genorth._functions import expm, inverse, inverse_sqrt
 
 if TYPE_CHECKING:
     from genorth.manifold import GenOrthManifold, TangentSpace
 
 
-def _skew_split(manifold: GenOrthManifold, T: TangentSpace, Z: Array) -> tuple[Array, Array]:
-    """(A - A*)/2 and H = Z - X A, for A = <<X, Z>>."""
-    A = ct(T.P) @ Z
-    H = T.X @ -A
-    H += Z  # in place, here and below: a new n x p array costs as much as a product where p is small
-    return (A - ct(manifold.psi(A))) / 2, H
+def _skew(manifold: GenOrthManifold, A: Array) -> Array:
+    """(A - A*)/2, A* = psi(A)^T."""
+    return (A - ct(manifold.psi(A))) / 2
 
 
 def cayley(manifold: GenOrthManifold, T: TangentSpace, Z: Array) -> Array:
     """R = -X + (H + 2X)(I - A/2 + <<H, H>>/4)^-1, A = <<X, Z>>, H = Z - X A."""
-    A, H = _skew_split(manifold, T, Z)
-    B = eye_like(A) - A / 2 + (ct(manifold.phi(H)) @ H) / 4
-    V = 2 * T.X
-    V += H
-    R = V @ inverse(B, "I - A/2 + <<H,H>>/4 of the Cayley retraction")
+    A = ct(T.P) @ Z
+    H = plus(T.X @ -A, Z)
+    B = eye_like(A) - _skew(manifold, A) / 2 + (ct(manifold.phi(H)) @ H) / 4
+    R = plus(H + T.X, T.X) @ inverse(B, "I - A/2 + <<H,H>>/4 of the Cayley retraction")
     R -= T.X
     return R
 
@@ -55,15 +51,19 @@ def exponential(manifold: GenOrthManifold, T: TangentSpace, Z: Array) -> Array:
     """R = exp(Omega) X, Omega(V) = G <<X, V>> - X <<G, V>>, G = Z - X A/2.
 
     Omega maps [G, -X] to [G, -X] E, E = [[A/2, -I], [<<G, G>>, A/2]], so exp(E) of size 2p does it:
-    R = X e22 - G e12. Defined for every Z.
+    R = X e22 - G e12. Defined for every Z. With G/s for G, s = |<<G, G>>|^(1/2), a short step has a small E.
     """
-    A, H = _skew_split(manifold, T, Z)
-    G = H + T.X @ (A / 2)
-    xp, p = namespace(A), A.shape[-1]
+    A = ct(T.P) @ Z
+    half = _skew(manifold, A) / 2
+    G = plus(T.X @ (half - A), Z)
     GG = ct(manifold.phi(G)) @ G
-    minus = -eye_like(A) + xp.zeros_like(A)  # broadcast over the blocks
-    E = expm(xp.concat([xp.concat([A / 2, minus], axis=-1), xp.concat([GG, A / 2], axis=-1)], axis=-2))
-    return T.X @ E[..., p:, p:] - G @ E[..., :p, p:]
+    s = 1.0 if is_lazy(GG) else float(norm(GG)) ** 0.5 or 1.0  # traced: the root has no derivative at zero
+    xp, p = namespace(A), A.shape[-1]
+    minus = -s * eye_like(A) + xp.zeros_like(A)  # broadcast over the blocks
+    E = expm(xp.concat([xp.concat([half, minus], axis=-1), xp.concat([GG / s, half], axis=-1)], axis=-2))
+    R = T.X @ E[..., p:, p:]
+    R -= G @ (E[..., :p, p:] / s)
+    return R
 
 
 def step_size(manifold: GenOrthManifold, X: Array, Z: Array) -> float:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
-from genorth._array import Array, ct, eps, inner, is_lazy, namespace, norm
+from genorth._array import Array, ct, eps, inner, is_lazy, namespace, norm, plus
 
 if TYPE_CHECKING:
     from genorth.manifold import GenOrthManifold
@@ -38,9 +38,9 @@ class ThetaSolver(ABC):
     def theta(self, D: Array) -> Array:
         """Theta_X(D)."""
 
-    def normal(self, D: Array) -> Array:
-        """phi(X) Theta_X(D), the part of D that is normal to M."""
-        return self.P @ self.theta(D)
+    def project(self, D: Array) -> Array:
+        """D - phi(X) Theta_X(D), D without its part that is normal to M."""
+        return plus(self.P @ -self.theta(D), D)
 
 
 @final
@@ -86,8 +86,8 @@ class Eigendecomposition(ThetaSolver):
     def theta(self, D: Array) -> Array:
         return self.Q.left(self._half(D))
 
-    def normal(self, D: Array) -> Array:
-        return self.N @ self._half(D)
+    def project(self, D: Array) -> Array:
+        return plus(self.N @ -self._half(D), D)
 
 
 @final

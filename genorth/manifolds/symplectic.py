@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import Any
+
 import attrs
 import numpy as np
 
@@ -13,16 +16,34 @@ from genorth.manifolds.bilinear import FormManifold
 from genorth.operators import Operator, SymplecticUnit
 
 _SIGNS = np.array([[1.0, -1.0], [-1.0, 1.0]]).reshape(2, 1, 2, 1)
+_FEW_COLUMNS = 32  # below, rows are too short to be copied by halves: the product with J_p is faster
+
+
+@lru_cache
+def _unit(p: int, dtype: np.dtype[Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """J_p and -J_p as matrices."""
+    J = np.eye(p, k=p // 2, dtype=dtype) - np.eye(p, k=-(p // 2), dtype=dtype)
+    return J, -J
 
 
 def _turned(X: Array) -> Array:
     """-J X J: the four blocks of X exchanged crosswise, those off the diagonal with the other sign; one pass over X."""
     *batch, n, p = X.shape
-    blocks = (*batch, 2, n // 2, 2, p // 2)
-    if type(X) is np.ndarray:
-        return (X.reshape(blocks)[..., ::-1, :, ::-1, :] * as_like(_SIGNS, X)).reshape(X.shape)
-    xp = namespace(X)
-    return xp.reshape(xp.flip(xp.reshape(X, blocks), axis=(-4, -2)) * as_like(_SIGNS, X), X.shape)
+    if type(X) is not np.ndarray:
+        xp, blocks = namespace(X), (*batch, 2, n // 2, 2, p // 2)
+        return xp.reshape(xp.flip(xp.reshape(X, blocks), axis=(-4, -2)) * as_like(_SIGNS, X), X.shape)
+    Y, h, k = np.empty_like(X), n // 2, p // 2
+    upper, lower = X[..., :h, :], X[..., h:, :]
+    if p <= _FEW_COLUMNS:
+        J, minus_J = _unit(p, X.dtype)
+        np.matmul(lower, minus_J, out=Y[..., :h, :])
+        np.matmul(upper, J, out=Y[..., h:, :])
+    else:
+        Y[..., :h, :k] = lower[..., k:]
+        Y[..., h:, k:] = upper[..., :k]
+        np.negative(lower[..., :k], out=Y[..., :h, k:])
+        np.negative(upper[..., k:], out=Y[..., h:, :k])
+    return Y
 
 
 @attrs.frozen(eq=False, slots=False, init=False)
@@ -42,7 +63,7 @@ class SymplecticStiefel(FormManifold):
         for name, size in (("n", n), ("p", p)):
             if size % 2:
                 refuse(name, f"{name} even, as J_{name} = [[0, I], [-I, 0]] has two halves", size, 0)
-        self.__attrs_init__(SymplecticUnit(n), Companion(SymplecticUnit(p), -1))  # type: ignore[attr-defined]
+        self.__attrs_init__(SymplecticUnit(n), Companion(SymplecticUnit(p), -1))
 
     def phi(self, X: Array) -> Array:
         """-J_n X J_p."""
