@@ -1,0 +1,1 @@
+"""Interfaces to other packages. Nothing is imported here: each module loads the package that it is for."""
