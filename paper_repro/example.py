@@ -128,16 +128,19 @@ def symplectic_eigenvalues(n: int = 600, p: int = 10) -> Example:
 
 
 def nearest_tensor(n: int = 100, p: int = 10, l: int = 24) -> Example:  # noqa: E741  the paper's name
-    """min |X - C|^2 / 2 over X^T * X = I: the sum of (s - 1)^2 / 2 over the singular values s of the blocks of C."""
+    """min |X - C|^2 / 2 over X^T * X = I: the sum of (s - 1)^2 / (2l) over the singular values s of the blocks of C.
+
+    The blocks are those of the Fourier transform, so that |X|^2 of a tensor is 1/l of |X|^2 of its blocks (Parseval).
+    """
     manifold = go.TensorStiefel(n, p, l, transform="dft")
     C = manifold.from_tensor(np.random.default_rng(3).standard_normal((n, p, l)))
     values = np.linalg.svd(C, compute_uv=False)
 
     def fun(X: _Matrix) -> tuple[float, _Matrix]:
         D = X - C
-        return float(np.vdot(D, D).real) / 2, D
+        return float(np.vdot(D, D).real) / (2 * l), D / l
 
-    minimum = float(((values - 1) ** 2).sum()) / 2
+    minimum = float(((values - 1) ** 2).sum()) / (2 * l)
     return Example(manifold, "X^T * X = I", "|X - C|^2 / 2", fun, minimum, "SVD of the blocks")
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import genorth as go
 from paper_repro import __main__ as command
-from paper_repro.example import EXAMPLES, descend, solve
+from paper_repro.example import EXAMPLES, descend, nearest_tensor, solve
 
 README = Path(__file__).parent.parent / "README.md"
 
@@ -24,6 +24,14 @@ def test_every_start_leads_to_the_known_minimum(make) -> None:
         assert row.relative_error < command.ACCURACY
         assert row.cost >= row.example.minimum * (1 - 1e-12)
         assert row.feasibility < 100 * np.sqrt(np.prod(row.example.manifold.shape)) * np.finfo(float).eps
+
+
+def test_the_distance_to_a_tensor_is_that_of_the_tensors() -> None:
+    """The gradient is (X - C)/l in blocks: taken back to tensors it gives f = |X - C|^2 / 2."""
+    example = nearest_tensor(6, 2, 5)
+    M = example.manifold
+    cost, egrad = example.fun(M.random_point(0))
+    assert cost == pytest.approx(np.linalg.norm(M.to_tensor(5 * egrad)) ** 2 / 2, rel=1e-12)
 
 
 def test_the_table_is_the_one_of_the_readme(capsys, monkeypatch) -> None:
