@@ -1,8 +1,9 @@
 """The penalty parameter: a first estimate at the start, and what to do with one that proves too small.
 
-At a stationary point the curvature of h along X S^T, S in S1, is (4 beta |S|^2 - 3 Re tr(S^2 Theta)) / |X S^T|^2 (F8). It must be
-positive, and h is best conditioned where it is not larger than the curvature of f along M. Hence the estimate
-beta*(x0) + c |x0|^2/(16 p), with c the curvature of f along its gradient on M.
+At a stationary point the curvature of h along X S^T, S in S1, is (4 beta |S|^2 - 3 Re tr(S^2 Theta)) / |X S^T|^2 (F8).
+It must be positive, and h is best conditioned where it is not larger than the curvature of f along M. Hence the
+estimate w beta*(x0) + c |x0|^2/(16 p), with c the curvature of f along its gradient on M. The weight w is 1.2 where x0
+is nearly stationary; elsewhere Theta at x0 says less of Theta at the solution, and w falls to 0.4.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from genorth.threshold import multiplier_threshold
 
 _Matrix = np.ndarray[Any, Any]
 _SHARE = 1 / 16  # normal curvature = a quarter of that along M
+_NEAR, _FAR = 1.2, 0.4  # weight of the threshold at a stationary point, and where the gradient is all tangent
 _GROWTH = 4.0
 
 
 def initial_beta(problem: Problem, X: _Matrix) -> float:
-    """beta*(X) + c |X|^2/(16 p) at X on M; one gradient, and one Hessian product or one more gradient."""
+    """w beta*(X) + c |X|^2/(16 p) at X on M; one gradient, and one Hessian product or one more gradient."""
     manifold = problem.manifold
     G = problem.euclidean_gradient(X)
     if not np.all(np.isfinite(G)):
@@ -31,8 +33,10 @@ def initial_beta(problem: Problem, X: _Matrix) -> float:
     Theta = np.asarray(space.theta(G))
     threshold = multiplier_threshold(manifold, Theta)
     columns = math.prod(manifold.shape[:-2]) * manifold.shape[-1]
-    curvature = abs(_curvature(problem, X, G, Theta, np.asarray(G - space.P @ Theta)))
-    beta = threshold + _SHARE * curvature * float(norm(X)) ** 2 / columns
+    gradient = np.asarray(G - space.P @ Theta)
+    distance = float(norm(gradient) / norm(G)) if float(norm(G)) > 0 else 0.0
+    curvature = abs(_curvature(problem, X, G, Theta, gradient))
+    beta = (_NEAR - (_NEAR - _FAR) * distance) * threshold + _SHARE * curvature * float(norm(X)) ** 2 / columns
     return beta if 0 < beta < math.inf else 1.0
 
 
@@ -51,6 +55,6 @@ def _curvature(problem: Problem, X: _Matrix, G: _Matrix, Theta: _Matrix, gradien
     return value if math.isfinite(value) else 0.0
 
 
-def raised_beta(beta: float, threshold: float) -> float:
-    """The next beta after one that proved too small."""
-    return max(_GROWTH * beta, 1.5 * threshold)
+def raised_beta(beta: float, times: int) -> float:
+    """beta, raised a number of times."""
+    return beta * _GROWTH**times

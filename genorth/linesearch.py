@@ -1,6 +1,6 @@
 """Barzilai-Borwein descent with the nonmonotone line search of Zhang and Hager, for any way to make a step.
 
-The penalty method steps by addition, a Riemannian one by a retraction: both use this one loop, with the defaults of OptM.
+The penalty method steps by addition, a Riemannian one by a retraction: both use this one loop, with OptM's defaults.
 """
 
 from __future__ import annotations

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _Matrix = np.ndarray[Any, Any]
 _Solver = Callable[["Objective", np.ndarray[Any, Any]], None]
+_NEAR = 0.1  # |C| at a stationary point of h: on M it is of the size of tol, elsewhere of the size of one
+_MARGIN = 1.5  # times the threshold, where a beta proved to be below it
 _ROUNDS = 12  # of a solver within one run: after a stall, after restoring, with a larger beta
 
 
@@ -47,13 +49,17 @@ def minimize(
 ) -> Result:
     """Minimise f over M by the constraint dissolving penalty h (Algorithm 1).
 
-    method: "cdf-gd", "cdf-cg", "cdf-lbfgs" or "cdf-tr" (needs a Hessian product). beta: the penalty parameter, or "auto".
+    problem: a Problem, or one of pymanopt on a `genorth.interop.pymanopt.PymanoptManifold`.
+    method: "cdf-gd", "cdf-cg", "cdf-lbfgs" or "cdf-tr" (needs a Hessian product). beta: the penalty parameter, or
+    "auto".
     tol: on |grad h|, the Frobenius norm; the Riemannian gradient norm at the returned x is then at most tol too.
     feasibility_tol: on |C(x)|, relative to max(1, |x| |phi(x)|). Budgets: None for no limit. x0: any point of F
     (by default a random point of M, from rng). callback(progress) sees each iterate and stops the run by StopIteration.
     """
-    from genorth._solvers.methods import METHODS  # loads scipy.optimize: here, where it is needed, and before the clock starts
+    # Loads scipy.optimize: here, where it is needed, and before the clock starts.
+    from genorth._solvers.methods import METHODS
 
+    problem = _as_ours(problem)
     _check_arguments(problem, method, METHODS, beta, feasibility_tol)
     start = _start(problem, x0, rng)
     monitor = Monitor(
@@ -65,11 +71,20 @@ def minimize(
     return run.result()
 
 
+def _as_ours(problem: Any) -> Any:
+    """A pymanopt Problem becomes ours; it is known by the name of its module, so that pymanopt need not be loaded."""
+    if any(base.__module__.partition(".")[0] == "pymanopt" for base in type(problem).__mro__):
+        from genorth.interop.pymanopt import from_pymanopt
+
+        return from_pymanopt(problem)
+    return problem
+
+
 def _check_arguments(
     problem: Problem, method: str, known: Mapping[str, Any], beta: Any, feasibility_tol: Any
 ) -> None:
     if not isinstance(problem, Problem):
-        refuse("problem", "a genorth.Problem", type(problem).__name__)
+        refuse("problem", "a genorth.Problem or a pymanopt.Problem", type(problem).__name__)
     if method not in known:
         refuse("method", f"one of {', '.join(map(repr, known))}", repr(method))
     if not problem.has_gradient:
@@ -118,13 +133,19 @@ class _Run:
     """One call of `minimize`: rounds of the solver, each from where the last one ended."""
 
     def __init__(
-        self, problem: Problem, monitor: Monitor, method: str, solver: _Solver, beta: float | str, feasibility_tol: float
+        self,
+        problem: Problem,
+        monitor: Monitor,
+        method: str,
+        solver: _Solver,
+        beta: float | str,
+        feasibility_tol: float,
     ) -> None:
         self.problem, self.manifold, self.monitor = problem, problem.manifold, monitor
         self.method, self.solver = method, solver
         self.auto = isinstance(beta, str)
         self.beta = math.nan if isinstance(beta, str) else float(beta)
-        self.feasibility_tol, self.raised = feasibility_tol, 0
+        self.feasibility_tol, self.raised, self.lost = feasibility_tol, 0, 0
         self.threshold = math.nan
         self.time = 0.0
         self.outcome: _Outcome
@@ -163,7 +184,7 @@ class _Run:
     def _round(self, X: _Matrix) -> tuple[Status, _Matrix]:
         from genorth._solvers.objective import Objective
 
-        h = ConstraintDissolving(self.problem, self.beta)
+        h = ConstraintDissolving(self.problem, self.beta, keep=2 if self.method == "cdf-tr" else 1)
         limit = max(self.limit, 2 * float(h.feasibility(X)))
         objective = Objective(h, self.monitor, limit)
         v = objective.vector(X)
@@ -174,6 +195,8 @@ class _Run:
                 objective.begin(v)
                 nit = self.monitor.nit
                 self.solver(objective, v)
+                if objective.turned_back:
+                    raise Stop(Status.DIVERGED)  # the line search failed at the limit
                 progress = self.monitor.nit > nit
                 assert objective.last is not None
                 v = objective.last
@@ -211,18 +234,30 @@ class _Run:
         return _Outcome(status, x, fun, gradient_norm, feasibility, feasible, before, restored)
 
     def _again(self, progress: bool) -> bool:
-        """Whether another round helps; with beta="auto" it may be one with a larger beta."""
+        """Whether another round helps: with another beta, or from the restored point."""
         end = self.outcome
         stationary = end.restored and end.gradient_norm <= self.monitor.tol
         exact = self.beta >= self.threshold * (1 - 1e-6)
         if stationary and exact:
-            if end.status is not Status.CONVERGED:
-                end.status = Status.CONVERGED
+            end.status = Status.CONVERGED
             return False
-        if self.auto and not (exact and end.restored and end.feasibility_before <= 0.1):
-            self.beta, self.raised = raised_beta(self.beta, self.threshold), self.raised + 1
+        lost = end.status is Status.DIVERGED or not end.restored or end.feasibility_before > _NEAR
+        if self.auto and (lost or not exact):
+            self._change_beta(self._next_beta())
             return True
-        return progress and end.restored and end.status is Status.CONVERGED and not stationary
+        return progress and end.restored and end.status is not Status.STALLED and not stationary
+
+    def _next_beta(self) -> float:
+        """Where |C| reached its limit: the estimate at the restored point, enlarged from the second time on."""
+        end = self.outcome
+        if end.status is Status.DIVERGED and end.restored:
+            self.lost += 1
+            return raised_beta(initial_beta(self.problem, end.x), self.lost - 1)
+        return max(raised_beta(self.beta, 1), _MARGIN * self.threshold)
+
+    def _change_beta(self, beta: float) -> None:
+        self.raised += beta > self.beta
+        self.beta = beta
 
     def result(self) -> Result:
         """The Result of the run."""
@@ -265,7 +300,7 @@ class _Run:
         message = status.value
         if not math.isnan(self.threshold) and self.beta < self.threshold:
             message += (
-                f" beta = {self.beta:.3g} is below the exactness threshold {self.threshold:.3g} at x: h has no minimum there; "
-                "use a larger beta or 'auto'."
+                f" beta = {self.beta:.3g} is below the exactness threshold {self.threshold:.3g} at x: "
+                "h has no minimum there; use a larger beta or 'auto'."
             )
         return message

@@ -1,7 +1,7 @@
 """`Monitor`: the clock, the budgets, the stopping measure, the trace and the callback of one run.
 
-Every solver reports to it, from inside its line search (`check`) and at each iteration (`iteration`); it ends the run by
-raising `Stop`, so that a budget holds also where a foreign solver does not look at it.
+Every solver reports to it, from inside its line search (`check`) and at each iteration (`iteration`); it ends the run
+by raising `Stop`, so that a budget holds also where a foreign solver does not look at it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`ConstraintDissolving`: h(X) = f(A(X)) + beta/2 |C(X)|^2 with its gradient and Hessian product (F11).
 
-Value and gradient together cost one phi, one f-and-gradient and five n x p x p products; the Hessian product reuses what the
-same X has already cost. Far from M the value may overflow: it is then infinite, f is not called, and nothing raises.
+Value and gradient together cost one phi, one f-and-gradient and five n x p x p products; the Hessian product reuses
+what the same X has already cost. Far from M the value may overflow: it is then infinite, f is not called, nothing raises.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ class _Point:
 class ConstraintDissolving:
     """h(X) = f(A(X)) + beta/2 |C(X)|^2 on all of F; its stationary points near M are those of f on M if beta > beta*.
 
-    `exactness_threshold` gives beta*. Results at the last (NumPy) X are kept and shared. Do not write into an array
-    that was returned.
+    `exactness_threshold` gives beta*. Results at the last `keep` (NumPy) points are kept and shared (trust regions want
+    two: where they are, and the trial). Do not write into an array that was returned.
     """
 
-    def __init__(self, problem: Problem, beta: float) -> None:
+    def __init__(self, problem: Problem, beta: float, keep: int = 1) -> None:
         self.problem, self.manifold = problem, problem.manifold
         self.beta = check_beta(beta)
         self._shape, self._dtype = self.manifold.shape, self.manifold.dtype
         self._eye = np.eye(self._shape[-1])
-        self._memo = _Memo()
+        self._recent = [_Memo() for _ in range(keep)]
 
     def __repr__(self) -> str:
         return f"ConstraintDissolving({self.problem!r}, beta={self.beta:g})"
@@ -108,7 +108,10 @@ class ConstraintDissolving:
     def _at(self, X: Array) -> _Point:
         if type(X) is not np.ndarray or X.dtype is not self._dtype or X.shape != self._shape:
             self.manifold._check(X=X)
-        return self._memo.get(X, self._dissolved)
+        recent = self._recent
+        if len(recent) > 1 and not recent[0].holds(X):
+            recent.reverse()  # the other one: a hit, or the one that was not used last and is replaced
+        return recent[0].get(X, self._dissolved)
 
     def _dissolved(self, X: Array) -> _Point:
         """P, C, W and Y = A(X)."""
@@ -132,7 +135,12 @@ class ConstraintDissolving:
     def _with_cost(self, X: Array) -> _Point:
         point = self._at(X)
         if point.cost is None:
-            point.cost = math.inf if self._overflowed(point) else self.problem.evaluate_cost(point.Y)
+            if self._overflowed(point):
+                point.cost = math.inf
+            elif self.problem.has_cost:
+                point.cost = self.problem.evaluate_cost(point.Y)
+            else:
+                point.cost, point.G = self.problem.evaluate(point.Y)
         return point
 
     def _with_gradient(self, X: Array) -> _Point:
@@ -143,7 +151,7 @@ class ConstraintDissolving:
                 return point
             if point.cost is None:
                 point.cost, point.G = self.problem.evaluate(point.Y)
-            else:
+            elif point.G is None:
                 point.G = self.problem.evaluate_gradient(point.Y)
             R = ct(point.X) @ point.G
             R *= -0.5

@@ -62,8 +62,8 @@ class Problem:
 
     cost(X): a real number. euclidean_gradient(X): G with df = Re tr(G^T Z), of the shape of X.
     euclidean_hessian(X, Z): the derivative of G in the direction Z. cost_and_gradient(X): (f, G) in one call, where
-    they share work. autodiff="jax" or "torch": the derivatives that are missing come from automatic differentiation; the
-    callables then take arrays of that library (see `genorth.autodiff`).
+    they share work. autodiff="jax" or "torch": the derivatives that are missing come from automatic differentiation;
+    the callables then take arrays of that library (see `genorth.autodiff`).
 
     A NaN or an infinity is passed on (it ends a run with its own status); a cost that is not a real number and
     a gradient of another shape raise ValueError; an exception of the user's is never caught.
@@ -96,7 +96,7 @@ class Problem:
         if autodiff is not None:
             from genorth.autodiff import complete
 
-            given = complete(autodiff, manifold, **given)
+            given = complete(autodiff, **given)
         self.manifold = manifold
         self._shape, self._real = manifold.shape, manifold.dtype.kind == "f"
         self._in_F = manifold.ambient_projector is None
@@ -123,6 +123,11 @@ class Problem:
         return Counts(self._nfev, self._njev, self._nhev, self._seconds)
 
     @property
+    def has_cost(self) -> bool:
+        """True if the cost can be had without its gradient."""
+        return self._cost is not None
+
+    @property
     def has_gradient(self) -> bool:
         """True if a gradient is given or derived."""
         return self._gradient is not None or self._fused is not None
@@ -142,7 +147,7 @@ class Problem:
                 here.cost, here.gradient = self.evaluate(here.X)
             else:
                 here.cost = self.evaluate_cost(here.X)
-        return here.cost  # type: ignore[no-any-return]
+        return here.cost
 
     def euclidean_gradient(self, X: Array) -> Array:
         """G with df = Re tr(G^T Z), projected onto F."""
@@ -180,7 +185,7 @@ class Problem:
         self.manifold._check(X=X)
         return self._memo.get(X, _Evaluation)
 
-    # ------------------------------------------------------------------ always evaluated, for callers that share by themselves
+    # ------------------------------------------------------------------ evaluated anew, for callers that share
 
     def evaluate_cost(self, X: Array) -> float:
         """f(X), evaluated anew."""

@@ -41,12 +41,18 @@ def gradient_descent(objective: Objective, start: _Vector) -> None:
         return at(point.X - t * point.gradient)
 
     first = at(start)
-    size = math.sqrt(first.decrease)
-    settings = Settings(first_step=min(Settings().first_step, 0.1 * float(np.linalg.norm(start)) / size) if size > 0 else 1.0)
     try:
-        descend(first, step, lambda point: objective.iteration(point.X), settings)
+        descend(first, step, lambda point: objective.iteration(point.X), _settings(first))
     except NoStep:
         return
+
+
+def _settings(first: _Iterate) -> Settings:
+    """OptM's constants; the first step is at most a tenth of the start, for costs with large gradients."""
+    size = math.sqrt(first.decrease)
+    if not size > 0:
+        return Settings()
+    return Settings(first_step=min(Settings().first_step, 0.1 * float(np.linalg.norm(first.X)) / size))
 
 
 def conjugate_gradients(objective: Objective, start: _Vector) -> None:
@@ -60,13 +66,12 @@ def lbfgs(objective: Objective, start: _Vector) -> None:
     _scipy(objective, start, "L-BFGS-B", options, fun=objective.value_and_gradient, jac=True)
 
 
-def trust_region(objective: Objective, start: _Vector, method: str = "trust-ncg") -> None:
-    """SciPy's trust regions with Steihaug's conjugate gradients."""
+def trust_region(objective: Objective, start: _Vector) -> None:
+    """SciPy's trust regions with Steihaug's conjugate gradients; trust-krylov breaks down near rounding."""
     radius = 0.1 * float(np.linalg.norm(start))
     options = {"gtol": 0.0, "maxiter": _NEVER, "initial_trust_radius": radius, "max_trust_radius": 100 * radius}
-    _scipy(
-        objective, start, method, options, fun=objective.value, jac=objective.gradient, hessp=objective.hessian_product
-    )
+    parts = {"fun": objective.value, "jac": objective.gradient, "hessp": objective.hessian_product}
+    _scipy(objective, start, "trust-ncg", options, **parts)
 
 
 def _scipy(objective: Objective, start: _Vector, method: str, options: dict[str, Any], **arguments: Any) -> None:

@@ -1,12 +1,12 @@
 """`Objective`: h of a real vector, as unconstrained solvers want it.
 
-It keeps the budgets inside line searches and tells the monitor of each iteration. It also does two things that let any solver work:
+It keeps the budgets inside line searches and tells the monitor of each iteration. And it lets any solver work:
 
-- Values are differences to the start of the solver, and where two values differ by no more than rounding, their difference is taken
-  from the gradients, (g + g0)/2 . (v - v0), exact to third order. A line search then works down to gradients of
-  the size of rounding, not of its square root.
-- h may be unbounded below far from M (f o A grows faster than the penalty). A trial step with |C(X)| above a limit gets the value
-  and the slope of an upward parabola around the last iterate, and f is not called: the line search turns back.
+- Values are differences to the start of the solver, and where two values differ by no more than rounding, their
+  difference is taken from the gradients, (g + g0)/2 . (v - v0), exact to third order. A line search then works down
+  to gradients of the size of rounding, not of its square root.
+- h may be unbounded below far from M (f o A grows faster than the penalty). A trial step with |C(X)| above a limit gets
+  a higher value and an upward slope, and f is not called: the line search turns back.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from genorth.result import Status
 
 _Vector = np.ndarray[Any, Any]
 _NOISE = 1e3 * 2.0**-52  # values that differ by less, relative to their terms, are compared through the gradients
+_EDGE = 0.95  # share of the limit at which a run is said to have left M
+_REJECTIONS = 30  # steps of a trust region, each a quarter of the last
 
 
 class Objective:
@@ -32,6 +34,9 @@ class Objective:
         self._shape = h.manifold.shape
         self._dtype = np.dtype(complex if h.manifold.dtype.kind == "c" else float)
         self._limit = limit
+        #: Trial steps beyond the limit since the last iterate.
+        self.turned_back = 0
+        self._rejected = 0
         #: The last iterate.
         self.last: _Vector | None = None
         self._reference: tuple[_Vector, _Vector, float, float] | None = None  # v, gradient, raw and repaired value
@@ -53,6 +58,7 @@ class Objective:
 
     def value_and_gradient(self, v: _Vector) -> tuple[float, _Vector]:
         """h and its gradient; the value is repaired."""
+        self.monitor.check()
         X = self._admitted(v)
         if X is None:
             return self._turn_back(v)
@@ -63,6 +69,7 @@ class Objective:
 
     def value(self, v: _Vector) -> float:
         """h, repaired."""
+        self.monitor.check()
         X = self._admitted(v)
         if X is None:
             return self._turn_back(v)[0]
@@ -82,23 +89,35 @@ class Objective:
 
     def iteration(self, v: _Vector) -> None:
         """v is the new iterate: to the trace, and the new reference of values. Raises `Stop` where it is the last."""
-        X = self.matrix(v)
+        X = self._admitted(v)
+        if X is None:
+            raise Stop(Status.DIVERGED)  # a line search that ended in rounding, at the limit
+        self._count_rejections(v)
         value, gradient = self.h.value_and_gradient(X)
         self._require_finite(value)
         g = self.vector(gradient)
         self._reference = (v.copy(), g, float(value), self._repaired(value, v, g))
-        self.last = self._reference[0]
-        self.monitor.iteration(X, float(self.h.cost(X)), math.sqrt(np.dot(g, g)), float(self.h.feasibility(X)))
+        self.last, self.turned_back = self._reference[0], 0
+        feasibility = float(self.h.feasibility(X))
+        self.monitor.iteration(X, float(self.h.cost(X)), math.sqrt(np.dot(g, g)), feasibility)
+        if feasibility > _EDGE * self._limit:
+            raise Stop(Status.DIVERGED)  # h decreases away from M, and the run would creep along the limit
+
+    def _count_rejections(self, v: _Vector) -> None:
+        """A trust region that rejects every step never ends by itself: its radius has then shrunk to rounding."""
+        self._rejected = self._rejected + 1 if self.last is not None and np.array_equal(v, self.last) else 0
+        if self._rejected > _REJECTIONS:
+            raise Stop(Status.STALLED)
 
     def _admitted(self, v: _Vector) -> _Vector | None:
         """The point, or None where it is so far from M that f should not be called."""
-        self.monitor.check()
         X = self.matrix(v)
         return X if self._reference is None or self.h.feasibility(X) <= self._limit else None
 
     def _turn_back(self, v: _Vector) -> tuple[float, _Vector]:
         """repaired + |g0| |d|/2 with gradient |g0| d/|d|, d = v - v0."""
         assert self._reference is not None
+        self.turned_back += 1
         v0, g0, _, repaired = self._reference
         d = v - v0
         size, slope = float(np.linalg.norm(d)), float(np.linalg.norm(g0))
