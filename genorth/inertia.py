@@ -14,6 +14,8 @@ import scipy.linalg
 import scipy.sparse
 import scipy.sparse.linalg
 
+from genorth.ritz import signed_directions
+
 _Matrix = np.ndarray[Any, Any]
 _PROBES = 4
 _SCALINGS = 3
@@ -83,6 +85,28 @@ def sparse_margin(M: Any) -> float:
     scaled, scale = _equilibrated(M)
     lu = _pivoted(scaled)
     return 0.0 if lu is None else _margin(M, scale, lu)
+
+
+def sparse_directions(M: Any, least: int, sign: int) -> _Matrix:
+    """Columns V with V^T M V of the given sign, at least `least` of them where M has as many.
+
+    From D M D = L S L^T, S the signed pivots: v = D L^-T e_j has v^T M v = s_j. Where that factorisation is not
+    confirmed, by Krylov subspaces of the inverse, whose large eigenvalues are the small ones of M.
+    """
+    scaled, scale = _equilibrated(scipy.sparse.csc_array(M))
+    lu = _unpivoted(scaled, _gaussian(M))
+    if lu is not None:
+        pivots = sign * lu.U.diagonal().real
+        chosen = np.argsort(-pivots)[: 2 * least]
+        # (L S L^T)^-1 L e_j = L^-T e_j / s_j, in the order of the rows of M.
+        V = lu.solve(lu.L[:, chosen[pivots[chosen] > 0]].toarray()[lu.perm_r])
+    else:
+        lu = _pivoted(scaled)
+        if lu is None:
+            return np.zeros((M.shape[0], 0), M.dtype)
+        V = lu.solve(signed_directions(lu.solve, M.shape[0], M.dtype, least, sign))
+    V = scale[:, None] * V
+    return np.asarray(V / np.linalg.norm(V, axis=0))
 
 
 def _equilibrated(M: Any) -> tuple[Any, _Matrix]:

@@ -194,5 +194,8 @@ def require_signature(op: Operator, other: str, positive: int, negative: int) ->
 
 def refuse_signature(op: Operator, other: str, has: tuple[int, int], needs: tuple[int, int]) -> None:
     """M is empty: X^T A X = Q needs as many positive and negative directions in A as Q has."""
+    hint = "The manifold is empty."
+    if not isinstance(op, Dense | Diagonal | Sparse):
+        hint = f"The manifold is empty, as far as products show; if {op.name} has more, pass the matrix itself."
     refuse(op.name, f"at least {needs[0]} positive and {needs[1]} negative eigenvalues, as many as {other} has",
-           f"{has[0]} positive and {has[1]} negative", 0, "The manifold is empty.", EmptyManifoldError)
+           f"{has[0]} positive and {has[1]} negative", 0, hint, EmptyManifoldError)

@@ -23,6 +23,7 @@ from genorth.inertia import Inertia
 from genorth.ritz import signed_directions
 
 _Matrix = np.ndarray[Any, Any]
+_ROUNDS = 5  # of Krylov subspaces, before a sparse matrix is factorised
 
 
 def _name() -> Any:
@@ -107,7 +108,7 @@ class Diagonal(Operator):
         return X * as_like(self.d, X)
 
     def inverse(self) -> Operator:
-        return Diagonal(1.0 / self.d)
+        return Diagonal(1.0 / np.asarray(self.d))  # NumPy: inside jax.jit a quotient of JAX arrays would be a tracer
 
     def inertia(self) -> Inertia:
         return inertia.count(np.asarray(self.d).real)
@@ -226,12 +227,10 @@ class Sparse(_SciPyOperator):
         return Inertia(margin=inertia.sparse_margin(self.M)) if skew else inertia.of_sparse(self.M)
 
     def directions(self, least: int, sign: int) -> _Matrix:
-        V = Operator.directions(self, least, sign)
+        V = signed_directions(self.left, self.size, self.dtype, least, sign, _ROUNDS)
         if V.shape[1] >= least:
             return V
-        # Small eigenvalues are the large ones of the inverse, and M^-1 V has the signs of V.
-        lu = scipy.sparse.linalg.splu(scipy.sparse.csc_array(self.M))
-        return np.asarray(lu.solve(signed_directions(lu.solve, self.size, self.dtype, least, sign)))
+        return inertia.sparse_directions(self.M, least, sign)
 
 
 @attrs.frozen(eq=False)

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 _Matrix = np.ndarray[Any, Any]
-_COLUMNS = 60  # of one Krylov basis, if a block of a third of it is wide enough
+_COLUMNS = 60, 240  # of the Krylov basis: more of them where they are short,
+_ENTRIES = 500_000  # up to this size
 _ROUNDS = 40
 _CONVERGED = 1e-3
 
@@ -25,14 +26,16 @@ def signed_directions(
     Fewer, if no more were found in the given number of rounds. A block of 2 `least` vectors sees multiple eigenvalues.
     """
     width = min(size, 2 * least)
-    columns = min(size, max(_COLUMNS, 3 * width))
+    columns = min(size, max(_COLUMNS[0], min(_COLUMNS[1], _ENTRIES // size), 3 * width))
     V = np.random.default_rng(0).standard_normal((size, width)).astype(dtype)
+    before = V[:, :0]
     for _ in range(rounds):
-        basis, image = _krylov_basis(product, V, columns)
+        basis, image = _krylov_basis(product, V, before, columns)
         values, W = np.linalg.eigh(basis.conj().T @ image)
         noise = size * np.finfo(dtype).eps * np.abs(values).max()
         order = np.argsort(-sign * values)[:width]
-        V, values, residual = basis @ W[:, order], values[order], image @ W[:, order]
+        before, V = V, basis @ W[:, order]
+        values, residual = values[order], image @ W[:, order]
         found = sign * values > noise
         if found[:least].all() or columns == size:
             break
@@ -42,11 +45,18 @@ def signed_directions(
     return V[:, found]
 
 
-def _krylov_basis(product: Callable[[_Matrix], _Matrix], V: _Matrix, columns: int) -> tuple[_Matrix, _Matrix]:
-    """Orthonormal K with the span of V, MV, M^2 V, ..., and M K."""
+def _krylov_basis(
+    product: Callable[[_Matrix], _Matrix], V: _Matrix, before: _Matrix, columns: int
+) -> tuple[_Matrix, _Matrix]:
+    """Orthonormal K with the span of V, MV, M^2 V, ..., and M K.
+
+    The V of the round before comes last: as in conjugate gradients, it makes up for what a restart forgets.
+    """
     K = np.empty((V.shape[0], columns), V.dtype)
     image, start = np.empty_like(K), 0
     while start < columns:
+        if before.size and start >= columns - before.shape[1]:
+            V = before
         V = _orthonormalized(V[:, : columns - start], K[:, :start])
         end = start + V.shape[1]
         K[:, start:end], image[:, start:end] = V, product(V)

@@ -1,7 +1,7 @@
 """Random points of M, from phi and Q alone.
 
 Definite forms: a Gaussian matrix, made orthonormal for the form by its polar factor. All others: by F13 M is
-{X : X^T A X = Q}, block by block. A random subspace of 4p dimensions is drawn; A (on it) and Q are brought to diagonal form.
+{X : X^T A X = Q}, block by block. A random subspace of 4p dimensions is drawn; A (on it) and Q are made diagonal.
 In the positive part of the subspace a Gaussian matrix is made orthonormal, and another one in its negative
 part. M is unbounded then: a random step of the exponential retraction moves the point along the unbounded
 directions too. No n x n array is formed, unless n <= 4p.
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from genorth._array import ct
+from genorth._array import ct, norm
 from genorth.errors import EmptyManifoldError, OutsideDomainError, refuse
 from genorth.form import forms
 from genorth.inputs import refuse_signature, require_positive_products
@@ -46,14 +46,20 @@ class Sampler:
             X = _by_polar_factor(self.manifold, rng)
         if not self.manifold.definite:
             X = random_walk(self.manifold, X, rng)
-        return np.asarray(self.manifold.restore(self.manifold.ambient(X)))
+        X = self.manifold.restore(self.manifold.ambient(X))
+        # A last step, to be nearer to M than `restore` asks for (rounding may have it otherwise).
+        return np.asarray(min((X, self.manifold.dissolve(X)), key=lambda Y: float(self.manifold.feasibility(Y))))
 
 
 def random_walk(manifold: GenOrthManifold, X: _Matrix, rng: np.random.Generator) -> _Matrix:
-    """A random step of the exponential retraction; the size of the exponent is normally distributed."""
+    """A random step of the exponential retraction, about as long as X; shorter, if its exponent were larger than one.
+
+    The length is not near zero: where all eigenvalues of a sign are small, points without the directions of the others
+    are those in which rounding shows most, as |A| |X|^2 is far above |X| |phi(X)|.
+    """
     Z = np.asarray(manifold.random_tangent(X, rng))
-    size = step_size(manifold, X, Z)
-    return np.asarray(manifold.retract(X, Z * (rng.standard_normal() / size), kind="exp")) if size > 0 else X
+    size = max(step_size(manifold, X, Z), float(norm(Z) / norm(X)))
+    return np.asarray(manifold.retract(X, Z * (rng.uniform(0.5, 1.5) / size), kind="exp")) if size > 0 else X
 
 
 def _by_polar_factor(manifold: GenOrthManifold, rng: np.random.Generator) -> _Matrix:
