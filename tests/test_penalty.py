@@ -1,0 +1,247 @@
+"""h, its gradient and its Hessian product (F11): against differences and autodiff, on and off M, on every manifold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from _problems import Matrix, smooth
+from hypothesis import given
+from hypothesis import strategies as st
+
+import genorth as go
+import genorth.testing as gt
+from genorth.report import fit_slope
+
+MANIFOLDS = gt.manifolds(max_condition=1e3)
+STEPS = np.logspace(-4, -1, 13)
+
+
+def _setting(data: st.DataObject, manifold: go.GenOrthManifold, seed: int) -> tuple[go.ConstraintDissolving, Matrix]:
+    """h, and a point on M or off it."""
+    X = data.draw(st.one_of(gt.points(manifold), gt.near_points(manifold, 1.0)))
+    return go.ConstraintDissolving(smooth(manifold, seed), data.draw(st.floats(0.01, 100))), X
+
+
+def _direction(manifold: go.GenOrthManifold, X: Matrix, seed: int) -> Matrix:
+    """A direction whose unit step changes X by about a tenth of what A can bear."""
+    Z = manifold.random_ambient(seed)
+    size = float(np.linalg.norm(X) * np.linalg.norm(manifold.phi(Z)) + np.linalg.norm(manifold.phi(X)) * np.linalg.norm(Z))
+    return Z / size
+
+
+@given(data=st.data(), manifold=MANIFOLDS, seed=gt.seeds())
+def test_value_is_the_formula(data: st.DataObject, manifold: go.GenOrthManifold, seed: int) -> None:
+    """h(X) = f(A(X)) + beta/2 |C(X)|^2."""
+    h, X = _setting(data, manifold, seed)
+    cost, violation = h.problem.cost(manifold.dissolve(X)), manifold.feasibility(X)
+    size = _terms(h, X)
+    assert abs(h.value(X) - (cost + h.beta / 2 * violation**2)) <= 1e4 * np.finfo(float).eps * size
+    assert h.value_and_gradient(X)[0] == h.value(X)
+    assert h.cost(X) + h.beta / 2 * h.feasibility(X) ** 2 == pytest.approx(h.value(X), rel=1e-14)
+
+
+def _terms(h: go.ConstraintDissolving, X: Matrix) -> float:
+    """The size of the terms that are summed up in h."""
+    m = h.manifold
+    scale, Y = float(m.scale(X)), float(np.linalg.norm(X)) * (3 + float(m.scale(X))) / 2
+    return 10 * (1 + Y) ** 4 * np.sqrt(np.prod(m.shape)) * scale + h.beta * (scale + np.sqrt(np.prod(m.shape))) ** 2
+
+
+@given(data=st.data(), manifold=MANIFOLDS, seed=gt.seeds())
+def test_gradient_and_hessian_by_taylor_expansion(data: st.DataObject, manifold: go.GenOrthManifold, seed: int) -> None:
+    """h(X + tZ) - h - t <grad h, Z> - t^2/2 <Z, hess h Z> is of third order in t."""
+    h, X = _setting(data, manifold, seed)
+    Z = _direction(manifold, X, seed)
+    value, gradient = h.value_and_gradient(X)
+    slope, curvature = np.vdot(gradient, Z).real, np.vdot(Z, h.hessian_product(X, Z)).real
+    errors = np.array([abs(h.value(X + t * Z) - value - t * slope - t**2 / 2 * curvature) for t in STEPS])
+    floor = 1e2 * np.finfo(float).eps * _terms(h, X)
+    assert fit_slope(STEPS, errors, floor) >= 2.8
+
+
+@given(data=st.data(), manifold=MANIFOLDS, seed=gt.seeds())
+def test_hessian_is_the_derivative_of_the_gradient(data: st.DataObject, manifold: go.GenOrthManifold, seed: int) -> None:
+    """|grad h(X + tZ) - grad h(X - tZ) - 2t hess h(X)[Z]| is of third order: all components, not only along Z."""
+    h, X = _setting(data, manifold, seed)
+    Z = _direction(manifold, X, seed)
+    H = h.hessian_product(X, Z)
+    errors = np.array(
+        [np.linalg.norm(h.gradient(X + t * Z) - h.gradient(X - t * Z) - 2 * t * H) for t in STEPS]
+    )
+    size = _terms(h, X) * max(1.0, float(np.linalg.norm(manifold.phi(X))))
+    assert fit_slope(STEPS, errors, 1e2 * np.finfo(float).eps * size) >= 2.8
+
+
+@given(data=st.data(), manifold=MANIFOLDS, seed=gt.seeds())
+def test_hessian_is_symmetric_and_linear(data: st.DataObject, manifold: go.GenOrthManifold, seed: int) -> None:
+    h, X = _setting(data, manifold, seed)
+    U, V = manifold.random_ambient(seed), manifold.random_ambient(seed + 1)
+    HU, HV = h.hessian_product(X, U), h.hessian_product(X, V)
+    size = np.linalg.norm(HU) * np.linalg.norm(V) + np.linalg.norm(HV) * np.linalg.norm(U)
+    bound = 1e4 * np.finfo(float).eps * (size + _terms(h, X) * np.linalg.norm(U) * np.linalg.norm(V))
+    assert abs(np.vdot(HU, V).real - np.vdot(U, HV).real) <= bound
+    mixed = h.hessian_product(X, 2 * U - 3 * V)
+    assert np.linalg.norm(mixed - 2 * HU + 3 * HV) <= bound * 10 / np.linalg.norm(V)
+
+
+@given(data=st.data(), manifold=MANIFOLDS, seed=gt.seeds())
+def test_gradient_on_M(data: st.DataObject, manifold: go.GenOrthManifold, seed: int) -> None:
+    """On M grad h = DA(X)*[grad f], it is independent of beta, and its projection onto T_X M is the Riemannian gradient.
+
+    So the stationary points of h on M are those of f on M.
+    """
+    problem, X = smooth(manifold, seed), data.draw(gt.points(manifold))
+    g, other = (go.ConstraintDissolving(problem, beta).gradient(X) for beta in (0.1, 10.0))
+    G = problem.euclidean_gradient(X)
+    bound = 1e5 * np.finfo(float).eps * float(manifold.scale(X)) ** 2 * np.linalg.norm(G) * float(np.prod(manifold.shape))
+    bound += 1e5 * np.finfo(float).eps * 10 * float(manifold.scale(X)) ** 2
+    assert np.linalg.norm(g - other) <= bound
+    assert np.linalg.norm(g - manifold.dissolve_adjoint(X, G)) <= bound
+    assert np.linalg.norm(manifold.project(X, g) - manifold.gradient(X, G)) <= bound
+
+
+@pytest.mark.parametrize("family", sorted(gt.FAMILIES))
+def test_every_family_by_differences(family: str) -> None:
+    """One fixed manifold of each family, so that none is left to chance."""
+    manifold = gt.Recipe(family, 6, 4, 10.0, 7).build()
+    h = go.ConstraintDissolving(smooth(manifold, 1), 0.7)
+    X = manifold.random_point(2)
+    X = X + 0.1 * _direction(manifold, X, 3)
+    Z, t = _direction(manifold, X, 4), 1e-4
+    slope = (h.value(X + t * Z) - h.value(X - t * Z)) / (2 * t)
+    g, H = h.gradient(X), h.hessian_product(X, Z)
+    # Central differences: the error is t^2 times a third derivative of the size of the function.
+    assert abs(slope - np.vdot(g, Z).real) <= 1e-5 * (np.linalg.norm(g) * np.linalg.norm(Z) + abs(h.value(X)))
+    change = (h.gradient(X + t * Z) - h.gradient(X - t * Z)) / (2 * t)
+    assert np.linalg.norm(change - H) <= 1e-5 * (np.linalg.norm(H) + np.linalg.norm(g))
+
+
+@pytest.mark.parametrize("dtype", [float, complex])
+def test_gradient_and_hessian_by_autodiff(dtype: type) -> None:
+    """JAX differentiates the formula of h itself; also shows that h runs on JAX arrays."""
+    jax = pytest.importorskip("jax")
+    jnp = jax.numpy
+    manifold = go.Stiefel(7, 3, complex) if dtype is complex else go.SymplecticStiefel(8, 4)
+    Y = manifold.random_ambient(0)
+    D = Y @ Y.conj().T
+    problem = go.Problem(
+        manifold, lambda X: jnp.real(jnp.vdot(X, D @ X)), lambda X: 2 * D @ X, lambda X, Z: 2 * D @ Z
+    )
+    plain = go.Problem(manifold, lambda X: float(np.vdot(X, D @ X).real), lambda X: 2 * D @ X, lambda X, Z: 2 * D @ Z)
+    h, here = go.ConstraintDissolving(problem, 0.3), go.ConstraintDissolving(plain, 0.3)
+    X, Z = manifold.random_ambient(1), manifold.random_ambient(2)
+    switch = jax.enable_x64 if hasattr(jax, "enable_x64") else jax.experimental.enable_x64
+    with switch(True):
+        def gradient(X):  # type: ignore[no-untyped-def]
+            return jnp.conj(jax.grad(h.value)(X))
+
+        auto, product = np.asarray(gradient(jnp.asarray(X))), jax.jvp(gradient, (jnp.asarray(X),), (jnp.asarray(Z),))[1]
+        compiled = np.asarray(jax.jit(h.gradient)(jnp.asarray(X)))
+    size = 1e4 * np.finfo(float).eps
+    assert np.linalg.norm(here.gradient(X) - auto) <= size * np.linalg.norm(auto)
+    assert np.linalg.norm(here.gradient(X) - compiled) <= size * np.linalg.norm(auto)
+    assert np.linalg.norm(here.hessian_product(X, Z) - np.asarray(product)) <= size * np.linalg.norm(product)
+
+
+def test_h_runs_on_any_array_api_library() -> None:
+    xp = pytest.importorskip("array_api_strict")
+    manifold = go.SymplecticStiefel(8, 4)
+    B = manifold.random_ambient(0)
+    strict = go.Problem(
+        manifold, lambda X: xp.sum(xp.asarray(B) * X), lambda X: xp.asarray(B), lambda X, Z: xp.zeros_like(Z)
+    )
+    plain = go.Problem(manifold, lambda X: float(np.sum(B * X)), lambda X: B, lambda X, Z: np.zeros_like(Z))
+    X, Z = manifold.random_ambient(1), manifold.random_ambient(2)
+    h, here = go.ConstraintDissolving(strict, 2.0), go.ConstraintDissolving(plain, 2.0)
+    size = 1e3 * np.finfo(float).eps
+    assert abs(float(h.value(xp.asarray(X))) - here.value(X)) <= size * abs(here.value(X))
+    for ours, theirs in (
+        (here.gradient(X), h.gradient(xp.asarray(X))),
+        (here.hessian_product(X, Z), h.hessian_product(xp.asarray(X), xp.asarray(Z))),
+    ):
+        assert np.linalg.norm(ours - np.asarray(theirs)) <= size * np.linalg.norm(ours)
+
+
+# ---------------------------------------------------------------------- what it costs
+
+
+class _Counted(go.GenOrthManifold):
+    """A manifold that counts its phi."""
+
+    def __init__(self, inner: go.GenOrthManifold) -> None:
+        self.within, self.shape, self.calls = inner, inner.shape, 0
+
+    def phi(self, X: Matrix) -> Matrix:
+        self.calls += 1
+        return self.within.phi(X)
+
+    def psi(self, T: Matrix) -> Matrix:
+        return self.within.psi(T)
+
+
+def test_one_phi_and_one_evaluation_per_point() -> None:
+    """F11: value, gradient and both share a point; a Hessian product adds one phi and one Hessian product of f."""
+    manifold = _Counted(go.SymplecticStiefel(8, 4))
+    h = go.ConstraintDissolving(smooth(manifold, 0), 1.0)
+    X, Z = manifold.random_ambient(0), manifold.random_ambient(1)
+    manifold.calls = 0
+    h.value(X)
+    h.value_and_gradient(X)
+    h.gradient(X.copy())
+    assert (manifold.calls, h.problem.counts.nfev, h.problem.counts.njev) == (1, 1, 1)
+    h.hessian_product(X, Z)
+    h.hessian_product(X, Z)
+    assert (manifold.calls, h.problem.counts.nfev, h.problem.counts.njev, h.problem.counts.nhev) == (3, 1, 1, 2)
+
+
+def test_a_fused_problem_is_evaluated_once_for_value_and_gradient() -> None:
+    manifold = go.Stiefel(5, 2)
+    h = go.ConstraintDissolving(go.Problem(manifold, cost_and_gradient=lambda X: (float(X.sum()), np.ones_like(X))), 1.0)
+    X = manifold.random_point(0)
+    h.value(X)
+    h.gradient(X)
+    assert (h.problem.counts.nfev, h.problem.counts.njev) == (1, 1)
+
+
+def test_two_points_are_kept_where_asked() -> None:
+    manifold = go.Stiefel(5, 2)
+    h = go.ConstraintDissolving(smooth(manifold, 0), 1.0, keep=2)
+    X, Y, Z = (manifold.random_ambient(k) for k in range(3))
+    for point in (X, Y, X, Y, X, Z, X, Z):
+        h.value(point)
+    assert h.problem.counts.nfev == 3
+    h.value(Y)
+    assert h.problem.counts.nfev == 4
+
+
+def test_an_array_changed_in_place_is_a_new_point() -> None:
+    manifold = go.Stiefel(5, 2)
+    h, X = go.ConstraintDissolving(smooth(manifold, 0), 1.0), manifold.random_ambient(0)
+    before = h.gradient(X)
+    X *= 1.5
+    assert not np.allclose(h.gradient(X), before)
+
+
+def test_overflow_is_infinite_and_does_not_call_the_cost() -> None:
+    """A wild step of a line search: no warning (they are errors here), no exception, no call."""
+    manifold = go.Stiefel(5, 2)
+    h, X = go.ConstraintDissolving(smooth(manifold, 0), 1.0), manifold.random_ambient(0)
+    for size in (1e80, 1e160, 1e300):
+        assert h.value(size * X) == np.inf
+        assert np.isnan(h.gradient(size * X)).all()
+        assert np.isnan(h.hessian_product(size * X, X)).all()
+    assert h.problem.counts == go.Counts()
+
+
+@pytest.mark.parametrize("beta", [0, -1.0, float("nan"), float("inf"), "large", None, True])
+def test_beta_must_be_positive(beta: object) -> None:
+    with pytest.raises(ValueError, match="^beta: need beta > 0"):
+        go.ConstraintDissolving(smooth(go.Stiefel(5, 2), 0), beta)  # type: ignore[arg-type]
+
+
+def test_shapes_are_checked() -> None:
+    h = go.ConstraintDissolving(smooth(go.Stiefel(5, 2), 0), 1.0)
+    with pytest.raises(ValueError, match="^X: "):
+        h.value(np.ones((2, 5)))
+    with pytest.raises(ValueError, match="^Z: "):
+        h.hessian_product(np.ones((5, 2)), np.ones(10))
