@@ -7,6 +7,8 @@ matrix should not pay for the choice of a library.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any, TypeAlias
 
 import array_api_compat as compat
@@ -30,6 +32,14 @@ def is_lazy(X: Array) -> bool:
     if compat.is_jax_array(X):
         return isinstance(X, sys.modules["jax"].core.Tracer)
     return bool(compat.is_lazy_array(X))
+
+
+@contextmanager
+def untraced() -> Iterator[None]:
+    """Values at once, also inside jax.jit: for what is read off a user's functions and kept."""
+    jax = sys.modules.get("jax")
+    with nullcontext() if jax is None else jax.ensure_compile_time_eval():
+        yield
 
 
 def is_complex(X: Array) -> bool:
@@ -86,6 +96,11 @@ def norm(U: Array) -> Any:
     if type(U) is np.ndarray:
         return np.sqrt(np.vdot(U, U).real)
     return namespace(U).linalg.vector_norm(U)
+
+
+def number(value: Any) -> float:
+    """A scalar array as a float, without its history where a library (PyTorch) records one."""
+    return float(value.detach() if hasattr(value, "detach") else value)
 
 
 def eps(X: Array) -> float:

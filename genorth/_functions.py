@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from genorth._array import Array, all_finite, ct, eps, eye_like, is_lazy, namespace, norm
+from genorth._array import Array, all_finite, ct, eps, eye_like, is_lazy, namespace, norm, number
 from genorth.errors import OutsideDomainError, refuse
 
 # Newton-Schulz contracts for |M - I| < 1. Up to here its few products are cheaper than an inverse or eigenvalues.
@@ -40,7 +40,7 @@ def inverse(B: Array, formula: str) -> Array:
     if inv is not None and is_lazy(B):
         return inv
     limit = 1.0 / (100.0 * B.shape[-1] * eps(B))
-    condition = math.inf if inv is None else float(norm(B) * norm(inv))
+    condition = math.inf if inv is None else number(norm(B) * norm(inv))
     if not condition < limit:
         refuse(formula, "an invertible matrix (the step is inside the domain)",
                condition, limit, "Halve the step.", OutsideDomainError)
@@ -57,7 +57,7 @@ def inverse_sqrt(M: Array, hermitian: bool = False, star: Callable[[Array], Arra
     if is_lazy(M):
         return _traced_inverse_sqrt(M, star)
     E = M - eye_like(M)
-    if (size := float(norm(E))) < _NEAR:
+    if (size := number(norm(E))) < _NEAR:
         return _newton_schulz(E, size)
     return _hermitian_inverse_sqrt(M) if hermitian else _denman_beavers(M, star)
 
@@ -76,13 +76,13 @@ def _newton_schulz(E: Array, size: float, Y: Array | None = None) -> Array:
         if size <= last:
             return Y
         E = square @ (0.25 * E - 0.75 * eye)
-        size = float(norm(E))
+        size = number(norm(E))
 
 
 def _hermitian_inverse_sqrt(M: Array) -> Array:
     xp = namespace(M)
     values, U = xp.linalg.eigh((M + ct(M)) / 2)
-    least, most = float(xp.min(values)), float(xp.max(xp.abs(values)))
+    least, most = number(xp.min(values)), number(xp.max(xp.abs(values)))
     bound = M.shape[-1] * eps(M) * most
     if not least > bound:
         _outside("smallest eigenvalue", least, bound)
@@ -103,10 +103,10 @@ def _denman_beavers(M: Array, star: Callable[[Array], Array]) -> Array:
         W, M = _denman_beavers_step(M, inv, eye)
         Y = W if Y is None else Y @ W
         E = M - eye
-        size = float(norm(E))
+        size = number(norm(E))
         if size < _NEAR:
             Y = _newton_schulz(E, size, Y)
-            defect = float(norm(star(Y) @ start @ Y - eye))
+            defect = number(norm(star(Y) @ start @ Y - eye))
             return Y if defect <= _DEFECT else _outside("|Y* M Y - I| of the root Y", defect, _DEFECT)
     _outside("|M_k - I| of the iteration for the square root", size, _NEAR)
 
@@ -155,7 +155,7 @@ def expm(M: Array) -> Array:
         for k in range(_TRACED_SQUARINGS):
             E = xp.where(k < s, E @ E, E)
         return xp.where(s <= _TRACED_SQUARINGS, E, xp.nan)
-    size = float(size)
+    size = number(size)
     squarings = max(0, math.ceil(math.log2(size))) if 0 < size < math.inf else 0
     size = math.ldexp(size, -squarings)
     unit = eps(M)

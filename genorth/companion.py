@@ -13,7 +13,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from genorth._array import Array
+from genorth._array import Array, untraced
 from genorth.operators import Dense, Identity, Operator
 
 
@@ -48,16 +48,20 @@ def read_companion(psi: Callable[[Array], Array], shape: tuple[int, ...], dtype:
     psi(E_i1) = (Q e_i)(e_1^T Q^-1) has rank one, and its columns are multiples of Q e_i with factors
     that do not depend on i: one column of each gives Q up to one factor per block.
     """
-    p = shape[-1]
-    T = np.zeros(shape, dtype)
-    images = []
+    with untraced():
+        return _read(psi, shape, dtype)
+
+
+def _read(psi: Callable[[Array], Array], shape: tuple[int, ...], dtype: np.dtype[Any]) -> Companion | None:
+    p, T, j = shape[-1], np.zeros(shape, dtype), None
+    Q = np.empty(shape, dtype)
     for i in range(p):
         T[..., i, 0] = 1
-        images.append(np.asarray(psi(T.copy())))
+        image = np.asarray(psi(T.copy()))
         T[..., i, 0] = 0
-    stack = np.stack(images, axis=-1)  # [..., row, column, i]
-    j = np.sqrt((np.abs(stack) ** 2).sum(axis=(-3, -1))).argmax(axis=-1)  # the longest columns
-    Q = np.take_along_axis(stack, j[..., None, None, None], axis=-2)[..., 0, :]
+        if j is None:  # the longest column, the same for all i
+            j = (np.abs(image) ** 2).sum(axis=-2).argmax(axis=-1)[..., None, None]
+        Q[..., i] = np.take_along_axis(image, j, axis=-1)[..., 0]
     length = np.sqrt((np.abs(Q) ** 2).sum(axis=(-2, -1), keepdims=True))
     if not np.all(np.isfinite(length)) or not np.all(length > 0):
         return None

@@ -17,7 +17,7 @@ from typing import Any, TypeVar, final
 import numpy as np
 
 from genorth import _array, sampling, theta
-from genorth._array import Array, all_finite, ct, eye_like, is_complex, is_lazy, namespace, plus
+from genorth._array import Array, all_finite, ct, eye_like, is_complex, is_lazy, namespace, number, plus
 from genorth.companion import Companion, read_companion
 from genorth.errors import NotRestorableError, refuse
 from genorth.operators import Operator
@@ -263,7 +263,7 @@ class GenOrthManifold(ABC):
     def scale(self, X: Array) -> Any:
         """max(1, |X| |phi(X)|): every tolerance on the feasibility is relative to it."""
         size = self.norm(X) * self.norm(self.phi(X))
-        return namespace(X).maximum(size, namespace(X).ones_like(size)) if is_lazy(X) else max(1.0, float(size))
+        return namespace(X).maximum(size, namespace(X).ones_like(size)) if is_lazy(X) else max(1.0, number(size))
 
     @final
     def constraint_differential(self, X: Array, Z: Array) -> Array:
@@ -384,8 +384,8 @@ class GenOrthManifold(ABC):
             P = self.phi(X)
             S = self._checked(ct(P) @ X, X=X)
             eye = eye_like(S)
-            violations.append(float(self.norm(S - eye)))
-            if violations[-1] <= tol * max(1.0, float(self.norm(X) * self.norm(P))):
+            violations.append(number(self.norm(S - eye)))
+            if violations[-1] <= tol * max(1.0, number(self.norm(X) * self.norm(P))):
                 return X
             if not violations[-1] <= 10 * violations[0] + 10:
                 break

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from genorth._array import Array, ct, eye_like, is_lazy, namespace, norm, plus
+from genorth._array import Array, ct, eye_like, is_lazy, namespace, norm, number, plus
 from genorth._functions import expm, inverse, inverse_sqrt
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def exponential(manifold: GenOrthManifold, T: TangentSpace, Z: Array) -> Array:
     half = _skew(manifold, A) / 2
     G = plus(T.X @ (half - A), Z)
     GG = ct(manifold.phi(G)) @ G
-    s = 1.0 if is_lazy(GG) else float(norm(GG)) ** 0.5 or 1.0  # traced: the root has no derivative at zero
+    s = 1.0 if is_lazy(GG) else number(norm(GG)) ** 0.5 or 1.0  # traced: the root has no derivative at zero
     xp, p = namespace(A), A.shape[-1]
     minus = -s * eye_like(A) + xp.zeros_like(A)  # broadcast over the blocks
     E = expm(xp.concat([xp.concat([half, minus], axis=-1), xp.concat([GG / s, half], axis=-1)], axis=-2))

@@ -51,7 +51,8 @@ def in_sector(rng: np.random.Generator, p: int, condition: float, kind: str) -> 
     for i in range(0, p - 1, 2):
         r, a = moduli[i], angles[i]
         D[i : i + 2, i : i + 2] = r * np.array([[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]])
-        root[i : i + 2, i : i + 2] = r**-0.5 * np.array([[np.cos(a / 2), np.sin(a / 2)], [-np.sin(a / 2), np.cos(a / 2)]])
+        a /= -2
+        root[i : i + 2, i : i + 2] = r**-0.5 * np.array([[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]])
     return D, root
 
 
@@ -85,7 +86,9 @@ def test_inverse_refuses_what_leaves_no_digit(smallest: float, batch: tuple[int,
 
 
 @given(seeds, sizes, batches, kinds, exponents)
-def test_inverse_sqrt_of_a_definite_matrix(seed: int, p: int, batch: tuple[int, ...], kind: str, exponent: float) -> None:
+def test_inverse_sqrt_of_a_definite_matrix(
+    seed: int, p: int, batch: tuple[int, ...], kind: str, exponent: float
+) -> None:
     rng, condition = np.random.default_rng(seed), 10.0**exponent
     U, s = orthogonal(rng, batch, p, kind), graded(p, condition)
     exact = U * s**-0.5 @ ct(U)
@@ -95,7 +98,9 @@ def test_inverse_sqrt_of_a_definite_matrix(seed: int, p: int, batch: tuple[int, 
 
 
 @given(seeds, sizes, batches, kinds, exponents)
-def test_inverse_sqrt_is_the_principal_one(seed: int, p: int, batch: tuple[int, ...], kind: str, exponent: float) -> None:
+def test_inverse_sqrt_is_the_principal_one(
+    seed: int, p: int, batch: tuple[int, ...], kind: str, exponent: float
+) -> None:
     """The root whose eigenvalues have positive real part, also where M is far from normal."""
     rng, condition = np.random.default_rng(seed), 10.0**exponent
     D, root = in_sector(rng, p, condition, kind)
@@ -142,7 +147,9 @@ def test_inverse_sqrt_refuses_eigenvalues_on_the_negative_axis(
 
 
 @given(seeds, st.sampled_from([(4, 2), (4, 4), (10, 6)]), st.floats(-1, 1))
-def test_polar_factor_of_a_skew_form_is_on_the_manifold_or_refused(seed: int, shape: tuple[int, int], exponent: float) -> None:
+def test_polar_factor_of_a_skew_form_is_on_the_manifold_or_refused(
+    seed: int, shape: tuple[int, int], exponent: float
+) -> None:
     """Its <<Y, Y>> has double eigenvalues. Rounding parts negative ones, and a root of what is left leads off M."""
     manifold = go.SymplecticStiefel(*shape)
     rng = np.random.default_rng(seed)
@@ -210,7 +217,8 @@ def test_a_batch_is_its_blocks(seed: int, p: int, kind: str) -> None:
     rng = np.random.default_rng(seed)
     A = gaussian(rng, (3, p, p), kind) * np.array([1e-4, 1.0, 30.0])[:, None, None] / p
     M = A @ ct(A) + np.eye(p)
-    for function, blocks in ((expm, A), (lambda B: inverse(B, "B"), M), (inverse_sqrt, M), (lambda B: inverse_sqrt(B, True), M)):
+    of_definite = (lambda B: inverse(B, "B"), inverse_sqrt, lambda B: inverse_sqrt(B, hermitian=True))
+    for function, blocks in ((expm, A), *((function, M) for function in of_definite)):
         whole = function(blocks)
         for block, result in zip(blocks, whole, strict=True):
             alone = function(block)

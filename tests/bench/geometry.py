@@ -148,7 +148,8 @@ def projection(n: int, p: int, bound: float) -> list[Figure]:
 def hot_paths(n: int, p: int) -> list[Figure]:
     """The time of each hot path in units of its bare n x p x p products, symplectic; for information.
 
-    phi takes no product and stands against one copy of X; p x p work (eigenvalues, inverse, exponential) is on our side alone.
+    phi takes no product and stands against one copy of X; p x p work (eigenvalues, inverse, exponential) is on our side
+    alone.
     """
     manifold = go.SymplecticStiefel(n, p)
     fresh = _with_steps(manifold, 0.1)
@@ -199,9 +200,10 @@ def memory(n: int = 100_000, p: int = 20, bound: float = 12.0) -> list[Figure]:
         manifold = go.IndefiniteStiefel(A, J)
         return partial(call, manifold, point.copy(), step.copy())
 
+    peaks = {name: peak_bytes(partial(prepare, call)) for name, call in calls.items()}
     return [
-        Figure(f"{name}, indefinite ({n},{p}): memory in arrays", peak_bytes(partial(prepare, call)) / point.nbytes, bound, unit="")
-        for name, call in calls.items()
+        Figure(f"{name}, indefinite ({n},{p}): memory in arrays", peak / point.nbytes, bound, unit="")
+        for name, peak in peaks.items()
     ]
 
 
@@ -235,9 +237,10 @@ def importing() -> list[Figure]:
         subprocess.run([sys.executable, "-c", _IMPORT], check=True, capture_output=True, text=True).stdout.split()
         for _ in range(5)
     ]
+    seconds, count = min(float(run[0]) for run in runs), max(float(run[1]) for run in runs)
     return [
-        Figure("import genorth, over numpy and scipy.linalg", min(float(seconds) for seconds, _ in runs), 0.3, unit="s"),
-        Figure("optional packages imported with it", max(float(count) for _, count in runs), 0, unit=""),
+        Figure("import genorth, over numpy and scipy.linalg", seconds, 0.3, unit="s"),
+        Figure("optional packages imported with it", count, 0, unit=""),
     ]
 
 
