@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from genorth.manifold import GenOrthManifold
 
 _Matrix = np.ndarray[Any, Any]
-_DRAWS = 5  # of Gaussian matrices, before a form of unknown structure is said to have no point,
-_FILTERS = 10  # each of them moved this many times towards the positive directions of phi
+_DRAWS, _STEPS = 5, 30  # random starts and steps from each, before a form of unknown structure is said to have no point
 _WEAK = 0.01  # relative to the largest: directions as weak as that make long points; stronger ones are looked for
 
 
@@ -63,30 +62,39 @@ def random_walk(manifold: GenOrthManifold, X: _Matrix, rng: np.random.Generator)
 
 
 def _by_polar_factor(manifold: GenOrthManifold, rng: np.random.Generator) -> _Matrix:
-    """Y <<Y,Y>>^(-1/2) for a Gaussian Y; where it does not exist, for (id + phi/|phi|)^k Y: phi > 0 in more of it."""
+    """Y <<Y,Y>>^(-1/2) for a random Y, Y^T Y = I.
+
+    Where it does not exist, subspace iteration with id + phi/|phi| moves Y into directions in which phi is positive.
+    """
     reason: Exception | None = None
     for _ in range(_DRAWS):
-        Y = manifold.random_ambient(rng)
-        for _ in range(_FILTERS):
-            if manifold.ambient_projector is None:
-                Y = _orthonormal(Y)  # as well conditioned as can be, also where Y is square
+        Y, size = _orthonormal(manifold.random_ambient(rng)), 0.0
+        for _ in range(_STEPS):
             try:
                 return np.asarray(polar_factor(manifold, Y))
             except OutsideDomainError as error:
                 reason = error
-            P = np.asarray(manifold.phi(Y))
-            Y = Y + P * (np.linalg.norm(Y) / np.linalg.norm(P))
+            size = size or _norm_of_phi(manifold, Y)
+            Y = _orthonormal(Y + np.asarray(manifold.phi(Y)) / size)
     raise EmptyManifoldError(
-        f"{manifold}: no X with X^T phi(X) = I was found in {_DRAWS} random draws; the last one failed with: {reason} "
-        "Is phi positive definite?"
+        f"{manifold}: no X with X^T phi(X) = I was found from {_DRAWS} random starts; the last one failed with: "
+        f"{reason} Is phi positive definite?"
     )
 
 
+def _norm_of_phi(manifold: GenOrthManifold, Y: _Matrix) -> float:
+    """A bound of |phi|, by the power method: its quotients rise to |phi|."""
+    for _ in range(_STEPS):
+        before, Y = norm(Y), np.asarray(manifold.phi(Y))
+        quotient = float(norm(Y) / before)
+        Y = Y / norm(Y)
+    return 1.5 * quotient
+
+
 def _orthonormal(Y: _Matrix) -> _Matrix:
-    """Q of Y = QR with a positive diagonal of R: Haar distributed for a Gaussian Y."""
-    Q, R = np.linalg.qr(Y)
-    d = np.einsum("...ii->...i", R)
-    return np.asarray(Q * (d / np.where(d == 0, 1, np.abs(d)))[..., None, :])
+    """Y (Y^T Y)^(-1/2): in F as Y is, and Haar distributed for a Gaussian Y."""
+    U, _, Vh = np.linalg.svd(Y, full_matrices=False)
+    return np.asarray(U @ Vh)
 
 
 def _gaussian(shape: tuple[int, ...], dtype: np.dtype[Any], rng: np.random.Generator) -> _Matrix:
@@ -121,7 +129,7 @@ class _Block:
 
     def draw(self, rng: np.random.Generator) -> _Matrix:
         """A random X with X^T A X = Q."""
-        Y = _orthonormal(_gaussian((self.n, min(self.n, 4 * self.p)), self.dtype, rng))
+        Y = np.linalg.qr(_gaussian((self.n, min(self.n, 4 * self.p)), self.dtype, rng))[0]
         E, g = self._diagonalized(Y)
         weak = [self._directions(sign) for sign in (1, -1) if self._is_weak(g, sign)]
         if weak:
