@@ -153,12 +153,20 @@ class ConstraintDissolving:
                 point.cost, point.G = self.problem.evaluate(point.Y)
             elif point.G is None:
                 point.G = self.problem.evaluate_gradient(point.Y)
-            R = ct(point.X) @ point.G
-            R *= -0.5
-            T = self.beta * point.C
-            T += ct(R)
-            point.M = self.manifold.symmetrize(T)
-            gradient = point.G @ point.Wt
-            gradient += point.P @ point.M
-            point.gradient = gradient
+            if type(point.G) is np.ndarray:
+                with np.errstate(over="ignore", invalid="ignore"):  # a gradient that is not finite passes through
+                    self._assemble(point)
+            else:
+                self._assemble(point)
         return point
+
+    def _assemble(self, point: _Point) -> None:
+        """M and grad h from G."""
+        R = ct(point.X) @ point.G
+        R *= -0.5
+        T = self.beta * point.C
+        T += ct(R)
+        point.M = self.manifold.symmetrize(T)
+        gradient = point.G @ point.Wt
+        gradient += point.P @ point.M
+        point.gradient = gradient

@@ -107,3 +107,17 @@ def known_minima() -> dict[str, tuple[go.Problem, float]]:
             trace(real_tensors, circulant), float(np.linalg.eigvalsh(circulant)[:, :2].sum())
         ),
     }  # fmt: skip
+
+
+def stationary(manifold: go.GenOrthManifold, X: Matrix, seed: int) -> tuple[go.Problem, Matrix]:
+    """A smooth problem that is stationary at X on M, and its multiplier Theta there: grad f(X) = phi(X) Theta."""
+    base = smooth(manifold, seed)
+    T = X.mT.conj() @ manifold.random_ambient(np.random.default_rng([4, seed]))
+    Theta = np.asarray(manifold.symmetrize(T)) / float(1 + np.linalg.norm(T))
+    shift = np.asarray(manifold.phi(X)) @ Theta - base.euclidean_gradient(X)
+
+    def both(Y: Matrix) -> tuple[float, Matrix]:
+        f, G = base.cost_and_gradient(Y)
+        return f + float(np.vdot(shift, Y).real), G + shift
+
+    return go.Problem(manifold, None, None, base.euclidean_hessian, both, name="stationary"), Theta

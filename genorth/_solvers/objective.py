@@ -63,8 +63,8 @@ class Objective:
         if X is None:
             return self._turn_back(v)
         value, gradient = self.h.value_and_gradient(X)
-        self._require_finite(value)
         g = self.vector(gradient)
+        self._require_finite(value, g)
         return self._repaired(value, v, g), g
 
     def value(self, v: _Vector) -> float:
@@ -80,7 +80,9 @@ class Objective:
 
     def gradient(self, v: _Vector) -> _Vector:
         """The gradient of h."""
-        return self.vector(self.h.gradient(self.matrix(v)))
+        g = self.vector(self.h.gradient(self.matrix(v)))
+        self._require_finite(0.0, g)
+        return g
 
     def hessian_product(self, v: _Vector, w: _Vector) -> _Vector:
         """The Hessian of h times w."""
@@ -94,8 +96,8 @@ class Objective:
             raise Stop(Status.DIVERGED)  # a line search that ended in rounding, at the limit
         self._count_rejections(v)
         value, gradient = self.h.value_and_gradient(X)
-        self._require_finite(value)
         g = self.vector(gradient)
+        self._require_finite(value, g)
         self._reference = (v.copy(), g, float(value), self._repaired(value, v, g))
         self.last, self.turned_back = self._reference[0], 0
         feasibility = float(self.h.feasibility(X))
@@ -131,8 +133,9 @@ class Objective:
             return repaired + (float(value) - raw)
         return repaired + 0.5 * float(np.dot(g + g0, v - v0))
 
-    def _require_finite(self, value: float) -> None:
-        if not math.isfinite(value):
+    def _require_finite(self, value: float, g: _Vector | None = None) -> None:
+        """Of f and its gradient; |g|^2 overflows only where the gradient is of no use either."""
+        if not math.isfinite(value) or (g is not None and not math.isfinite(np.dot(g, g))):
             raise Stop(Status.NOT_FINITE)
 
 
