@@ -308,6 +308,8 @@ def test_types_may_be_mixed(name: str, narrow: type, kind: str) -> None:
     wide, unit = X.astype(manifold.dtype), N * float(np.finfo(narrow).eps)
     Z = manifold.project(wide, D) / 10
     assert_close("project", manifold.project(X, D), 10 * Z, unit)
+    assert manifold.project(X, X).dtype == narrow  # what is remembered of the wide X is not taken for that of X
+    assert_close("hessian", manifold.hessian(X, X, D, X), manifold.hessian(wide, wide, D, wide), unit)
     assert_close(kind, manifold.retract(X, Z, kind), manifold.retract(wide, Z, kind), unit)
 
 
@@ -340,9 +342,12 @@ def test_scipy_matrices_keep_single_precision() -> None:
 
 
 def _outside(kind: str) -> tuple[go.GenOrthManifold, Array, Array]:
-    """x^2 - y^2 = 1 at (1, 0): the tangent vector (0, 2) makes 1 - 4/4 = 0 (Cayley), (0, 1) makes 1 - 1 = 0 (polar)."""
-    manifold = go.HyperbolicStiefel(np.array([1.0, -1.0]), 1)
-    return manifold, np.array([[1.0], [0.0]]), np.array([[0.0], [2.0 if kind == "cayley" else 1.0]])
+    """Two hyperbolas x^2 - y^2 = 1 at (1, 0): the tangent vector (0, z) makes 1 - z^2/4 (Cayley) or 1 - z^2 (polar).
+
+    The former is zero for z = 2, the latter negative for z = 1.5; the other hyperbola takes a step inside its domain.
+    """
+    manifold = go.HyperbolicStiefel(np.array([1.0, 1.0, -1.0, -1.0]), 2)
+    return manifold, np.eye(4, 2), np.eye(4, 2, k=-2) * np.array([2.0 if kind == "cayley" else 1.5, 0.5])
 
 
 @pytest.mark.parametrize("kind", ["cayley", "polar"])
@@ -358,7 +363,7 @@ def test_traced_steps_outside_the_domain_are_not_finite(kind: str, jax_wrap: Wra
 
     manifold, X, Z = _outside(kind)
     retract = jax.jit(lambda X, Z: manifold.retract(X, Z, kind))
-    assert not np.any(np.isfinite(retract(jax_wrap(X), jax_wrap(Z))))
+    assert not np.all(np.isfinite(retract(jax_wrap(X), jax_wrap(Z))))
     assert np.all(np.isfinite(retract(jax_wrap(X), jax_wrap(Z / 2))))
 
 

@@ -165,9 +165,10 @@ def test_polar_factor_of_a_skew_form_is_on_the_manifold_or_refused(
         assert manifold.feasibility(R) <= 1e-9 * manifold.scale(R)
 
 
-def test_a_double_negative_eigenvalue_is_refused() -> None:
-    """Three hundred long steps, of which nearly half have one; before Y* M Y = I was asked for, some got through."""
-    manifold = go.SymplecticStiefel(12, 6)
+@pytest.mark.parametrize("shape", [(4, 2), (12, 6)])
+def test_a_double_negative_eigenvalue_is_refused(shape: tuple[int, int]) -> None:
+    """Three hundred long steps, of which nearly half have one; where Y* M Y = I is not asked for, some get through."""
+    manifold = go.SymplecticStiefel(*shape)
     refused = 0
     for seed in range(300):
         rng = np.random.default_rng(seed)
@@ -205,6 +206,13 @@ def test_expm_of_a_skew_matrix(seed: int, p: int, batch: tuple[int, ...], expone
     tolerance = 100 * p * EPS * max(1.0, size)
     assert norm(E - U * np.exp(1j * t) @ ct(U)) <= tolerance * norm(E)
     assert norm(ct(E) @ E - np.eye(p)) <= tolerance * norm(E)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_expm_of_numbers_to_the_last_digits(sign: int) -> None:
+    """Every number of Taylor terms and of squarings."""
+    for x in sign * np.geomspace(1e-8, 100, 500):
+        assert abs(float(expm(np.array([[x]]))[0, 0]) / np.exp(x) - 1) <= 10 * EPS * max(1.0, abs(x))
 
 
 def test_expm_of_zero_is_the_identity() -> None:
