@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from pymanopt.manifolds.manifold import RiemannianSubmanifold
 
-from genorth._array import Array
+from genorth._array import Array, all_finite
+from genorth.checks import _name
 from genorth.errors import OutsideDomainError, refuse
 from genorth.manifold import GenOrthManifold
-from genorth.retraction import RETRACTIONS, polar_factor
+from genorth.retraction import RETRACTIONS, polar_factor, step_size
 
-_HALVINGS = 60  # each retraction is defined for short steps; after this many a step of size 1 is rounding
+_FARTHEST = 10.0  # points grow like exp of the size of a step, and their rounding like its square
 
 
 class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt has no annotations
@@ -29,14 +30,14 @@ class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt
             refuse("manifold", "a GenOrthManifold", type(manifold).__name__)
         if retraction not in RETRACTIONS:
             refuse("retraction", f"one of {', '.join(map(repr, RETRACTIONS))}", repr(retraction))
-        super().__init__(repr(manifold), manifold.dim)
+        super().__init__(_name(manifold), manifold.dim)
         self.manifold, self.kind = manifold, retraction
         self.rng = np.random.default_rng(rng)
-        #: How often a step was outside the domain of the retraction and was halved.
-        self.halvings = 0
+        #: How often a step was outside the domain of the retraction.
+        self.outside = 0
 
     def __repr__(self) -> str:
-        return f"PymanoptManifold({self.manifold!r}, retraction={self.kind!r})"
+        return f"PymanoptManifold({self}, retraction={self.kind!r})"
 
     @cached_property
     def typical_dist(self) -> float:
@@ -75,18 +76,26 @@ class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt
         return -here.project(self.manifold.phi(tangent_vector) @ here.theta(normal_vector))
 
     def retraction(self, point: Array, tangent_vector: Array) -> Array:
-        """R_X(Z), or R_X(Z/2^k) with the first k for which the step is inside the domain.
+        """R_X(Z); where Z is outside the domain, the point that "exp" gives, which is defined for every Z.
 
-        pymanopt's line searches and trust regions know no domain. They get the point that they would have tried after
-        k reductions of the step, and accept it only if the cost is low enough there.
+        pymanopt's line searches and trust regions know no domain. This way they see a true point of M in the direction
+        Z, as far away as they asked for, and reject it if the cost is too high there. (A shorter step instead would
+        make them believe that the long one was good, and try a longer one next.)
         """
-        for _ in range(_HALVINGS):
-            try:
-                return self.manifold.retract(point, tangent_vector, self.kind)
-            except OutsideDomainError:
-                self.halvings += 1
-                tangent_vector = tangent_vector / 2
-        return self.manifold.retract(point, tangent_vector, self.kind)
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                Y = self.manifold.retract(point, tangent_vector, self.kind)
+            if self.kind != "exp" or all_finite(Y[..., :1, :]):
+                return Y
+        except OutsideDomainError:
+            pass
+        self.outside += 1
+        return self._along_exp(point, tangent_vector)
+
+    def _along_exp(self, point: Array, tangent_vector: Array) -> Array:
+        """The "exp" retraction, of a step that is shortened where exp would lead too far for floating-point numbers."""
+        size = step_size(self.manifold, point, tangent_vector)
+        return self.manifold.retract(point, tangent_vector * min(1.0, _FARTHEST / size), "exp")
 
     def transport(self, point_a: Array, point_b: Array, tangent_vector_a: Array) -> Array:  # noqa: ARG002
         """P_Y(Z): transport by projection."""

@@ -43,7 +43,7 @@ class Shared:
 
     def __init__(self, problem: Problem, source: Source | None = None) -> None:
         self._source: Source = problem if source is None else source
-        self._cost_alone, self._gradient_alone = problem._cost is not None, problem._gradient is not None
+        self._cost_alone, self._gradient_alone = problem.has_cost, problem._gradient is not None
         self._iterate: _Point | None = None
         self._trial: _Point | None = None
 

@@ -58,7 +58,8 @@ def run(
     `minimize`; None is no limit. An instance's max_cost_evaluations, which pymanopt does not look at, holds too.
     options go to the optimizer's own `run`.
 
-    The trace has one line for each iteration, also for the steps that TrustRegions rejects.
+    The trace has one line for each iteration, also for the steps that TrustRegions rejects. Where the optimizer's line
+    search finds no step, it is started again from there, as long as that helps.
     """
     watched, limits = _prepared(optimizer, tol, max_iterations, max_time)
     ours, manifold, preconditioner = _sides(problem, retraction, preconditioner)
@@ -172,6 +173,10 @@ class _Iterate:
     feasibility: float
 
 
+class _NoStep(Exception):
+    """The optimizer came back to the iterate where it was."""
+
+
 class _Watch:
     """Stands between one optimizer and one problem: every new iterate passes here, and goes to the monitor."""
 
@@ -182,6 +187,7 @@ class _Watch:
         self._guard = _Guard(problem, monitor, max_costs)
         self._shared = Shared(problem, self._guard)
         self._rejects = rejects
+        self._starting, self._lines_before = True, 0
         self.last: _Iterate | None = None
 
     def attach(self, optimizer: Optimizer) -> None:
@@ -189,39 +195,65 @@ class _Watch:
         own = optimizer._check_stopping_criterion
 
         def end_of_iteration(**figures: Any) -> Any:
-            if self._rejects and self.last is not None and len(self.monitor.trace) == figures["iteration"]:
+            lines = len(self.monitor.trace) - self._lines_before
+            if self._rejects and self.last is not None and lines == figures["iteration"]:
                 self._report(self.last)
             return own(**figures)
 
         optimizer._check_stopping_criterion = end_of_iteration
 
     def drive(self, optimizer: Optimizer, start: Array, preconditioner: Any, options: Any) -> tuple[Status, str]:
-        """Run the optimizer until something ends it; by itself it ends only where its steps are too short."""
+        """Run the optimizer until something ends it; again from where it found no step, if it came there by descent.
+
+        pymanopt's line searches give up after a few reductions of the step, and then repeat a step of length zero. A
+        new start follows the gradient, with a step length of its own.
+        """
+        theirs = self._their_problem(preconditioner)
+        try:
+            while True:
+                before = self._begin()
+                try:
+                    end = optimizer.run(theirs, initial_point=start, **options)
+                except _NoStep:
+                    pass
+                else:
+                    if not self._is_last(end.point):
+                        self.gradient(end.point)  # SteepestDescent ends before it looks at the gradient there
+                        return Status.STALLED, f"pymanopt: {end.stopping_criterion}"
+                assert self.last is not None
+                if not self.last.cost < before:
+                    return Status.STALLED, ""
+                start = self.last.X
+        except Stop as stop:
+            return stop.status, stop.detail
+
+    def _begin(self) -> float:
+        """The optimizer starts (again). Returns the cost there, as far as it is known."""
+        self._starting, self._lines_before = True, max(len(self.monitor.trace) - 1, 0)
+        return math.inf if self.last is None else self.last.cost
+
+    def _their_problem(self, preconditioner: Any) -> pymanopt.Problem:
         function = pymanopt.function.numpy(self.manifold)
-        theirs = pymanopt.Problem(
+        return pymanopt.Problem(
             self.manifold,
             function(self._shared.cost),
             riemannian_gradient=function(self.gradient),
             riemannian_hessian=function(self.hessian) if self.problem.has_hessian else None,
             preconditioner=preconditioner,
         )
-        try:
-            end = optimizer.run(theirs, initial_point=start, **options)
-            if not self._is_last(end.point):
-                self.gradient(end.point)  # SteepestDescent ends before it looks at the gradient there
-        except Stop as stop:
-            return stop.status, stop.detail
-        return Status.STALLED, f"pymanopt: {end.stopping_criterion}"
 
     def gradient(self, X: Array) -> Array:
         """The Riemannian gradient. All three optimizers ask for it once at each new iterate, and nowhere else."""
-        if self._is_last(X):
-            raise Stop(Status.STALLED)  # the line search found no step: all further ones would have length zero
+        known = self._is_last(X)
+        if known and not self._starting:
+            raise _NoStep
+        self._starting = False
         gradient = self.problem.manifold.gradient(X, self._shared.gradient(X))
-        with self.monitor.paused():
-            feasibility = float(self.problem.manifold.feasibility(X))
-        self.last = _Iterate(X, self._shared.cost(X), float(norm(gradient)), feasibility)
-        self._report(self.last)
+        if not known:
+            with self.monitor.paused():
+                feasibility = float(self.problem.manifold.feasibility(X))
+            self.last = _Iterate(X, self._shared.cost(X), float(norm(gradient)), feasibility)
+            self._report(self.last)
         return gradient
 
     def hessian(self, X: Array, Z: Array) -> Array:
