@@ -8,6 +8,7 @@ is checked in `genorth.inputs`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import lru_cache
 from typing import Any, final
 
 import attrs
@@ -23,6 +24,7 @@ from genorth.inertia import Inertia
 from genorth.ritz import signed_directions
 
 _Matrix = np.ndarray[Any, Any]
+FEW_COLUMNS = 32  # up to here a row is too short to be copied by halves: the product with J is faster
 _ROUNDS = 5  # of Krylov subspaces, before a sparse matrix is factorised
 
 
@@ -122,9 +124,17 @@ class Diagonal(Operator):
         return V
 
 
+@lru_cache
+def symplectic_units(size: int, dtype: np.dtype[Any]) -> tuple[_Matrix, _Matrix]:
+    """J and -J as matrices."""
+    half = size // 2
+    J = np.eye(size, k=half, dtype=dtype) - np.eye(size, k=-half, dtype=dtype)
+    return J, -J
+
+
 @attrs.frozen(eq=False)
 class SymplecticUnit(Operator):
-    """J = [[0, I], [-I, 0]], or -J for a negative factor: a signed permutation, applied without any product."""
+    """J = [[0, I], [-I, 0]], or -J for a negative factor: a signed permutation, never formed for large n."""
 
     size: int
     factor: float = 1.0
@@ -136,6 +146,8 @@ class SymplecticUnit(Operator):
         return namespace(X).concat([lower, -upper] if self.factor > 0 else [-lower, upper], axis=-2)
 
     def right(self, X: Array) -> Array:
+        if type(X) is np.ndarray and self.size <= FEW_COLUMNS:
+            return X @ symplectic_units(self.size, X.dtype)[self.factor < 0]
         first, second = X[..., : self.size // 2], X[..., self.size // 2 :]
         return namespace(X).concat([-second, first] if self.factor > 0 else [second, -first], axis=-1)
 

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 import genorth as go
-from genorth.manifolds import symplectic
+from genorth.operators import FEW_COLUMNS, SymplecticUnit
 
 
 def _unit(size: int) -> np.ndarray:
     return np.kron(np.array([[0.0, 1.0], [-1.0, 0.0]]), np.eye(size // 2))
 
 
-@pytest.mark.parametrize("p", [2, symplectic._FEW_COLUMNS, symplectic._FEW_COLUMNS + 2])
+@pytest.mark.parametrize("p", [2, FEW_COLUMNS, FEW_COLUMNS + 2])
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_every_path_is_minus_j_x_j(p: int, order: str, dtype: type) -> None:
@@ -27,3 +27,16 @@ def test_every_path_is_minus_j_x_j(p: int, order: str, dtype: type) -> None:
         result, other = function(Y), function(array_api_strict.asarray(Y))
         assert result.dtype == dtype and np.asarray(other).dtype == dtype
         assert np.array_equal(result, expected) and np.array_equal(np.asarray(other), expected)
+
+
+@pytest.mark.parametrize("p", [2, FEW_COLUMNS, FEW_COLUMNS + 2])
+@pytest.mark.parametrize("factor", [1.0, -1.0])
+def test_every_path_of_j_is_the_product_with_j(p: int, factor: float) -> None:
+    J, X = SymplecticUnit(p, factor), np.random.default_rng(0).standard_normal((p + 1, p))
+    for result, expected in (
+        (J.left(X.T), factor * _unit(p) @ X.T),
+        (J.right(X), X @ _unit(p) * factor),
+        (J.inverse().right(J.right(X)), X),
+        (J.right(array_api_strict.asarray(X)), X @ _unit(p) * factor),
+    ):
+        assert np.array_equal(np.asarray(result), expected)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any
-
 import attrs
 import numpy as np
 
@@ -13,17 +10,9 @@ from genorth.companion import Companion
 from genorth.errors import refuse
 from genorth.inputs import check_size
 from genorth.manifolds.bilinear import FormManifold
-from genorth.operators import Operator, SymplecticUnit
+from genorth.operators import FEW_COLUMNS, Operator, SymplecticUnit, symplectic_units
 
 _SIGNS = np.array([[1.0, -1.0], [-1.0, 1.0]]).reshape(2, 1, 2, 1)
-_FEW_COLUMNS = 32  # below, rows are too short to be copied by halves: the product with J_p is faster
-
-
-@lru_cache
-def _unit(p: int, dtype: np.dtype[Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """J_p and -J_p as matrices."""
-    J = np.eye(p, k=p // 2, dtype=dtype) - np.eye(p, k=-(p // 2), dtype=dtype)
-    return J, -J
 
 
 def _turned(X: Array) -> Array:
@@ -34,8 +23,8 @@ def _turned(X: Array) -> Array:
         return xp.reshape(xp.flip(xp.reshape(X, blocks), axis=(-4, -2)) * as_like(_SIGNS, X), X.shape)
     Y, h, k = np.empty_like(X), n // 2, p // 2
     upper, lower = X[..., :h, :], X[..., h:, :]
-    if p <= _FEW_COLUMNS:
-        J, minus_J = _unit(p, X.dtype)
+    if p <= FEW_COLUMNS:
+        J, minus_J = symplectic_units(p, X.dtype)
         np.matmul(lower, minus_J, out=Y[..., :h, :])
         np.matmul(upper, J, out=Y[..., h:, :])
     else:
