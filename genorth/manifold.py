@@ -46,7 +46,7 @@ class _Memo:
             return build(key)
         last = self._last
         if last is not None and _same(last[0], key):
-            return last[1]  # type: ignore[no-any-return]
+            return last[1]
         self._last = None  # frees the old one before the new one is built
         own = key.copy()
         value = build(own)

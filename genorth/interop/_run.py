@@ -173,6 +173,14 @@ class _Iterate:
     feasibility: float
 
 
+def _set_first_step(optimizer: Optimizer, length: float) -> None:
+    """The length of the first step of a line search, by the name that it has in pymanopt's two kinds."""
+    if (searcher := getattr(optimizer, "_line_searcher", None)) is not None:
+        optimizer._line_searcher = copy.copy(searcher)  # the user's own is left alone
+        for name in {"initial_step_size", "_initial_step_size"} & vars(searcher).keys():
+            setattr(optimizer._line_searcher, name, length)
+
+
 class _NoStep(Exception):
     """The optimizer came back to the iterate where it was."""
 
@@ -187,7 +195,7 @@ class _Watch:
         self._guard = _Guard(problem, monitor, max_costs)
         self._shared = Shared(problem, self._guard)
         self._rejects = rejects
-        self._starting, self._lines_before = True, 0
+        self._starting, self._lines_before, self._last_step = True, 0, 1.0
         self.last: _Iterate | None = None
 
     def attach(self, optimizer: Optimizer) -> None:
@@ -206,7 +214,7 @@ class _Watch:
         """Run the optimizer until something ends it; again from where it found no step, if it came there by descent.
 
         pymanopt's line searches give up after a few reductions of the step, and then repeat a step of length zero. A
-        new start follows the gradient, with a step length of its own.
+        new start follows the gradient, with a first step as long as the last one that was made.
         """
         theirs = self._their_problem(preconditioner)
         try:
@@ -224,6 +232,7 @@ class _Watch:
                 if not self.last.cost < before:
                     return Status.STALLED, ""
                 start = self.last.X
+                _set_first_step(optimizer, self._last_step)
         except Stop as stop:
             return stop.status, stop.detail
 
@@ -252,6 +261,7 @@ class _Watch:
         if not known:
             with self.monitor.paused():
                 feasibility = float(self.problem.manifold.feasibility(X))
+                self._last_step = 1.0 if self.last is None else float(norm(X - self.last.X))
             self.last = _Iterate(X, self._shared.cost(X), float(norm(gradient)), feasibility)
             self._report(self.last)
         return gradient
