@@ -1,4 +1,14 @@
-"""Riemannian solvers to compare with: as the paper ran them, and as fast as they can be.
+"""Riemannian solvers to compare with: as the paper ran them, and as fast as they can be; and a registry of all solvers.
 
-Uses genorth. Empty until the penalty side of the comparison exists.
+`rgd`, `rcg`, `rlbfgs` and `rtr` minimise a `genorth.Problem` over its manifold and return a `genorth.Result`, in the
+geometry "fast", "products" or "faithful". `SOLVERS` holds them by name, beside the penalty methods, pymanopt's
+optimizers and CDOpt.
 """
+
+from baselines.rcg import rcg
+from baselines.registry import SOLVERS, Solver
+from baselines.rgd import rgd
+from baselines.rlbfgs import rlbfgs
+from baselines.rtr import rtr
+
+__all__ = ["SOLVERS", "Solver", "rcg", "rgd", "rlbfgs", "rtr"]

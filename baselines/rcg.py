@@ -1,0 +1,68 @@
+"""`rcg`: Riemannian conjugate gradients with Sato's combination of Fletcher-Reeves and Dai-Yuan."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Unpack
+
+from baselines.run import Common, Iterate, Run
+from baselines.wolfe import Conditions, search
+from genorth._array import Array, norm
+from genorth.linesearch import NoStep
+from genorth.problem import Problem
+from genorth.result import Result
+
+
+def rcg(
+    problem: Problem,
+    x0: Any = None,
+    *,
+    geometry: str = "fast",
+    conditions: Conditions | None = None,
+    **common: Unpack[Common],
+) -> Result:
+    """Minimise f over M by Riemannian conjugate gradients [Sato 2022].
+
+    Z <- -g + beta T(Z), g the gradient at the new point and T the transport by projection, with
+
+        beta = min(beta_FR, beta_DY),  beta_FR = |g|^2/|g_old|^2,  beta_DY = |g|^2/(<g, T(Z)> - <g_old, Z>).
+
+    The line search (`baselines.wolfe`) ends with |<g, T(Z)>| <= curvature |<g_old, Z>|, so that the last denominator
+    is at least (1 - curvature)|<g_old, Z>| > 0; where it could not reach that and the denominator is not positive,
+    beta = 0. Z is replaced by -g where it is not a direction of descent, and where no step along it can be found. The
+    first trial of each search is the last step times the ratio of the slopes.
+
+    geometry: "fast", "products" or "faithful". The other arguments are those of `genorth.minimize`; x0 must be near M.
+    """
+    run = Run(problem, x0, "rcg", geometry, **common)
+    chosen = Conditions() if conditions is None else conditions
+    return run.solve(lambda run: _solve(run, chosen))
+
+
+def _solve(run: Run, conditions: Conditions) -> None:
+    point = run.start()
+    Z, slope, t = _steepest(point)
+    while True:
+        try:
+            trial, t = search(point, Z, slope, t, run.step, conditions)
+        except NoStep:
+            if slope == -point.decrease:
+                return  # Z is the negative gradient already
+            Z, slope, t = _steepest(point)
+            continue
+        run.accept(trial)
+        carried = run.transport(trial, Z)
+        growth = trial.slope(Z) - slope  # <g, T(Z)> = <g, Z>, as g is tangent
+        beta = trial.decrease / max(point.decrease, growth) if growth > 0 else 0.0
+        point, before = trial, slope
+        Z = beta * carried - point.gradient
+        slope = point.slope(Z)
+        if not slope < 0:
+            Z, slope = -point.gradient, -point.decrease
+        t *= before / slope
+
+
+def _steepest(point: Iterate) -> tuple[Array, float, float]:
+    """The negative gradient, its slope, and a first step of a hundredth of |X|."""
+    length = float(norm(point.gradient))
+    return -point.gradient, -point.decrease, 0.01 * float(norm(point.X)) / (length if length > 0 else math.inf)
