@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from genorth._array import Array, all_finite, ct, eps, eye_like, is_lazy, namespace, norm, number
 from genorth.errors import OutsideDomainError, refuse
 
@@ -21,6 +23,7 @@ _SQRT_STEPS = 12
 # Y* M Y differs from I by rounding for a root Y of M, and by more than 1/2 for what is none.
 _DEFECT = 0.01
 _TRACED_SQUARINGS = 12
+_FINITE_SQUARINGS = 6  # exp(2^6) and its products do not overflow, not even in single precision
 _CHUNKS = 5  # of four Taylor terms: degree 19 is enough for |M| <= 1, beyond which one more squaring is as cheap
 
 
@@ -161,8 +164,21 @@ def expm(M: Array) -> Array:
     unit = eps(M)
     chunks = next((k for k in range(1, _CHUNKS) if size ** (4 * k) / math.factorial(4 * k) <= unit / 2), _CHUNKS)
     E = _taylor_exp(M * 2.0**-squarings, chunks)
+    if squarings > _FINITE_SQUARINGS:
+        return _squared(E, squarings)
     for _ in range(squarings):
         E = E @ E
+    return E
+
+
+def _squared(E: Array, squarings: int) -> Array:
+    """E^(2^squarings), refused where it overflows."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(squarings):
+            E = E @ E
+    if not all_finite(E):
+        refuse("exp(E)", "a finite exponential of the step", f"overflow, |E| = 2^{squarings}", None,
+               "Halve the step.", OutsideDomainError)
     return E
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from pymanopt.manifolds.manifold import RiemannianSubmanifold
 
-from genorth._array import Array, all_finite
+from genorth._array import Array
 from genorth.checks import _name
 from genorth.errors import OutsideDomainError, refuse
 from genorth.manifold import GenOrthManifold
@@ -76,21 +76,17 @@ class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt
         return -here.project(self.manifold.phi(tangent_vector) @ here.theta(normal_vector))
 
     def retraction(self, point: Array, tangent_vector: Array) -> Array:
-        """R_X(Z); where Z is outside the domain, the point that "exp" gives, which is defined for every Z.
+        """R_X(Z); where Z is outside the domain, the point that "exp" gives, which has no pole and no end.
 
         pymanopt's line searches and trust regions know no domain. This way they see a true point of M in the direction
         Z, as far away as they asked for, and reject it if the cost is too high there. (A shorter step instead would
         make them believe that the long one was good, and try a longer one next.)
         """
         try:
-            with np.errstate(over="ignore", invalid="ignore"):
-                Y = self.manifold.retract(point, tangent_vector, self.kind)
-            if self.kind != "exp" or all_finite(Y[..., :1, :]):
-                return Y
+            return self.manifold.retract(point, tangent_vector, self.kind)
         except OutsideDomainError:
-            pass
-        self.outside += 1
-        return self._along_exp(point, tangent_vector)
+            self.outside += 1
+            return self._along_exp(point, tangent_vector)
 
     def _along_exp(self, point: Array, tangent_vector: Array) -> Array:
         """The "exp" retraction, of a step that is shortened where exp would lead too far for floating-point numbers."""
