@@ -17,10 +17,10 @@ from genorth.manifolds import (
     TensorStiefel,
     from_maps,
 )
-from genorth.report import Report
 from genorth.minimize import minimize
 from genorth.penalty import ConstraintDissolving
 from genorth.problem import Counts, Problem
+from genorth.report import Report
 from genorth.result import Progress, Result, Status, Trace
 from genorth.threshold import exactness_threshold
 
@@ -40,8 +40,8 @@ __all__ = [
     "OutsideDomainError",
     "Problem",
     "Progress",
-    "Result",
     "Report",
+    "Result",
     "Status",
     "Stiefel",
     "SymplecticStiefel",

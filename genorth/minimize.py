@@ -50,8 +50,8 @@ def minimize(
     """Minimise f over M by the constraint dissolving penalty h (Algorithm 1).
 
     problem: a Problem, or one of pymanopt on a `genorth.interop.pymanopt.PymanoptManifold`.
-    method: "cdf-gd", "cdf-cg", "cdf-lbfgs" or "cdf-tr" (needs a Hessian product). beta: the penalty parameter, or
-    "auto".
+    method: "cdf-gd", "cdf-cg", "cdf-lbfgs", "cdf-lbfgs-lean" (less time outside f, for many variables) or "cdf-tr"
+    (needs a Hessian product). beta: the penalty parameter, or "auto".
     tol: on |grad h|, the Frobenius norm; the Riemannian gradient norm at the returned x is then at most tol too.
     feasibility_tol: on |C(x)|, relative to max(1, |x| |phi(x)|). Budgets: None for no limit. x0: any point of F
     (by default a random point of M, from rng). callback(progress) sees each iterate and stops the run by StopIteration.

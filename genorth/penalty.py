@@ -1,7 +1,8 @@
 """`ConstraintDissolving`: h(X) = f(A(X)) + beta/2 |C(X)|^2 with its gradient and Hessian product (F11).
 
 Value and gradient together cost one phi, one f-and-gradient and five n x p x p products; the Hessian product reuses
-what the same X has already cost. Far from M the value may overflow: it is then infinite, f is not called, nothing raises.
+what the same X has already cost. Far from M the value may overflow: it is then infinite, f is not called, and nothing
+raises.
 """
 
 from __future__ import annotations
@@ -10,11 +11,14 @@ import math
 from typing import Any
 
 import numpy as np
+from scipy.linalg import blas
 
 from genorth._array import Array, ct, eye_like, inner, is_lazy, namespace
 from genorth.errors import refuse
 from genorth.manifold import _Memo
 from genorth.problem import Problem
+
+_LARGE = 20_000  # entries from which a pass over an array costs more than a call of BLAS
 
 
 def check_beta(beta: Any) -> float:
@@ -28,17 +32,24 @@ def check_beta(beta: Any) -> float:
     return value
 
 
+def accumulate(out: Array, A: Array, B: Array) -> Array:
+    """out + A B; for large real NumPy matrices in place, without the n x p array that A B would be."""
+    if type(out) is np.ndarray and out.size >= _LARGE and out.ndim == 2 and out.dtype == A.dtype == B.dtype == float:
+        return blas.dgemm(1.0, B.T, A.T, beta=1.0, c=out.T, overwrite_c=True).T  # row-major: out^T + B^T A^T
+    out += A @ B
+    return out
+
+
 class _Point:
     """What is known at one X: P = phi(X), C = C(X), W^T, Y = A(X) = X W, |C|^2, and as needed f, G, M, gradient."""
 
-    __slots__ = ("C", "G", "M", "P", "Wt", "X", "Y", "cost", "gradient", "violation")
+    cost: Any = None
+    G: Any = None
+    M: Any = None
+    gradient: Any = None
 
     def __init__(self, X: Array, P: Array, C: Array, Wt: Array, Y: Array, violation: Any) -> None:
         self.X, self.P, self.C, self.Wt, self.Y, self.violation = X, P, C, Wt, Y, violation
-        self.cost: Any = None
-        self.G: Any = None
-        self.M: Any = None
-        self.gradient: Any = None
 
 
 class ConstraintDissolving:
@@ -92,13 +103,12 @@ class ConstraintDissolving:
             return point.gradient * Z  # overflow: NaN, as the gradient
         dS = Phi(ct(P) @ Z)
         dWt = -0.5 * dS
-        dG = self.problem.euclidean_hessian(point.Y, Z @ ct(point.Wt) + X @ ct(dWt))
+        dY = accumulate(Z @ ct(point.Wt), X, ct(dWt))
+        dG = self.problem.euclidean_hessian(point.Y, dY)
         dR = ct(Z) @ G + ct(X) @ dG
-        result = dG @ point.Wt
-        result += G @ dWt
-        result += self.manifold.phi(Z) @ point.M
-        result += P @ Phi(self.beta * dS - 0.5 * ct(dR))
-        return result
+        result = accumulate(dG @ point.Wt, G, dWt)
+        result = accumulate(result, self.manifold.phi(Z), point.M)
+        return accumulate(result, P, Phi(self.beta * dS - 0.5 * ct(dR)))
 
     # ------------------------------------------------------------------ one point, step by step
 
@@ -167,6 +177,4 @@ class ConstraintDissolving:
         T = self.beta * point.C
         T += ct(R)
         point.M = self.manifold.symmetrize(T)
-        gradient = point.G @ point.Wt
-        gradient += point.P @ point.M
-        point.gradient = gradient
+        point.gradient = accumulate(point.G @ point.Wt, point.P, point.M)

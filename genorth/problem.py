@@ -98,7 +98,7 @@ class Problem:
 
             given = complete(autodiff, **given)
         self.manifold = manifold
-        self._shape, self._real = manifold.shape, manifold.dtype.kind == "f"
+        self._shape, self._dtype, self._real = manifold.shape, manifold.dtype, manifold.dtype.kind == "f"
         self._in_F = manifold.ambient_projector is None
         #: What tables and reports call the problem.
         self.name = name or getattr(cost or cost_and_gradient, "__name__", "problem")
@@ -228,6 +228,8 @@ class Problem:
 
     def _array(self, G: Array, X: Array, name: str) -> Array:
         """G in the library of X, in F, and not an array that the user may write into later."""
+        if type(G) is np.ndarray and G.dtype is self._dtype and G.shape == self._shape and type(X) is np.ndarray:
+            return G.copy() if self._in_F else self.manifold.ambient(G)
         if getattr(G, "shape", None) != self._shape and tuple(getattr(G, "shape", ())) != self._shape:
             refuse(name, f"an array of shape {self._shape}, the shape of X", f"shape {tuple(np.shape(G))}")
         if type(X) is np.ndarray:

@@ -53,7 +53,7 @@ def spd(n: int, condition: float, rng: Any) -> Matrix:
 
 
 def symplectic_eigenvalues(A: Matrix) -> Matrix:
-    """The d_i > 0 of Williamson's form of a positive definite A, ascending: |imaginary parts| of the spectrum of J A."""
+    """The d_i > 0 of Williamson's form of A > 0, ascending: sizes of the imaginary spectrum of J A."""
     half = A.shape[0] // 2
     J = np.block([[np.zeros((half, half)), np.eye(half)], [-np.eye(half), np.zeros((half, half))]])
     return np.sort(np.abs(scipy.linalg.eigvals(J @ A).imag))[::2]
@@ -74,7 +74,7 @@ def known_minima() -> dict[str, tuple[go.Problem, float]]:
     positive = np.sort(pencil.real[pencil.real > 0])
     negative = np.sort(-pencil.real[pencil.real < 0])
     procrustes = go.Problem(
-        go.Stiefel(9, 3), lambda X: float(np.sum((X - C) ** 2)), lambda X: 2 * (X - C), lambda X, Z: 2 * Z, name="procrustes"
+        go.Stiefel(9, 3), lambda X: float(np.sum((X - C) ** 2)), lambda X: 2 * (X - C), lambda X, Z: 2 * Z
     )
     best = float(3 + np.sum(C**2) - 2 * np.linalg.svd(C, compute_uv=False).sum())
     real_tensors = go.TensorStiefel(6, 2, 4, "dft")

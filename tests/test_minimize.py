@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 from typing import Any
 
@@ -14,9 +15,10 @@ from hypothesis import strategies as st
 
 import genorth as go
 import genorth.testing as gt
-from genorth.linesearch import Settings, descend
+from genorth.linesearch import NoStep, Settings, descend
+from genorth.wolfe import strong_wolfe
 
-METHODS = ("cdf-gd", "cdf-cg", "cdf-lbfgs", "cdf-tr")
+METHODS = ("cdf-gd", "cdf-cg", "cdf-lbfgs", "cdf-lbfgs-lean", "cdf-tr")
 KNOWN = known_minima()
 EASY = trace(go.Stiefel(12, 3), spd(12, 20, 1), fused=False)
 
@@ -266,10 +268,8 @@ def test_beta_is_estimated_checked_and_raised(name: str) -> None:
 
 def test_a_beta_below_the_threshold_is_raised_from_a_warm_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """The estimate is replaced by one far too small: the check at the end finds it."""
-    import genorth.minimize  # noqa: F401  the module; the name in genorth is the function
-    import sys
-
-    monkeypatch.setattr(sys.modules["genorth.minimize"], "initial_beta", lambda problem, X: 1e-4)
+    module = sys.modules["genorth.minimize"]  # the name in genorth is the function
+    monkeypatch.setattr(module, "initial_beta", lambda problem, X: 1e-4)
     problem, best = KNOWN["symplectic eigenvalues"]
     result = go.minimize(problem, rng=0, max_iterations=20_000)
     assert result.success and result.beta_raised >= 1
@@ -327,7 +327,7 @@ def test_feasibility_that_rounding_forbids_is_no_success() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"method": "newton"}, "method: need one of 'cdf-gd', 'cdf-cg', 'cdf-lbfgs', 'cdf-tr'"),
+        ({"method": "newton"}, "method: need one of 'cdf-gd', 'cdf-cg', 'cdf-lbfgs', 'cdf-lbfgs-lean', 'cdf-tr'"),
         ({"beta": 0}, "beta: need beta > 0"),
         ({"beta": -1.0}, "beta: need beta > 0"),
         ({"beta": math.nan}, "beta: need beta > 0"),
@@ -346,16 +346,16 @@ def test_feasibility_that_rounding_forbids_is_no_success() -> None:
     ids=str,
 )
 def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match="^" + message):
+    with pytest.raises(ValueError, match=r"^" + message):
         go.minimize(EASY, **arguments)
 
 
 def test_what_is_missing_is_named() -> None:
-    with pytest.raises(ValueError, match="^problem: need a gradient"):
+    with pytest.raises(ValueError, match=r"^problem: need a gradient"):
         go.minimize(go.Problem(go.Stiefel(5, 2), np.sum))
-    with pytest.raises(ValueError, match="^problem: need euclidean_hessian"):
+    with pytest.raises(ValueError, match=r"^problem: need euclidean_hessian"):
         go.minimize(go.Problem(go.Stiefel(5, 2), np.sum, np.ones_like), method="cdf-tr")
-    with pytest.raises(ValueError, match="^problem: "):
+    with pytest.raises(ValueError, match=r"^problem: "):
         go.minimize(lambda X: 0.0)  # type: ignore[arg-type]
 
 
@@ -391,6 +391,39 @@ def test_descent_halves_steps_outside_the_domain() -> None:
     with pytest.raises(Done):
         descend(Point(np.array([3.0, 4.0])), step, accept, Settings(first_step=1.0))
     assert asked[:5] == [1.0, 0.5, 0.25, 0.125, 0.0625]
+
+
+def _hard(t: float) -> tuple[float, float]:
+    """A function whose Wolfe steps lie in a narrow valley."""
+    return -t / (t * t + 2), (t * t - 2) / (t * t + 2) ** 2
+
+
+@pytest.mark.parametrize("first", [1e-6, 1e-3, 0.1, 1.0, 10.0, 1e3])
+@pytest.mark.parametrize("c2", [0.9, 0.1, 1e-3])
+def test_strong_wolfe(first: float, c2: float) -> None:
+    """Both conditions hold at the step returned, whatever the first trial; the last call is at that step."""
+    asked: list[float] = []
+
+    def curve(t: float) -> tuple[float, float]:
+        asked.append(t)
+        return _hard(t)
+
+    value, slope = _hard(0)
+    t = strong_wolfe(curve, value, slope, first, 1e-4, c2)
+    assert _hard(t)[0] <= value + 1e-4 * t * slope and abs(_hard(t)[1]) <= c2 * abs(slope)
+    assert asked[-1] == t and len(asked) <= 20
+
+
+def test_strong_wolfe_outside_the_domain() -> None:
+    def curve(t: float) -> tuple[float, float]:
+        if t > 0.3:
+            raise go.OutsideDomainError("too long")
+        return (t - 0.2) ** 2, 2 * (t - 0.2)
+
+    t = strong_wolfe(curve, 0.04, -0.4, 5.0, c2=0.1)
+    assert abs(2 * (t - 0.2)) <= 0.04
+    with pytest.raises(NoStep):
+        strong_wolfe(lambda t: (2.0 + t, 1.0), 1.0, -1.0)
 
 
 @given(data=st.data(), seed=gt.seeds())

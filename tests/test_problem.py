@@ -86,9 +86,9 @@ def test_gradients_lie_in_F(data: st.DataObject, manifold: go.GenOrthManifold, s
     "value", [1j, np.complex128(1), None, "1", np.ones(1), np.ones((2, 2)), [1.0]], ids=lambda v: type(v).__name__
 )
 def test_a_cost_that_is_not_a_real_number_is_refused(value: Any) -> None:
-    with pytest.raises(ValueError, match="^cost: need cost to return a real number"):
+    with pytest.raises(ValueError, match=r"^cost: need cost to return a real number"):
         go.Problem(M, lambda X: value).cost(M.random_point(0))
-    with pytest.raises(ValueError, match="^cost_and_gradient: need cost_and_gradient to return a real number"):
+    with pytest.raises(ValueError, match=r"^cost_and_gradient: need cost_and_gradient to return a real number"):
         go.Problem(M, cost_and_gradient=lambda X: (value, X)).cost(M.random_point(0))
 
 
@@ -105,12 +105,12 @@ def test_a_gradient_of_another_shape_is_refused(bad: Any) -> None:
 
 
 def test_a_complex_gradient_on_a_real_manifold_is_refused() -> None:
-    with pytest.raises(ValueError, match="^euclidean_gradient: .*real entries"):
+    with pytest.raises(ValueError, match=r"^euclidean_gradient: .*real entries"):
         go.Problem(M, lambda X: 0.0, lambda X: 1j * X).euclidean_gradient(M.random_point(0))
 
 
 def test_a_pair_that_is_none_is_refused() -> None:
-    with pytest.raises(ValueError, match="^cost_and_gradient: .*a pair"):
+    with pytest.raises(ValueError, match=r"^cost_and_gradient: .*a pair"):
         go.Problem(M, cost_and_gradient=lambda X: 1.0).cost(M.random_point(0))  # type: ignore[arg-type,return-value]
 
 
@@ -118,18 +118,18 @@ def test_missing_derivatives_name_what_to_pass() -> None:
     problem = go.Problem(M, lambda X: 0.0)
     with pytest.raises(ValueError, match=r"^euclidean_gradient: .*genorth\[jax\]"):
         problem.euclidean_gradient(M.random_point(0))
-    with pytest.raises(ValueError, match="^euclidean_hessian: "):
+    with pytest.raises(ValueError, match=r"^euclidean_hessian: "):
         problem.euclidean_hessian(M.random_point(0), M.random_point(1))
 
 
 @pytest.mark.parametrize("arguments", [{}, {"cost": 3}, {"cost": np.sum, "euclidean_gradient": "no"}], ids=["nothing", "cost", "gradient"])
 def test_what_is_not_callable_is_refused(arguments: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="^(cost|euclidean_gradient): need"):
+    with pytest.raises(ValueError, match=r"^(cost|euclidean_gradient): need"):
         go.Problem(M, **arguments)
 
 
 def test_a_manifold_is_needed() -> None:
-    with pytest.raises(ValueError, match="^manifold: "):
+    with pytest.raises(ValueError, match=r"^manifold: "):
         go.Problem((6, 2), np.sum)  # type: ignore[arg-type]
 
 
@@ -179,7 +179,7 @@ def test_a_given_gradient_is_used_and_differentiated(library: str) -> None:
 
 
 def test_an_unknown_library_is_refused() -> None:
-    with pytest.raises(ValueError, match="^autodiff: need one of 'jax', 'torch'"):
+    with pytest.raises(ValueError, match=r"^autodiff: need one of 'jax', 'torch'"):
         go.Problem(M, np.sum, autodiff="numpy")
 
 

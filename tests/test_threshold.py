@@ -30,7 +30,7 @@ def _rounding(manifold: go.GenOrthManifold, X: Matrix, h: go.ConstraintDissolvin
 
 @given(data=st.data(), manifold=MANIFOLDS, seed=gt.seeds())
 def test_quadratic_form_across_M(data: st.DataObject, manifold: go.GenOrthManifold, seed: int) -> None:
-    """<V, hess h V> = 4 beta |S|^2 - 3 Re tr(S^2 Theta) for V = X S^T; no cross term with T_X M; X is stationary for h."""
+    """<V, hess h V> = 4 beta |S|^2 - 3 Re tr(S^2 Theta), V = X S^T; no cross term with T_X M; X is stationary for h."""
     X = data.draw(gt.points(manifold))
     problem, Theta = stationary(manifold, X, seed)
     h = go.ConstraintDissolving(problem, data.draw(st.floats(0.01, 10)))

@@ -15,6 +15,7 @@ import attrs
 import numpy as np
 import scipy.optimize
 
+from genorth._solvers.lbfgs import lean_lbfgs
 from genorth._solvers.objective import Objective
 from genorth.linesearch import NoStep, Settings, descend
 
@@ -88,5 +89,6 @@ METHODS: dict[str, Callable[[Objective, _Vector], None]] = {
     "cdf-gd": gradient_descent,
     "cdf-cg": conjugate_gradients,
     "cdf-lbfgs": lbfgs,
+    "cdf-lbfgs-lean": lean_lbfgs,
     "cdf-tr": trust_region,
 }
