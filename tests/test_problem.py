@@ -122,7 +122,9 @@ def test_missing_derivatives_name_what_to_pass() -> None:
         problem.euclidean_hessian(M.random_point(0), M.random_point(1))
 
 
-@pytest.mark.parametrize("arguments", [{}, {"cost": 3}, {"cost": np.sum, "euclidean_gradient": "no"}], ids=["nothing", "cost", "gradient"])
+@pytest.mark.parametrize(
+    "arguments", [{}, {"cost": 3}, {"cost": np.sum, "euclidean_gradient": "no"}], ids=["nothing", "cost", "gradient"]
+)
 def test_what_is_not_callable_is_refused(arguments: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"^(cost|euclidean_gradient): need"):
         go.Problem(M, **arguments)

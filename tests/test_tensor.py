@@ -47,7 +47,9 @@ def test_dft_points_are_orthogonal_for_the_t_product(size: tuple[int, int, int],
 
 
 @given(size=sizes, seed=gt.seeds(), kind=st.sampled_from(["dct", "matrix", "complex"]))
-def test_points_are_orthogonal_for_the_product_of_the_transform(size: tuple[int, int, int], seed: int, kind: str) -> None:
+def test_points_are_orthogonal_for_the_product_of_the_transform(
+    size: tuple[int, int, int], seed: int, kind: str
+) -> None:
     """X^T * X = I with A * B = ((A x_3 M) face-wise (B x_3 M)) x_3 M^-1."""
     n, p, l = size  # noqa: E741
     rng = np.random.default_rng(seed)
@@ -80,13 +82,18 @@ def test_dft_blocks_come_in_conjugate_pairs() -> None:
     M = go.TensorStiefel(5, 2, 6, "dft")
     X = M.random_point(0)
     Z = M.random_tangent(X, 1)
-    for blocks in (X, Z, M.project(X, M.random_ambient(2)), *(M.retract(X, Z, kind=k) for k in ("cayley", "polar", "exp"))):
+    for blocks in (
+        X,
+        Z,
+        M.project(X, M.random_ambient(2)),
+        *(M.retract(X, Z, kind=k) for k in ("cayley", "polar", "exp")),
+    ):
         np.testing.assert_allclose(blocks[1:], blocks[:0:-1].conj(), atol=1e-13)
         np.testing.assert_allclose(blocks[0].imag, 0, atol=1e-13)
 
 
 def test_a_complex_tensor_needs_a_matrix() -> None:
-    with pytest.raises(ValueError, match="tensor: need real entries.*scipy.linalg.dft"):
+    with pytest.raises(ValueError, match=r"tensor: need real entries.*scipy\.linalg\.dft"):
         go.TensorStiefel(3, 2, 4, "dft").from_tensor(1j * np.ones((3, 2, 4)))
     M = go.TensorStiefel(3, 2, 4, scipy.linalg.dft(4))
     X = M.random_point(0)
