@@ -3,7 +3,7 @@
 The geometry is derived from phi and its companion psi alone; see `GenOrthManifold`.
 """
 
-from genorth.checks import check_assumptions, check_retraction
+from genorth.checks import check_assumptions, check_gradient, check_hessian, check_retraction
 from genorth.companion import Companion
 from genorth.errors import EmptyManifoldError, NotRestorableError, OutsideDomainError
 from genorth.manifold import GenOrthManifold, TangentSpace
@@ -49,6 +49,8 @@ __all__ = [
     "TensorStiefel",
     "Trace",
     "check_assumptions",
+    "check_gradient",
+    "check_hessian",
     "check_retraction",
     "exactness_threshold",
     "from_maps",

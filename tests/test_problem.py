@@ -111,7 +111,7 @@ def test_a_complex_gradient_on_a_real_manifold_is_refused() -> None:
 
 def test_a_pair_that_is_none_is_refused() -> None:
     with pytest.raises(ValueError, match=r"^cost_and_gradient: .*a pair"):
-        go.Problem(M, cost_and_gradient=lambda X: 1.0).cost(M.random_point(0))  # type: ignore[arg-type,return-value]
+        go.Problem(M, cost_and_gradient=lambda X: 1.0).cost(M.random_point(0))  # type: ignore[arg-type, return-value]
 
 
 def test_missing_derivatives_name_what_to_pass() -> None:

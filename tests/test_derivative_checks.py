@@ -1,0 +1,71 @@
+"""check_gradient and check_hessian: right derivatives pass on every family, and each error is named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from _problems import Matrix, smooth, spd, trace
+from hypothesis import given
+
+import genorth as go
+import genorth.testing as gt
+
+M = go.GeneralizedStiefel(spd(7, 5, 0), 3)
+GOOD = smooth(M, 1)
+
+
+@given(manifold=gt.manifolds(max_condition=1e2), seed=gt.seeds())
+def test_right_derivatives_pass(manifold: go.GenOrthManifold, seed: int) -> None:
+    problem = smooth(manifold, seed)
+    for report in (go.check_gradient(problem, rng=seed), go.check_hessian(problem, rng=seed)):
+        assert report.passed, str(report)
+
+
+def test_quadratic_and_linear_costs_are_exact() -> None:
+    problem = trace(M, spd(7, 10, 1))
+    assert go.check_gradient(problem, rng=0).passed
+    report = go.check_hessian(problem, rng=0)
+    assert report.passed and report["value"].value == np.inf and report["gradient"].value == np.inf
+
+
+def _wrong(gradient: Callable[..., Matrix] | None = None, hessian: Callable[..., Matrix] | None = None) -> go.Problem:
+    return go.Problem(M, GOOD._cost, gradient or GOOD._gradient, hessian or GOOD._hessian)
+
+
+@pytest.mark.parametrize(
+    "wrong", [lambda G, X: -G, lambda G, X: 1.01 * G, lambda G, X: G + 1e-3, lambda G, X: G[::-1]], ids=str
+)
+def test_a_wrong_gradient_fails(wrong: Callable[[Matrix, Matrix], Matrix]) -> None:
+    report = go.check_gradient(_wrong(lambda X: wrong(GOOD.evaluate_gradient(X), X)), rng=0)
+    assert not report["Euclidean"].passed and not report["on M"].passed, str(report)
+    assert report["Euclidean"].value == pytest.approx(1, abs=0.1)
+
+
+def test_an_error_across_M_only_is_seen_off_M() -> None:
+    """grad f + phi(X) S has the same Riemannian gradient: right on M, wrong for the penalty."""
+    report = go.check_gradient(_wrong(lambda X: GOOD.evaluate_gradient(X) + M.phi(X)), rng=0)
+    assert report["on M"].passed and not report["Euclidean"].passed
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        (lambda H, X, Z: 1.01 * H, {"gradient", "value"}),
+        (lambda H, X, Z: -H, {"gradient", "value"}),
+        (lambda H, X, Z: H + 0.1 * np.roll(Z, 1, axis=0), {"gradient", "symmetry"}),
+        (lambda H, X, Z: H + 0.1 * np.abs(Z), {"gradient", "linearity"}),
+    ],
+    ids=["factor", "sign", "not symmetric", "not linear"],
+)
+def test_a_wrong_hessian_fails(wrong: Callable[..., Matrix], named: set[str]) -> None:
+    report = go.check_hessian(_wrong(hessian=lambda X, Z: wrong(GOOD.euclidean_hessian(X, Z), X, Z)), rng=0)
+    assert named <= {finding.name for finding in report.failures}, str(report)
+    assert report["tangency"].passed
+
+
+def test_curves_can_be_drawn() -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    ax = go.check_gradient(GOOD, rng=0).plot()
+    assert len(ax.get_lines()) == 2
