@@ -206,7 +206,8 @@ class _SciPyOperator(Operator):
 
     @property
     def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
-        return np.dtype(self.M.dtype if self.M.dtype.kind in "fc" else float)
+        kind = np.dtype(self.M.dtype)
+        return kind if kind.char in "fdFD" else np.dtype(complex if kind.kind == "c" else float)
 
     @final
     def left(self, X: Array) -> Array:

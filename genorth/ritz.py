@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from genorth._array import ct
+
 _Matrix = np.ndarray[Any, Any]
 _COLUMNS = 60, 240  # of the Krylov basis: more of them where they are short,
 _ENTRIES = 500_000  # up to this size
@@ -31,11 +33,12 @@ def signed_directions(
     before = V[:, :0]
     for _ in range(rounds):
         basis, image = _krylov_basis(product, V, before, columns)
-        values, W = np.linalg.eigh(basis.conj().T @ image)
+        values, W = np.linalg.eigh(ct(basis) @ image)
         noise = size * np.finfo(dtype).eps * np.abs(values).max()
         order = np.argsort(-sign * values)[:width]
         before, V = V, basis @ W[:, order]
         values, residual = values[order], image @ W[:, order]
+        del basis, image  # before those of the next round are made
         found = sign * values > noise
         if found[:least].all() or columns == size:
             break
@@ -67,5 +70,5 @@ def _krylov_basis(
 def _orthonormalized(V: _Matrix, K: _Matrix) -> _Matrix:
     """V made orthonormal, and orthogonal to K; what QR fills in where V adds nothing new, the next pass corrects."""
     for _ in range(3):
-        V = np.linalg.qr(V - K @ (K.conj().T @ V))[0]
+        V = np.linalg.qr(V - K @ (ct(K) @ V))[0]
     return V
