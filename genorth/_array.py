@@ -42,6 +42,18 @@ def untraced() -> Iterator[None]:
         yield
 
 
+def is_array(X: object) -> bool:
+    """True for arrays of a library that follows the array API."""
+    return type(X) is np.ndarray or bool(compat.is_array_api_obj(X))
+
+
+def is_floating(X: Array) -> bool:
+    """True for real and complex entries of a precision that LAPACK knows."""
+    if type(X) is np.ndarray:
+        return X.dtype.char in "fdFD"
+    return bool(namespace(X).isdtype(X.dtype, ("real floating", "complex floating")))
+
+
 def is_complex(X: Array) -> bool:
     """True for arrays with complex entries."""
     if type(X) is np.ndarray:

@@ -17,7 +17,19 @@ from typing import Any, TypeVar, final
 import numpy as np
 
 from genorth import _array, sampling, theta
-from genorth._array import Array, all_finite, ct, eye_like, is_complex, is_lazy, namespace, number, plus
+from genorth._array import (
+    Array,
+    all_finite,
+    ct,
+    eye_like,
+    is_array,
+    is_complex,
+    is_floating,
+    is_lazy,
+    namespace,
+    number,
+    plus,
+)
 from genorth.companion import Companion, read_companion
 from genorth.errors import NotRestorableError, refuse
 from genorth.operators import Operator
@@ -195,10 +207,12 @@ class GenOrthManifold(ABC):
     def _check(self, **arrays: Array) -> None:
         """Shapes and dtypes, where an array enters."""
         for name, X in arrays.items():
-            if tuple(getattr(X, "shape", ())) != self.shape:
-                refuse(name, f"an array of shape {self.shape}", f"shape {tuple(np.shape(X))}")
-            if type(X) is np.ndarray and X.dtype.kind not in "fc":
-                refuse(name, "floating-point entries", f"dtype {X.dtype}")
+            if not is_array(X):
+                refuse(name, f"an array of shape {self.shape}", f"a {type(X).__name__}")
+            if tuple(X.shape) != self.shape:
+                refuse(name, f"an array of shape {self.shape}", f"shape {tuple(X.shape)}")
+            if not is_floating(X):
+                refuse(name, "floating-point entries of single or double precision", f"dtype {X.dtype}")
             if self.dtype.kind == "f" and is_complex(X):
                 refuse(name, "real entries (the manifold is real)", f"dtype {X.dtype}")
 
@@ -206,10 +220,11 @@ class GenOrthManifold(ABC):
     def _checked(self, result: _T, **arrays: Array) -> _T:
         """The result, or an error that says which input is NaN or infinite.
 
-        A sum over the rows of an input stands in every row of the results checked here,
-        so looking at one row is enough, and the check is free.
+        Of a p x p result all is looked at. Of an n x p one a row is enough: it is the product with a p x p matrix in
+        which sums over the rows of all inputs stand. So the check is free.
         """
-        if not all_finite(result[..., :1, :]):  # type: ignore[index]
+        small = result.shape[-2] == result.shape[-1]  # type: ignore[attr-defined]
+        if not all_finite(result if small else result[..., :1, :]):  # type: ignore[index]
             self._require_finite(**arrays)
         return result
 
@@ -262,6 +277,7 @@ class GenOrthManifold(ABC):
     @final
     def scale(self, X: Array) -> Any:
         """max(1, |X| |phi(X)|): every tolerance on the feasibility is relative to it."""
+        self._check(X=X)
         size = self.norm(X) * self.norm(self.phi(X))
         return namespace(X).maximum(size, namespace(X).ones_like(size)) if is_lazy(X) else max(1.0, number(size))
 
@@ -280,6 +296,10 @@ class GenOrthManifold(ABC):
     def constraint_adjoint(self, X: Array, T: Array) -> Array:
         """DC(X)*[T] = phi(X) Phi(T)."""
         self._check(X=X)
+        small = (*self.shape[:-2], self.shape[-1], self.shape[-1])
+        if tuple(np.shape(T)) != small:
+            refuse("T", f"an array of shape {small}", f"shape {tuple(np.shape(T))}")
+        self._require_finite(X=X, T=T)
         return self.phi(X) @ self.symmetrize(T)
 
     @final
@@ -318,8 +338,9 @@ class GenOrthManifold(ABC):
         """
         self._check(X=X, Z=Z, T=T)
         P, PZ, Phi = self.phi(X), self.phi(Z), self.symmetrize
-        Tt = ct(T)
-        return -(T @ Phi(ct(P) @ Z) + P @ Phi(Tt @ Z) + PZ @ Phi(Tt @ X)) / 2
+        PtZ = self._checked(ct(P) @ Z, X=X, Z=Z)
+        TtZ = self._checked(ct(T) @ Z, T=T)
+        return -(T @ Phi(PtZ) + P @ Phi(TtZ) + PZ @ Phi(ct(T) @ X)) / 2
 
     @final
     def theta(self, X: Array, D: Array) -> Array:
@@ -364,7 +385,8 @@ class GenOrthManifold(ABC):
     @final
     def transport(self, X: Array, Y: Array, Z: Array) -> Array:
         """The tangent vector Z of X, carried to Y by the projection P_Y(Z)."""
-        self._check(X=X)
+        self._check(X=X, Y=Y, Z=Z)
+        self._require_finite(Y=Y, Z=Z)
         return self.project(Y, Z)
 
     @final
@@ -377,6 +399,8 @@ class GenOrthManifold(ABC):
         self._check(X=X)
         if is_lazy(X):
             raise NotImplementedError("restore looks at values and cannot run under JAX; iterate dissolve instead")
+        if tol is not None and not tol >= 0:
+            refuse("tol", "a number >= 0", tol)
         unit = _array.eps(X)
         tol = 4500 * unit if tol is None else max(float(tol), 10 * unit)
         violations: list[float] = []

@@ -33,11 +33,11 @@ class _FromMaps(GenOrthManifold):
 
     def phi(self, X: Array) -> Array:
         """The user's phi."""
-        return self._phi(X)
+        return _of_same_shape("phi", X, self._phi(X))
 
     def psi(self, T: Array) -> Array:
         """The user's psi."""
-        return self._psi(T)
+        return _of_same_shape("psi", T, self._psi(T))
 
     @cached_property
     def companion(self) -> Companion | None:
@@ -45,7 +45,13 @@ class _FromMaps(GenOrthManifold):
         if self._given is not None or self.ambient_projector is not None:
             return self._given
         *batch, _, p = self.shape
-        return read_companion(self._psi, (*batch, p, p), self.dtype)
+        return read_companion(self.psi, (*batch, p, p), self.dtype)
+
+
+def _of_same_shape(name: str, X: Array, image: Array) -> Array:
+    if tuple(getattr(image, "shape", ())) != tuple(X.shape):
+        refuse(name, f"a value of the shape of its argument, {tuple(X.shape)}", f"shape {tuple(np.shape(image))}")
+    return image
 
 
 def from_maps(
@@ -65,11 +71,14 @@ def from_maps(
     companion: Q with psi(T) = Q T Q^-1, Q^T = +-Q, where it is known (else it is read off psi). definite: True if
     <X, phi(X)> > 0 for X != 0. Run `genorth.check_assumptions` on the result.
     """
-    shape = tuple(shape)
+    shape = tuple(shape) if isinstance(shape, tuple | list) else ()
     if len(shape) not in (2, 3) or not all(isinstance(s, int | np.integer) and s > 0 for s in shape):
         refuse("shape", "(n, p) or (l, n, p), positive integers", repr(shape))
     if shape[-1] > shape[-2]:
         refuse("shape", "p <= n", f"(n, p) = {shape[-2:]}", 0)
+    for argument, value in (("phi", phi), ("psi", psi), ("ambient", ambient or phi)):
+        if not callable(value):
+            refuse(argument, "a function of one array", f"a {type(value).__name__}")
     given = None
     if companion is not None:
         given = Companion(*as_small_operator(companion, "companion"))
