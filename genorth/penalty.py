@@ -40,6 +40,11 @@ def accumulate(out: Array, A: Array, B: Array) -> Array:
     return out
 
 
+def _transposed(T: Array) -> Array:
+    """T^T, laid out by rows: as a factor on the right a transposed view is slow where rows are short."""
+    return ct(T).copy() if type(T) is np.ndarray else ct(T)
+
+
 class _Point:
     """What is known at one X: P = phi(X), C = C(X), W^T, Y = A(X) = X W, |C|^2, and as needed f, G, M, gradient."""
 
@@ -103,7 +108,7 @@ class ConstraintDissolving:
             return point.gradient * Z  # overflow: NaN, as the gradient
         dS = Phi(ct(P) @ Z)
         dWt = -0.5 * dS
-        dY = accumulate(Z @ ct(point.Wt), X, ct(dWt))
+        dY = accumulate(Z @ _transposed(point.Wt), X, _transposed(dWt))
         dG = self.problem.euclidean_hessian(point.Y, dY)
         dR = ct(Z) @ G + ct(X) @ dG
         result = accumulate(dG @ point.Wt, G, dWt)
@@ -136,7 +141,7 @@ class ConstraintDissolving:
         eye = self._eye if type(C) is np.ndarray else eye_like(C)
         C = C - eye
         Wt = eye - 0.5 * C
-        return _Point(X, P, C, Wt, X @ ct(Wt), inner(C, C))
+        return _Point(X, P, C, Wt, X @ _transposed(Wt), inner(C, C))
 
     def _overflowed(self, point: _Point) -> bool:
         """|C|^2 is of degree four in X and A(X) of degree three: if the former is finite, so is the latter."""

@@ -13,14 +13,18 @@ from genorth.manifolds.bilinear import FormManifold
 from genorth.operators import FEW_COLUMNS, Operator, SymplecticUnit, symplectic_units
 
 _SIGNS = np.array([[1.0, -1.0], [-1.0, 1.0]]).reshape(2, 1, 2, 1)
+_SMALL = 400  # entries up to which one call, however slow per entry, is faster than two
 
 
 def _turned(X: Array) -> Array:
     """-J X J: the four blocks of X exchanged crosswise, those off the diagonal with the other sign; one pass over X."""
     *batch, n, p = X.shape
+    blocks = (*batch, 2, n // 2, 2, p // 2)
     if type(X) is not np.ndarray:
-        xp, blocks = namespace(X), (*batch, 2, n // 2, 2, p // 2)
+        xp = namespace(X)
         return xp.reshape(xp.flip(xp.reshape(X, blocks), axis=(-4, -2)) * as_like(_SIGNS, X), X.shape)
+    if X.size <= _SMALL:
+        return (X.reshape(blocks)[..., ::-1, :, ::-1, :] * as_like(_SIGNS, X)).reshape(X.shape)
     Y, h, k = np.empty_like(X), n // 2, p // 2
     upper, lower = X[..., :h, :], X[..., h:, :]
     if p <= FEW_COLUMNS:
