@@ -35,7 +35,9 @@ def _wrong(gradient: Callable[..., Matrix] | None = None, hessian: Callable[...,
 
 
 @pytest.mark.parametrize(
-    "wrong", [lambda G, X: -G, lambda G, X: 1.01 * G, lambda G, X: G + 1e-3, lambda G, X: G[::-1]], ids=str
+    "wrong",
+    [lambda G, X: -G, lambda G, X: 1.01 * G, lambda G, X: G + 1e-3, lambda G, X: G[::-1]],
+    ids=["sign", "factor", "shift", "order"],
 )
 def test_a_wrong_gradient_fails(wrong: Callable[[Matrix, Matrix], Matrix]) -> None:
     report = go.check_gradient(_wrong(lambda X: wrong(GOOD.evaluate_gradient(X), X)), rng=0)
