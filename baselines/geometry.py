@@ -3,24 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
-from baselines.faithful import Faithful
+import attrs
+
+from baselines import faithful
 from baselines.places import Fast, Place, Products
 from genorth._array import Array
 from genorth.errors import refuse
 from genorth.manifold import GenOrthManifold
 
-#: The geometries by name: "faithful" as the paper ran, "fast" as fast as can be, "products" without any equation to
-#: solve.
-GEOMETRIES: dict[str, type[Place]] = {"faithful": Faithful, "fast": Fast, "products": Products}
+
+@attrs.frozen
+class Geometry:
+    """Where a solver runs: `places(manifold)` is X -> Place, `unsupported(manifold)` the reason why there is none."""
+
+    places: Callable[[GenOrthManifold], Callable[[Array], Place]]
+    unsupported: Callable[[GenOrthManifold], str | None]
+
+
+def _never(manifold: GenOrthManifold) -> str | None:  # noqa: ARG001
+    """None: phi and psi are enough."""
+    return None
+
+
+#: By name: "faithful" as the paper ran, "fast" as fast as can be, "products" without any equation to solve.
+GEOMETRIES: dict[str, Geometry] = {
+    "faithful": Geometry(faithful.places, faithful.unsupported),
+    "fast": Geometry(lambda manifold: partial(Fast, manifold), _never),
+    "products": Geometry(lambda manifold: partial(Products, manifold), _never),
+}
 
 
 def choose(name: str, manifold: GenOrthManifold) -> Callable[[Array], Place]:
     """X -> the Place of X in the geometry of that name."""
     if name not in GEOMETRIES:
         refuse("geometry", f"one of {', '.join(map(repr, GEOMETRIES))}", repr(name))
-    kind = GEOMETRIES[name]
-    reason = kind.unsupported(manifold)
+    geometry = GEOMETRIES[name]
+    reason = geometry.unsupported(manifold)
     if reason is not None:
         refuse("geometry", f"one that can run on {manifold!r}", f"{name!r}: {reason}")
-    return lambda X: kind(manifold, X)
+    return geometry.places(manifold)

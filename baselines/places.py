@@ -17,12 +17,18 @@ measure of the others.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from functools import cached_property
 from typing import final
 
 from genorth._array import Array, ct, eye_like, norm
+from genorth._functions import inverse
 from genorth.manifold import GenOrthManifold, TangentSpace
-from genorth.retraction import cayley
+
+#: t -> the point at the end of the step t Z, and whether it is on M to rounding without a look at it.
+Ray = Callable[[float], tuple[Array, bool]]
+
+_TRUSTED = 1e3  # condition numbers up to here cost fewer digits than are looked at
 
 
 class Place(ABC):
@@ -30,31 +36,32 @@ class Place(ABC):
 
     def __init__(self, manifold: GenOrthManifold, X: Array) -> None:
         self.manifold, self.X = manifold, X
-        #: P = phi(X), made once, and the factorisation for Theta_X.
-        self.space = TangentSpace(manifold, X)
 
-    @staticmethod
+    @property
     @abstractmethod
-    def unsupported(manifold: GenOrthManifold) -> str | None:
-        """Why this geometry cannot run on the manifold; None where it can."""
+    def P(self) -> Array:
+        """phi(X), made once."""
 
     @abstractmethod
     def gradient(self, G: Array) -> tuple[Array, Array]:
         """The covector w of df and the gradient d, from the Euclidean gradient G."""
 
     @abstractmethod
-    def transport(self, Z: Array) -> Array:
-        """The tangent vector Z of another point, projected onto T_X M."""
+    def transport(self, V: Array) -> Array:
+        """V, projected onto T_X M."""
 
     @abstractmethod
-    def retract(self, Z: Array) -> Array:
-        """The point of M for the step Z; raises `OutsideDomainError` where the step is too long."""
+    def ray(self, Z: Array) -> Ray:
+        """The retraction along the tangent vector Z; it raises `OutsideDomainError` where a step is too long.
+
+        What does not depend on the length of the step is computed once: a line search tries several.
+        """
 
     @final
     @cached_property
     def constraint(self) -> Array:
         """C(X); phi(X) is known here."""
-        S = ct(self.X) @ self.space.P
+        S = ct(self.X) @ self.P
         return S - eye_like(S)
 
     @final
@@ -66,7 +73,7 @@ class Place(ABC):
     @final
     def scale(self) -> float:
         """max(1, |X| |phi(X)|), what the feasibility is relative to."""
-        return max(1.0, float(norm(self.X)) * float(norm(self.space.P)))
+        return max(1.0, float(norm(self.X)) * float(norm(self.P)))
 
     @final
     def dissolved(self) -> Array:
@@ -78,52 +85,72 @@ class Place(ABC):
 class Fast(Place):
     """Theta by one symmetric eigendecomposition (F5), the Cayley transform by a p x p inverse (F9)."""
 
-    @staticmethod
-    def unsupported(manifold: GenOrthManifold) -> str | None:  # noqa: ARG004
-        """None: it needs phi and psi alone."""
-        return None
+    def __init__(self, manifold: GenOrthManifold, X: Array) -> None:
+        super().__init__(manifold, X)
+        self._space = TangentSpace(manifold, X)
+
+    @property
+    def P(self) -> Array:
+        """phi(X)."""
+        return self._space.P
 
     def gradient(self, G: Array) -> tuple[Array, Array]:
         """P_X(G), twice."""
-        d = self.space.project(G)
+        d = self._space.project(G)
         return d, d
 
-    def transport(self, Z: Array) -> Array:
-        """P_X(Z)."""
-        return self.space.project(Z)
+    def transport(self, V: Array) -> Array:
+        """P_X(V)."""
+        return self._space.project(V)
 
     def theta(self, D: Array) -> Array:
         """Theta_X(D)."""
-        return self.space.theta(D)
+        return self._space.theta(D)
 
-    def retract(self, Z: Array) -> Array:
+    def ray(self, Z: Array) -> Ray:
         """Cayley."""
-        return cayley(self.manifold, self.space, Z)
+        return cayley_ray(self.manifold, self.X, self.P, Z)
 
 
 @final
 class Products(Place):
     """The metric of F12: DA(X) projects onto the tangent space by products alone."""
 
-    @staticmethod
-    def unsupported(manifold: GenOrthManifold) -> str | None:  # noqa: ARG004
-        """None: it needs phi and psi alone."""
-        return None
+    @cached_property
+    def P(self) -> Array:
+        """phi(X)."""
+        return self.manifold.phi(self.X)
 
     def gradient(self, G: Array) -> tuple[Array, Array]:
-        """DA(X)*[G] and DA(X)[DA(X)*[G]]."""
-        w = self._adjoint(G)
+        """w = DA(X)*[G] = G - P Phi(G^T X)/2 and d = DA(X)[w], on M."""
+        w = G - self.P @ (self.manifold.symmetrize(ct(G) @ self.X) / 2)
         return w, self.transport(w)
 
-    def transport(self, Z: Array) -> Array:
-        """DA(X)[Z] = Z - X (T + psi(T)^T)/2, T = P^T Z, on M."""
-        T = ct(self.space.P) @ Z
-        return Z - self.X @ ((T + ct(self.manifold.psi(T))) / 2)
+    def transport(self, V: Array) -> Array:
+        """DA(X)[V] = V - X (T + psi(T)^T)/2, T = P^T V, on M."""
+        T = ct(self.P) @ V
+        return V - self.X @ ((T + ct(self.manifold.psi(T))) / 2)
 
-    def _adjoint(self, G: Array) -> Array:
-        """DA(X)*[G] = G - P Phi(G^T X)/2, on M."""
-        return G - self.space.P @ (self.manifold.symmetrize(ct(G) @ self.X) / 2)
-
-    def retract(self, Z: Array) -> Array:
+    def ray(self, Z: Array) -> Ray:
         """Cayley: products and one p x p inverse."""
-        return cayley(self.manifold, self.space, Z)
+        return cayley_ray(self.manifold, self.X, self.P, Z)
+
+
+def cayley_ray(manifold: GenOrthManifold, X: Array, P: Array, Z: Array) -> Ray:
+    """t -> R_X(tZ) = X ((2I - tA) B^-1 - I) + t Z B^-1, B = I - t skew(A)/2 + t^2 <<H,H>>/4.
+
+    This is the Cayley transform of F9: A = <<X,Z>>, H = Z - XA, skew(A) = (A - A*)/2. As <<H,H>> = <<Z,Z>> - A*A, no
+    product of size n x p x p is left that depends on t, but for the last two.
+    """
+    A = ct(P) @ Z
+    star = ct(manifold.psi(A))
+    skew, HH, eye = (A - star) / 2, ct(manifold.phi(Z)) @ Z - star @ A, eye_like(A)
+
+    def at(t: float) -> tuple[Array, bool]:
+        B = eye - (t / 2) * skew + (t * t / 4) * HH
+        inv = inverse(B, "I - A/2 + <<H,H>>/4 of the Cayley retraction")
+        R = X @ (2 * inv - t * (A @ inv) - eye)
+        R += Z @ (t * inv)
+        return R, bool(norm(B) * norm(inv) <= _TRUSTED * A.shape[-1])
+
+    return at

@@ -44,7 +44,7 @@ def _solve(run: Run, conditions: Conditions) -> None:
     Z, slope, t = _steepest(point)
     while True:
         try:
-            trial, t = search(point, Z, slope, t, run.step, conditions)
+            trial, t = search(point, Z, slope, t, run.line(point, Z), conditions)
         except NoStep:
             if slope == -point.decrease:
                 return  # Z is the negative gradient already
@@ -52,14 +52,18 @@ def _solve(run: Run, conditions: Conditions) -> None:
             continue
         run.accept(trial)
         carried = run.transport(trial, Z)
-        growth = trial.slope(Z) - slope  # <g, T(Z)> = <g, Z>, as g is tangent
-        beta = trial.decrease / max(point.decrease, growth) if growth > 0 else 0.0
+        beta = sato(trial.decrease, point.decrease, trial.slope(Z) - slope)  # <g, T(Z)> = <g, Z>, as g is tangent
         point, before = trial, slope
         Z = beta * carried - point.gradient
         slope = point.slope(Z)
         if not slope < 0:
             Z, slope = -point.gradient, -point.decrease
         t *= before / slope
+
+
+def sato(squared: float, squared_old: float, growth: float) -> float:
+    """min(beta_FR, beta_DY) from |g|^2, |g_old|^2 and <g, T(Z)> - <g_old, Z>; zero where the latter is not positive."""
+    return squared / max(squared_old, growth) if growth > 0 else 0.0
 
 
 def _steepest(point: Iterate) -> tuple[Array, float, float]:

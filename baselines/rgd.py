@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Unpack
 
 from baselines.run import Common, Iterate, Run
@@ -31,13 +33,15 @@ def rgd(
     run = Run(problem, x0, "rgd", geometry, **common)
     chosen = Settings() if settings is None else settings
 
-    def solver(run: Run) -> None:
-        def step(point: Iterate, t: float) -> Iterate:
-            return run.step(point, -t * point.gradient)
+    return run.solve(lambda run: _solve(run, chosen))
 
-        try:
-            descend(run.start(), step, run.accept, chosen)
-        except NoStep:
-            return
 
-    return run.solve(solver)
+def _solve(run: Run, settings: Settings) -> None:
+    @lru_cache(maxsize=1)  # the trials of one line search share what depends on the point alone
+    def line(point: Iterate) -> Callable[[float], Iterate]:
+        return run.line(point, point.gradient)
+
+    try:
+        descend(run.start(), lambda point, t: line(point)(-t), run.accept, settings)
+    except NoStep:
+        return

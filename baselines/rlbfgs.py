@@ -72,7 +72,7 @@ def _solve(run: Run, pairs: Pairs, preconditioner: Preconditioner | None, condit
         try:
             if not slope < 0:
                 raise NoStep  # rounding, or a preconditioner that is not positive definite
-            trial, t = search(point, Z, slope, t, run.step, conditions)
+            trial, t = search(point, Z, slope, t, run.line(point, Z), conditions)
         except NoStep:
             if not len(pairs):
                 return

@@ -101,7 +101,7 @@ def _tried(run: Run, point: Iterate, step: Step) -> tuple[Iterate | None, float]
     if not predicted < 0:
         return None, -math.inf
     try:
-        trial = run.step(point, step.Z)
+        trial = run.line(point, step.Z)(1.0)
     except OutsideDomainError:
         return None, -math.inf
     return trial, difference(point, trial, before, trial.slope(step.Z)) / predicted

@@ -19,6 +19,7 @@ from genorth.monitor import Monitor, Stop
 from genorth.problem import Problem
 from genorth.result import Progress, Result, Status
 
+_LOOK = 16  # iterations between two looks at the drift from M, which costs a product and is slow
 _DRIFT = 0.05  # of feasibility_tol: a point that is farther from M is led back by A before anything is evaluated there
 _REPAIRS = 3  # steps of A, which square the violation; a point that needs more was not reached by a retraction
 
@@ -122,11 +123,20 @@ class Run:
             raise Stop(Status.NOT_FINITE)
         return Iterate(place, value, G, self.phases)
 
-    def step(self, point: Iterate, Z: Array) -> Iterate:
-        """The iterate at the end of the step Z, not yet accepted."""
+    def line(self, point: Iterate, Z: Array) -> Callable[[float], Iterate]:
+        """t -> the iterate at the end of the step t Z, not yet accepted."""
         with self.phases.retraction:
-            place = self._repaired(self.place(point.place.retract(Z)))
-        return self.evaluate(place)
+            ray = point.place.ray(Z)
+
+        def step(t: float) -> Iterate:
+            with self.phases.retraction:
+                X, trusted = ray(t)
+                place = self.place(X)
+                if not trusted or self.monitor.nit % _LOOK == 0:
+                    place = self._repaired(place)
+            return self.evaluate(place)
+
+        return step
 
     def _repaired(self, place: Place) -> Place:
         """The place, or the one on M next to it where rounding, of one long step or of many, has led away from M."""
@@ -148,7 +158,10 @@ class Run:
         self._last = point
         if self._best is None or point.value < self._best.value:
             self._best = point
-        self.monitor.iteration(point.X, point.value, math.sqrt(point.decrease), point.place.feasibility)
+        measure = math.sqrt(point.decrease)
+        with self.monitor.paused():
+            feasibility = point.place.feasibility
+        self.monitor.iteration(point.X, point.value, measure, feasibility)
 
     # ------------------------------------------------------------------ the whole
 

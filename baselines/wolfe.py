@@ -43,7 +43,7 @@ class _End:
 
 
 def search(
-    point: Iterate, Z: Array, slope: float, t: float, step: Callable[[Iterate, Array], Iterate], conditions: Conditions
+    point: Iterate, Z: Array, slope: float, t: float, step: Callable[[float], Iterate], conditions: Conditions
 ) -> tuple[Iterate, float]:
     """An acceptable step along Z, from the first trial t on; slope = s(0) < 0.
 
@@ -53,7 +53,7 @@ def search(
     low, high, best = _End(0.0, slope), _End(math.inf, math.nan), None
     for _ in range(_TRIALS):
         try:
-            trial = step(point, t * Z)
+            trial = step(t)
         except OutsideDomainError:
             high = _End(t, math.nan)
             t = low.t + (high.t - low.t) / 2
