@@ -272,11 +272,11 @@ def check_hessian(problem: Problem, X: Array | None = None, rng: Any = None) -> 
 
 
 def _directions(problem: Problem, X: Array, rng: np.random.Generator) -> tuple[Array, Array]:
-    """A random element of F and a tangent vector, of the size of X; the latter is zero where M is a set of points."""
-    manifold, size = problem.manifold, float(norm(X))
+    """An element of F of the size of X, and a tangent vector scaled to the curvature of M; zero where M is points."""
+    manifold = problem.manifold
     E, Z = manifold.random_ambient(rng), np.asarray(manifold.random_tangent(X, rng))
-    length = float(norm(Z)) if manifold.dim else np.inf
-    return E * (size / float(norm(E))), Z * (size / length)
+    length = step_size(manifold, X, Z)
+    return E * float(norm(X) / norm(E)), Z / length if manifold.dim and length > 0 else 0 * Z
 
 
 def _dot(U: Array, V: Array) -> float:
@@ -296,7 +296,7 @@ def _curve(name: str, error: Callable[[float], float], f: float, G: Array, E: Ar
     """Errors over the steps; those outside the domain are left out, and rounding of the terms is the floor."""
     errors = np.array([error(t) for t in _STEPS])
     kept = np.isfinite(errors)
-    floor = 1e2 * eps(E) * float(np.sqrt(E.size)) * (abs(f) + float(norm(G)) * max(1.0, float(norm(E))))
+    floor = 10 * eps(E) * float(np.sqrt(E.size)) * (abs(f) + float(norm(G)) * max(1.0, float(norm(E))))
     return Curve(name, _STEPS[kept], errors[kept], fit_slope(_STEPS[kept], errors[kept], floor))
 
 
