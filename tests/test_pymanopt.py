@@ -198,18 +198,9 @@ def _acceleration(curve: Callable[[float], Matrix], step: float = 1e-3) -> Matri
     return np.asarray(sum(w * curve(k * step) for k, w in terms.items()) / (12 * step**2))
 
 
-@given(gt.manifolds(max_condition=10), st.sampled_from(["cayley", "polar", "exp"]), gt.seeds())
-def test_slopes_of_the_gradient_and_the_hessian_are_two_and_three(
-    manifold: go.GenOrthManifold, kind: str, seed: int
-) -> None:
-    """f(c(t)) = f + t <g, Z> + t^2/2 (<Z, hess Z> + <g, c''>) + O(t^3) along c(t) = R(tZ), on every manifold.
-
-    c'' is zero for a second-order retraction; with it the slope is 3 for the others too.
-    """
-    problem = to_pymanopt(smooth(manifold, seed), kind, rng=seed)
-    W, X = problem.manifold, problem.manifold.random_point()
-    size = _norm(X) * max(1.0, _norm(np.asarray(manifold.phi(X))))
-    Z = W.random_tangent_vector(X) / size  # M is curved on the scale of phi
+def _slopes(problem: pymanopt.Problem, X: Matrix, Z: Matrix) -> tuple[float, float]:
+    """Slopes of what is left of f(c(t)) after the terms in t, and after those in t and t^2, along c(t) = R(tZ)."""
+    W = problem.manifold
 
     def curve(t: float) -> Matrix:
         return np.asarray(W.retraction(X, t * Z))
@@ -219,11 +210,27 @@ def test_slopes_of_the_gradient_and_the_hessian_are_two_and_three(
     second = W.inner_product(X, h, Z) + W.inner_product(X, g, W.projection(X, _acceleration(curve)))
     steps = np.logspace(-3, -0.5, 26)
     values = np.array([problem.cost(curve(t)) for t in steps])
+    floor = 1e-13 * max(1.0, abs(f), float(np.abs(values).max()), _norm(g))
+    linear = values - f - first * steps
+    return fit_slope(steps, np.abs(linear), floor), fit_slope(steps, np.abs(linear - second * steps**2 / 2), floor)
+
+
+@given(gt.manifolds(max_condition=10), st.sampled_from(["cayley", "polar", "exp"]), gt.seeds())
+def test_slopes_of_the_gradient_and_the_hessian_are_two_and_three(
+    manifold: go.GenOrthManifold, kind: str, seed: int
+) -> None:
+    """f(c(t)) = f + t <g, Z> + t^2/2 (<Z, hess Z> + <g, c''>) + O(t^3) along c(t) = R(tZ), on every manifold.
+
+    <g, c''> is zero for a second-order retraction; with it the slope is 3 for the others too. The median of several
+    directions: in one of them the terms of third and fourth order may cancel at some t.
+    """
+    problem = to_pymanopt(smooth(manifold, seed), kind, rng=seed)
+    W, X = problem.manifold, problem.manifold.random_point()
+    size = _norm(X) * max(1.0, _norm(np.asarray(manifold.phi(X))))  # M is curved on the scale of phi
+    slopes = [_slopes(problem, X, W.random_tangent_vector(X) / size) for _ in range(7)]
     assert W.outside == 0
-    floor = 1e-11 * max(1.0, abs(f), float(np.abs(values).max()), _norm(g))
-    linear, quadratic = values - f - first * steps, values - f - first * steps - second * steps**2 / 2
-    assert fit_slope(steps, np.abs(linear), floor) >= 1.8
-    assert fit_slope(steps, np.abs(quadratic), floor) >= 2.8
+    assert np.median([gradient for gradient, _ in slopes]) >= 1.8
+    assert np.median([hessian for _, hessian in slopes]) >= 2.8
 
 
 # ---------------------------------------------------------------------- problems of ours for pymanopt

@@ -392,10 +392,28 @@ def test_an_optimizer_that_finds_no_step_is_started_again_from_there(optimizer: 
     assert points is not None and len({X.tobytes() for X in points}) == len(points) == result.nit + 1
 
 
+def test_an_optimizer_that_never_finds_a_step_ends() -> None:
+    class Failing(AdaptiveLineSearcher):
+        def search(self, objective: Any, manifold: Any, x: Any, *others: Any) -> Any:
+            calls["searches"] += 1
+            assert calls["searches"] <= 2, "it must not go on"
+            return 0, x
+
+    for optimizer in (SteepestDescent, ConjugateGradient):
+        calls = Counter[str]()
+        result = run(optimizer(line_searcher=Failing(), min_step_size=0, verbosity=0), _weighted(), rng=0)
+        assert result.status is go.Status.STALLED and result.nit == 0
+
+
 def test_the_step_size_at_which_an_instance_ends() -> None:
-    result = run(SteepestDescent(min_step_size=0.05, verbosity=0), _weighted(), rng=0)
+    """The last point is one that SteepestDescent has not looked at; it is returned, with its own figures."""
+    problem, optimizer = _weighted(), SteepestDescent(min_step_size=0.05, verbosity=0)
+    x0 = problem.manifold.random_point(0)
+    alone = optimizer.run(to_pymanopt(problem), initial_point=x0)
+    result = run(optimizer, problem, x0)
     assert result.status is go.Status.STALLED and "min step_size reached" in result.message
-    assert result.trace.gradient_norm[-1] == result.gradient_norm
+    assert result.nit == alone.iterations and result.fun == alone.cost
+    np.testing.assert_array_equal(result.x, alone.point)
 
 
 def test_an_exception_of_the_user_is_passed_on() -> None:

@@ -195,7 +195,7 @@ class _Watch:
         self._guard = _Guard(problem, monitor, max_costs)
         self._shared = Shared(problem, self._guard)
         self._rejects = rejects
-        self._starting, self._lines_before, self._last_step = True, 0, 1.0
+        self._starting, self._last_step = True, 1.0
         self.last: _Iterate | None = None
 
     def attach(self, optimizer: Optimizer) -> None:
@@ -203,8 +203,7 @@ class _Watch:
         own = optimizer._check_stopping_criterion
 
         def end_of_iteration(**figures: Any) -> Any:
-            lines = len(self.monitor.trace) - self._lines_before
-            if self._rejects and self.last is not None and lines == figures["iteration"]:
+            if self._rejects and self.last is not None and len(self.monitor.trace) == figures["iteration"]:
                 self._report(self.last)
             return own(**figures)
 
@@ -219,7 +218,8 @@ class _Watch:
         theirs = self._their_problem(preconditioner)
         try:
             while True:
-                before = self._begin()
+                before = math.inf if self.last is None else self.last.cost
+                self._starting = True
                 try:
                     end = optimizer.run(theirs, initial_point=start, **options)
                 except _NoStep:
@@ -229,17 +229,12 @@ class _Watch:
                         self.gradient(end.point)  # SteepestDescent ends before it looks at the gradient there
                         return Status.STALLED, f"pymanopt: {end.stopping_criterion}"
                 assert self.last is not None
-                if not self.last.cost < before:
+                if self._rejects or not self.last.cost < before:  # trust regions have no line search to start again
                     return Status.STALLED, ""
                 start = self.last.X
                 _set_first_step(optimizer, self._last_step)
         except Stop as stop:
             return stop.status, stop.detail
-
-    def _begin(self) -> float:
-        """The optimizer starts (again). Returns the cost there, as far as it is known."""
-        self._starting, self._lines_before = True, max(len(self.monitor.trace) - 1, 0)
-        return math.inf if self.last is None else self.last.cost
 
     def _their_problem(self, preconditioner: Any) -> pymanopt.Problem:
         function = pymanopt.function.numpy(self.manifold)
