@@ -55,7 +55,7 @@ def as_operator(M: Any, name: str, symmetry: int, reason: str = "") -> Operator:
         return products
     if scipy.sparse.issparse(M):
         return _sparse(M, name, symmetry, reason)
-    M, values = _array(M, name)
+    M, values = as_array(M, name)
     if values.ndim == 1:
         _require_real_diagonal(values, name, symmetry, reason)
         return Diagonal(M, name=name)
@@ -71,7 +71,7 @@ def as_small_operator(M: Any, name: str, symmetries: tuple[int, ...] = (1, -1)) 
         M = M @ np.eye(M.shape[1], dtype=M.dtype)
     elif scipy.sparse.issparse(M):
         M = M.toarray()
-    values = _array(M, name)[1]
+    values = as_array(M, name)[1]
     square = values.ndim == 2 and values.shape[0] == values.shape[1]
     sign = -1 if -1 in symmetries and square and is_skew(values) else 1
     Q = as_operator(M, name, sign, f" or {name}^T = -{name}" if sign > 0 and -1 in symmetries else "")
@@ -82,7 +82,7 @@ def as_small_operator(M: Any, name: str, symmetries: tuple[int, ...] = (1, -1)) 
     return Q, sign
 
 
-def _array(M: Any, name: str) -> tuple[Any, _Matrix]:
+def as_array(M: Any, name: str) -> tuple[Any, _Matrix]:
     """M as an array with finite entries of a precision that LAPACK knows; in its library, and as a NumPy array."""
     try:
         values = np.asarray(M)
@@ -119,7 +119,7 @@ def _require_square(M: Any, name: str) -> None:
 def _require_finite(values: _Matrix, name: str) -> None:
     bad = int(values.size - np.isfinite(values).sum())
     if bad:
-        refuse(name, "finite entries", f"{bad} entries that are NaN or infinite", 0)
+        refuse(name, "finite entries", f"{bad} of {values.size} entries NaN or infinite", 0)
 
 
 def _require_real_diagonal(d: _Matrix, name: str, symmetry: int, reason: str) -> None:
@@ -157,15 +157,15 @@ def require_regular(op: Operator, inertia: Inertia) -> None:
     """Refuse a singular matrix: phi would not be one-to-one."""
     bound = op.size * float(np.finfo(op.dtype).eps)
     if inertia.margin is not None and not inertia.margin > bound:
-        refuse(op.name, f"{op.name} nonsingular", f"smallest pivot / largest = {inertia.margin:.3g}", bound)
+        refuse(op.name, f"{op.name} nonsingular", f"smallest / largest |eigenvalue| about {inertia.margin:.3g}", bound)
 
 
 def require_positive(op: Operator) -> None:
     """Refuse a matrix that is not positive definite (where more than products is known)."""
     inertia = op.inertia()
-    if inertia.negative:
-        refuse(op.name, f"{op.name} positive definite", f"{inertia.negative} negative eigenvalues", 0)
     require_regular(op, inertia)
+    if inertia.negative:
+        refuse(op.name, f"{op.name} positive definite", f"{inertia.negative} of {op.size} eigenvalues negative", 0)
     if inertia.positive is None and inertia.margin is not None:  # a stable factorisation has only positive pivots
         refuse(op.name, f"{op.name} positive definite", "a zero or negative pivot", 0)
 

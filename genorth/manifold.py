@@ -234,7 +234,7 @@ class GenOrthManifold(ABC):
             if not all_finite(X):
                 xp = namespace(X)
                 bad = int(xp.sum(xp.astype(~xp.isfinite(X), xp.int64)))
-                refuse(name, "finite entries", f"{bad} entries that are NaN or infinite", 0)
+                refuse(name, "finite entries", f"{bad} of {math.prod(X.shape)} entries NaN or infinite", 0)
 
     @final
     def inner(self, U: Array, V: Array) -> Any:
@@ -375,7 +375,7 @@ class GenOrthManifold(ABC):
         """
         if kind not in RETRACTIONS:
             refuse("kind", f"one of {', '.join(map(repr, RETRACTIONS))}", repr(kind))
-        self._check(Z=Z)
+        self._check(X=X, Z=Z)
         try:
             return self._checked(RETRACTIONS[kind](self, self._at_once(X), Z), X=X, Z=Z)
         except Exception:

@@ -113,6 +113,8 @@ class ConjugateGradients(ThetaSolver):
         Phi, R = self.manifold.symmetrize, ct(self.P) @ D
         residual = direction = Phi(R)
         T, rho, unit = namespace(R).zeros_like(R), float(inner(residual, residual)), eps(R)
+        if not math.isfinite(rho):
+            return R * math.nan  # as in the other ways, what is not finite reaches the result
         # Phi cancels what of R is in its kernel, so the residual means nothing below the rounding of R.
         goal, flat = float(inner(R, R)) * (4 * unit) ** 2, 10 * unit * float(norm(self.gram))
         for _ in range(4 * math.prod(R.shape)):

@@ -71,13 +71,14 @@ def from_maps(
     companion: Q with psi(T) = Q T Q^-1, Q^T = +-Q, where it is known (else it is read off psi). definite: True if
     <X, phi(X)> > 0 for X != 0. Run `genorth.check_assumptions` on the result.
     """
-    shape = tuple(shape) if isinstance(shape, tuple | list) else ()
-    if len(shape) not in (2, 3) or not all(isinstance(s, int | np.integer) and s > 0 for s in shape):
+    sizes = tuple(shape) if isinstance(shape, tuple | list) else ()
+    if len(sizes) not in (2, 3) or not all(isinstance(s, int | np.integer) and s > 0 for s in sizes):
         refuse("shape", "(n, p) or (l, n, p), positive integers", repr(shape))
+    shape = tuple(int(s) for s in sizes)
     if shape[-1] > shape[-2]:
         refuse("shape", "p <= n", f"(n, p) = {shape[-2:]}", 0)
-    for argument, value in (("phi", phi), ("psi", psi), ("ambient", ambient or phi)):
-        if not callable(value):
+    for argument, value in (("phi", phi), ("psi", psi), ("ambient", ambient)):
+        if not callable(value) and not (argument == "ambient" and value is None):
             refuse(argument, "a function of one array", f"a {type(value).__name__}")
     given = None
     if companion is not None:

@@ -16,7 +16,7 @@ import numpy as np
 from genorth._array import Array, as_like, is_complex, namespace
 from genorth.companion import Companion
 from genorth.errors import refuse
-from genorth.inputs import check_size
+from genorth.inputs import as_array, check_size
 from genorth.manifold import GenOrthManifold
 from genorth.operators import Identity
 
@@ -52,7 +52,7 @@ class TensorStiefel(GenOrthManifold):
             if transform not in ("dct", "dft"):
                 refuse("transform", "'dct', 'dft' or an invertible matrix", repr(transform))
         else:
-            transform = _check_transform(np.asarray(transform), l)
+            transform = _check_transform(as_array(transform, "transform")[1], l)
         self.__attrs_init__(n, p, l, transform)
 
     @property
@@ -135,9 +135,6 @@ class TensorStiefel(GenOrthManifold):
 def _check_transform(M: np.ndarray[Any, Any], l: int) -> np.ndarray[Any, Any]:  # noqa: E741
     if M.shape != (l, l):
         refuse("transform", f"an invertible {l} x {l} matrix", f"shape {M.shape}")
-    if not np.all(np.isfinite(M)):
-        refuse("transform", "finite entries", "NaN or infinite entries", 0)
-    M = M if M.dtype.kind in "fc" else M.astype(float)
     condition, bound = float(np.linalg.cond(M)), 1.0 / (l * float(np.finfo(M.dtype).eps))
     if not condition < bound:
         refuse("transform", "an invertible matrix", f"condition number {condition:.3g}", bound)
