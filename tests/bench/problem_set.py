@@ -39,9 +39,9 @@ def nearest(manifold: go.GenOrthManifold, name: str, B: Matrix) -> go.Problem:
     )
 
 
-def problem_set() -> list[go.Problem]:
-    """Thirteen problems of 33 to 600 variables."""
-    rng = np.random.default_rng(7)
+def problem_set(seed: int = 7) -> list[go.Problem]:
+    """Thirteen problems of 150 to 600 real variables; the constants of beta="auto" were chosen with seed 7."""
+    rng = np.random.default_rng(seed)
     n, p = 60, 5
     stiefel, symplectic = go.Stiefel(n, p), go.SymplecticStiefel(40, 6)
     S = rng.standard_normal((n, n))
@@ -61,7 +61,7 @@ def problem_set() -> list[go.Problem]:
         quadratic(symplectic, "symplectic eigenvalues", _spd(40, 100, rng)),
         quadratic(symplectic, "symplectic matching", _spd(40, 20, rng) / 40, decaying),
         quadratic(go.HyperbolicStiefel(signs, 4), "hyperbolic eigenvalues", _spd(50, 30, rng)),
-        nearest(indefinite, "nearest point, on M", indefinite.random_point(5)),
-        nearest(indefinite, "nearest point, far away", indefinite.random_ambient(6)),
+        nearest(indefinite, "nearest point, on M", indefinite.random_point([5, seed])),
+        nearest(indefinite, "nearest point, far away", indefinite.random_ambient([6, seed])),
         quadratic(go.TensorStiefel(20, 3, 4), "tensor eigenvalues", np.stack([_spd(20, 30, rng) for _ in range(4)])),
     ]
