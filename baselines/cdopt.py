@@ -44,7 +44,7 @@ def unsupported(manifold: GenOrthManifold) -> str | None:
     if type(manifold) not in _NAMES:
         return f"CDOpt 0.5.5 has no {type(manifold).__name__}"
     if manifold.dtype.kind == "c":
-        return "its complex manifolds are others"
+        return "CDOpt is connected here for real entries only"
     if importlib.util.find_spec("cdopt") is None:
         return "CDOpt is not installed: pip install 'genorth[peers]'"
     return None

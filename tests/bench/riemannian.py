@@ -1,0 +1,135 @@
+"""The figures of the Riemannian solvers: fast against faithful, and the best solver against the paper's.
+
+Run as `python tests/bench/riemannian.py`; `pytest tests/bench` asserts the same figures.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from _timing import Figure, one_thread
+
+from baselines import SOLVERS, rgd
+from genorth.result import Result
+from paper_repro.problems import ExtrinsicMean, JointDiagonalisation, Matching
+
+Instance = Matching | ExtrinsicMean | JointDiagonalisation
+
+
+def _steps(instance: Instance, start: Any, geometry: str, iterations: int) -> Result:
+    """The first iterations of rgd: as long as rounding has not grown, both geometries make the same ones."""
+    return rgd(instance.problem(), start, geometry=geometry, tol=0, max_iterations=iterations)
+
+
+def per_iteration(
+    name: str, make: Callable[[], Instance], bound: float, iterations: int = 30, runs: int = 3
+) -> list[Figure]:
+    """Rgd, fast against faithful: time per iteration, the sides in alternation."""
+    instance = make()
+    start = instance.start(1)
+    times: dict[str, list[float]] = {"faithful": [], "fast": []}
+    for _ in range(runs):
+        counts = set()
+        for geometry, seconds in times.items():
+            result = _steps(instance, start, geometry, iterations)
+            seconds.append(result.time / result.nit)
+            counts.add((result.nit, result.nfev))
+        assert len(counts) == 1, f"the two geometries took other steps: {counts}"
+    faithful, fast = (statistics.median(seconds) for seconds in times.values())
+    return [
+        Figure(f"rgd fast, {name}: times faster per iteration than faithful", faithful / fast, bound, at_least=True),
+        Figure(f"rgd faithful, {name}: per iteration", 1e3 * faithful, unit="ms"),
+        Figure(f"rgd fast, {name}: per iteration", 1e3 * fast, unit="ms"),
+    ]
+
+
+def outside_cost(n: int, p: int, bound: float, iterations: int = 30, runs: int = 5) -> list[Figure]:
+    """Time per iteration of the fast rgd outside cost and gradient, in units of one cost and gradient."""
+    instance = Matching.generate(n, p, 0)
+    start = instance.start(1)
+    shares: list[float] = []
+    phases: dict[str, list[float]] = {}
+    for _ in range(runs):
+        result = _steps(instance, start, "fast", iterations)
+        cost = result.seconds["cost"] / result.nfev
+        shares.append((result.time - result.seconds["cost"]) / result.nit / cost)
+        for phase, seconds in result.seconds.items():
+            phases.setdefault(phase, []).append(seconds / result.nit / cost)
+    what = f"rgd fast, matching ({n},{p}): outside cost and gradient, per iteration"
+    return [
+        Figure(what, statistics.median(shares), bound),
+        *(Figure(f"    of it {phase}", statistics.median(parts)) for phase, parts in phases.items() if parts[0] > 0),
+    ]
+
+
+def best(name: str, make: Callable[[], Instance], tol: float = 1e-9) -> list[Figure]:
+    """The best solver of the registry against the faithful rgd, to |grad f| <= tol; bound where that takes over 1 s."""
+    instance = make()
+    start = instance.start(1)
+
+    def run(solver: str, limit: float, times: int = 1) -> float:
+        options = {"tol": tol, "max_iterations": None, "max_time": limit}
+        results = [SOLVERS[solver](instance.problem(), start, **options) for _ in range(times)]
+        done = all(result.success and result.gradient_norm <= tol for result in results)
+        return statistics.median(result.time for result in results) if done else float("inf")
+
+    reference = run("rgd-faithful", 120.0, 3)
+    seconds = {
+        solver: run(solver, reference)
+        for solver, entry in SOLVERS.items()
+        if solver != "rgd-faithful" and entry.supports(instance.problem()) is None
+    }
+    fastest = sorted(seconds, key=seconds.__getitem__)[:3]
+    times = {solver: run(solver, reference, 3) for solver in fastest}
+    winner = min(times, key=times.__getitem__)
+    return [
+        Figure(
+            f"{name}, to {tol:.0e}: {winner}, times faster than rgd-faithful",
+            reference / times[winner], 10.0 if reference > 1 else None, at_least=True,
+        ),
+        Figure("    rgd-faithful", reference, unit="s"),
+        *(Figure(f"    {solver}", times[solver], unit="s") for solver in sorted(times, key=times.__getitem__)),
+    ]  # fmt: skip
+
+
+def _matching(n: int, p: int) -> Matching:
+    return Matching.generate(n, p, 0)
+
+
+def _mean() -> ExtrinsicMean:
+    return ExtrinsicMean.generate(1000, 20, 0)
+
+
+def _diagonalisation() -> JointDiagonalisation:
+    return JointDiagonalisation.generate(100, 5, 10, 10, 0, noise=0.5)
+
+
+#: Each gives its figures.
+FIGURES: dict[str, Callable[[], list[Figure]]] = {
+    "rgd, matching (1000,10)": partial(per_iteration, "matching (1000,10)", partial(_matching, 1000, 10), 20.0),
+    "rgd, matching (1000,100)": partial(per_iteration, "matching (1000,100)", partial(_matching, 1000, 100), 8.0),
+    "rgd, mean (1000,20)": partial(per_iteration, "mean (1000,20)", _mean, 30.0, 6),
+    "outside cost (1000,100)": partial(outside_cost, 1000, 100, 1.5),
+    "best, matching (100,10)": partial(best, "matching (100,10)", partial(_matching, 100, 10)),
+    "best, mean (1000,20)": partial(best, "mean (1000,20)", _mean),
+    "best, diagonalisation": partial(best, "diagonalisation (100,5,10), N=10", _diagonalisation),
+}
+
+
+def main() -> int:
+    """Print every figure; the exit status is the number of those that were missed."""
+    missed = 0
+    with one_thread():
+        for measure in FIGURES.values():
+            for figure in measure():
+                print(figure, flush=True)
+                missed += not figure.passed
+    return missed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
