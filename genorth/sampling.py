@@ -129,16 +129,22 @@ class _Block:
 
     def draw(self, rng: np.random.Generator) -> _Matrix:
         """A random X with X^T A X = Q."""
-        Y = np.linalg.qr(_gaussian((self.n, min(self.n, 4 * self.p)), self.dtype, rng))[0]
+        m = min(self.n, (4 if self.sign > 0 else 2) * self.p)  # half of them, or more, have a wanted sign
+        Y = _gaussian((self.n, m), self.dtype, rng) / self.dtype.type(np.sqrt(self.n))
         E, g = self._diagonalized(Y)
         weak = [self._directions(sign) for sign in (1, -1) if self._is_weak(g, sign)]
         if weak:
-            E, g = self._diagonalized(np.linalg.qr(np.concatenate([Y, *weak], axis=1))[0])
+            E, g = self._diagonalized(np.concatenate([Y, *weak], axis=1))
         L = np.concatenate([self._orthonormal_part(E, g, sign, rng) for sign in (1, -1)], axis=1)
         return np.asarray((L if self.sign > 0 else _real_pairs(L)) @ self.right)
 
     def _diagonalized(self, Y: _Matrix) -> tuple[_Matrix, _Matrix]:
-        """E = YW and g with E^T A E = diag(g), without those g whose sign is rounding (skew A: iA, and g > 0)."""
+        """E = YW and g with E^T A E = diag(g), without those g whose sign is rounding (skew A: iA, and g > 0).
+
+        Random columns are orthonormal, up to a factor below six, if they are twice as long as many; else QR makes them so.
+        """
+        if self.n < 2 * Y.shape[1]:
+            Y = np.linalg.qr(Y)[0]
         g, W = _eigh(ct(Y) @ self.A.left(Y), self.sign)
         noise = g.size * np.finfo(g.dtype).eps * np.abs(g).max()
         sure = np.abs(g) > noise if self.sign > 0 else g > noise
@@ -152,9 +158,9 @@ class _Block:
         return strengths.size < k or bool(strengths[k - 1] < _WEAK * np.abs(g).max())
 
     def _directions(self, sign: int) -> _Matrix:
-        """The strongest directions of a sign, looked for once."""
+        """The strongest directions of a sign, orthonormal; looked for once."""
         if sign not in self._known:
-            self._known[sign] = self.A.directions(self.needs[sign], sign)
+            self._known[sign] = np.linalg.qr(self.A.directions(self.needs[sign], sign))[0]
         return self._known[sign]
 
     def _orthonormal_part(self, E: _Matrix, g: _Matrix, sign: int, rng: np.random.Generator) -> _Matrix:
