@@ -18,7 +18,7 @@ from genorth.errors import refuse
 from genorth.manifold import _Memo
 from genorth.problem import Problem
 
-_LARGE = 20_000  # entries from which a pass over an array costs more than a call of BLAS
+_LARGE = 8_000  # entries from which a pass over an array costs more than a call of BLAS
 
 
 def check_beta(beta: Any) -> float:
@@ -145,7 +145,8 @@ class ConstraintDissolving:
 
     def _overflowed(self, point: _Point) -> bool:
         """|C|^2 is of degree four in X and A(X) of degree three: if the former is finite, so is the latter."""
-        return not is_lazy(point.violation) and not math.isfinite(point.violation)
+        violation = point.violation
+        return (type(violation) is np.float64 or not is_lazy(violation)) and not math.isfinite(violation)
 
     def _with_cost(self, X: Array) -> _Point:
         point = self._at(X)
