@@ -85,7 +85,7 @@ def test_the_pieces_of_a_product_are_solved_together() -> None:
     )
     for optimizer in OPTIMIZERS:
         end = optimizer(verbosity=0, min_gradient_norm=1e-5, max_iterations=5000).run(problem)
-        assert end.cost == pytest.approx(sum(best for _, best in parts), rel=1e-8), optimizer
+        assert end.cost == pytest.approx(sum(best for _, best in parts), rel=1e-6), optimizer
 
 
 # ---------------------------------------------------------------------- the same steps as on pymanopt's manifold
@@ -307,11 +307,11 @@ def test_steps_outside_the_domain_are_no_crash() -> None:
         searcher = BackTrackingLineSearcher(initial_step_size=100)
         end = SteepestDescent(searcher, verbosity=0, min_gradient_norm=1e-5, max_iterations=5000).run(theirs)
         assert theirs.manifold.outside > 0, name
-        assert end.cost == pytest.approx(best, rel=1e-8), name
+        assert end.cost == pytest.approx(best, rel=1e-6), name
         result = run(SteepestDescent(searcher, verbosity=0), theirs, rng=1, tol=1e-5, max_iterations=5000)
-        assert result.success and result.fun == pytest.approx(best, rel=1e-8), name
+        assert result.success and result.fun == pytest.approx(best, rel=1e-6), name
         wide = TrustRegions(verbosity=0).run(theirs, Delta0=100.0, Delta_bar=1e3)
-        assert wide.cost == pytest.approx(best, rel=1e-8), name
+        assert wide.cost == pytest.approx(best, rel=1e-6), name
 
 
 # ---------------------------------------------------------------------- how a run ends
@@ -387,7 +387,7 @@ def test_an_optimizer_that_finds_no_step_is_started_again_from_there(optimizer: 
     stopped = alone.run(to_pymanopt(problem, rng=3))
     assert "min step_size" in stopped.stopping_criterion and calls["searches"] == 5
     result = run(alone, problem, rng=3, tol=1e-5, keep_points=True)
-    assert result.success and result.fun == pytest.approx(best, rel=1e-8)
+    assert result.success and result.fun == pytest.approx(best, rel=1e-6)
     points = result.trace.points
     assert points is not None and len({X.tobytes() for X in points}) == len(points) == result.nit + 1
 
@@ -441,6 +441,13 @@ def test_a_run_that_drifted_is_restored(monkeypatch: pytest.MonkeyPatch) -> None
     result = run(TrustRegions, problem, rng=0, tol=1e-5)
     assert result.success and result.feasibility <= 1e-12 * problem.manifold.scale(result.x)
     assert result.trace.feasibility[-1] >= 1e-10 and result.fun == problem.evaluate_cost(result.x)
+
+
+def test_a_feasibility_below_rounding_is_told() -> None:
+    for name, (problem, best) in KNOWN.items():
+        result = run(TrustRegions, problem, rng=1, feasibility_tol=1e-18)
+        assert result.status is go.Status.NOT_FEASIBLE and not result.success, name
+        assert result.fun == pytest.approx(best, rel=1e-8) and result.gradient_norm <= 1e-6, name
 
 
 def test_pymanopts_problem_keeps_its_retraction_and_its_preconditioner() -> None:

@@ -20,7 +20,7 @@ from pymanopt.optimizers.optimizer import Optimizer
 from pymanopt.optimizers.trust_regions import TrustRegions
 
 from genorth._array import Array, all_finite, norm
-from genorth.errors import refuse
+from genorth.errors import NotRestorableError, refuse
 from genorth.interop._manifold import PymanoptManifold
 from genorth.interop._problem import Shared, from_pymanopt, wrapped_manifold
 from genorth.manifold import _same
@@ -64,7 +64,7 @@ def run(
     watched, limits = _prepared(optimizer, tol, max_iterations, max_time)
     ours, manifold, preconditioner = _sides(problem, retraction, preconditioner)
     _check(ours, watched, feasibility_tol)
-    start = np.asarray(ours.manifold.restore(_start(ours, x0, rng), feasibility_tol))
+    start = np.asarray(ours.manifold.restore(_start(ours, x0, rng)))
     monitor = Monitor(
         ours, tol=limits.tol, max_iterations=limits.iterations, max_evaluations=max_evaluations, max_time=limits.time,
         callback=callback, keep_points=keep_points,
@@ -274,14 +274,14 @@ class _Watch:
 
     def result(self, method: str, status: Status, detail: str, start: Array, feasibility_tol: float) -> Result:
         """The Result at the last iterate, which is restored if rounding has led it away from M."""
-        seconds, counts = self.monitor.elapsed, self.monitor.counts
-        end, measure = self.last, math.nan
-        if end is None:
+        seconds, end, measure = self.monitor.elapsed, self.last, math.nan
+        if end is None:  # not even the start could be evaluated
             end = _Iterate(start, math.nan, math.nan, float(self.problem.manifold.feasibility(start)))
         else:
             measure = end.gradient_norm
-        if not self._feasible(end, feasibility_tol):
-            end = self._restored(end, feasibility_tol)
+            if not self._feasible(end, feasibility_tol):
+                end = self._restored(end, feasibility_tol)
+        counts = self.monitor.counts
         if status is Status.CONVERGED and not self._feasible(end, feasibility_tol):
             status = Status.NOT_FEASIBLE
         return Result(
@@ -308,6 +308,9 @@ class _Watch:
 
     def _restored(self, end: _Iterate, tol: float) -> _Iterate:
         manifold = self.problem.manifold
-        X = np.asarray(manifold.restore(end.X, tol))
+        try:
+            X = np.asarray(manifold.restore(end.X, tol))
+        except NotRestorableError:
+            return end  # tol is below what rounding allows
         cost, G = self.problem.cost_and_gradient(X)
         return _Iterate(X, cost, float(norm(manifold.gradient(X, G))), float(manifold.feasibility(X)))
