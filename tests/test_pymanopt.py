@@ -6,6 +6,7 @@ import inspect
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,9 @@ from genorth.report import fit_slope
 Matrix = np.ndarray[Any, Any]
 METHODS = [name for name, value in vars(Manifold).items() if inspect.isfunction(value) and not name.startswith("_")]
 #: The decorators of pymanopt whose library is installed (numpy needs none, and differentiates nothing).
-BACKENDS = [name for name in ("autograd", "jax", "pytorch") if vars(pymanopt.function)[name]]
+BACKENDS = [
+    name for name, module in {"autograd": "autograd", "jax": "jax", "pytorch": "torch"}.items() if find_spec(module)
+]
 
 
 def _unit(manifold: go.GenOrthManifold, X: Matrix) -> float:
