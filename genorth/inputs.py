@@ -1,7 +1,8 @@
 """What a user may pass in as a matrix, and what is refused: the checks that are made once, when a manifold is made.
 
-Dense, a diagonal (1-D), SciPy sparse, or a LinearOperator. Of the last one only products are known: its signs
-are looked at when the first point is drawn.
+Dense, a diagonal (1-D), SciPy sparse, or a LinearOperator. Dense and sparse matrices are factorised once, to know the
+signs of their eigenvalues. Of a LinearOperator only products are known: its signs are looked at when the first point is
+drawn. So `scipy.sparse.linalg.aslinearoperator(B)` is the way out where the factors of a sparse B would not fit.
 """
 
 from __future__ import annotations

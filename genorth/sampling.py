@@ -141,7 +141,7 @@ class _Block:
     def _diagonalized(self, Y: _Matrix) -> tuple[_Matrix, _Matrix]:
         """E = YW and g with E^T A E = diag(g), without those g whose sign is rounding (skew A: iA, and g > 0).
 
-        Random columns are orthonormal, up to a factor below six, if they are twice as long as many; else QR makes them so.
+        Random columns are orthonormal, up to a factor below six, if they are twice as long as many; else QR is used.
         """
         if self.n < 2 * Y.shape[1]:
             Y = np.linalg.qr(Y)[0]
