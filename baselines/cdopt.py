@@ -137,14 +137,12 @@ class _Penalty:
         """CDOpt's problem; beta="auto" evaluates the cost, and counts."""
         from cdopt.core.problem import problem as make_problem
 
-        manifold = _theirs(self.problem.manifold)
-        manifold.Init_point = lambda Xinit=None: start  # noqa: ARG005  CDOpt ignores Xinit and draws a point
-        self.theirs = _with_random_state(
-            rng,
-            lambda: make_problem(
-                manifold, self._cost, obj_grad=self._gradient, obj_hvp=self._hessian, beta=beta
-            ),
-        )
+        def make() -> Any:
+            manifold = _theirs(self.problem.manifold)
+            manifold.Init_point = lambda Xinit=None: start  # noqa: ARG005  CDOpt ignores Xinit and draws a point
+            return make_problem(manifold, self._cost, obj_grad=self._gradient, obj_hvp=self._hessian, beta=beta)
+
+        self.theirs = _with_random_state(rng, make)
         self.beta = float(self.theirs.beta)
 
     def _cost(self, X: _Vector) -> float:

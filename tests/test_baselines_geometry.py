@@ -112,6 +112,13 @@ def test_a_step_to_the_edge_of_the_domain_is_refused(geometry: str) -> None:
     assert M.feasibility(ray(1.0)[0]) <= 100 * EPS
 
 
+@pytest.mark.parametrize("M", [go.Stiefel(6, 3), go.Stiefel(6, 3, complex), go.TensorStiefel(5, 2, 4, "dft")], ids=repr)
+def test_the_qr_retraction_of_zero_is_the_point(M: go.GenOrthManifold) -> None:
+    """It needs the positive diagonal of R, in every block."""
+    X = M.random_point(0)
+    assert M.norm(faithful.qr_retraction(X, 0 * X) - X) <= 100 * EPS * M.norm(X)
+
+
 def test_dependent_columns_have_no_qr_retraction() -> None:
     X = np.eye(3, 2)
     with pytest.raises(go.OutsideDomainError, match="dependent columns"):

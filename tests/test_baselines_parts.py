@@ -93,7 +93,7 @@ def test_the_search_turns_back_at_the_edge_of_the_domain_and_gives_up_uphill() -
 def test_differences_of_costs_come_from_the_slopes_only_in_rounding() -> None:
     near: Any = (_Curve(1.0, 0.0), _Curve(1.0 + 1e-15, 0.0))
     far: Any = (_Curve(1.0, 0.0), _Curve(1.5, 0.0))
-    assert difference(*near, -2e-16, -4e-16) == pytest.approx(-3e-16)
+    assert difference(*near, -2e-16, -4e-16) == pytest.approx(-3e-16, rel=1e-12, abs=0)
     assert difference(*far, -2e-16, -4e-16) == 0.5
 
 

@@ -11,7 +11,8 @@ import pytest
 from known_minima import KNOWN
 
 import genorth as go
-from baselines import SOLVERS, rcg, rgd, rlbfgs, rtr
+from baselines import SOLVERS, places, rcg, rgd, rlbfgs, rtr
+from baselines.faithful import Faithful
 from baselines.rtr import Settings
 from genorth.linesearch import Settings as BBSettings
 from paper_repro.problems import Matching
@@ -100,6 +101,17 @@ def test_counts_are_what_the_user_saw(name: str) -> None:
     assert result.nhev == seen["hessian"]
 
 
+def test_cdopt_leaves_the_global_random_state_as_it_was() -> None:
+    if importlib.util.find_spec("cdopt") is None:
+        pytest.skip("the extra `peers` is not installed")
+    known = KNOWN["symplectic"]()
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    one, two = (SOLVERS["cdopt-lbfgs"](known.problem(), known.manifold.random_point(0), rng=3) for _ in range(2))
+    assert np.array_equal(np.random.get_state()[1], before)  # noqa: NPY002
+    assert one.beta == two.beta
+    assert one.beta != SOLVERS["cdopt-lbfgs"](known.problem(), known.manifold.random_point(0), rng=4).beta
+
+
 def test_the_registry_says_what_a_solver_is() -> None:
     assert {solver.family for solver in SOLVERS.values()} == {"Riemannian", "penalty"}
     for name in ("cdf-gd", "cdf-cg", "cdf-lbfgs", "cdf-tr", "cdopt-lbfgs"):
@@ -165,9 +177,43 @@ def test_a_step_outside_the_domain_is_shortened(solver: Any, geometry: str) -> N
     assert result.x[1, 0] == pytest.approx(-1.0, abs=1e-7)
 
 
-def test_a_thousand_halvings_are_a_stall_and_no_crash(monkeypatch: pytest.MonkeyPatch) -> None:
-    from baselines import places
+@pytest.mark.parametrize("trusted", [True, False])
+@pytest.mark.parametrize("solver", [rgd, rcg, rlbfgs, rtr], ids=lambda solver: solver.__name__)
+def test_what_leads_away_from_the_manifold_is_led_back(
+    solver: Any, trusted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each step off M by 1e-7: taken back at once where the ray says so, else at the next look, 16 iterations apart."""
+    exact = places.cayley_ray
 
+    def inexact(*arguments: Any) -> Any:
+        ray = exact(*arguments)
+        return lambda t: (ray(t)[0] * (1 + 1e-7), trusted)
+
+    monkeypatch.setattr(places, "cayley_ray", inexact)
+    problem = Matching.generate(20, 4, 2).problem()
+    result = solver(problem, problem.manifold.random_point(1), tol=1e-12, max_iterations=40)
+    off = np.array(result.trace.feasibility) > 1e-9
+    assert not off.any() if not trusted else not off[1::16].any() and off.any()
+    assert result.feasibility <= 1e-12 * problem.manifold.scale(result.x)
+
+
+@every_solver
+def test_every_direction_is_tangent(solver: Any, geometry: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = {"fast": places.Fast, "products": places.Products, "faithful": Faithful}[geometry]
+    ray, seen = kind.ray, []
+
+    def watched(place: Any, Z: Any) -> Any:
+        seen.append(float(place.manifold.tangency(place.X, Z) / place.manifold.norm(Z) / place.scale()))
+        return ray(place, Z)
+
+    monkeypatch.setattr(kind, "ray", watched)
+    known = KNOWN["symplectic"]()
+    solver(known.problem(), known.manifold.random_point(1), geometry=geometry, max_iterations=5)
+    assert len(seen) >= 5  # later the gradient is small, and so is what it is relative to
+    assert max(seen) <= 1e-12
+
+
+def test_a_thousand_halvings_are_a_stall_and_no_crash(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*arguments: Any) -> Any:
         def at(t: float) -> Any:
             raise go.OutsideDomainError("never")
@@ -227,6 +273,18 @@ def test_nan_ends_the_run_with_the_best_iterate(solver: Any, geometry: str) -> N
     assert result.fun == min(result.trace.cost)
     assert result.fun == pytest.approx(float(np.vdot(result.x, known.M @ result.x)), rel=1e-12)
     assert all(map(math.isfinite, result.trace.gradient_norm))
+
+
+def test_the_best_iterate_need_not_be_the_last_one() -> None:
+    """Costs 5, 3, 4, NaN, all of them accepted by a search of one trial."""
+    costs = iter([5.0, 3.0, 4.0, math.nan])
+    problem = go.Problem(go.Stiefel(5, 2), lambda X: next(costs), lambda X: np.ones_like(X))
+    result = rgd(problem, problem.manifold.random_point(0), settings=BBSettings(trials=1), keep_points=True)
+    assert result.status is go.Status.NOT_FINITE
+    assert result.trace.cost == [5.0, 3.0, 4.0]
+    assert result.fun == 3.0
+    assert result.trace.points is not None
+    assert np.array_equal(result.x, result.trace.points[1])
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
