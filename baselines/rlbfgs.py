@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any, Unpack
 
 import numpy as np
-import scipy.linalg.blas
 
 from baselines.run import Common, Iterate, Run
 from baselines.wolfe import Conditions, search
@@ -122,10 +121,10 @@ class Pairs:
 
     def inverse(self, w: _Vector, start: Callable[[_Vector], _Vector]) -> _Vector:
         """H w by the two loops over the pairs [Nocedal 1980]; `start` is the first matrix, up to a factor."""
-        axpy, q, weights = scipy.linalg.blas.daxpy, w.copy(), []  # axpy writes into q: no temporary of the size of X
+        q, weights = w.copy(), []  # NumPy's BLAS alone: threads of SciPy's would wait for it by spinning
         for s, y, sy in reversed(self._pairs):
             weights.append(float(np.dot(s, q)) / sy)
-            axpy(y, q, a=-weights[-1])
+            q -= weights[-1] * y
         if self._pairs:
             _, y, sy = self._pairs[-1]
             scale = sy / float(np.dot(y, start(y)))
@@ -133,5 +132,5 @@ class Pairs:
         else:
             q = start(q).copy()
         for s, y, sy in self._pairs:
-            axpy(s, q, a=weights.pop() - float(np.dot(y, q)) / sy)
+            q += (weights.pop() - float(np.dot(y, q)) / sy) * s
         return q

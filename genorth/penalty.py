@@ -11,14 +11,11 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.linalg import blas
 
 from genorth._array import Array, ct, eye_like, inner, is_lazy, namespace
 from genorth.errors import refuse
 from genorth.manifold import _Memo
 from genorth.problem import Problem
-
-_LARGE = 8_000  # entries from which a pass over an array costs more than a call of BLAS
 
 
 def check_beta(beta: Any) -> float:
@@ -30,14 +27,6 @@ def check_beta(beta: Any) -> float:
     if isinstance(beta, bool) or not 0 < value < math.inf:
         refuse("beta", "beta > 0, finite", repr(beta))
     return value
-
-
-def accumulate(out: Array, A: Array, B: Array) -> Array:
-    """out + A B; for large real NumPy matrices in place, without the n x p array that A B would be."""
-    if type(out) is np.ndarray and out.size >= _LARGE and out.ndim == 2 and out.dtype == A.dtype == B.dtype == float:
-        return blas.dgemm(1.0, B.T, A.T, beta=1.0, c=out.T, overwrite_c=True).T  # row-major: out^T + B^T A^T
-    out += A @ B
-    return out
 
 
 def _transposed(T: Array) -> Array:
@@ -108,12 +97,15 @@ class ConstraintDissolving:
             return point.gradient * Z  # overflow: NaN, as the gradient
         dS = Phi(ct(P) @ Z)
         dWt = -0.5 * dS
-        dY = accumulate(Z @ _transposed(point.Wt), X, _transposed(dWt))
+        dY = Z @ _transposed(point.Wt)
+        dY += X @ _transposed(dWt)
         dG = self.problem.euclidean_hessian(point.Y, dY)
         dR = ct(Z) @ G + ct(X) @ dG
-        result = accumulate(dG @ point.Wt, G, dWt)
-        result = accumulate(result, self.manifold.phi(Z), point.M)
-        return accumulate(result, P, Phi(self.beta * dS - 0.5 * ct(dR)))
+        result = dG @ point.Wt
+        result += G @ dWt
+        result += self.manifold.phi(Z) @ point.M
+        result += P @ Phi(self.beta * dS - 0.5 * ct(dR))
+        return result
 
     # ------------------------------------------------------------------ one point, step by step
 
@@ -183,4 +175,6 @@ class ConstraintDissolving:
         T = self.beta * point.C
         T += ct(R)
         point.M = self.manifold.symmetrize(T)
-        point.gradient = accumulate(point.G @ point.Wt, point.P, point.M)
+        gradient = point.G @ point.Wt
+        gradient += point.P @ point.M
+        point.gradient = gradient

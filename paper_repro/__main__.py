@@ -5,32 +5,38 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 
-from paper_repro.example import EXAMPLES, Row, solve
+from paper_repro.example import EXAMPLES, FAMILIES, Row, solve
 
-#: A descent that stops at |grad f| = 1e-7 of its start has f to about the square of it.
+#: A solver that stops at |grad f| = 1e-7 of its start has f to about the square of it.
 ACCURACY = 1e-9
 
 
 def table(rows: Sequence[Row]) -> list[tuple[str, ...]]:
     """The header and the lines of the table: what is listed, and one cell per row."""
-    lines = {
-        "": [type(row.example.manifold).__name__ for row in rows],
-        "constraint": [row.example.constraint for row in rows],
-        "minimise": [row.example.objective for row in rows],
-        "shape of X": [" x ".join(map(str, row.example.manifold.shape)) for row in rows],
-        "dim M": [str(row.example.manifold.dim) for row in rows],
-        "Theta_X by": [row.example.manifold.theta_solver.name for row in rows],
-        "iterations": [str(row.iterations) for row in rows],
-        "f found": [f"{row.cost:.10f}" for row in rows],
-        "f known": [f"{row.example.minimum:.10f}" for row in rows],
-        "  from": [row.example.known_from for row in rows],
-        "relative error": [f"{row.relative_error:.1e}" for row in rows],
-        "|grad f|": [f"{row.gradient_norm:.1e}" for row in rows],
-        "|C(X)|": [f"{row.feasibility:.1e}" for row in rows],
-        "seconds": [f"{row.seconds:.2f}" for row in rows],
-    }
-    return [(name, *cells) for name, cells in lines.items()]
+    lines = [
+        ("", *(type(row.example.manifold).__name__ for row in rows)),
+        ("constraint", *(row.example.constraint for row in rows)),
+        ("minimise", *(row.example.objective for row in rows)),
+        ("shape of X", *(" x ".join(map(str, row.example.manifold.shape)) for row in rows)),
+        ("dim M", *(str(row.example.manifold.dim) for row in rows)),
+        ("Theta_X by", *(row.example.manifold.theta_solver.name for row in rows)),
+        ("f known", *(f"{row.example.minimum:.10f}" for row in rows)),
+        ("  from", *(row.example.known_from for row in rows)),
+    ]
+    for name, family in FAMILIES.items():
+        results = [row.results[name] for row in rows]
+        lines += [
+            (family, *[name] * len(rows)),
+            ("  f found", *(f"{result.fun:.10f}" for result in results)),
+            ("  relative error", *(f"{row.relative_error(name):.1e}" for row in rows)),
+            ("  |grad f|", *(f"{result.gradient_norm:.1e}" for result in results)),
+            ("  |C(X)|", *(f"{result.feasibility:.1e}" for result in results)),
+            ("  evaluations", *(str(result.evaluations) for result in results)),
+            ("  seconds", *(f"{result.time:.2f}" for result in results)),
+        ]
+    return lines
 
 
 def show(lines: Sequence[tuple[str, ...]]) -> None:
@@ -42,10 +48,22 @@ def show(lines: Sequence[tuple[str, ...]]) -> None:
         for line in lines:
             print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
         return
-    output = rich.table.Table(*lines[0], box=rich.box.SIMPLE)
+    output = rich.table.Table(*lines[0], box=rich.box.SIMPLE, padding=(0, 1, 0, 0))
     for line in lines[1:]:
         output.add_row(*line)
     rich.print(output)
+
+
+def one_thread() -> AbstractContextManager[object]:
+    """One BLAS thread, where the extra `report` is installed.
+
+    NumPy and SciPy bring a BLAS each, and the threads of the one that waits spin.
+    """
+    try:
+        import threadpoolctl
+    except ImportError:
+        return nullcontext()
+    return threadpoolctl.threadpool_limits(1)  # type: ignore[no-any-return]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -53,14 +71,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m paper_repro", description=__doc__)
     parser.add_argument("--seed", type=int, default=0, help="of the random starting points (default 0)")
     seed = parser.parse_args(arguments).seed
-    print("Riemannian gradient descent with Barzilai-Borwein steps, from a random point of each manifold:")
-    rows = [solve(make(), seed) for make in EXAMPLES]
+    print("Three problems with a known minimum, both families from the same random point:")
+    with one_thread():
+        rows = [solve(make(), seed) for make in EXAMPLES]
     show(table(rows))
-    missed = [type(row.example.manifold).__name__ for row in rows if not row.relative_error <= ACCURACY]
+    missed = [
+        f"{name} on {type(row.example.manifold).__name__}"
+        for row in rows
+        for name in FAMILIES
+        if not row.relative_error(name) <= ACCURACY
+    ]
     if missed:
         print(f"Not within {ACCURACY:.0e} of the known minimum: {', '.join(missed)}.")
         return 1
-    print(f"All three reached their known minimum to {ACCURACY:.0e}.")
+    print(f"Both reached the three known minima to {ACCURACY:.0e}.")
     return 0
 
 

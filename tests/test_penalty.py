@@ -14,8 +14,6 @@ from numpy.polynomial import chebyshev
 
 import genorth as go
 import genorth.testing as gt
-from genorth import penalty
-from genorth.penalty import accumulate
 
 MANIFOLDS = gt.manifolds(max_condition=1e3)
 NODES = chebyshev.chebpts1(17)
@@ -259,15 +257,3 @@ def test_shapes_are_checked() -> None:
         h.value(np.ones((2, 5)))
     with pytest.raises(ValueError, match=r"^Z: "):
         h.hessian_product(np.ones((5, 2)), np.ones(10))
-
-
-def test_large_products_are_accumulated_in_place() -> None:
-    """The path by BLAS equals the plain one, for any memory order of its inputs."""
-    rng = np.random.default_rng(0)
-    A, B, out = rng.standard_normal((300, 80)), rng.standard_normal((80, 90)), rng.standard_normal((300, 90))
-    expected = out + A @ B
-    bound = 100 * np.finfo(float).eps * np.linalg.norm(A) * np.linalg.norm(B)
-    for order in "CF":
-        got = accumulate(np.array(out, order=order), np.array(A, order=order), np.array(B, order=order))
-        assert out.size >= penalty._LARGE and np.linalg.norm(got - expected) <= bound
-    assert np.linalg.norm(accumulate(out[:5].copy(), A[:5], B) - expected[:5]) <= bound

@@ -1,31 +1,33 @@
-"""A lean L-BFGS: the two-loop recursion with BLAS on vectors that are kept in place, and a strong Wolfe search.
+"""A lean L-BFGS: the two-loop recursion on coefficients of few long products, and a strong Wolfe search.
 
-SciPy's L-BFGS-B carries the work for bounds along; without bounds this one spends a third of its time outside f.
+SciPy's L-BFGS-B carries the work for bounds along, in a BLAS of its own; this one uses NumPy's alone.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
-from scipy.linalg import blas
 
 from genorth._solvers.objective import Objective
 from genorth.linesearch import NoStep
 from genorth.wolfe import strong_wolfe
 
 _Vector = np.ndarray[Any, Any]
-_MEMORY = 10
+_PAIRS = 10
 
 
 class _Memory:
-    """The last steps s and changes of gradient y, each written over the oldest."""
+    """The last steps s and changes of gradient y, as rows 2i and 2i + 1 of one matrix B; K = B B^T.
+
+    The two-loop recursion forms -H g as a combination of the rows and of g, and needs only inner products: those of
+    the rows are in K, those with g are one product B g. A second product makes the vector.
+    """
 
     def __init__(self, size: int) -> None:
-        self._s, self._y = np.empty((_MEMORY, size)), np.empty((_MEMORY, size))
-        self._rho = [0.0] * _MEMORY
-        self._order: list[int] = []  # oldest first
-        self._scale = 1.0
+        self._B, self._K = np.empty((2 * _PAIRS, size)), np.zeros((2 * _PAIRS, 2 * _PAIRS))
+        self._order: list[int] = []  # of the pairs, oldest first
 
     def __bool__(self) -> bool:
         return bool(self._order)
@@ -34,27 +36,37 @@ class _Memory:
         """Forget all."""
         self._order.clear()
 
-    def direction(self, g: _Vector) -> _Vector:
-        """-H g by the two-loop recursion."""
-        d = -g
-        weights = {}
+    def direction(self, g: _Vector) -> tuple[_Vector, float]:
+        """d = -H g, and <g, d>."""
+        square = float(g @ g)
+        if not self._order:
+            return -g, -square
+        rows = 2 * len(self._order)
+        B, K = self._B[:rows], self._K[:rows, :rows]
+        Bg, c, weights = B @ g, np.zeros(rows), {}  # d = c B + c_g g, c_g = -1 and then -scale
         for i in reversed(self._order):
-            weights[i] = self._rho[i] * blas.ddot(self._s[i], d)
-            blas.daxpy(self._y[i], d, a=-weights[i])
-        d *= self._scale
+            s, y = 2 * i, 2 * i + 1
+            weights[i] = float(K[s] @ c - Bg[s]) / K[s, y]
+            c[y] -= weights[i]
+        newest = 2 * self._order[-1]
+        scale = float(K[newest, newest + 1] / K[newest + 1, newest + 1])
+        c *= scale
         for i in self._order:
-            blas.daxpy(self._s[i], d, a=weights[i] - self._rho[i] * blas.ddot(self._y[i], d))
-        return d
+            s, y = 2 * i, 2 * i + 1
+            c[s] += weights[i] - float(K[y] @ c - scale * Bg[y]) / K[s, y]
+        d = c @ B
+        d -= scale * g
+        return d, float(c @ Bg) - scale * square
 
     def update(self, v: _Vector, v0: _Vector, g: _Vector, g0: _Vector) -> None:
-        """Add s = v - v0 and y = g - g0, if their curvature is positive."""
-        free = len(self._order) if len(self._order) < _MEMORY else self._order[0]
-        s, y = np.subtract(v, v0, out=self._s[free]), np.subtract(g, g0, out=self._y[free])
-        self._order = [i for i in self._order if i != free]
-        sy, yy = blas.ddot(s, y), blas.ddot(y, y)
-        if sy > np.finfo(float).eps * yy:
-            self._rho[free], self._scale = 1 / sy, sy / yy
-            self._order.append(free)
+        """Add s = v - v0 and y = g - g0, if their curvature is positive; else forget all."""
+        i = len(self._order) if len(self._order) < _PAIRS else self._order.pop(0)
+        rows = 2 * max([i, *self._order]) + 2
+        s, y = np.subtract(v, v0, out=self._B[2 * i]), np.subtract(g, g0, out=self._B[2 * i + 1])
+        for row, vector in ((2 * i, s), (2 * i + 1, y)):
+            self._K[row, :rows] = self._K[:rows, row] = self._B[:rows] @ vector
+        if self._K[2 * i, 2 * i + 1] > np.finfo(float).eps * self._K[2 * i + 1, 2 * i + 1]:
+            self._order.append(i)
         else:
             self.clear()
 
@@ -65,18 +77,17 @@ def lean_lbfgs(objective: Objective, start: _Vector) -> None:
     v = np.array(start)
     value, g = objective.value_and_gradient(v)
     while True:
-        d = memory.direction(g)
-        slope = blas.ddot(g, d)
+        d, slope = memory.direction(g)
         if not slope < 0:
             memory.clear()
-            d, slope = -g, -blas.ddot(g, g)
-        first = 1.0 if memory else 1.0 / blas.dnrm2(g)
+            d, slope = memory.direction(g)
+        first = 1.0 if memory else 1.0 / math.sqrt(-slope)
         last: list[Any] = []
 
         def curve(t: float, v: _Vector = v, d: _Vector = d, last: list[Any] = last) -> tuple[float, float]:
             trial = v + t * d
             last[:] = [trial, *objective.value_and_gradient(trial)]
-            return last[1], blas.ddot(last[2], d)
+            return last[1], float(last[2] @ d)
 
         try:
             strong_wolfe(curve, value, slope, first)
