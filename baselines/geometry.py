@@ -8,6 +8,7 @@ from functools import partial
 import attrs
 
 from baselines import faithful
+from baselines.fast_form import FastForm
 from baselines.places import Fast, Place, Products
 from genorth._array import Array
 from genorth.errors import refuse
@@ -27,10 +28,18 @@ def _never(manifold: GenOrthManifold) -> str | None:  # noqa: ARG001
     return None
 
 
+def _fast(manifold: GenOrthManifold) -> Callable[[Array], Place]:
+    """`FastForm` where A and Q of phi(X) = A X Q^-1 are known and Theta is not explicit, else `Fast`."""
+    form, companion = manifold.form, manifold.companion
+    if manifold.isometric or form is None or companion is None or len(manifold.shape) > 2:
+        return partial(Fast, manifold)
+    return lambda X: FastForm(manifold, X, form, companion)
+
+
 #: By name: "faithful" as the paper ran, "fast" as fast as can be, "products" without any equation to solve.
 GEOMETRIES: dict[str, Geometry] = {
     "faithful": Geometry(faithful.places, faithful.unsupported),
-    "fast": Geometry(lambda manifold: partial(Fast, manifold), _never),
+    "fast": Geometry(_fast, _never),
     "products": Geometry(lambda manifold: partial(Products, manifold), _never),
 }
 

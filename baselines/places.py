@@ -83,7 +83,10 @@ class Place(ABC):
 
 @final
 class Fast(Place):
-    """Theta by one symmetric eigendecomposition (F5), the Cayley transform by a p x p inverse (F9)."""
+    """Theta by one symmetric eigendecomposition (F5), the Cayley transform by a p x p inverse (F9).
+
+    For any phi and psi; where phi(X) = A X Q^-1 with a known A, `FastForm` does the same with fewer passes over X.
+    """
 
     def __init__(self, manifold: GenOrthManifold, X: Array) -> None:
         super().__init__(manifold, X)
@@ -137,14 +140,18 @@ class Products(Place):
 
 
 def cayley_ray(manifold: GenOrthManifold, X: Array, P: Array, Z: Array) -> Ray:
+    """t -> R_X(tZ), the Cayley transform, from A = <<X,Z>> = P^T Z and <<Z,Z>>."""
+    return ray(manifold, X, Z, ct(P) @ Z, ct(manifold.phi(Z)) @ Z)
+
+
+def ray(manifold: GenOrthManifold, X: Array, Z: Array, A: Array, ZZ: Array) -> Ray:
     """t -> R_X(tZ) = X ((2I - tA) B^-1 - I) + t Z B^-1, B = I - t skew(A)/2 + t^2 <<H,H>>/4.
 
     This is the Cayley transform of F9: A = <<X,Z>>, H = Z - XA, skew(A) = (A - A*)/2. As <<H,H>> = <<Z,Z>> - A*A, no
     product of size n x p x p is left that depends on t, but for the last two.
     """
-    A = ct(P) @ Z
     star = ct(manifold.psi(A))
-    skew, HH, eye = (A - star) / 2, ct(manifold.phi(Z)) @ Z - star @ A, eye_like(A)
+    skew, HH, eye = (A - star) / 2, ZZ - star @ A, eye_like(A)
 
     def at(t: float) -> tuple[Array, bool]:
         B = eye - (t / 2) * skew + (t * t / 4) * HH

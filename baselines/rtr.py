@@ -9,6 +9,7 @@ from typing import Any, Unpack
 import attrs
 
 from baselines.faithful import Faithful
+from baselines.fast_form import FastForm
 from baselines.places import Fast
 from baselines.rlbfgs import Preconditioner
 from baselines.run import Common, Iterate, Run
@@ -113,7 +114,7 @@ class _Model:
     def __init__(self, run: Run, point: Iterate, preconditioner: Preconditioner | None) -> None:
         self._run, self._point, self._preconditioner = run, point, preconditioner
         self._place = point.place
-        assert isinstance(self._place, Fast | Faithful)
+        assert isinstance(self._place, Fast | FastForm | Faithful)
         with run.phases.projection:
             self._multiplier = -self._place.theta(point.G)
 

@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 
 import genorth as go
 from baselines import faithful
+from baselines.fast_form import FastForm
 from baselines.geometry import GEOMETRIES
 from baselines.places import Fast, Products, cayley_ray
 from genorth.testing import FAMILIES, manifolds, points, seeds, tangent_vectors
 
 EPS = float(np.finfo(float).eps)
 CAYLEY = ("hyperbolic", "symplectic", "indefinite-diagonal", "indefinite-dense", "bilinear-symmetric", "bilinear-skew")
+FORMS = (*CAYLEY, "generalized", "generalized-complex", "generalized-sparse", "hyperbolic-operator")
 SINGLE = tuple(sorted(set(FAMILIES) - {"from-maps-blocks", "from-maps-subspace", "complex-orthogonal"}))
 
 
@@ -88,6 +90,25 @@ def test_the_metric_of_products(data: st.DataObject) -> None:
     assert abs(float(M.inner(w, Z) - M.inner(G, Z))) <= unit * (1 + float(M.norm(Z)))  # Z is projected from size 1
     assert abs(float(M.inner(w, d)) - size**2) <= unit * size
     assert size >= float(M.norm(M.gradient(X, G))) - unit
+
+
+@given(data=st.data(), t=st.floats(-1, 1))
+def test_the_fast_path_is_the_plain_one(data: st.DataObject, t: float) -> None:
+    """Where phi(X) = A X Q^-1 with a known A: all as in `Fast`, also the ray along the gradient."""
+    M = data.draw(manifolds(FORMS, max_condition=1e3))
+    X, G = data.draw(points(M)), M.random_ambient(data.draw(seeds()))
+    Z = _step(M, X, data)
+    plain, fast = Fast(M, X), GEOMETRIES["fast"].places(M)(X)
+    assert type(fast) is FastForm
+    unit = _rounding(M, X)
+    d = fast.gradient(G)[0]
+    assert M.norm(fast.P - plain.P) <= unit * M.norm(plain.P)
+    assert M.norm(d - plain.gradient(G)[0]) <= unit * M.norm(G)
+    assert M.norm(fast.transport(G) - plain.transport(G)) <= unit * M.norm(G)
+    assert M.norm(M.phi(X) @ (fast.theta(G) - plain.theta(G))) <= unit * M.norm(G)
+    assert M.norm(fast.ray(Z)(t)[0] - plain.ray(Z)(t)[0]) <= unit * M.norm(X)
+    s = 0.5 * t / float(M.norm(d) * M.norm(M.phi(X)) + (M.norm(M.phi(d)) * M.norm(d)) ** 0.5 + 1)
+    assert M.norm(fast.ray(d)(s)[0] - plain.ray(d)(s)[0]) <= unit * (M.norm(X) + M.norm(G))
 
 
 @given(data=st.data())

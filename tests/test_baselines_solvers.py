@@ -11,8 +11,9 @@ import pytest
 from known_minima import KNOWN
 
 import genorth as go
-from baselines import SOLVERS, places, rcg, rgd, rlbfgs, rtr
+from baselines import SOLVERS, fast_form, places, rcg, rgd, rlbfgs, rtr
 from baselines.faithful import Faithful
+from baselines.fast_form import FastForm
 from baselines.rtr import Settings
 from genorth.linesearch import Settings as BBSettings
 from paper_repro.problems import Matching
@@ -183,13 +184,13 @@ def test_what_leads_away_from_the_manifold_is_led_back(
     solver: Any, trusted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each step off M by 1e-7: taken back at once where the ray says so, else at the next look, 16 iterations apart."""
-    exact = places.cayley_ray
+    exact = fast_form.ray
 
     def inexact(*arguments: Any) -> Any:
         ray = exact(*arguments)
         return lambda t: (ray(t)[0] * (1 + 1e-7), trusted)
 
-    monkeypatch.setattr(places, "cayley_ray", inexact)
+    monkeypatch.setattr(fast_form, "ray", inexact)
     problem = Matching.generate(20, 4, 2).problem()
     result = solver(problem, problem.manifold.random_point(1), tol=1e-12, max_iterations=40)
     off = np.array(result.trace.feasibility) > 1e-9
@@ -199,7 +200,7 @@ def test_what_leads_away_from_the_manifold_is_led_back(
 
 @every_solver
 def test_every_direction_is_tangent(solver: Any, geometry: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    kind = {"fast": places.Fast, "products": places.Products, "faithful": Faithful}[geometry]
+    kind = {"fast": FastForm, "products": places.Products, "faithful": Faithful}[geometry]
     ray, seen = kind.ray, []
 
     def watched(place: Any, Z: Any) -> Any:
@@ -220,7 +221,7 @@ def test_a_thousand_halvings_are_a_stall_and_no_crash(monkeypatch: pytest.Monkey
 
         return at
 
-    monkeypatch.setattr(places, "cayley_ray", never)
+    monkeypatch.setattr(fast_form, "ray", never)
     known = KNOWN["symplectic"]()
     for solver in (rgd, rcg, rlbfgs, rtr):
         result = solver(known.problem(), known.manifold.random_point(0))
