@@ -34,7 +34,7 @@ def _transposed(T: Array) -> Array:
     return ct(T).copy() if type(T) is np.ndarray else ct(T)
 
 
-class _Point:
+class Point:
     """What is known at one X: P = phi(X), C = C(X), W^T, Y = A(X) = X W, |C|^2, and as needed f, G, M, gradient."""
 
     cost: Any = None
@@ -65,7 +65,7 @@ class ConstraintDissolving:
 
     def value(self, X: Array) -> Any:
         """h(X): one phi, one f, two products."""
-        return self._value(self._with_cost(X))
+        return self.value_at(self._with_cost(X))
 
     def gradient(self, X: Array) -> Array:
         """grad h(X) = G W^T + P M, M = Phi(beta C - 1/2 R^T), R = X^T G."""
@@ -74,7 +74,7 @@ class ConstraintDissolving:
     def value_and_gradient(self, X: Array) -> tuple[Any, Array]:
         """h(X) and grad h(X)."""
         point = self._with_gradient(X)
-        return self._value(point), point.gradient
+        return self.value_at(point), point.gradient
 
     def cost(self, X: Array) -> Any:
         """f(A(X)), the part of h that is not penalty."""
@@ -82,7 +82,7 @@ class ConstraintDissolving:
 
     def feasibility(self, X: Array) -> Any:
         """|C(X)|, without a product where X is the last point."""
-        return self._at(X).violation ** 0.5
+        return self.at(X).violation ** 0.5
 
     def hessian_product(self, X: Array, Z: Array) -> Array:
         """The derivative of grad h in the direction Z: one phi, one Hessian product of f, nine products.
@@ -109,10 +109,12 @@ class ConstraintDissolving:
 
     # ------------------------------------------------------------------ one point, step by step
 
-    def _value(self, point: _Point) -> Any:
+    def value_at(self, point: Point) -> Any:
+        """h, from what is known."""
         return point.cost + 0.5 * self.beta * point.violation
 
-    def _at(self, X: Array) -> _Point:
+    def at(self, X: Array) -> Point:
+        """What is known at X; the last one is found by its entries, so callers with several questions ask once."""
         if type(X) is not np.ndarray or X.dtype is not self._dtype or X.shape != self._shape:
             self.manifold._check(X=X)
         recent = self._recent
@@ -120,28 +122,28 @@ class ConstraintDissolving:
             recent.reverse()  # the other one: a hit, or the one that was not used last and is replaced
         return recent[0].get(X, self._dissolved)
 
-    def _dissolved(self, X: Array) -> _Point:
+    def _dissolved(self, X: Array) -> Point:
         """P, C, W and Y = A(X)."""
         if type(X) is not np.ndarray:
             return self._products(X)
         with np.errstate(over="ignore", invalid="ignore"):
             return self._products(X)
 
-    def _products(self, X: Array) -> _Point:
+    def _products(self, X: Array) -> Point:
         P = self.manifold.phi(X)
         C = ct(X) @ P
         eye = self._eye if type(C) is np.ndarray else eye_like(C)
         C = C - eye
         Wt = eye - 0.5 * C
-        return _Point(X, P, C, Wt, X @ _transposed(Wt), inner(C, C))
+        return Point(X, P, C, Wt, X @ _transposed(Wt), inner(C, C))
 
-    def _overflowed(self, point: _Point) -> bool:
+    def _overflowed(self, point: Point) -> bool:
         """|C|^2 is of degree four in X and A(X) of degree three: if the former is finite, so is the latter."""
         violation = point.violation
         return (type(violation) is np.float64 or not is_lazy(violation)) and not math.isfinite(violation)
 
-    def _with_cost(self, X: Array) -> _Point:
-        point = self._at(X)
+    def _with_cost(self, X: Array) -> Point:
+        point = self.at(X)
         if point.cost is None:
             if self._overflowed(point):
                 point.cost = math.inf
@@ -151,11 +153,14 @@ class ConstraintDissolving:
                 point.cost, point.G = self.problem.evaluate(point.Y)
         return point
 
-    def _with_gradient(self, X: Array) -> _Point:
-        point = self._at(X)
+    def _with_gradient(self, X: Array) -> Point:
+        return self.complete(self.at(X))
+
+    def complete(self, point: Point) -> Point:
+        """The point with value and gradient."""
         if point.gradient is None:
             if self._overflowed(point):
-                point.cost, point.gradient = math.inf, namespace(X).full_like(point.X, math.nan)
+                point.cost, point.gradient = math.inf, namespace(point.X).full_like(point.X, math.nan)
                 return point
             if point.cost is None:
                 point.cost, point.G = self.problem.evaluate(point.Y)
@@ -168,7 +173,7 @@ class ConstraintDissolving:
                 self._assemble(point)
         return point
 
-    def _assemble(self, point: _Point) -> None:
+    def _assemble(self, point: Point) -> None:
         """M and grad h from G."""
         R = ct(point.X) @ point.G
         R *= -0.5

@@ -1,4 +1,4 @@
-"""A lean L-BFGS: the two-loop recursion on coefficients of few long products, and a strong Wolfe search.
+"""A lean L-BFGS: the two-loop recursion in few passes over the memory, and a strong Wolfe search.
 
 SciPy's L-BFGS-B carries the work for bounds along, in a BLAS of its own; this one uses NumPy's alone.
 """
@@ -19,10 +19,10 @@ _PAIRS = 10
 
 
 class _Memory:
-    """The last steps s and changes of gradient y, as rows 2i and 2i + 1 of one matrix B; K = B B^T.
+    """The last steps s and changes of gradient y, rows 2i and 2i + 1 of one matrix B, over the oldest; K = B B^T.
 
-    The two-loop recursion forms -H g as a combination of the rows and of g, and needs only inner products: those of
-    the rows are in K, those with g are one product B g. A second product makes the vector.
+    The two-loop recursion [Nocedal 1980] forms -H g as a combination of the rows and of g, and needs inner products
+    only: those of the rows are in K, those with g are B g. So B is passed over three times, and not once per vector.
     """
 
     def __init__(self, size: int) -> None:
@@ -43,7 +43,7 @@ class _Memory:
             return -g, -square
         rows = 2 * len(self._order)
         B, K = self._B[:rows], self._K[:rows, :rows]
-        Bg, c, weights = B @ g, np.zeros(rows), {}  # d = c B + c_g g, c_g = -1 and then -scale
+        Bg, c, weights = B @ g, np.zeros(rows), {}  # d = c B - g, and later c B - scale g
         for i in reversed(self._order):
             s, y = 2 * i, 2 * i + 1
             weights[i] = float(K[s] @ c - Bg[s]) / K[s, y]
@@ -61,10 +61,11 @@ class _Memory:
     def update(self, v: _Vector, v0: _Vector, g: _Vector, g0: _Vector) -> None:
         """Add s = v - v0 and y = g - g0, if their curvature is positive; else forget all."""
         i = len(self._order) if len(self._order) < _PAIRS else self._order.pop(0)
-        rows = 2 * max([i, *self._order]) + 2
-        s, y = np.subtract(v, v0, out=self._B[2 * i]), np.subtract(g, g0, out=self._B[2 * i + 1])
-        for row, vector in ((2 * i, s), (2 * i + 1, y)):
-            self._K[row, :rows] = self._K[:rows, row] = self._B[:rows] @ vector
+        pair, rows = slice(2 * i, 2 * i + 2), 2 * max([i, *self._order]) + 2
+        np.subtract(v, v0, out=self._B[2 * i])
+        np.subtract(g, g0, out=self._B[2 * i + 1])
+        products = self._B[:rows] @ self._B[pair].T
+        self._K[:rows, pair], self._K[pair, :rows] = products, products.T
         if self._K[2 * i, 2 * i + 1] > np.finfo(float).eps * self._K[2 * i + 1, 2 * i + 1]:
             self._order.append(i)
         else:

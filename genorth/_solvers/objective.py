@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from genorth.monitor import Monitor, Stop
-from genorth.penalty import ConstraintDissolving
+from genorth.penalty import ConstraintDissolving, Point
 from genorth.result import Status
 
 _Vector = np.ndarray[Any, Any]
@@ -59,21 +59,25 @@ class Objective:
     def value_and_gradient(self, v: _Vector) -> tuple[float, _Vector]:
         """h and its gradient; the value is repaired."""
         self.monitor.check()
-        X = self._admitted(v)
-        if X is None:
+        point = self._admitted(v)
+        if point is None:
             return self._turn_back(v)
-        value, gradient = self.h.value_and_gradient(X)
-        g = self.vector(gradient)
-        self._require_finite(value, g)
+        value, g = self._evaluated(point)
         return self._repaired(value, v, g), g
+
+    def _evaluated(self, point: Point) -> tuple[float, _Vector]:
+        """h and its gradient at an admitted point."""
+        value, g = self.h.value_at(self.h.complete(point)), self.vector(point.gradient)
+        self._require_finite(value, g)
+        return value, g
 
     def value(self, v: _Vector) -> float:
         """h, repaired."""
         self.monitor.check()
-        X = self._admitted(v)
-        if X is None:
+        point = self._admitted(v)
+        if point is None:
             return self._turn_back(v)[0]
-        value = self.h.value(X)
+        value = self.h.value(point.X)
         self._require_finite(value)
         in_noise = self._reference is not None and _in_noise(value, self._reference[2])
         return self._repaired(value, v, self.gradient(v) if in_noise else None)
@@ -91,17 +95,15 @@ class Objective:
 
     def iteration(self, v: _Vector) -> None:
         """v is the new iterate: to the trace, and the new reference of values. Raises `Stop` where it is the last."""
-        X = self._admitted(v)
-        if X is None:
+        point = self._admitted(v)
+        if point is None:
             raise Stop(Status.DIVERGED)  # a line search that ended in rounding, at the limit
         self._count_rejections(v)
-        value, gradient = self.h.value_and_gradient(X)
-        g = self.vector(gradient)
-        self._require_finite(value, g)
+        value, g = self._evaluated(point)
         self._reference = (v.copy(), g, float(value), self._repaired(value, v, g))
         self.last, self.turned_back = self._reference[0], 0
-        feasibility = float(self.h.feasibility(X))
-        self.monitor.iteration(X, float(self.h.cost(X)), math.sqrt(np.dot(g, g)), feasibility)
+        feasibility = math.sqrt(point.violation)
+        self.monitor.iteration(self.matrix(v), float(point.cost), math.sqrt(np.dot(g, g)), feasibility)
         if feasibility > _EDGE * self._limit:
             raise Stop(Status.DIVERGED)  # h decreases away from M, and the run would creep along the limit
 
@@ -111,10 +113,10 @@ class Objective:
         if self._rejected > _REJECTIONS:
             raise Stop(Status.STALLED)
 
-    def _admitted(self, v: _Vector) -> _Vector | None:
+    def _admitted(self, v: _Vector) -> Point | None:
         """The point, or None where it is so far from M that f should not be called."""
-        X = self.matrix(v)
-        return X if self._reference is None or self.h.feasibility(X) <= self._limit else None
+        point = self.h.at(self.matrix(v))
+        return point if self._reference is None or point.violation <= self._limit**2 else None
 
     def _turn_back(self, v: _Vector) -> tuple[float, _Vector]:
         """repaired + |g0| |d|/2 with gradient |g0| d/|d|, d = v - v0."""
