@@ -16,7 +16,9 @@ from genorth.companion import Companion
 from genorth.manifold import GenOrthManifold
 from genorth.operators import Operator
 
-_UNSEEN = 1e-14  # so far from M a step may lead without a look at it: a few of them are still below all tolerances
+# So far from M a step may lead without a look at it: a few of them are still below all tolerances. It is relative to p,
+# which on M is tr(X^T phi(X)) <= |X||phi(X)|, what feasibility is relative to.
+_UNSEEN = 1e-14
 
 
 @final
@@ -39,30 +41,34 @@ class FastForm(Place):
         return self._companion.Qinv.right(self.N)
 
     @cached_property
-    def _spectrum(self) -> tuple[Array, Array]:
-        """The eigenvalues l and vectors U of K = N^T N."""
-        values, U = namespace(self.X).linalg.eigh(ct(self.N) @ self.N)
-        return values, U
+    def _gram(self) -> Array:
+        """K = N^T N."""
+        return ct(self.N) @ self.N
 
-    def _half(self, R: Array) -> tuple[Array, Array]:
-        """Y with K Y + Y K = R + e R^T, for R = N^T D, and K Y."""
-        values, U = self._spectrum
-        rotated = ct(U) @ (R + ct(R) if self._companion.sign > 0 else R - ct(R)) @ U
-        rotated /= values[:, None] + values[None, :]
-        right = rotated @ ct(U)
-        return U @ right, (U * values) @ right
+    @cached_property
+    def _spectrum(self) -> tuple[Array, Array, Array]:
+        """U, U^T and the sums l_i + l_j of the eigenvalues of K."""
+        values, U = namespace(self.X).linalg.eigh(self._gram)
+        return U, ct(U), values[:, None] + values[None, :]
+
+    def _half(self, R: Array) -> Array:
+        """Y with K Y + Y K = R + e R^T, for R = N^T D."""
+        U, Ut, sums = self._spectrum
+        rotated = Ut @ (R + ct(R) if self._companion.sign > 0 else R - ct(R)) @ U
+        rotated /= sums
+        return U @ rotated @ Ut
 
     def gradient(self, G: Array) -> tuple[Array, Array]:
         """d = G - N Y, twice."""
         R = ct(self.N) @ G
-        Y, KY = self._half(R)
+        Y = self._half(R)
         d = self._without(G, Y)
-        self._gradient = d, R - KY, 10 * eps(R) * float(norm(R))
+        self._gradient = d, R - self._gram @ Y, 2 * eps(R) * float(norm(R)) / self.X.shape[-1]
         return d, d
 
     def transport(self, V: Array) -> Array:
         """P_X(V) = V - N Y."""
-        return self._without(V, self._half(ct(self.N) @ V)[0])
+        return self._without(V, self._half(ct(self.N) @ V))
 
     def _without(self, V: Array, Y: Array) -> Array:
         """V - N Y."""
@@ -72,7 +78,7 @@ class FastForm(Place):
 
     def theta(self, D: Array) -> Array:
         """Theta_X(D) = Q Y."""
-        return self._companion.Q.left(self._half(ct(self.N) @ D)[0])
+        return self._companion.Q.left(self._half(ct(self.N) @ D))
 
     def ray(self, Z: Array) -> Ray:
         """Cayley."""
