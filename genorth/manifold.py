@@ -166,6 +166,10 @@ class GenOrthManifold(ABC):
             E[index] = 0
         return round(total)
 
+    def __repr__(self) -> str:
+        name, entries = getattr(self, "name", type(self).__name__), "complex" if self.dtype.kind == "c" else "real"
+        return f"<{name}: {' x '.join(map(str, self.shape))}, {entries}>"
+
     # ------------------------------------------------------------------ derived, never overridden
 
     @final

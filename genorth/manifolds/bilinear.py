@@ -56,7 +56,7 @@ class FormManifold(GenOrthManifold):
         return self.right.psi(T)
 
 
-@attrs.frozen(eq=False, slots=False, init=False)
+@attrs.frozen(eq=False, slots=False, repr=False, init=False)
 class BilinearStiefel(FormManifold):
     """{X : X^T A X = R}, A and R nonsingular, both symmetric or both skew.
 
@@ -85,7 +85,7 @@ class BilinearStiefel(FormManifold):
         self.__attrs_init__(left, Companion(Q, sign))
 
 
-@attrs.frozen(eq=False, slots=False)
+@attrs.frozen(eq=False, slots=False, repr=False)
 class IdentityForm(FormManifold):
     """{X : X^T A X = I}: Q = I, psi = id. Abstract: gives `right` from p."""
 

@@ -10,7 +10,7 @@ from genorth.inputs import as_operator, check_size, require_positive
 from genorth.manifolds.bilinear import IdentityForm
 
 
-@attrs.frozen(eq=False, slots=False, init=False)
+@attrs.frozen(eq=False, slots=False, repr=False, init=False)
 class GeneralizedStiefel(IdentityForm):
     """{X : X^T B X = I}, B symmetric (complex: Hermitian) positive definite.
 

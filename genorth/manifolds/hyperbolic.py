@@ -10,7 +10,7 @@ from genorth.inputs import as_operator, check_size, require_signature
 from genorth.manifolds.bilinear import IdentityForm
 
 
-@attrs.frozen(eq=False, slots=False, init=False)
+@attrs.frozen(eq=False, slots=False, repr=False, init=False)
 class HyperbolicStiefel(IdentityForm):
     """{X : X^T H X = I}, H symmetric and nonsingular with at least p positive eigenvalues.
 

@@ -14,7 +14,7 @@ from genorth.manifolds.bilinear import FormManifold
 from genorth.operators import Operator
 
 
-@attrs.frozen(eq=False, slots=False, init=False)
+@attrs.frozen(eq=False, slots=False, repr=False, init=False)
 class IndefiniteStiefel(FormManifold):
     """{X : X^T A X = J}, A symmetric and nonsingular, J symmetric with J^2 = I.
 

@@ -18,17 +18,17 @@ from genorth.manifold import GenOrthManifold
 _Map = Callable[[Array], Array]
 
 
-@attrs.frozen(eq=False, slots=False)
+@attrs.frozen(eq=False, slots=False, repr=False)
 class _FromMaps(GenOrthManifold):
     """{X in F : X^T phi(X) = I} for the two functions given to `from_maps`."""
 
     shape: tuple[int, ...]
-    _phi: _Map = attrs.field(repr=False)
-    _psi: _Map = attrs.field(repr=False)
+    _phi: _Map
+    _psi: _Map
     dtype: np.dtype[Any]
-    ambient_projector: _Map | None = attrs.field(repr=False)
+    ambient_projector: _Map | None
     definite: bool
-    _given: Companion | None = attrs.field(repr=False)
+    _given: Companion | None
     name: str
 
     def phi(self, X: Array) -> Array:

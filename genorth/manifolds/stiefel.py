@@ -11,7 +11,7 @@ from genorth.manifolds.bilinear import IdentityForm
 from genorth.operators import Identity
 
 
-@attrs.frozen(eq=False, slots=False, init=False)
+@attrs.frozen(eq=False, slots=False, repr=False, init=False)
 class Stiefel(IdentityForm):
     """{X : X^T X = I}; with dtype=complex the transpose conjugates.
 

@@ -39,7 +39,7 @@ def _turned(X: Array) -> Array:
     return Y
 
 
-@attrs.frozen(eq=False, slots=False, init=False)
+@attrs.frozen(eq=False, slots=False, repr=False, init=False)
 class SymplecticStiefel(FormManifold):
     """{X in R^(n x p) : X^T J_n X = J_p}, J = [[0, I], [-I, 0]]; n and p are even.
 

@@ -1,0 +1,63 @@
+"""The strategies of genorth.testing give what they say: matrices, points on and near M, tangent vectors."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import genorth as go
+import genorth.testing as gt
+
+
+@given(n=st.integers(1, 12), exponent=st.floats(0, 8), seed=gt.seeds(), kind=st.sampled_from([float, complex]))
+def test_symmetric_matrices_have_the_condition_and_the_signs_asked_for(n, exponent, seed, kind) -> None:
+    negative = seed % (n + 1)
+    A = gt.conditioned_symmetric(n, 10**exponent, seed, negative, kind)
+    values = np.linalg.eigvalsh(A)
+    rounding = 100 * n * np.finfo(float).eps
+    np.testing.assert_array_equal(A, A.conj().T)
+    if n > 1:
+        assert abs(np.abs(values).max() - 1) <= rounding
+        assert abs(np.abs(values).min() - 10**-exponent) <= rounding
+    assert (values < 0).sum() == negative
+
+
+@given(n=st.integers(1, 6).map(lambda k: 2 * k), exponent=st.floats(0, 8), seed=gt.seeds())
+def test_skew_matrices_have_the_condition_asked_for(n, exponent, seed) -> None:
+    K = gt.conditioned_skew(n, 10**exponent, seed)
+    np.testing.assert_array_equal(K, -K.T)
+    values = np.linalg.svd(K, compute_uv=False)
+    rounding = 100 * n * np.finfo(float).eps
+    assert values[-1] >= 10**-exponent - rounding and values[0] <= 1 + rounding
+    if n > 2:
+        assert abs(values[0] - 1) <= rounding and abs(values[-1] - 10**-exponent) <= rounding
+
+
+@given(recipe=gt.recipes())
+def test_a_recipe_builds_the_same_manifold_twice(recipe: gt.Recipe) -> None:
+    one, other = recipe.build(), recipe.build()
+    X = one.random_ambient(0)
+    np.testing.assert_array_equal(one.phi(X), other.phi(X))
+    assert one.shape == other.shape and one.shape[-1] <= one.shape[-2]
+
+
+@given(data=st.data(), manifold=gt.manifolds(max_condition=1e4))
+def test_points_near_points_and_tangent_vectors(data: st.DataObject, manifold: go.GenOrthManifold) -> None:
+    X = data.draw(gt.points(manifold))
+    assert float(manifold.feasibility(X)) <= 1e-12 * float(manifold.scale(X))
+    Z = data.draw(gt.tangent_vectors(manifold, X))
+    P = manifold.phi(X)
+    condition = np.linalg.cond(P).max() ** 2 * 1e4**0.5
+    bound = 1e3 * np.sqrt(X.size) * np.finfo(float).eps * condition * np.linalg.norm(P) * np.linalg.norm(Z)
+    assert float(manifold.tangency(X, Z)) <= bound + 1e-12 * float(manifold.scale(X))
+    Y = data.draw(gt.near_points(manifold, distance=0.1))
+    assert float(manifold.feasibility(Y)) <= 0.5
+    restored = manifold.restore(Y)
+    assert float(manifold.feasibility(restored)) <= 1e-12 * float(manifold.scale(restored))
+
+
+@given(manifold=gt.manifolds(families=("symplectic",)))
+def test_families_can_be_chosen(manifold: go.GenOrthManifold) -> None:
+    assert isinstance(manifold, go.SymplecticStiefel)
+    with pytest.raises(KeyError):
+        gt.Recipe("nonsense", 3, 2, 1.0, 0).build()
