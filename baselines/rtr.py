@@ -14,7 +14,7 @@ from baselines.places import Fast
 from baselines.rlbfgs import Preconditioner
 from baselines.run import Common, Iterate, Run
 from baselines.wolfe import difference
-from genorth._array import Array, inner, norm
+from genorth._array import Array, inner, norm, plus
 from genorth.errors import OutsideDomainError, refuse
 from genorth.problem import Problem
 from genorth.result import Result
@@ -28,7 +28,7 @@ class Settings:
     accept: float = 0.1
     #: The model is minimised until its residual is this part of the gradient: so much is gained in each iteration
     #: near a solution.
-    accuracy: float = 0.1
+    accuracy: float = 0.5
     #: The first and the largest radius, relative to |X|.
     first_radius: float = 0.125
     largest_radius: float = 1.0
@@ -49,8 +49,8 @@ def rtr(
     """Minimise f over M by Riemannian trust regions [Absil, Baker and Gallivan 2007]; needs a Hessian product.
 
     The model <g, Z> + <Z, hess f(X)[Z]>/2 is minimised over |Z| <= radius by conjugate gradients, which stop at the
-    boundary, at negative curvature, or where the residual is a tenth of the gradient (or of tol): to solve for more,
-    as superlinear convergence would need, took more Hessian products on all problems of the paper. Theta_X(grad f) is
+    boundary, at negative curvature, or where the residual is half of the gradient (or a tenth of tol): to solve for
+    more, as superlinear convergence would need, took more Hessian products on the paper's problems. Theta_X(grad f) is
     computed once for each X. The decrease of the cost is taken from the gradients where it is rounding, as in
     `baselines.wolfe`. A step outside the domain of the retraction is rejected like one that does not decrease the
     cost: the radius becomes a quarter of its length. Each iteration of the trace is one such step, taken or rejected.
@@ -123,8 +123,7 @@ class _Model:
         self._run.monitor.check()
         H = self._run.problem.euclidean_hessian(self._point.X, Z)
         with self._run.phases.projection:
-            H = H + self._run.manifold.phi(Z) @ self._multiplier
-            return self._place.transport(H)
+            return self._place.transport(plus(self._run.manifold.phi(Z) @ self._multiplier, H))
 
     def precondition(self, V: Array) -> Array:
         """The preconditioner, between two projections."""
@@ -162,7 +161,7 @@ def truncated_cg(
 ) -> Step:
     """Steihaug and Toint: conjugate gradients for hess[Z] = -gradient, until |residual| <= goal or |Z| = radius."""
     Z, HZ = 0 * gradient, 0 * gradient
-    residual = gradient
+    residual = gradient.copy()
     V = precondition(residual)
     D = -V
     rv = float(inner(residual, V))
@@ -174,13 +173,16 @@ def truncated_cg(
         if not zz + 2 * t * zd + t * t * dd < radius**2:
             t = (math.sqrt(zd * zd + dd * (radius**2 - zz)) - zd) / dd
             return Step(Z + t * D, HZ + t * HD, radius, True)
-        Z, HZ = Z + t * D, HZ + t * HD
+        Z += t * D
+        HD *= t
+        HZ += HD
+        residual += HD
         zz = zz + 2 * t * zd + t * t * dd
-        residual = residual + t * HD
-        if float(norm(residual)) <= goal:
-            break
         V = precondition(residual)
         before, rv = rv, float(inner(residual, V))
-        D = (rv / before) * D - V
+        if (math.sqrt(rv) if V is residual else float(norm(residual))) <= goal:
+            break
+        D *= rv / before
+        D -= V
         zd, dd = (rv / before) * (zd + t * dd), rv + (rv / before) ** 2 * dd
     return Step(Z, HZ, math.sqrt(zz), False)
