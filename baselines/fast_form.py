@@ -100,4 +100,3 @@ class FastForm(Place):
         """<<X, Z>> = e Q^-1 N^T Z."""
         T = self._companion.Qinv.left(NZ)
         return T if self._companion.sign > 0 else -T
-

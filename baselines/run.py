@@ -91,8 +91,13 @@ class Run:
         if not isinstance(problem, Problem):
             refuse("problem", "a genorth.Problem", type(problem).__name__)
         if not problem.has_gradient:
-            refuse("problem", "a gradient", "none", None,
-                   "Pass euclidean_gradient or cost_and_gradient, or autodiff='jax' or 'torch'.")
+            refuse(
+                "problem",
+                "a gradient",
+                "none",
+                None,
+                "Pass euclidean_gradient or cost_and_gradient, or autodiff='jax' or 'torch'.",
+            )
         check_feasibility_tol(feasibility_tol)
         self.problem, self.manifold = problem, problem.manifold
         self.method, self.feasibility_tol = f"{method}-{geometry}", float(feasibility_tol)

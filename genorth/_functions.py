@@ -45,8 +45,14 @@ def inverse(B: Array, formula: str) -> Array:
     limit = 1.0 / (100.0 * B.shape[-1] * eps(B))
     condition = math.inf if inv is None else number(norm(B) * norm(inv))
     if not condition < limit:
-        refuse(formula, "an invertible matrix (the step is inside the domain)",
-               condition, limit, "Halve the step.", OutsideDomainError)
+        refuse(
+            formula,
+            "an invertible matrix (the step is inside the domain)",
+            condition,
+            limit,
+            "Halve the step.",
+            OutsideDomainError,
+        )
     return inv
 
 
@@ -144,8 +150,14 @@ def _traced_inverse_sqrt(M: Array, star: Callable[[Array], Array]) -> Array:
 
 
 def _outside(what: str, measured: float, tolerance: float) -> Any:
-    refuse("<<X+Z, X+Z>>", f"no eigenvalue on (-inf, 0], so that its inverse square root exists ({what})",
-           measured, tolerance, "Halve the step.", OutsideDomainError)
+    refuse(
+        "<<X+Z, X+Z>>",
+        f"no eigenvalue on (-inf, 0], so that its inverse square root exists ({what})",
+        measured,
+        tolerance,
+        "Halve the step.",
+        OutsideDomainError,
+    )
 
 
 def expm(M: Array) -> Array:
@@ -177,8 +189,14 @@ def _squared(E: Array, squarings: int) -> Array:
         for _ in range(squarings):
             E = E @ E
     if not all_finite(E):
-        refuse("exp(E)", "a finite exponential of the step", f"overflow, |E| = 2^{squarings}", None,
-               "Halve the step.", OutsideDomainError)
+        refuse(
+            "exp(E)",
+            "a finite exponential of the step",
+            f"overflow, |E| = 2^{squarings}",
+            None,
+            "Halve the step.",
+            OutsideDomainError,
+        )
     return E
 
 

@@ -77,8 +77,13 @@ def as_small_operator(M: Any, name: str, symmetries: tuple[int, ...] = (1, -1)) 
     sign = -1 if -1 in symmetries and square and is_skew(values) else 1
     Q = as_operator(M, name, sign, f" or {name}^T = -{name}" if sign > 0 and -1 in symmetries else "")
     if sign < 0 and Q.dtype.kind == "c":
-        refuse(name, f"{name} Hermitian where entries are complex", f"a skew-Hermitian {name}", None,
-               f"Multiply {name} and the form by 1j.")
+        refuse(
+            name,
+            f"{name} Hermitian where entries are complex",
+            f"a skew-Hermitian {name}",
+            None,
+            f"Multiply {name} and the form by 1j.",
+        )
     require_regular(Q, Q.inertia())
     return Q, sign
 
@@ -135,8 +140,13 @@ def _require_symmetry(name: str, sign: int, defect: float, size: float, dtype: n
     bound = _SYMMETRY_UNITS * float(np.finfo(dtype).eps) * size
     if not defect <= bound:
         minus, other, plus = ("", "-", "+") if sign > 0 else ("-", "+", "-")
-        refuse(name, f"{name}^T = {minus}{name}{reason}", f"|{name} {other} {name}^T| = {defect:.3g}", bound,
-               f"Pass ({name} {plus} {name}.T)/2 if the difference is rounding.")
+        refuse(
+            name,
+            f"{name}^T = {minus}{name}{reason}",
+            f"|{name} {other} {name}^T| = {defect:.3g}",
+            bound,
+            f"Pass ({name} {plus} {name}.T)/2 if the difference is rounding.",
+        )
 
 
 def _require_symmetric_products(op: Products, sign: int) -> None:
@@ -149,9 +159,13 @@ def _require_symmetric_products(op: Products, sign: int) -> None:
     size = float(np.linalg.norm(U) * np.linalg.norm(MV) + np.linalg.norm(MU) * np.linalg.norm(V))
     bound = _SYMMETRY_UNITS * float(np.finfo(op.dtype).eps) * size
     if not defect <= bound:
-        refuse(name, f"<u, {name} v> = {'' if sign > 0 else '-'}<{name} u, v>",
-               f"a difference of {defect:.3g} for random u and v", bound,
-               f"The LinearOperator is not {'symmetric' if sign > 0 else 'skew'}.")
+        refuse(
+            name,
+            f"<u, {name} v> = {'' if sign > 0 else '-'}<{name} u, v>",
+            f"a difference of {defect:.3g} for random u and v",
+            bound,
+            f"The LinearOperator is not {'symmetric' if sign > 0 else 'skew'}.",
+        )
 
 
 def require_regular(op: Operator, inertia: Inertia) -> None:
@@ -198,5 +212,11 @@ def refuse_signature(op: Operator, other: str, has: tuple[int, int], needs: tupl
     hint = "The manifold is empty."
     if not isinstance(op, Dense | Diagonal | Sparse):
         hint = f"The manifold is empty, as far as products show; if {op.name} has more, pass the matrix itself."
-    refuse(op.name, f"at least {needs[0]} positive and {needs[1]} negative eigenvalues, as many as {other} has",
-           f"{has[0]} positive and {has[1]} negative", 0, hint, EmptyManifoldError)
+    refuse(
+        op.name,
+        f"at least {needs[0]} positive and {needs[1]} negative eigenvalues, as many as {other} has",
+        f"{has[0]} positive and {has[1]} negative",
+        0,
+        hint,
+        EmptyManifoldError,
+    )

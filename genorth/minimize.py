@@ -53,7 +53,8 @@ def minimize(
     method: "cdf-gd", "cdf-cg", "cdf-lbfgs", "cdf-lbfgs-lean" (less time outside f, for many variables) or "cdf-tr"
     (needs a Hessian product). beta: the penalty parameter, or "auto".
     tol: on |grad h|, the Frobenius norm; the Riemannian gradient norm at the returned x is then at most tol too.
-    feasibility_tol: on |C(x)|, relative to max(1, |x| |phi(x)|). Budgets: None for no limit. x0: any point of F
+    feasibility_tol: on |C(x)|, relative to max(1, |x| |phi(x)|). Budgets: None for no limit;
+    the check of x at the end is one evaluation more. x0: any point of F
     (by default a random point of M, from rng). callback(progress) sees each iterate and stops the run by StopIteration.
     """
     # Loads scipy.optimize: here, where it is needed, and before the clock starts.
@@ -80,19 +81,27 @@ def _as_ours(problem: Any) -> Any:
     return problem
 
 
-def _check_arguments(
-    problem: Problem, method: str, known: Mapping[str, Any], beta: Any, feasibility_tol: Any
-) -> None:
+def _check_arguments(problem: Problem, method: str, known: Mapping[str, Any], beta: Any, feasibility_tol: Any) -> None:
     if not isinstance(problem, Problem):
         refuse("problem", "a genorth.Problem or a pymanopt.Problem", type(problem).__name__)
     if method not in known:
         refuse("method", f"one of {', '.join(map(repr, known))}", repr(method))
     if not problem.has_gradient:
-        refuse("problem", "a gradient", "none", None,
-               "Pass euclidean_gradient or cost_and_gradient, or autodiff='jax' or 'torch'.")
+        refuse(
+            "problem",
+            "a gradient",
+            "none",
+            None,
+            "Pass euclidean_gradient or cost_and_gradient, or autodiff='jax' or 'torch'.",
+        )
     if method == "cdf-tr" and not problem.has_hessian:
-        refuse("problem", "euclidean_hessian, which 'cdf-tr' uses", "none", None,
-               "Pass it, or autodiff='jax', or use 'cdf-lbfgs'.")
+        refuse(
+            "problem",
+            "euclidean_hessian, which 'cdf-tr' uses",
+            "none",
+            None,
+            "Pass it, or autodiff='jax', or use 'cdf-lbfgs'.",
+        )
     if isinstance(beta, str):
         if beta != "auto":
             refuse("beta", "beta > 0, or 'auto'", repr(beta))

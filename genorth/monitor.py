@@ -43,7 +43,9 @@ class Monitor:
         if isinstance(tol, bool) or not isinstance(tol, int | float) or not 0 <= tol < math.inf:
             refuse("tol", "tol >= 0, finite", repr(tol))
         for name, budget in (
-            ("max_iterations", max_iterations), ("max_evaluations", max_evaluations), ("max_time", max_time)
+            ("max_iterations", max_iterations),
+            ("max_evaluations", max_evaluations),
+            ("max_time", max_time),
         ):
             if budget is not None and not (isinstance(budget, int | float) and budget > 0):
                 refuse(name, f"{name} > 0, or None for no limit", repr(budget))

@@ -212,9 +212,13 @@ class _SciPyOperator(Operator):
     @final
     def left(self, X: Array) -> Array:
         if not isinstance(X, np.ndarray):
-            refuse("X", f"a NumPy array, as {self.name} is a SciPy {type(self.M).__name__}",
-                   f"{type(X).__module__.partition('.')[0]} {type(X).__name__}", None,
-                   f"Pass {self.name} as an array of that library.")
+            refuse(
+                "X",
+                f"a NumPy array, as {self.name} is a SciPy {type(self.M).__name__}",
+                f"{type(X).__module__.partition('.')[0]} {type(X).__name__}",
+                None,
+                f"Pass {self.name} as an array of that library.",
+            )
         Y = self.M @ X
         # The precision is that of X, as it is for arrays.
         return Y.astype(X.dtype if X.dtype.kind == Y.dtype.kind else np.result_type(X.dtype, np.complex64), copy=False)

@@ -173,8 +173,13 @@ class Problem:
     def euclidean_hessian(self, X: Array, Z: Array) -> Array:
         """The derivative of G in the direction Z, projected onto F."""
         if self._hessian is None:
-            refuse("euclidean_hessian", "a Hessian product", "none", None,
-                   "Pass euclidean_hessian, or autodiff='jax' (pip install genorth[jax]).")
+            refuse(
+                "euclidean_hessian",
+                "a Hessian product",
+                "none",
+                None,
+                "Pass euclidean_hessian, or autodiff='jax' (pip install genorth[jax]).",
+            )
         begin = time.perf_counter()
         H = self._hessian(X, Z)
         self._seconds += time.perf_counter() - begin
@@ -211,9 +216,14 @@ class Problem:
         """f and G at X, evaluated anew."""
         if self._fused is None:
             if self._gradient is None:
-                refuse("euclidean_gradient", "a gradient", "none", None,
-                       "Pass euclidean_gradient or cost_and_gradient, or autodiff='jax' or 'torch' "
-                       "(pip install genorth[jax] or genorth[torch]).")
+                refuse(
+                    "euclidean_gradient",
+                    "a gradient",
+                    "none",
+                    None,
+                    "Pass euclidean_gradient or cost_and_gradient, or autodiff='jax' or 'torch' "
+                    "(pip install genorth[jax] or genorth[torch]).",
+                )
             return self.evaluate_cost(X), self.evaluate_gradient(X)
         begin = time.perf_counter()
         pair = self._fused(X)

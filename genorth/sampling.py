@@ -179,5 +179,11 @@ class _Block:
         if self.sign > 0:
             has = int((g > 0).sum()), int((g < 0).sum())
             refuse_signature(self.A, self.name, has, (self.needs[1], self.needs[-1]))
-        refuse(self.A.name, f"rank at least {self.p}, that of {self.name}", f"rank {2 * g.size}", 0,
-               "The manifold is empty.", EmptyManifoldError)
+        refuse(
+            self.A.name,
+            f"rank at least {self.p}, that of {self.name}",
+            f"rank {2 * g.size}",
+            0,
+            "The manifold is empty.",
+            EmptyManifoldError,
+        )

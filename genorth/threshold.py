@@ -93,9 +93,7 @@ def _largest_eigenvalue(form: Callable[[_Matrix], _Matrix], p: int, dtype: np.dt
     v0 = _realrows((start + e * ct(start))[None])[0]
     operator = scipy.sparse.linalg.LinearOperator((size, size), matvec=product, dtype=float)
     try:
-        values = scipy.sparse.linalg.eigsh(
-            operator, k=1, which="LA", v0=v0, tol=_ACCURACY, return_eigenvectors=False
-        )
+        values = scipy.sparse.linalg.eigsh(operator, k=1, which="LA", v0=v0, tol=_ACCURACY, return_eigenvectors=False)
     except scipy.sparse.linalg.ArpackNoConvergence:
         basis = np.eye(size).view(dtype).reshape(size, p, p)
         return float(np.linalg.eigvalsh(_realrows(form(basis))).max())

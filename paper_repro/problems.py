@@ -162,7 +162,14 @@ class JointDiagonalisation:
 
     @classmethod
     def generate(
-        cls, n: int, p: int, l: int, N: int, rng: Any = None, *, noise: float = 0.0  # noqa: E741
+        cls,
+        n: int,
+        p: int,
+        l: int,  # noqa: E741  the paper's name
+        N: int,
+        rng: Any = None,
+        *,
+        noise: float = 0.0,
     ) -> JointDiagonalisation:
         """A_i = U * S_i * U^T + noise E_i/|E_i|: U orthogonal, S_i f-diagonal, E_i symmetric, both Gaussian.
 

@@ -135,14 +135,13 @@ def test_gradient_and_hessian_by_autodiff(dtype: type) -> None:
     manifold = go.Stiefel(7, 3, complex) if dtype is complex else go.SymplecticStiefel(8, 4)
     Y = manifold.random_ambient(0)
     D = Y @ Y.conj().T
-    problem = go.Problem(
-        manifold, lambda X: jnp.real(jnp.vdot(X, D @ X)), lambda X: 2 * D @ X, lambda X, Z: 2 * D @ Z
-    )
+    problem = go.Problem(manifold, lambda X: jnp.real(jnp.vdot(X, D @ X)), lambda X: 2 * D @ X, lambda X, Z: 2 * D @ Z)
     plain = go.Problem(manifold, lambda X: float(np.vdot(X, D @ X).real), lambda X: 2 * D @ X, lambda X, Z: 2 * D @ Z)
     h, here = go.ConstraintDissolving(problem, 0.3), go.ConstraintDissolving(plain, 0.3)
     X, Z = manifold.random_ambient(1), manifold.random_ambient(2)
     switch = jax.enable_x64 if hasattr(jax, "enable_x64") else jax.experimental.enable_x64
     with switch(True):
+
         def gradient(X):  # type: ignore[no-untyped-def]
             return jnp.conj(jax.grad(h.value)(X))
 

@@ -110,8 +110,9 @@ def test_the_stiefel_manifold_is_pymanopts(blocks: int, n: int, p: int, seed: in
     """Real points, one block or several: every method gives what pymanopt's own class gives."""
     p = min(n, p)
     manifold = go.Stiefel(n, p) if blocks == 1 else go.TensorStiefel(n, p, blocks, np.eye(blocks))
-    ours, theirs = PymanoptManifold(manifold, "polar", seed), pymanopt.manifolds.Stiefel(
-        n, p, k=blocks, retraction="polar"
+    ours, theirs = (
+        PymanoptManifold(manifold, "polar", seed),
+        pymanopt.manifolds.Stiefel(n, p, k=blocks, retraction="polar"),
     )
     assert ours.dim == theirs.dim
     X = ours.random_point()

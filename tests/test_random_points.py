@@ -57,8 +57,13 @@ def test_on_every_manifold(recipe, seed):
 
 
 @given(
-    kind=st.sampled_from(KINDS), plus=st.integers(0, 4), minus=st.integers(0, 4), condition=CONDITIONS, seed=seeds(),
-    spare=st.sampled_from([0, 0, 1, 30, 80]), spare_sign=st.sampled_from([1, -1]),
+    kind=st.sampled_from(KINDS),
+    plus=st.integers(0, 4),
+    minus=st.integers(0, 4),
+    condition=CONDITIONS,
+    seed=seeds(),
+    spare=st.sampled_from([0, 0, 1, 30, 80]),
+    spare_sign=st.sampled_from([1, -1]),
 )
 def test_just_sufficient_signatures(kind, plus, minus, spare, spare_sign, condition, seed):
     """A has exactly as many directions of one sign as J has; spare = 0: of both (square)."""
@@ -102,8 +107,11 @@ def test_complex_hermitian_forms(p, extra, condition, seed):
 
 
 @given(
-    kind=st.sampled_from(("dense", "sparse", "operator")), p=st.integers(1, 4), extra=st.integers(0, 20),
-    condition=CONDITIONS, seed=seeds(),
+    kind=st.sampled_from(("dense", "sparse", "operator")),
+    p=st.integers(1, 4),
+    extra=st.integers(0, 20),
+    condition=CONDITIONS,
+    seed=seeds(),
 )
 def test_skew_forms(kind, p, extra, condition, seed):
     """Also n = 2p and n = p."""

@@ -55,9 +55,11 @@ def test_threshold_is_the_largest_form(data: st.DataObject, manifold: go.GenOrth
     form = np.array([[(_form(S + T, Theta) - _form(S - T, Theta)) / 4 for T in basis] for S in basis])
     largest = float(np.linalg.eigvalsh(form).max()) if len(basis) else 0.0
     bound = 1e4 * EPS * float(manifold.scale(X)) ** 2 * len(form) * (1 + float(np.linalg.norm(Theta)))
-    bound *= np.linalg.cond(np.asarray(manifold.companion.Q.left(np.eye(manifold.shape[-1])))).max() ** 2 if (
-        manifold.companion is not None
-    ) else 1.0
+    bound *= (
+        np.linalg.cond(np.asarray(manifold.companion.Q.left(np.eye(manifold.shape[-1])))).max() ** 2
+        if (manifold.companion is not None)
+        else 1.0
+    )
     got = go.exactness_threshold(problem, X)
     assert abs(got - 0.75 * max(0.0, largest)) <= bound
     assert got <= 0.75 * np.linalg.norm(Theta, ord=2, axis=(-2, -1)).max() + bound

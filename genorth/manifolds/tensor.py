@@ -101,8 +101,13 @@ class TensorStiefel(GenOrthManifold):
         if len(tensor.shape) != 3 or tensor.shape[-1] != self.l:
             refuse("tensor", f"shape (n, p, {self.l})", f"shape {tuple(tensor.shape)}")
         if self._real_tensors_in_complex_blocks and is_complex(tensor):
-            refuse("tensor", "real entries (transform 'dft' is that of real tensors)", f"dtype {tensor.dtype}", None,
-                   "For complex tensors pass scipy.linalg.dft(l) as the transform.")
+            refuse(
+                "tensor",
+                "real entries (transform 'dft' is that of real tensors)",
+                f"dtype {tensor.dtype}",
+                None,
+                "For complex tensors pass scipy.linalg.dft(l) as the transform.",
+            )
         return self._transformed(namespace(tensor).permute_dims(tensor, (2, 0, 1)), self._matrix())
 
     def to_tensor(self, X: Array) -> Array:

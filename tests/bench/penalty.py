@@ -223,9 +223,7 @@ def _cdopt_beta(problem: go.Problem, X: Array) -> float | None:
 
     kind = stiefel_np if isinstance(problem.manifold, go.Stiefel) else symp_stiefel_np
     np.random.seed(0)  # noqa: NPY002  CDOpt draws from the global state
-    theirs = cdopt_problem(
-        kind(X.shape), problem.cost, problem.euclidean_gradient, problem.euclidean_hessian, Xinit=X
-    )
+    theirs = cdopt_problem(kind(X.shape), problem.cost, problem.euclidean_gradient, problem.euclidean_hessian, Xinit=X)
     return float(theirs.beta)
 
 
