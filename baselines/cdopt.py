@@ -19,7 +19,6 @@ import genorth as go
 from baselines.run import check_feasibility_tol, finish
 from genorth.errors import refuse
 from genorth.manifold import GenOrthManifold
-from genorth.minimize import _start
 from genorth.monitor import Monitor, Stop
 from genorth.problem import Problem
 from genorth.result import Progress, Result, Status
@@ -87,7 +86,7 @@ def cdopt(
     if reason is not None:
         refuse("problem", "a manifold of CDOpt", reason)
     check_feasibility_tol(feasibility_tol)
-    start = _start(problem, x0, rng)
+    start = problem.start(x0, rng)
     monitor = Monitor(
         problem, tol=tol, max_iterations=max_iterations, max_evaluations=max_evaluations, max_time=max_time,
         callback=callback, keep_points=keep_points,

@@ -14,7 +14,6 @@ from baselines.phases import Phases
 from baselines.places import Place
 from genorth._array import Array, eps, inner, norm
 from genorth.errors import NotRestorableError, OutsideDomainError, refuse
-from genorth.minimize import _start
 from genorth.monitor import Monitor, Stop
 from genorth.problem import Problem
 from genorth.result import Progress, Result, Status
@@ -196,7 +195,7 @@ def check_feasibility_tol(feasibility_tol: Any) -> None:
 
 def restored_start(problem: Problem, x0: Any, rng: Any, tol: float) -> Array:
     """The start on M: x0 restored, or a random point. Refused where x0 is too far from M."""
-    X = _start(problem, x0, rng)
+    X = problem.start(x0, rng)
     manifold = problem.manifold
     try:
         return np.asarray(manifold.restore(X, tol))

@@ -62,7 +62,7 @@ def minimize(
 
     problem = _as_ours(problem)
     _check_arguments(problem, method, METHODS, beta, feasibility_tol)
-    start = _start(problem, x0, rng)
+    start = problem.start(x0, rng)
     monitor = Monitor(
         problem, tol=tol, max_iterations=max_iterations, max_evaluations=max_evaluations, max_time=max_time,
         callback=callback, keep_points=keep_points,
@@ -109,19 +109,6 @@ def _check_arguments(problem: Problem, method: str, known: Mapping[str, Any], be
         check_beta(beta)
     if not isinstance(feasibility_tol, int | float) or not 0 < feasibility_tol < math.inf:
         refuse("feasibility_tol", "feasibility_tol > 0, finite", repr(feasibility_tol))
-
-
-def _start(problem: Problem, x0: Any, rng: Any) -> _Matrix:
-    """x0 as a NumPy array of F, checked; or a random point."""
-    manifold = problem.manifold
-    if x0 is None:
-        return manifold.random_point(rng)
-    X = np.asarray(x0)
-    if X.dtype.kind in "iub":
-        X = X.astype(float)
-    manifold._check(x0=X)
-    manifold._require_finite(x0=X)
-    return np.asarray(manifold.ambient(X.astype(complex if manifold.dtype.kind == "c" else float)))
 
 
 @attrs.define(eq=False)

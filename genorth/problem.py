@@ -110,6 +110,18 @@ class Problem:
     def __repr__(self) -> str:
         return f"Problem({self.manifold!r}, name={self.name!r})"
 
+    def start(self, x0: Any = None, rng: Any = None) -> np.ndarray[Any, Any]:
+        """x0 as a NumPy array of F, checked; by default a random point of M, from rng."""
+        manifold = self.manifold
+        if x0 is None:
+            return manifold.random_point(rng)
+        X = np.asarray(x0)
+        if X.dtype.kind in "iub":
+            X = X.astype(float)
+        manifold._check(x0=X)
+        manifold._require_finite(x0=X)
+        return np.asarray(manifold.ambient(X.astype(complex if manifold.dtype.kind == "c" else float)))
+
     # ------------------------------------------------------------------ counts
 
     def reset_counts(self) -> None:

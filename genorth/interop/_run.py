@@ -24,7 +24,6 @@ from genorth.errors import NotRestorableError, refuse
 from genorth.interop._manifold import PymanoptManifold
 from genorth.interop._problem import Shared, from_pymanopt, wrapped_manifold
 from genorth.manifold import _same
-from genorth.minimize import _start
 from genorth.monitor import Monitor, Stop
 from genorth.problem import Problem
 from genorth.result import Progress, Result, Status
@@ -64,7 +63,7 @@ def run(
     watched, limits = _prepared(optimizer, tol, max_iterations, max_time)
     ours, manifold, preconditioner = _sides(problem, retraction, preconditioner)
     _check(ours, watched, feasibility_tol)
-    start = np.asarray(ours.manifold.restore(_start(ours, x0, rng)))
+    start = np.asarray(ours.manifold.restore(ours.start(x0, rng)))
     monitor = Monitor(
         ours, tol=limits.tol, max_iterations=limits.iterations, max_evaluations=max_evaluations, max_time=limits.time,
         callback=callback, keep_points=keep_points,

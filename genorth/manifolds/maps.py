@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 
 from genorth._array import Array
-from genorth.companion import Companion, read_companion
+from genorth.companion import Companion
 from genorth.errors import refuse
 from genorth.inputs import as_small_operator, check_dtype
 from genorth.manifold import GenOrthManifold
@@ -42,10 +42,7 @@ class _FromMaps(GenOrthManifold):
     @cached_property
     def companion(self) -> Companion | None:
         """The Q given to `from_maps`; else read off psi, where F is the whole space."""
-        if self._given is not None or self.ambient_projector is not None:
-            return self._given
-        *batch, _, p = self.shape
-        return read_companion(self.psi, (*batch, p, p), self.dtype)
+        return super().companion if self._given is None else self._given
 
 
 def _of_same_shape(name: str, X: Array, image: Array) -> Array:

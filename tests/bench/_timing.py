@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -84,3 +84,14 @@ def peak_bytes(prepare: Prepare) -> int:
     finally:
         tracemalloc.stop()
     return peak
+
+
+def show(measures: Iterable[Callable[[], list[Figure]]]) -> int:
+    """Print every figure; the number of those that were missed is the exit status of a benchmark."""
+    missed = 0
+    with one_thread():
+        for measure in measures:
+            for figure in measure():
+                print(figure, flush=True)
+                missed += not figure.passed
+    return missed

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-from _timing import Figure, Prepare, medians, one_thread, peak_bytes, ratio
+from _timing import Figure, Prepare, medians, peak_bytes, ratio, show
 
 import genorth as go
 
@@ -261,16 +261,5 @@ OVERHEADS: dict[str, Callable[[], list[Figure]]] = {
 }
 
 
-def main() -> int:
-    """Print every figure; the exit status is the number of those that were missed."""
-    missed = 0
-    with one_thread():
-        for measure in (FIGURES | OVERHEADS).values():
-            for figure in measure():
-                print(figure, flush=True)
-                missed += not figure.passed
-    return missed
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(show((FIGURES | OVERHEADS).values()))

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pymanopt
-from _timing import Figure, Prepare, medians, one_thread
+from _timing import Figure, Prepare, medians, show
 from pymanopt.optimizers import ConjugateGradient, TrustRegions
 
 import genorth as go
@@ -174,16 +174,5 @@ FIGURES: dict[str, Callable[[], list[Figure]]] = {
 }
 
 
-def main() -> int:
-    """Print every figure; the exit status is the number of those that were missed."""
-    missed = 0
-    with one_thread():
-        for measure in FIGURES.values():
-            for figure in measure():
-                print(figure, flush=True)
-                missed += not figure.passed
-    return missed
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(show(FIGURES.values()))

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import scipy.optimize
 import scipy.sparse
-from _timing import Figure, Prepare, medians, one_thread
+from _timing import Figure, Prepare, medians, show
 from problem_set import problem_set
 
 import genorth as go
@@ -281,13 +281,7 @@ def main(arguments: list[str]) -> int:
     chosen = [] if "--beta" in arguments else list(FIGURES.values())
     if "--quick" not in arguments:
         chosen.append(beta_table)
-    missed = 0
-    with one_thread():
-        for measure in chosen:
-            for figure in measure():
-                print(figure, flush=True)
-                missed += not figure.passed
-    return missed
+    return show(chosen)
 
 
 if __name__ == "__main__":

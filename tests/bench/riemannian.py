@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from _timing import Figure, one_thread
+from _timing import Figure, show
 
 from baselines import SOLVERS, rgd
 from genorth.result import Result
@@ -120,16 +120,5 @@ FIGURES: dict[str, Callable[[], list[Figure]]] = {
 }
 
 
-def main() -> int:
-    """Print every figure; the exit status is the number of those that were missed."""
-    missed = 0
-    with one_thread():
-        for measure in FIGURES.values():
-            for figure in measure():
-                print(figure, flush=True)
-                missed += not figure.passed
-    return missed
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(show(FIGURES.values()))

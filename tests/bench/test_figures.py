@@ -1,0 +1,25 @@
+"""The figures of all benchmarks, asserted: `pytest tests/bench`; each script by itself prints its own."""
+
+from __future__ import annotations
+
+import geometry
+import interop
+import penalty
+import pytest
+import riemannian
+from _timing import one_thread
+
+MEASURES = [
+    pytest.param(measure, id=f"{module.__name__}: {name}")
+    for module in (geometry, penalty, interop, riemannian)
+    for name, measure in module.FIGURES.items()
+]
+
+
+@pytest.mark.bench
+@pytest.mark.parametrize("measure", MEASURES)
+def test_figure_is_reached(measure) -> None:
+    with one_thread():
+        figures = measure()
+    missed = [str(figure) for figure in figures if not figure.passed]
+    assert not missed, "\n".join(missed)
