@@ -1,0 +1,1 @@
+"""Compare solvers: `run` makes records; tables, profiles, plots and the report are made of records."""
