@@ -28,8 +28,8 @@ _COLUMNS = ("time", "cost", "gradient_norm", "feasibility", "evaluations")
 class Record:
     """One run: a solver on a problem of a size, from the start of a seed, to a tolerance.
 
-    `fun`, `nit`, `gradient_norm`, `feasibility` and `time` are the five figures of the paper's tables (Fval, Iter, Grad,
-    Feas, CPU time); NaN where the run did not come so far as to have one.
+    `fun`, `nit`, `gradient_norm`, `feasibility` and `time` are the five figures of the paper's tables (Fval, Iter,
+    Grad, Feas, CPU time); NaN where the run did not come so far as to have one.
     """
 
     problem: str
