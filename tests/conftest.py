@@ -20,12 +20,14 @@ except ImportError:  # an extra; without it BLAS keeps its own number of threads
 _EXAMPLES = 20
 _COMMON = {
     "deadline": None,  # the first call of a path pays for imports and caches
-    "derandomize": False,
     "print_blob": True,  # a failure prints how to run it again
     "suppress_health_check": [HealthCheck.too_slow],  # speaks of the machine, which may be shared
 }
-settings.register_profile("quick", max_examples=_EXAMPLES, **_COMMON)
-settings.register_profile("thorough", max_examples=10 * _EXAMPLES, **_COMMON)
+# The default draws the same examples each time (their seed is a hash of the test), so that a change is judged by what it
+# changed; the other two draw new ones, and a failure of theirs prints how to run it again.
+settings.register_profile("quick", max_examples=_EXAMPLES, derandomize=True, **_COMMON)
+settings.register_profile("fresh", max_examples=_EXAMPLES, derandomize=False, **_COMMON)
+settings.register_profile("thorough", max_examples=10 * _EXAMPLES, derandomize=False, **_COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))  # --hypothesis-profile comes later and wins
 
 
@@ -58,5 +60,6 @@ def pytest_report_header() -> list[str]:
         f"arrays: numpy {np.__version__}, scipy {scipy.__version__}, "
         + ", ".join(map(_installed, ("array-api-strict", "jax", "torch"))),
         f"blas: {_blas()}; {os.cpu_count()} cores, {platform.machine()}",
-        f"hypothesis: {profile.max_examples} examples per property",
+        f"hypothesis: {profile.max_examples} examples per property, "
+        + ("the same in every run" if profile.derandomize else "new ones in every run"),
     ]
