@@ -106,10 +106,11 @@ class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt
         return self.manifold.random_point(self.rng)
 
     def random_tangent_vector(self, point: Array) -> Array:
-        """A random tangent vector of norm 1, drawn from `rng`."""
+        """A random tangent vector of norm 1, drawn from `rng`; the zero where dim M = 0."""
+        if self.manifold.dim == 0:  # the projection of anything is rounding, which must not be blown up to norm 1
+            return self.zero_vector(point)
         Z = self.manifold.random_tangent(point, self.rng)
-        size = self.manifold.norm(Z)
-        return Z / size if size > 0 else Z  # dim M = 0: there is only the zero
+        return Z / self.manifold.norm(Z)
 
     def zero_vector(self, point: Array) -> Array:
         """The zero of the tangent space."""
