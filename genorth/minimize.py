@@ -29,6 +29,7 @@ _Matrix = np.ndarray[Any, Any]
 _Solver = Callable[["Objective", np.ndarray[Any, Any]], None]
 _NEAR = 0.1  # |C| at a stationary point of h: on M it is of the size of tol, elsewhere of the size of one
 _MARGIN = 1.5  # times the threshold, where a beta proved to be below it
+_PATIENCE = 4  # times that |C| may reach its limit before beta is raised
 _ROUNDS = 12  # of a solver within one run: after a stall, after restoring, with a larger beta
 
 
@@ -244,11 +245,14 @@ class _Run:
         return progress and end.restored and end.status is not Status.STALLED and not stationary
 
     def _next_beta(self) -> float:
-        """Where |C| reached its limit: the estimate at the restored point, enlarged from the second time on."""
+        """Where |C| reached its limit: the estimate at the restored point, raised once that has not helped for long.
+
+        The first steps from a long X are lost at every beta; to raise it at once would leave it too large for good.
+        """
         end = self.outcome
         if end.status is Status.DIVERGED and end.restored:
             self.lost += 1
-            return raised_beta(initial_beta(self.problem, end.x), self.lost - 1)
+            return raised_beta(initial_beta(self.problem, end.x), max(self.lost - _PATIENCE, 0))
         return max(raised_beta(self.beta, 1), _MARGIN * self.threshold)
 
     def _change_beta(self, beta: float) -> None:
