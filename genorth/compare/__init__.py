@@ -1,1 +1,8 @@
 """Compare solvers: `run` makes records; tables, profiles, plots and the report are made of records."""
+
+from genorth.compare.instance import Instance
+from genorth.compare.record import ENDINGS, Record, Records, join
+from genorth.compare.run import run
+from genorth.compare.store import load
+
+__all__ = ["ENDINGS", "Instance", "Record", "Records", "join", "load", "run"]

@@ -91,11 +91,15 @@ class Record:
         return cls(**fields | {"trace": Trace(**{name: list(fields["trace"][name]) for name in _COLUMNS})})
 
 
+def _as_tuple(records: Iterable[Record]) -> tuple[Record, ...]:
+    return tuple(records)  # named, as mypy does not see the type of the items through `converter=tuple`
+
+
 @attrs.frozen
 class Records:
     """A set of records, in the order in which they were made, with the settings of the comparison."""
 
-    _records: tuple[Record, ...] = attrs.field(converter=tuple)
+    _records: tuple[Record, ...] = attrs.field(converter=_as_tuple)
     #: What was compared and how: as given to `run`, in words and numbers that JSON can hold.
     settings: dict[str, Any] = attrs.field(factory=dict)
 
