@@ -1,0 +1,87 @@
+"""Pages in a headless Chromium without network: what it complains of, and what a reader would see as unrendered."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+REASON = "no Chromium is installed (Debian: apt install chromium)"
+
+_FLAGS = (
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1200,900",
+    "--allow-file-access-from-files",  # one page looks at the others, in frames
+    "--host-resolver-rules=MAP * ~NOTFOUND",  # a page that needs the network fails
+    "--enable-logging=stderr", "--virtual-time-budget=60000",
+)  # fmt: skip
+
+# Loads the pages one after the other into a frame and writes down what is wrong with each. Text in code may be LaTeX.
+_LOOK = r"""<!doctype html><meta charset="utf-8"><title>look</title><body><script>
+const pages = %s;
+const raw = /\$[^$\n]+\$|\\[([]|\\[a-zA-Z]{2,}|\\[\])]/;
+function look(window) {
+  const found = [], document = window.document;
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node; (node = walker.nextNode()); )
+    if (!node.parentElement.closest("pre, code, script, style, .highlight") && raw.test(node.data))
+      found.push("raw LaTeX: " + node.data.trim().slice(0, 80));
+  for (const math of document.querySelectorAll("math")) {
+    const box = math.getBoundingClientRect(), text = math.textContent.trim();
+    if (!text || box.width < 1 || box.height < 1) found.push("empty formula: " + math.getAttribute("alttext"));
+  }
+  for (const node of document.querySelectorAll("merror, .MathJax_Error, .math"))
+    found.push("formula not rendered: " + node.textContent.trim().slice(0, 80));
+  for (const node of document.querySelectorAll("[src^=http], link[href^=http]:not([rel=canonical])"))
+    found.push("needs the network: " + (node.getAttribute("src") || node.getAttribute("href")));
+  for (const image of document.images)
+    if (!image.naturalWidth) found.push("image missing: " + image.getAttribute("src"));
+  return {found, formulas: document.querySelectorAll("math").length};
+}
+async function all() {
+  const report = {};
+  for (const page of pages) {
+    const frame = document.createElement("iframe");
+    frame.width = 1200; frame.height = 900; frame.src = page;
+    const loaded = new Promise((done) => (frame.onload = done));
+    document.body.append(frame);
+    await loaded;
+    for (const image of frame.contentDocument.images) { image.loading = "eager"; await image.decode().catch(() => 0); }
+    report[page] = look(frame.contentWindow);
+    frame.remove();
+  }
+  const result = document.createElement("pre");
+  result.id = "report"; result.textContent = JSON.stringify(report);
+  document.body.append(result);
+}
+all();
+</script></body>"""
+
+
+def look(folder: Path, pages: Sequence[str]) -> tuple[dict[str, list[str]], dict[str, int], list[str]]:
+    """What is wrong with each page, how many formulas each has, and what Chromium's console says of all of them."""
+    assert CHROMIUM is not None
+    harness = folder / "_look.html"
+    harness.write_text(_LOOK % json.dumps(list(pages)), "utf-8")
+    profile = folder / "_profile"
+    try:
+        done = subprocess.run(
+            [CHROMIUM, *_FLAGS, f"--user-data-dir={profile}", "--dump-dom", harness.as_uri()],
+            capture_output=True, text=True, timeout=120, check=True,
+        )  # fmt: skip
+    finally:
+        harness.unlink()
+        shutil.rmtree(profile, ignore_errors=True)
+    match = re.search(r'<pre id="report">(.*?)</pre>', done.stdout, re.DOTALL)
+    assert match is not None, f"Chromium wrote no report:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+    report = json.loads(html.unescape(match[1]))
+    console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    return (
+        {page: entry["found"] for page, entry in report.items() if entry["found"]},
+        {page: entry["formulas"] for page, entry in report.items()},
+        console,
+    )
