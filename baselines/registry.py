@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
@@ -50,6 +51,16 @@ class Solver:
     def __call__(self, problem: Problem, x0: Any = None, **arguments: Any) -> Result:
         """Run it."""
         return attrs.evolve(self._call(problem, x0, **arguments), method=self.name)
+
+    def __reduce__(self) -> tuple[Callable[[str], Solver], tuple[str]]:
+        """Pickled as its name: what it calls may be a closure, and worker processes have the same registry."""
+        if SOLVERS.get(self.name) is not self:
+            raise pickle.PicklingError(f"{self.name!r} is not the solver of this name in baselines.SOLVERS")
+        return _registered, (self.name,)
+
+
+def _registered(name: str) -> Solver:
+    return SOLVERS[name]
 
 
 def _penalty(name: str) -> Solver:

@@ -34,6 +34,11 @@ class Task:
     solver: str
     tolerance: float
 
+    @property
+    def chain(self) -> tuple[int, int, str]:
+        """What all tolerances of a run have in common."""
+        return self.instance, self.seed, self.solver
+
 
 @attrs.frozen
 class Setup:
@@ -52,6 +57,15 @@ class Setup:
         """The key of the record that the task will leave."""
         instance = self.instances[task.instance]
         return instance.problem, instance.size, task.seed, task.solver, task.tolerance
+
+    def fields(self, task: Task) -> dict[str, Any]:
+        """The same by name, as a Record takes it."""
+        return dict(zip(("problem", "size", "seed", "solver", "tolerance"), self.key(task), strict=True))
+
+    def environment(self) -> dict[str, str]:
+        """What the figures depend on beyond the code, with the threads that the solvers have."""
+        with pinned(self.threads):
+            return environment() | {"processes": str(self.jobs)}
 
 
 class Bench:
@@ -79,10 +93,7 @@ class Bench:
         """Run the task, which `prepare` has seen."""
         setup, problem = self._setup, self._problem
         solver, instance = setup.solvers[task.solver], setup.instances[task.instance]
-        fields = {
-            "problem": instance.problem, "size": instance.size, "seed": task.seed, "solver": task.solver,
-            "tolerance": task.tolerance, "environment": self._environment,
-        }  # fmt: skip
+        fields = setup.fields(task) | {"environment": self._environment}
         options = dict(instance.options.get(task.solver, {}))
         arguments = {
             "tol": task.tolerance, "max_time": setup.time_limit, "max_iterations": setup.max_iterations,
@@ -92,7 +103,7 @@ class Bench:
         before, begin = problem.counts, time.perf_counter()
         try:
             if reason := _unsupported(solver, problem):
-                return _failed("UNSUPPORTED", f"{reason[0].upper()}{reason[1:]}.", fields)
+                return failed("UNSUPPORTED", f"{reason[0].upper()}{reason[1:]}.", fields)
             with pinned(setup.threads), interrupted(setup.patience):
                 begin = time.perf_counter()
                 result = solver(problem, self._start.copy(), **arguments | options)
@@ -103,15 +114,14 @@ class Bench:
                 return verified(record, Figures.at(problem, result.x), options.get("feasibility_tol", _FEASIBILITY_TOL))
         except PastLimitError:
             message = f"max_time was {setup.time_limit:g} s."
-            return _failed("HUNG", message, fields, problem.counts - before, time.perf_counter() - begin)
+            return failed("HUNG", message, fields, problem.counts - before, time.perf_counter() - begin)
         except (Exception, SystemExit) as error:
             counts, wall = problem.counts - before, time.perf_counter() - begin
-            return _failed("RAISED", _told(error), fields, counts, wall)
+            return failed("RAISED", _told(error), fields, counts, wall)
 
     @cached_property
     def _environment(self) -> dict[str, str]:
-        with pinned(self._setup.threads):
-            return environment() | {"processes": str(self._setup.jobs)}
+        return self._setup.environment()
 
 
 def _warm_up(problem: Problem, seed: int, patience: float) -> None:
@@ -174,9 +184,10 @@ def thinned(trace: Trace, lines: int = _LINES) -> Trace:
     )
 
 
-def _failed(
+def failed(
     status: str, message: str, fields: dict[str, Any], counts: Counts | None = None, seconds: float = math.nan
 ) -> Record:
+    """The record of a run that gave no Result."""
     counts = counts or Counts()
     return Record(
         status=status, message=f"{ENDINGS[status]} {message}", success=False, time=seconds, nfev=counts.nfev,

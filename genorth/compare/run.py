@@ -7,18 +7,16 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import attrs
-
+from genorth.compare.book import Book
 from genorth.compare.execute import Bench, Setup, Task
 from genorth.compare.instance import as_instances
 from genorth.compare.limits import threadpoolctl
-from genorth.compare.progress import Progress, chosen
-from genorth.compare.record import Record, Records
+from genorth.compare.progress import chosen
+from genorth.compare.record import Records
 from genorth.compare.solvers import as_solvers
 from genorth.compare.store import Store, described
+from genorth.compare.workers import make_in_workers
 from genorth.errors import refuse
-
-_ENDLESS = ("TIME_LIMIT", "HUNG")  # to a tighter tolerance they would do the same, and more
 
 
 def run(
@@ -70,10 +68,13 @@ def run(
     settings = _settings(setup, tasks)
     store = None if out is None else Store(out, settings)
     shown = chosen(progress)
-    book = _Book(setup, tasks, store, shown, retry)
+    book = Book(setup, tasks, store, shown, retry)
     shown.start(len(book.missing))
     try:
-        _make(setup, book)
+        if jobs == 1:
+            _make(setup, book)
+        else:
+            make_in_workers(setup, book)
     except KeyboardInterrupt as interrupt:
         interrupt.add_note(book.note(out))
         interrupt.records = book.records(settings)  # type: ignore[attr-defined]
@@ -83,7 +84,7 @@ def run(
     return book.records(settings)
 
 
-def _make(setup: Setup, book: _Book) -> None:
+def _make(setup: Setup, book: Book) -> None:
     """Make the missing runs, one after the other in this process."""
     bench = Bench(setup)
     for task in book.missing:
@@ -92,58 +93,6 @@ def _make(setup: Setup, book: _Book) -> None:
             book.begin(task)
             record = bench.record(task)
         book.finish(record)
-
-
-class _Book:
-    """Which runs are to be made and which are finished."""
-
-    def __init__(self, setup: Setup, tasks: list[Task], store: Store | None, progress: Progress, retry: bool) -> None:
-        self._setup, self._tasks, self._store, self._progress = setup, tasks, store, progress
-        self._finished = {} if store is None else dict(store.records)
-        again = ("RAISED", "HUNG") if retry else ()
-        self._finished = {key: record for key, record in self._finished.items() if record.status not in again}
-        self.missing = [task for task in tasks if setup.key(task) not in self._finished]
-
-    def carried(self, task: Task) -> Record | None:
-        """The record of a looser tolerance that the time limit ended, for this tolerance; None where there is none."""
-        *key, tolerance = self._setup.key(task)
-        looser = [
-            record
-            for record in self._finished.values()
-            if list(record.key[:-1]) == key and record.tolerance > tolerance and record.status in _ENDLESS
-        ]
-        if not looser:
-            return None
-        last = min(looser, key=lambda record: record.tolerance)
-        told = f" (Not run again: the same with tolerance {last.tolerance:g} ended so.)"
-        message = last.message if "(Not run again" in last.message else last.message + told
-        return attrs.evolve(last, tolerance=tolerance, message=message)
-
-    def begin(self, task: Task) -> None:
-        """The run begins."""
-        self._progress.begin(self._setup.instances[task.instance], task.seed, task.solver, task.tolerance)
-
-    def finish(self, record: Record) -> None:
-        """The run is finished: to disk first."""
-        if self._store is not None:
-            self._store.append(record)
-        self._finished[record.key] = record
-        self._progress.finish(record)
-
-    def records(self, settings: dict[str, Any]) -> Records:
-        """Those of the tasks that are finished, in the order of the tasks."""
-        keys = map(self._setup.key, self._tasks)
-        return Records((self._finished[key] for key in keys if key in self._finished), settings)
-
-    def note(self, out: Any) -> str:
-        """What someone who interrupts a comparison wants to know."""
-        finished = sum(self._setup.key(task) in self._finished for task in self._tasks)
-        kept = (
-            f"kept in {os.fspath(out)}: the same call goes on from there."
-            if out is not None
-            else "in the attribute `records` of this exception; with out= they are kept, and the call can go on."
-        )
-        return f"Interrupted: {finished} of {len(self._tasks)} runs are finished, and {kept}"
 
 
 def _tasks(setup: Setup, seeds: list[int], tolerances: list[float]) -> list[Task]:
