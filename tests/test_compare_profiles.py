@@ -1,0 +1,97 @@
+"""The profile of Dolan and More: hand-made cases, exactly; failures stay in the denominator."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from compare_records import record, small_comparison
+from hypothesis import given
+from hypothesis import strategies as st
+
+from genorth.compare.profiles import profile
+from genorth.compare.record import Records
+
+
+def _rows(**times: list[float]) -> Records:
+    """The times of each solver, one for each row; infinity is a failure."""
+    return Records(
+        [
+            record(
+                solver, 60.0 if math.isinf(t) else t, size=str(n), status="TIME_LIMIT" if math.isinf(t) else "CONVERGED"
+            )
+            for solver, seconds in times.items()
+            for n, t in enumerate(seconds)
+        ]
+    )
+
+
+HAND = _rows(a=[1.0, 4.0, 2.0, math.inf, math.inf], b=[2.0, 1.0, 2.0, 3.0, math.inf])
+
+
+def test_hand_made_case():
+    # Ratios: a = 1, 4, 1, inf, inf; b = 2, 1, 1, 1, inf. The third row is a tie; nobody solves the last.
+    found = profile(HAND)
+    assert found.count == 5 and found.left_out == 0
+    assert found.ratios["a"].tolist() == [1, 1, 4, math.inf, math.inf]
+    assert found.ratios["b"].tolist() == [1, 1, 1, 2, math.inf]
+    taus = (1, 1.99, 2, 3.99, 4, 1e300)
+    assert [found.share("a", tau) for tau in taus] == [2 / 5, 2 / 5, 2 / 5, 2 / 5, 3 / 5, 3 / 5]
+    assert [found.share("b", tau) for tau in taus] == [3 / 5, 3 / 5, 4 / 5, 4 / 5, 4 / 5, 4 / 5]
+    assert found.largest == 4
+
+
+def test_curve_steps_where_the_share_does():
+    tau, rho = profile(HAND).curve("a", 10.0)
+    assert tau.tolist() == [1, 4, 10] and rho.tolist() == [2 / 5, 3 / 5, 3 / 5]
+
+
+def test_by_evaluations():
+    records = Records([record("a", 9.0, nfev=10, njev=10), record("b", 1.0, nfev=5, njev=20, nhev=10)])
+    found = profile(records, "evaluations")
+    assert found.ratios["a"].tolist() == [1.0] and found.ratios["b"].tolist() == [3.0]
+
+
+def test_a_failed_run_is_not_the_best_however_short():
+    records = Records([record("a", 1e-3, status="STALLED"), record("b", 5.0)])
+    found = profile(records)
+    assert found.share("a", 1e6) == 0 and found.share("b", 1) == 1
+
+
+def test_seeds_and_tolerances_are_problems_of_their_own():
+    records = small_comparison()
+    starts = {(r.problem, r.size, r.seed, r.tolerance) for r in records}
+    assert profile(records).count == len(starts)
+
+
+def test_a_start_that_one_solver_was_not_run_on_is_left_out():
+    records = Records([*HAND, record("a", 1.0, size="only a")])
+    found = profile(records)
+    assert (found.count, found.left_out) == (5, 1)
+
+
+def test_nothing_in_common_is_refused():
+    with pytest.raises(ValueError, match="records: need at least one start"):
+        profile(Records([record("a", size="1"), record("b", size="2")]))
+
+
+def test_bad_arguments_list_the_known():
+    with pytest.raises(ValueError, match="measure: need one of 'time', 'evaluations'; measured 'speed'"):
+        profile(HAND, "speed")
+    with pytest.raises(ValueError, match="solver: need one of a, b; measured 'c'"):
+        profile(HAND).share("c", 1)
+
+
+_times = st.lists(st.one_of(st.floats(1e-3, 1e3), st.just(math.inf)), min_size=4, max_size=4)
+
+
+@given(st.lists(_times, min_size=2, max_size=4), st.floats(1, 1e7))
+def test_general_properties(table: list[list[float]], tau: float):
+    names = [f"s{n}" for n in range(len(table))]
+    found = profile(_rows(**dict(zip(names, table, strict=True))))
+    # rho_s rises to the share that s solves, and the shares at 1 add up to at least that of the rows that anybody does.
+    for name, times in zip(names, table, strict=True):
+        solved = sum(map(math.isfinite, times)) / 4
+        assert 0 <= found.share(name, 1) <= found.share(name, tau) <= found.share(name, 1e300) == solved
+    anybody = sum(any(math.isfinite(times[n]) for times in table) for n in range(4)) / 4
+    assert sum(found.share(name, 1) for name in names) >= anybody

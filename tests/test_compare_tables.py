@@ -1,0 +1,286 @@
+"""Tables of records: medians, failures, the winner, the way to a target; and how they are written down."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from typing import Any
+
+import pytest
+from compare_records import record, small_comparison, times, trace
+
+from genorth.compare import tables
+from genorth.compare.families import algorithm, by_family, family
+from genorth.compare.formats import html, latex, latex_escape, markdown, render
+from genorth.compare.record import Records
+from genorth.compare.rows import Runs, best_of, by_row, elsewhere, tolerance_text
+from genorth.compare.table import Block, Column, Entry, Line, Table, seconds_text
+from genorth.compare.target import crossing, reached
+
+
+def _cells(text: str) -> list[list[str]]:
+    """The body of a Markdown table."""
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines[2:]]
+
+
+# ---------------------------------------------------------------------- one solver in one row
+
+
+def test_median_over_seeds():
+    runs = Runs(tuple(record(time=t, seed=n, nit=n) for n, t in enumerate((3.0, 1.0, 2.5))))
+    assert runs.time == 2.5 and runs.median("nit") == 1 and runs.note == ""
+
+
+@pytest.mark.parametrize(
+    ("statuses", "time", "note"),
+    [
+        (("CONVERGED", "CONVERGED", "TIME_LIMIT"), 2.0, "1 of 3 time limit"),
+        (("CONVERGED", "STALLED", "TIME_LIMIT"), math.inf, "2 of 3 stalled, time limit"),
+        (("RAISED", "RAISED", "RAISED"), math.inf, "raised"),
+    ],
+    ids=["one", "two", "all"],
+)
+def test_a_failed_seed_counts_as_infinite_and_is_told(statuses: tuple[str, ...], time: float, note: str):
+    runs = Runs(tuple(record(time=n + 1.0, seed=n, status=status) for n, status in enumerate(statuses)))
+    assert runs.time == time and runs.note == note
+
+
+def test_best_is_the_fastest_of_those_that_solved_most():
+    fragile = Runs((record("a", 0.1, seed=0), record("a", 0.1, seed=1), record("a", 0.1, seed=2, status="STALLED")))
+    steady = Runs(tuple(record("b", 2.0, seed=n) for n in range(3)))
+    slow = Runs(tuple(record("c", 3.0, seed=n) for n in range(3)))
+    assert best_of({"a": fragile, "c": slow, "b": steady}) == "b"
+    assert best_of({"a": fragile, "c": slow, "b": steady}, among=["a", "c"]) == "c"
+    assert best_of({"a": Runs((record("a", 0.1, status="RAISED"),))}) is None
+
+
+def test_another_minimum_is_told_from_rounding():
+    start = trace(1.0, start=100.0)
+    runs = {
+        name: Runs((record(name, fun=fun, trace=start),))
+        for name, fun in {"a": 1e-12, "b": 3e-9, "c": 0.2}.items()  # 1e-3 of the decrease is 0.1
+    }
+    assert elsewhere(runs) == {"c": pytest.approx(0.2, rel=1e-6)}
+
+
+def test_rows_are_in_the_order_of_the_paper():
+    records = Records(
+        [record("rgd-fast", tolerance=1e-9), record("cdf-gd", size="(8,2)"), record("cdf-gd"), record("mine")]
+    )
+    rows = by_row(records)
+    assert list(rows) == [("matching", "(4,2)", 1e-5), ("matching", "(4,2)", 1e-9), ("matching", "(8,2)", 1e-5)]
+    assert list(rows["matching", "(4,2)", 1e-5]) == ["cdf-gd", "mine"]
+
+
+def test_families_by_name():
+    names = ["rgd-fast", "mine", "cdf-tr", "pymanopt-cg", "cdopt-lbfgs", "rlbfgs-products", "rgdx"]
+    assert by_family(names) == ["cdf-tr", "cdopt-lbfgs", "rgd-fast", "pymanopt-cg", "rlbfgs-products", "mine", "rgdx"]
+    assert [family(name) for name in ("cdf-lbfgs-lean", "rtr", "gd")] == ["penalty", "Riemannian", "other"]
+    assert [algorithm(name) for name in ("pymanopt-sd", "cdf-lbfgs-lean", "rtr-fast", "rcg", "tr")] == [
+        "gd", "lbfgs", "tr", "cg", None
+    ]  # fmt: skip
+
+
+# ---------------------------------------------------------------------- the paper's layout
+
+REFERENCE = {
+    ("matching", "(4,2)", "cdf-gd", 1e-5): (6.29e-3, 265, 9.63e-6, 3.19e-15, 0.15),
+    ("matching", "(4,2)", "rgd", 1e-5): (None, None, math.nan, math.nan, ">1800"),
+}
+
+
+def test_paper_layout_entries():
+    records = Records(
+        [
+            record("cdf-gd", 0.49, fun=6.29e-3, nit=863, gradient_norm=8.83e-10, feasibility=7.21e-16),
+            record("cdf-cg", 1234.5),
+            *times(rgd=math.inf, rcg=math.nan),
+        ]
+    )
+    assert _cells(tables.paper_layout(records)) == [
+        ["(4,2)", "cdf-gd", "6.29e-03", "863", "8.83e-10", "7.21e-16", "**0.49**"],
+        ["", "cdf-cg", "5.00e-01", "10", "5.00e-06", "1.00e-15", "1234"],
+        ["", "rgd", "5.00e-01", "10", "5.00e-06", "1.00e-15", "> 60 (time limit)"],
+        ["", "rcg", "-", "-", "-", "-", "- (raised)"],
+    ]
+
+
+def test_paper_layout_beside_the_reference():
+    records = Records([record("cdf-gd", 0.49), *times(rgd=math.inf, rcg=2.0)])
+    text = tables.paper_layout(records, reference=REFERENCE, labels={"cdf-gd": "CDFGD", "matching": "Table 1"})
+    assert text.startswith("**Table 1**")
+    head = [cell.strip() for cell in text.splitlines()[2].split("|")[1:-1]]
+    assert head == [
+        "Size",
+        "Solver",
+        "tol = 1e-5: Fval",
+        "paper",
+        "Iter",
+        "paper",
+        "Grad",
+        "Feas",
+        "CPU time (s)",
+        "paper",
+    ]
+    first, second, third = _cells(text)
+    assert first == ["(4,2)", "CDFGD", "5.00e-01", "6.29e-03", "10", "265", "5.00e-06", "1.00e-15", "**0.49**", "0.15"]
+    assert second[3:6] == ["-", "10", "-"] and second[-1] == ">1800"
+    assert third[-1] == "-"
+
+
+def test_csv_has_every_column_once_and_all_digits():
+    records = Records(
+        [record("cdf-gd", 1 / 3), *times(rgd=math.inf), record("cdf-gd", problem="other", tolerance=1e-9)]
+    )
+    lines = list(csv.DictReader(io.StringIO(tables.paper_layout(records, "csv", reference=REFERENCE))))
+    names = next(csv.reader(io.StringIO(tables.paper_layout(records, "csv", reference=REFERENCE))))
+    assert len(names) == len(set(names))
+    assert names[:6] == ["table", "size", "Solver", "tol = 1e-5 Fval", "tol = 1e-5 Fval paper", "tol = 1e-5 Iter"]
+    assert [(line["table"], line["Solver"]) for line in lines] == [
+        ("matching", "cdf-gd"), ("matching", "rgd"), ("other", "cdf-gd")
+    ]  # fmt: skip
+    assert float(lines[0]["tol = 1e-5 CPU time (s)"]) == 1 / 3 and lines[0]["tol = 1e-5 Iter"] == "10"
+    assert lines[1]["tol = 1e-5 CPU time (s) note"] == "time limit"
+    assert lines[2]["tol = 1e-9 Fval"] == "0.5" and lines[2]["tol = 1e-5 Fval"] == ""
+
+
+def test_latex_is_the_papers_table():
+    text = tables.paper_layout(small_comparison().where(problem="matching"), "latex")
+    body = text[text.index(r"\toprule") : text.index(r"\bottomrule")]
+    lines = [line for line in body.splitlines() if line.endswith(r"\\")]
+    # The head of groups spans: 1 + 1 + 5 + 5 columns; every other line has 12 entries.
+    assert lines[0].count("&") == 3 and r"\multicolumn{5}{c}{tol = 1e-9}" in lines[0]
+    assert {len(re.findall(r"(?<!\\)&", line)) for line in lines[1:]} == {11}
+    assert r"\cmidrule(lr){3-7} \cmidrule(lr){8-12}" in body and r"\cmidrule(l){2-12}" in body
+    assert r"\multirow{4}{*}{(40,6)}" in body and r"\textbf{0.525}" in body and r"$>$ 60 (time limit)" in body
+    assert text.count("{") == text.count("}") and text.count(r"\begin{") == text.count(r"\end{")
+
+
+def test_latex_escapes():
+    assert latex_escape(r"a_b & 5% #1 {x} ~^ \in $") == (
+        r"a\_b \& 5\% \#1 \{x\} \textasciitilde{}\textasciicircum{} \textbackslash{}in \$"
+    )
+
+
+def _table(*texts: str, **entry: Any) -> Table:
+    return Table(
+        "a <b>", [Column("N|c", "g<h")], [Block("B|l", [Line([Entry(text, **entry)]) for text in texts])], "Stub"
+    )
+
+
+def test_markdown_escapes():
+    text = markdown(_table("a|b\nc", note="<i>"))
+    assert text.splitlines()[2:] == ["| Stub | g&lt;h: N\\|c |", "| --- | ---: |", "| B\\|l | a\\|b c (&lt;i>) |"]
+
+
+def test_html_escapes():
+    text = html(_table('<script>alert("1")</script>', note="<n>", hint='"><q>'))
+    assert "<script>" not in text and "<n>" not in text and "<q>" not in text and "<b>" not in text
+    assert "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;" in text and 'title="&quot;&gt;&lt;q&gt;"' in text
+
+
+def test_latex_without_groups_and_stub():
+    text = latex(Table("", [Column("a", numeric=False), Column("b")], [Block("", [Line([Entry("x"), Entry("1")])])]))
+    assert "a & b \\\\\n\\midrule\nx & 1 \\\\\n\\bottomrule" in text and "{lr}" in text
+
+
+def test_an_unknown_format_lists_the_known():
+    with pytest.raises(ValueError, match="format: need one of 'markdown', 'csv', 'latex', 'html'; measured 'pdf'"):
+        render([], "pdf")
+
+
+def test_numbers_read_as_in_the_paper():
+    assert [tolerance_text(t) for t in (1e-5, 1e-10, 0.01, 2.5e-7)] == ["1e-5", "1e-10", "0.01", "2.5e-7"]
+    assert [seconds_text(t) for t in (0.00123, 0.5, 12.345, 104.63, 1366.63)] == [
+        "0.00123",
+        "0.5",
+        "12.3",
+        "105",
+        "1367",
+    ]
+
+
+# ---------------------------------------------------------------------- to a common target
+
+
+def test_crossing_is_the_first_line_at_the_target():
+    run = record(trace=trace(1.0, 1e-4, 1e-6, 1e-5, 1e-9))
+    assert crossing(run, 1e-4) == 1 and crossing(run, 1e-5) == 2 and crossing(run, 1e-9) == 4
+    assert crossing(run, 1e-12) is None
+
+
+def test_a_small_gradient_away_from_the_manifold_is_no_crossing():
+    assert crossing(record(trace=trace(1.0, 1e-6, feasibility=1.1)), 1e-5) is None
+    assert crossing(record(status="NOT_STATIONARY", trace=trace(1.0, 1e-6)), 1e-5) is None
+    assert crossing(record(status="TIME_LIMIT", trace=trace(1.0, 1e-6)), 1e-5) == 1
+
+
+def test_one_run_to_a_tight_tolerance_tells_the_looser_ones():
+    way = reached([record(tolerance=1e-9, time=9.0, trace=trace(1.0, 1e-5, 1e-9))], 1e-5)
+    assert (way.seconds, way.evaluations, way.reasons) == ((0.1,), (3.0,), ())
+
+
+def test_the_run_to_this_very_tolerance_comes_first():
+    runs = [
+        record(tolerance=1e-9, trace=trace(1.0, 1e-5, 1e-9, seconds=7.0)),
+        record(tolerance=1e-5, trace=trace(1.0, 1e-5, seconds=3.0)),
+        record(tolerance=1e-3, trace=trace(1.0, 1e-5, seconds=5.0)),
+    ]
+    assert [reached(runs, target).seconds for target in (1e-5, 1e-4)] == [(3.0,), (5.0,)]
+
+
+def test_to_target_table():
+    records = Records(
+        [
+            record("cdf-gd", trace=trace(1.0, 1e-5, seconds=0.2)),
+            record("rgd", trace=trace(1.0, 1e-2, 1e-6, seconds=0.4)),
+            record("rcg", 60.0, status="TIME_LIMIT", trace=trace(1.0, 1e-2, seconds=30.0)),
+        ]
+    )
+    assert _cells(tables.to_target(records)) == [
+        ["(4,2)", "cdf-gd", "**0.2**", "1.0", "**3**", "1.0", "1.00e-15"],
+        ["", "rgd", "0.8", "4.0", "5", "1.7", "1.00e-15"],
+        ["", "rcg", "> 60 (time limit)", "-", "-", "-", "-"],
+    ]
+
+
+def test_a_target_that_nobody_was_asked_for_is_no_failure_of_the_solver():
+    records = Records([record("a", trace=trace(1.0, 1e-5)), record("b", tolerance=1e-9, trace=trace(1.0, 1e-5, 1e-9))])
+    first, _ = _cells(tables.to_target(records))
+    assert first[7:9] == ["> 1 (not asked)", "-"]
+
+
+# ---------------------------------------------------------------------- who wins
+
+
+def test_best_of_each_row():
+    found = tables.best(
+        Records([*times(a=2.0, b=1.0, c=math.inf, d=math.nan), record("a", 5.0, size="(8,2)", status="STALLED")])
+    )
+    first, second = found
+    assert (first.problem, first.size, first.tolerance, first.solver, first.time) == (
+        "matching",
+        "(4,2)",
+        1e-5,
+        "b",
+        1.0,
+    )
+    assert first.ratios == {"a": 2.0, "b": 1.0, "c": math.inf, "d": math.inf} and first.at_least == {"c": 60.0}
+    assert second.solver is None and math.isnan(second.time) and second.ratios == {"a": math.inf}
+
+
+def test_best_table_says_more_than_where_the_time_ran_out():
+    line = _cells(markdown(tables.best_table(Records(times(a=2.0, b=1.0, c=math.inf, d=math.nan)))))[0]
+    assert line == ["matching", "(4,2)", "1e-5", "b", "1", "2.0", "**1.0**", "> 60.0 (time limit)", "- (raised)"]
+
+
+def test_failures_table_keeps_what_was_said():
+    table = tables.failures_table(small_comparison())
+    assert table is not None
+    lines = table.blocks[0].lines
+    assert len(lines) == sum(not r.success for r in small_comparison())
+    assert any(line.entries[-1].text == "The solver raised <b>ValueError</b>: a & b" for line in lines)
+    assert tables.failures_table(Records([record()])) is None
