@@ -6,6 +6,7 @@ CDOpt's.
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import math
 import warnings
@@ -24,6 +25,8 @@ from genorth.problem import Problem
 from genorth.result import Progress, Result, Status
 
 _Vector = np.ndarray[Any, Any]
+#: What is imported of CDOpt.
+MODULES = ("cdopt.core.problem", "cdopt.manifold_np")
 _NEVER = 2**31 - 1
 _OPTIONS: dict[str, dict[str, Any]] = {
     "L-BFGS-B": {"ftol": 0.0, "gtol": 0.0, "maxiter": _NEVER, "maxfun": _NEVER},
@@ -86,6 +89,8 @@ def cdopt(
     if reason is not None:
         refuse("problem", "a manifold of CDOpt", reason)
     check_feasibility_tol(feasibility_tol)
+    for module in MODULES:
+        importlib.import_module(module)  # before the clock starts: it takes seconds
     start = problem.start(x0, rng)
     monitor = Monitor(
         problem, tol=tol, max_iterations=max_iterations, max_evaluations=max_evaluations, max_time=max_time,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import pickle
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -39,6 +40,8 @@ class Solver:
     #: True if it needs a Hessian product.
     second_order: bool = False
     _reason: _Reason | None = attrs.field(default=None, repr=False)
+    #: Modules that it imports when it is first called.
+    _modules: tuple[str, ...] = attrs.field(default=(), repr=False)
 
     def supports(self, problem: Problem) -> str | None:
         """Why the solver cannot run on the problem; None where it can."""
@@ -47,6 +50,11 @@ class Solver:
         if self.second_order and not problem.has_hessian:
             return "the problem has no Hessian product"
         return None if self._reason is None else self._reason(problem)
+
+    def load(self) -> None:
+        """Import what it needs, which may take seconds: a comparison does that before it watches the time."""
+        for module in self._modules:
+            importlib.import_module(module)
 
     def __call__(self, problem: Problem, x0: Any = None, **arguments: Any) -> Result:
         """Run it."""
@@ -83,13 +91,16 @@ def _pymanopt(name: str, optimizer: str) -> Solver:
 
         return run(getattr(pymanopt.optimizers, optimizer), problem, x0, **arguments)
 
-    return Solver(name, "Riemannian", "fast", call, second_order=optimizer == "TrustRegions")
+    return Solver(
+        name, "Riemannian", "fast", call, second_order=optimizer == "TrustRegions",
+        modules=("pymanopt.optimizers", "genorth.interop.pymanopt"),
+    )  # fmt: skip
 
 
 def _cdopt(name: str, method: str) -> Solver:
     return Solver(
         name, "penalty", None, partial(cdopt.cdopt, method=method), method == "trust-ncg",
-        lambda problem: cdopt.unsupported(problem.manifold),
+        lambda problem: cdopt.unsupported(problem.manifold), cdopt.MODULES,
     )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 import traceback
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,9 @@ class Bench:
 
     def prepare(self, task: Task) -> None:
         """Make the problem and the start of the task, unless they are there; the ones before are released first."""
+        if load := getattr(self._setup.solvers[task.solver], "load", None):
+            with suppress(Exception):  # it is raised again in the run, whose record says so
+                load()
         at = task.instance, task.seed
         if self._at == at:
             return
@@ -95,9 +99,7 @@ class Bench:
         solver, instance = setup.solvers[task.solver], setup.instances[task.instance]
         fields = setup.fields(task) | {"environment": self._environment}
         options = dict(instance.options.get(task.solver, {}))
-        arguments = {
-            "tol": task.tolerance, "max_time": setup.time_limit, "max_iterations": setup.max_iterations,
-        }  # fmt: skip
+        arguments = {"tol": task.tolerance, "max_time": setup.time_limit, "max_iterations": setup.max_iterations}
         if takes(solver, "rng"):
             arguments["rng"] = task.seed  # of a solver that draws: the same in every run
         before, begin = problem.counts, time.perf_counter()
@@ -131,12 +133,9 @@ def _warm_up(problem: Problem, seed: int, patience: float) -> None:
     """
     if not problem.has_gradient:
         return
-    try:
-        with interrupted(patience):
-            X = problem.manifold.random_point([seed, 1])
-            problem.manifold.gradient(X, problem.euclidean_gradient(X))
-    except (Exception, PastLimitError):
-        return
+    with suppress(Exception, PastLimitError), interrupted(patience):
+        X = problem.manifold.random_point([seed, 1])
+        problem.manifold.gradient(X, problem.euclidean_gradient(X))
 
 
 def _unsupported(solver: Any, problem: Problem) -> str | None:

@@ -40,7 +40,9 @@ def run(
     seed -> Problem. solvers: a mapping of names to callables (`baselines.SOLVERS`, or a part of it), or a list of
     methods of `genorth.minimize` and of callables with a name. A solver is called as
     `solver(problem, x0, tol=..., max_time=..., max_iterations=...)`, with rng=seed where it takes one and with the
-    options of the Instance, and returns a Result. starts: how many seeds (0, 1, ...), or the seeds.
+    options of the Instance, and returns a Result. Before that, where it has them, `solver.supports(problem)` says
+    why it cannot run (None where it can), and `solver.load()` imports what should not be on the clock. starts: how many
+    seeds (0, 1, ...), or the seeds.
 
     All solvers start at the same point, with `threads` BLAS threads. The time of a record is that of the Result,
     without measuring; f, gradient norm and feasibility are computed anew at x, and a success that they do not bear out
