@@ -1,0 +1,102 @@
+"""Arrays that count the multiplications and additions of the matrix products and factorisations done with them.
+
+Costs are stated in the paper as orders; counts show them without a clock. Elementwise operations are not counted: they
+are of lower order everywhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+
+def _square(factor: float) -> Callable[..., float]:
+    """factor p^3 for each p x p matrix of the first argument."""
+    return lambda A, *_: factor * math.prod(A.shape[:-1]) * A.shape[-1] ** 2
+
+
+def _matmul(A: Any, B: Any) -> float:
+    return 2 * math.prod(np.broadcast_shapes(A.shape[:-2], B.shape[:-2])) * A.shape[-2] * A.shape[-1] * B.shape[-1]
+
+
+def _solve(A: Any, B: Any) -> float:
+    return _square(2 / 3)(A) + 2 * math.prod(A.shape[:-1]) * A.shape[-1] * B.shape[-1]
+
+
+#: Leading terms of the usual operation counts.
+_COSTS: dict[Any, Callable[..., float]] = {
+    np.matmul: _matmul,
+    np.linalg.qr: lambda A, *_: 4 * math.prod(A.shape) * A.shape[-1],
+    np.linalg.cholesky: _square(1 / 3),
+    np.linalg.eigh: _square(9),
+    np.linalg.inv: _square(2),
+    np.linalg.solve: _solve,
+}
+
+
+class Counted(np.ndarray[Any, Any]):
+    """An array whose products and factorisations add to `Counted.total`, as do those of their results."""
+
+    total: ClassVar[float] = 0.0
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
+        if out is not None:
+            options["out"] = tuple(_plain(result) for result in out)
+        plain = [_plain(X) for X in inputs]
+        self._add(ufunc, plain)
+        return _counted(getattr(ufunc, method)(*plain, **options))
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        plain = [_plain(X) for X in args]
+        self._add(function, plain)
+        return _counted(function(*plain, **{name: _plain(X) for name, X in kwargs.items()}))
+
+    @staticmethod
+    def _add(function: Any, args: list[Any]) -> None:
+        if function in _COSTS:
+            Counted.total += _COSTS[function](*args)
+
+
+def _plain(X: Any) -> Any:
+    if isinstance(X, list | tuple):
+        return type(X)(_plain(item) for item in X)
+    return X.view(np.ndarray) if isinstance(X, Counted) else X
+
+
+def _counted(result: Any) -> Any:
+    if isinstance(result, tuple):
+        return tuple(_counted(item) for item in result)
+    return result.view(Counted) if isinstance(result, np.ndarray) else result
+
+
+@contextmanager
+def _scipy_counts() -> Iterator[None]:
+    """Two solvers of SciPy, which turn their input into plain arrays, add to the count as well."""
+    lyapunov, triangular = scipy.linalg.solve_continuous_lyapunov, scipy.linalg.solve_triangular
+
+    def counted_lyapunov(A: Any, B: Any) -> Any:
+        Counted.total += _square(25)(A)  # a Schur form
+        return _counted(lyapunov(_plain(A), _plain(B)))
+
+    def counted_triangular(A: Any, B: Any, **options: Any) -> Any:
+        Counted.total += A.shape[-1] * math.prod(B.shape)
+        return _counted(triangular(_plain(A), _plain(B), **options))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scipy.linalg, "solve_continuous_lyapunov", counted_lyapunov)
+        patch.setattr(scipy.linalg, "solve_triangular", counted_triangular)
+        yield
+
+
+def flops(function: Callable[..., Any], *arrays: Any) -> float:
+    """The operations of function(*arrays), where the arrays are counted from there on."""
+    Counted.total = 0.0
+    with _scipy_counts():
+        function(*(X.view(Counted) for X in arrays))
+    return Counted.total

@@ -1,0 +1,265 @@
+"""Section 1 of the paper: the problem, Assumption 1, the examples of Table 1, tensors as blocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.fft
+import scipy.linalg
+from constants import ambient_basis, matrix_of
+from hypothesis import given
+from hypothesis import strategies as st
+
+import genorth as go
+import genorth.testing as gt
+from genorth.testing.contract import Sample
+from genorth.theta import algebra_basis, realvec
+
+Matrix = np.ndarray[Any, Any]
+EPS = np.finfo(float).eps
+PROPERTIES = {prop.name: prop for prop in gt.PROPERTIES}
+
+
+def _size(*arrays: Any) -> float:
+    """The product of the norms: what the rounding of a product of these is relative to."""
+    return float(np.prod([np.linalg.norm(X) for X in arrays]))
+
+
+def _close(A: Any, B: Any, size: float) -> None:
+    """|A - B| within the rounding of sums of this length and size."""
+    error = float(np.linalg.norm(np.asarray(A) - np.asarray(B)))
+    assert error <= 100 * np.size(A) * EPS * size, (error, size)
+
+
+# ---------------------------------------------------------------- the problem and Assumption 1
+
+
+@pytest.mark.statement("ocp")
+@given(manifold=gt.manifolds(), seed=gt.seeds())
+def test_the_problem_is_f_on_the_points_of_F_with_the_constraint(manifold: go.GenOrthManifold, seed: int) -> None:
+    """A point that the manifold draws is in F with X^T phi(X) = I, and the problem evaluates f there."""
+    s = Sample(manifold, seed)
+    problem = go.Problem(manifold, lambda X: float(np.vdot(X, X).real) / 2, lambda X: X)
+    X = problem.start(rng=seed)
+    _close(manifold.ambient(X), X, _size(X))
+    eye = np.eye(manifold.shape[-1])
+    assert np.linalg.norm(X.mT.conj() @ np.asarray(manifold.phi(X)) - eye) <= 1e-12 * max(1.0, s.L * _size(X, X))
+    assert problem.cost(X) == pytest.approx(_size(X, X) / 2, rel=1e-12)
+    assert manifold.shape[-1] <= manifold.shape[-2]
+
+
+@pytest.mark.statement("ass_1:1")
+@given(manifold=gt.manifolds(max_n=6), seed=gt.seeds())
+def test_F_is_closed_under_G(manifold: go.GenOrthManifold, seed: int) -> None:
+    """XT is in F for every T of a basis of G, and G is an algebra: it holds the products of its elements."""
+    X, basis = Sample(manifold, seed).ambient(), algebra_basis(manifold)
+    for T in basis:
+        _close(manifold.ambient(X @ T), X @ T, 1.0)
+    rows = np.stack([realvec(T) for T in basis])
+    product = realvec(basis[0] @ basis[-1])
+    _close(rows.T @ (rows @ product), product, 1e3)
+
+
+@pytest.mark.statement("ass_1:2")
+@given(recipe=gt.recipes(max_n=6), seed=gt.seeds())
+def test_phi_is_one_to_one_and_self_adjoint(recipe: gt.Recipe, seed: int) -> None:
+    """The matrix of phi over an orthonormal basis of F is symmetric; its condition is that of A and Q together."""
+    manifold = recipe.build()
+    basis = ambient_basis(manifold)
+    coordinates = np.stack([realvec(E) for E in basis])
+    phi = coordinates @ matrix_of(manifold.phi, basis)
+    assert np.linalg.norm(phi - phi.T) <= 100 * len(phi) * EPS * np.linalg.norm(phi)
+    values = np.linalg.svd(phi, compute_uv=False)
+    assert values[-1] >= values[0] / (100 * recipe.condition**1.25)  # A of condition k, and Q of condition k^(1/4)
+
+
+@pytest.mark.statement("ass_1:3")
+@given(manifold=gt.manifolds(max_n=7), seed=gt.seeds())
+def test_psi_maps_G_to_G_and_carries_phi_over(manifold: go.GenOrthManifold, seed: int) -> None:
+    """phi(XT) = phi(X) psi(T), psi(phi(X)^T X) = X^T phi(X) (the contract), and psi(T) is in G."""
+    PROPERTIES["assumption-1"].check(manifold, seed)
+    s = Sample(manifold, seed)
+    rows = np.stack([realvec(T) for T in algebra_basis(manifold)])
+    image = realvec(np.asarray(manifold.psi(s.algebra())))
+    assert np.linalg.norm(rows.T @ (rows @ image) - image) <= 1e3 * s.u * s.q
+
+
+# ---------------------------------------------------------------- Table 1: every row, on and off M
+
+
+def _sample(recipe: gt.Recipe) -> tuple[go.GenOrthManifold, list[Matrix]]:
+    """The manifold with a point of it and an element of F that is not."""
+    manifold = recipe.build()
+    X = manifold.random_point(recipe.seed)
+    Y = X + manifold.random_ambient(recipe.seed) * (float(np.linalg.norm(X)) / np.sqrt(X.size))
+    return manifold, [X, Y]
+
+
+@pytest.mark.statement("tab:ex:stiefel")
+@given(recipe=gt.recipes(("stiefel",)))
+def test_stiefel(recipe: gt.Recipe) -> None:
+    M, elements = _sample(recipe)
+    for X in elements:
+        assert np.array_equal(M.phi(X), X)
+        _close(M.constraint(X), X.T @ X - np.eye(recipe.p), _size(X, X))
+
+
+@pytest.mark.statement("tab:ex:generalized")
+@given(recipe=gt.recipes(("generalized",)))
+def test_generalized_stiefel(recipe: gt.Recipe) -> None:
+    B = gt.conditioned_symmetric(recipe.n, recipe.condition, recipe.rng)
+    assert np.linalg.eigvalsh(B).min() > 0
+    M, elements = _sample(recipe)
+    for X in elements:
+        _close(M.phi(X), B @ X, _size(B, X))
+        _close(M.constraint(X), X.T @ B @ X - np.eye(recipe.p), _size(X, B, X))
+
+
+@pytest.mark.statement("tab:ex:hyperbolic")
+@given(recipe=gt.recipes(("hyperbolic",), max_condition=1.0))
+def test_hyperbolic_with_eigenvalues_one_and_minus_one(recipe: gt.Recipe) -> None:
+    rng = recipe.rng
+    negative = int(rng.integers(0, recipe.n - recipe.p + 1))
+    H = gt.conditioned_symmetric(recipe.n, 1.0, rng, negative)
+    _close(np.abs(np.linalg.eigvalsh(H)), np.ones(recipe.n), 1.0)
+    M = go.HyperbolicStiefel(H, recipe.p)
+    for X in (M.random_point(rng), M.random_ambient(rng)):
+        _close(M.phi(X), H @ X, _size(H, X))
+        _close(M.constraint(X), X.T @ H @ X - np.eye(recipe.p), _size(X, H, X))
+
+
+def _J(size: int) -> Matrix:
+    """[[0, I], [-I, 0]]."""
+    half = np.eye(size // 2)
+    return np.block([[0 * half, half], [-half, 0 * half]])
+
+
+@pytest.mark.statement("tab:ex:symplectic")
+@given(recipe=gt.recipes(("symplectic",)))
+def test_symplectic_stiefel(recipe: gt.Recipe) -> None:
+    """X^T J X - J = C(X) J_2p, so both vanish together."""
+    M, elements = _sample(recipe)
+    n, p = M.shape
+    for X in elements:
+        _close(M.phi(X), -_J(n) @ X @ _J(p), _size(X))
+        _close(np.asarray(M.constraint(X)) @ _J(p), X.T @ _J(n) @ X - _J(p), _size(X, X))
+
+
+def _involution(p: int, rng: np.random.Generator) -> tuple[Matrix, int]:
+    """A symmetric J with J^2 = I, and the number of its eigenvalues -1."""
+    minus = int(rng.integers(0, p + 1))
+    U = np.linalg.qr(rng.standard_normal((p, p)))[0]
+    J = (U * np.where(np.arange(p) < minus, -1.0, 1.0)) @ U.T
+    return (J + J.T) / 2, minus
+
+
+@pytest.mark.statement("tab:ex:indefinite")
+@given(recipe=gt.recipes(("indefinite-dense",)))
+def test_indefinite_stiefel(recipe: gt.Recipe) -> None:
+    """X^T A X - J = C(X) J, so both vanish together."""
+    n, p, rng = recipe.n, recipe.p, recipe.rng
+    J, minus = _involution(p, rng)
+    A = gt.conditioned_symmetric(n, recipe.condition, rng, int(rng.integers(minus, n - p + minus + 1)))
+    M = go.IndefiniteStiefel(A, J)
+    for X in (M.random_point(rng), M.random_ambient(rng)):
+        _close(M.phi(X), A @ X @ J, _size(A, X, J))
+        _close(np.asarray(M.constraint(X)) @ J, X.T @ A @ X - J, _size(X, A, X, J))
+
+
+@pytest.mark.statement("tab:ex:indefinite")
+def test_indefinite_stiefel_needs_a_regular_A() -> None:
+    """The printed row asks for A^T = A alone; Section 5 of the paper has "nonsingular".
+
+    With A = diag(1, 0), J = 1 the set {(+-1, t)} is not empty, but phi(X) = AXJ sends (0, t) to zero: not one-to-one.
+    """
+    A, J = np.diag([1.0, 0.0]), np.eye(1)
+    for t in (0.0, 3.0):
+        X = np.array([[1.0], [t]])
+        assert np.array_equal(X.T @ A @ X, J)
+    assert np.array_equal(A @ np.array([[0.0], [1.0]]) @ J, np.zeros((2, 1)))
+    with pytest.raises(ValueError, match="A: need"):
+        go.IndefiniteStiefel(A, J)
+    assert not go.check_assumptions(go.from_maps((2, 1), lambda X: A @ X, lambda T: T), rng=0).passed
+
+
+@pytest.mark.statement("tab:ex:indefinite")
+@given(recipe=gt.recipes(("indefinite-dense",)))
+def test_an_involution_J_is_symmetric_where_M_is_not_empty(recipe: gt.Recipe) -> None:
+    """The row does not ask for J^T = J, which self-adjointness of AXJ needs: J = X^T A X implies it."""
+    n, p, rng = recipe.n, recipe.p, recipe.rng
+    A = gt.conditioned_symmetric(n, recipe.condition, rng)
+    X = rng.standard_normal((n, p))
+    value = X.T @ A @ X
+    _close(value, value.T, _size(X, A, X))
+    shear = np.eye(p)
+    if p > 1:  # J^2 = I and J^T != J: <AXJ, Y> and <X, AYJ> differ
+        shear[0, :2], shear[1, 1] = (1.0, 2.0), -1.0
+        _close(shear @ shear, np.eye(p), _size(shear, shear))
+        Y = np.outer(A[:, 0], np.eye(p)[1])
+        X = np.outer(np.eye(n)[:, 0], np.eye(p)[0])
+        gap = abs(np.vdot(A @ X @ shear, Y) - np.vdot(X, A @ Y @ shear))
+        assert gap >= np.linalg.norm(A[:, 0]) ** 2
+        with pytest.raises(ValueError, match="J: need"):
+            go.IndefiniteStiefel(A, shear)
+
+
+# ---------------------------------------------------------------- tensors
+
+
+SIZES = st.tuples(st.integers(1, 5), st.integers(1, 5), st.integers(1, 5)).map(lambda t: (max(t[:2]), min(t[:2]), t[2]))
+
+
+def _mode3(tensor: Matrix, T: Matrix) -> Matrix:
+    """(X x_3 M)_abj = sum over i of x_abi m_ji."""
+    return np.einsum("abi,ji->abj", tensor, T)
+
+
+def _product(A: Matrix, B: Matrix, T: Matrix) -> Matrix:
+    """A * B = ((A x_3 M) face-wise (B x_3 M)) x_3 M^-1."""
+    return _mode3(np.einsum("aij,ibj->abj", _mode3(A, T), _mode3(B, T)), np.linalg.inv(T))
+
+
+def _transpose(A: Matrix, T: Matrix) -> Matrix:
+    """A^T: the tensor whose transformed slices are the (conjugate) transposes."""
+    return _mode3(_mode3(A, T).conj().transpose(1, 0, 2), np.linalg.inv(T))
+
+
+def _Diag(tensor: Matrix) -> Matrix:
+    """The frontal slices on the diagonal of an ln x lp matrix."""
+    return np.asarray(scipy.linalg.block_diag(*np.moveaxis(tensor, 2, 0)))
+
+
+def _tensor_manifold(kind: str, n: int, p: int, l: int, rng: np.random.Generator) -> tuple[go.TensorStiefel, Matrix]:  # noqa: E741
+    """The manifold and its matrix M: cosine, Fourier, or any invertible matrix, real or complex."""
+    if kind == "dct":
+        return go.TensorStiefel(n, p, l), scipy.fft.dct(np.eye(l), axis=0, norm="ortho")
+    if kind == "dft":
+        return go.TensorStiefel(n, p, l, "dft"), scipy.linalg.dft(l)
+    T = gt.conditioned_symmetric(l, 10, rng, l // 2, complex if kind == "complex" else float)
+    return go.TensorStiefel(n, p, l, T), T
+
+
+@pytest.mark.statement("remark:tensor")
+@pytest.mark.statement("tab:ex:tensor")
+@given(size=SIZES, seed=gt.seeds(), kind=st.sampled_from(["dct", "dft", "matrix", "complex"]))
+def test_tensor_stiefel_is_the_manifold_of_the_blocks(size: tuple[int, int, int], seed: int, kind: str) -> None:
+    """Diag(X x_3 M)^T Diag(X x_3 M) = Diag((X^T * X) x_3 M) for every tensor; so X^T * X = I iff C = 0 in blocks."""
+    n, p, l = size  # noqa: E741
+    rng = np.random.default_rng(seed)
+    M, T = _tensor_manifold(kind, n, p, l, rng)
+    complex_tensors = kind == "complex"
+    identity = _mode3(np.repeat(np.eye(p)[:, :, None], l, axis=2), np.linalg.inv(T))
+    point = np.asarray(M.to_tensor(M.random_point(rng)))
+    for tensor in (point, rng.standard_normal((n, p, l)) + (1j * rng.standard_normal((n, p, l)) * complex_tensors)):
+        blocks = np.asarray(M.from_tensor(tensor if complex_tensors else tensor.real))
+        big, condition = _Diag(_mode3(tensor, T)), 100 * float(np.linalg.cond(T)) ** 2
+        bound = condition * _size(big, big)
+        _close(_Diag(np.moveaxis(blocks, 0, 2)), big, condition * _size(big))
+        gram = _product(_transpose(tensor, T), tensor, T)
+        _close(big.conj().T @ big, _Diag(_mode3(gram, T)), bound)
+        _close(_Diag(np.moveaxis(np.asarray(M.constraint(blocks)), 0, 2)), big.conj().T @ big - np.eye(l * p), bound)
+        assert np.array_equal(M.phi(blocks), blocks)
+    gram = _product(_transpose(point, T), point, T)
+    _close(gram, identity, 1e3 * float(np.linalg.cond(T)) ** 2 * (1 + float(np.linalg.norm(gram))))
