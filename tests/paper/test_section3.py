@@ -1,0 +1,248 @@
+"""Section 3 of the paper up to the derivatives of h: idempotence, distances, the map A, h and its derivatives.
+
+Each statement is tested in double precision on every family, and in decimals at condition numbers up to 1e8 (`arena`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import hypothesis
+import numpy as np
+import pytest
+from arena import Arena, arenas, build
+from exact import FAMILIES as EXACT_FAMILIES
+from exact import ExactManifold, digits, exactly, floats  # noqa: F401  (digits is a fixture)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from objectives import Objective, Penalty
+
+import genorth.testing as gt
+
+Matrix = np.ndarray[Any, Any]
+EPS = float(np.finfo(float).eps)
+MANY = settings(max_examples=5 * settings().max_examples)  # an example takes a few milliseconds
+ALL = pytest.mark.parametrize("family", sorted(gt.FAMILIES))
+
+
+def _recorded(name: str, left: Any, right: Any, noise: Any = 0) -> bool:
+    """left <= right up to the noise; Hypothesis looks for draws that bring the ratio up."""
+    if right > 0 and noise < right:
+        hypothesis.target(float(left / right), label=name)
+    return bool(left <= right + noise)
+
+
+def _slope(along: Callable[[int], Any], steps: int = 3) -> Any:
+    """The derivative at 0 of a polynomial of degree at most 6, exactly: central differences at 1, 2, 3."""
+    weights = {1: 45, 2: -9, 3: 1}
+    return sum(weights[k] * (along(k) - along(-k)) for k in range(1, steps + 1)) / 60
+
+
+# ---------------------------------------------------------------------- the two arithmetics are one
+
+
+@MANY
+@given(recipe=gt.recipes(EXACT_FAMILIES, max_n=5), seed=gt.seeds())
+def test_the_library_agrees_with_decimals(recipe: gt.Recipe, seed: int) -> None:
+    """Every map that the statements are made of, at the same floats, up to the rounding of its terms."""
+    manifold, rng = recipe.build(), np.random.default_rng(seed)
+    exact, X = ExactManifold(manifold), manifold.random_point(rng)
+    X = X + 0.1 * np.linalg.norm(X) * rng.standard_normal() * _unit(manifold.random_ambient(rng))
+    Z, T = _unit(manifold.random_ambient(rng)), _unit(manifold.random_ambient(rng))
+    S = _unit(X.T @ T)
+    dX, dZ, dT, dS = map(exactly, (X, Z, T, S))
+    Qinv, Q = floats(exact.Qinv), floats(exact.Q)
+    q = np.linalg.norm(Qinv) * np.linalg.norm(Q)
+    x, L = 1 + np.linalg.norm(X), np.linalg.norm(floats(exact.A)) * np.linalg.norm(Qinv)
+    unit = 1e2 * X.size * EPS * q**2  # an involution J is its own inverse only up to rounding
+    for name, args, terms in (
+        ("phi", (X,), L * x),
+        ("psi", (S,), q),
+        ("symmetrize", (S,), q),
+        ("constraint", (X,), 1 + L * x**2),
+        ("constraint_differential", (X, Z), q * L * x),
+        ("constraint_adjoint", (X, S), q * L * x),
+        ("dissolve", (X,), x + L * x**3),
+        ("dissolve_differential", (X, Z), 1 + q * L * x**2),
+        ("dissolve_adjoint", (X, T), 1 + q * L * x**2),
+        ("dissolve_second_adjoint", (X, Z, T), q * L * x),
+    ):
+        images = [{id(X): dX, id(Z): dZ, id(T): dT, id(S): dS}[id(A)] for A in args]
+        ours, theirs = getattr(manifold, name)(*args), getattr(exact, name)(*images)
+        assert np.linalg.norm(floats(exactly(ours) - theirs)) <= unit * terms, name
+    f, beta = Objective(T, 0.3), 0.7
+    h, dh = Penalty(manifold, f, beta), Penalty(exact, Objective(dT, exactly(0.3)[()]), exactly(beta)[()])
+    size = unit * (1 + q * L * x**2) ** 3 * x**2
+    assert abs(float(exactly(h.value(X))[()] - dh.value(dX))) <= size
+    assert np.linalg.norm(floats(exactly(h.gradient(X)) - dh.gradient(dX))) <= size
+    assert np.linalg.norm(floats(exactly(h.hessian(X, Z)) - dh.hessian(dX, dZ))) <= size
+
+
+def _unit(E: Matrix) -> Matrix:
+    return np.asarray(E / np.linalg.norm(E))
+
+
+# ---------------------------------------------------------------------- the map A
+
+
+@pytest.mark.statement("le:mi")
+@MANY
+@given(arena=arenas())
+def test_DA_is_idempotent_on_M(arena: Arena) -> None:
+    """DA DA = DA and DA* DA* = DA*; (m1) DA[Z] = Z - 1/2 X (phi(Z)^T X + phi(X)^T Z); (m2) DA of the rest is zero."""
+    M, X, D = arena.M, arena.X, arena.direction()
+    D = D / M.norm(D)
+    bound = arena.noise * (1 + arena.s) ** 2
+    image, adjoint = M.dissolve_differential(X, D), M.dissolve_adjoint(X, D)
+    assert M.norm(M.dissolve_differential(X, image) - image) <= bound
+    assert M.norm(M.dissolve_adjoint(X, adjoint) - adjoint) <= bound
+    rest = X @ (M.phi(D).mT.conj() @ X + M.phi(X).mT.conj() @ D)
+    assert M.norm(image - D + rest / 2) <= bound
+    assert M.norm(M.dissolve_differential(X, rest)) <= bound
+    # Neither zero nor the identity: tangent vectors stay, and X is mapped to zero.
+    assert M.norm(M.dissolve_differential(X, X)) <= bound * M.norm(X)
+    Z = arena.tangent()
+    assert M.norm(M.dissolve_differential(X, Z) - Z) <= bound
+
+
+@pytest.mark.statement("le:cbo")
+@MANY
+@given(arena=arenas())
+def test_violation_and_distance_bound_each_other(arena: Arena) -> None:
+    """3/(2 a L) |C(Y)| <= dist(Y, M) <= 2/delta |C(Y)| on Omega_X; the printed |Y - X| fails for Y on M, Y != X."""
+    Y, distance = arena.offset()
+    C = arena.violation(Y)
+    assert distance > 0
+    assert arena.M.norm(Y - arena.X) <= arena.epsilon * (1 + arena.unit)
+    assert _recorded("lower", 3 * C, 2 * arena.a * arena.L * distance, arena.noise)
+    assert _recorded("upper", arena.delta * distance, 2 * C, arena.noise)
+
+
+@pytest.mark.statement("them:noe")
+@MANY
+@given(arena=arenas())
+def test_A_squares_the_violation(arena: Arena) -> None:
+    """|C(A(Y))| <= 8 b L/delta^2 |C(Y)|^2 <= 1/2 |C(Y)| on Omega_X, b = alpha_{C,A}."""
+    Y, _ = arena.offset()
+    before, after = arena.violation(Y), arena.violation(arena.M.dissolve(Y))
+    bound = 8 * arena.b * arena.L / arena.delta**2 * before**2
+    assert _recorded("after", after, bound, arena.noise)
+    assert bound <= before / 2 + arena.noise
+    # F6 says what it is, and shows how much is given away: |C(A(Y))| <= 3/4 |C|^2 + 1/4 |C|^3, on all of F.
+    assert _recorded("sharp", 4 * after, 3 * before**2 + before**3, arena.noise)
+
+
+@pytest.mark.statement("le:cbo")
+@pytest.mark.statement("them:noe")
+@ALL
+def test_the_neighbourhood_is_seen(family: str) -> None:
+    """At modest condition numbers |C(Y)|^2 is above rounding, and neither side of a bound is far from the other."""
+    arena = build(gt.Recipe(family, 4, 2, 2.0, 11), exact=False)
+    Y, distance = arena.offset()
+    C, after = arena.violation(Y), arena.violation(arena.M.dissolve(Y))
+    assert C > 100 * arena.noise
+    assert 3 * C > 2 * arena.a * arena.L * distance / 10
+    assert arena.delta * distance > 2 * C / 10
+    assert after > C**2 / 10
+
+
+# ---------------------------------------------------------------------- h and its derivatives
+
+
+def _around(arena: Arena, reach: float) -> tuple[Matrix, Matrix]:
+    """A point off M, and a direction: seven points X + kZ, |k| <= 3, in a ball of about the given size."""
+    size = arena.number(reach) * arena.M.norm(arena.X)
+    E, Z = arena.direction(), arena.direction()
+    return arena.X + E * (size / arena.M.norm(E)), Z * (size / arena.M.norm(Z) / 3)
+
+
+def _penalty(arena: Arena) -> tuple[Penalty, Any]:
+    """A random h, and the size of the terms it is made of within twice |X|, for a rounding bound."""
+    f, beta = arena.objective(), arena.number(10 ** arena.rng.uniform(-2, 2))
+    length = 2 * arena.M.norm(arena.X)
+    A = length * (2 + 2 * arena.s)
+    return Penalty(arena.M, f, beta), A * (arena.M.norm(f.B) + abs(f.w) * A) + beta * (1 + 4 * arena.s) ** 2
+
+
+@pytest.mark.statement("cdf")
+@pytest.mark.statement("al:1:1")
+@MANY
+@given(arena=arenas())
+def test_value_of_h(arena: Arena) -> None:
+    """h(X) = f(A(X)) + beta/2 |X^T phi(X) - I|^2, and h = f on M."""
+    h, size = _penalty(arena)
+    X, _ = _around(arena, 0.3)
+    assert abs(h.value(X) - h.printed_value(X)) <= arena.unit * size
+    assert abs(h.value(arena.X) - h.f.cost(arena.M, arena.X)) <= arena.noise * size
+
+
+@pytest.mark.statement("pro:nah")
+@MANY
+@given(arena=arenas())
+def test_gradient_of_h(arena: Arena) -> None:
+    """(eq:eh), which along a line is the derivative of a polynomial of degree 6: exact differences."""
+    h, size = _penalty(arena)
+    X, Z = _around(arena, 0.3)
+    gradient = h.gradient(X)
+    bound = arena.unit * size * (1 + arena.s)
+    assert arena.M.norm(gradient - h.printed_gradient(X)) * arena.M.norm(Z) <= bound
+    assert abs(_slope(lambda k: h.value(X + k * Z)) - arena.M.inner(gradient, Z)) <= 10 * bound
+    assert arena.M.norm(h.gradient_of_g(X) - gradient + h.beta * _penalty_gradient(arena, X)) <= bound
+
+
+def _penalty_gradient(arena: Arena, X: Matrix) -> Matrix:
+    """DC(X)*[C(X)], the gradient of |C|^2/2."""
+    return np.asarray(arena.M.constraint_adjoint(X, arena.M.constraint(X)))
+
+
+@pytest.mark.statement("pro:2h")
+@MANY
+@given(arena=arenas())
+def test_hessian_of_h(arena: Arena) -> None:
+    """(eq:nabh), which along a line is the derivative of a gradient of degree 5: all components, exact differences."""
+    h, size = _penalty(arena)
+    X, Z = _around(arena, 0.3)
+    product = h.hessian(X, Z)
+    bound = arena.unit * size * (1 + arena.s) / arena.M.norm(arena.X)
+    assert arena.M.norm(product - h.printed_hessian(X, Z)) <= bound
+    assert arena.M.norm(_slope(lambda k: h.gradient(X + k * Z)) - product) <= 10 * bound
+
+
+@pytest.mark.statement("pro:nah")
+@pytest.mark.statement("pro:2h")
+@ALL
+def test_derivatives_are_seen(family: str) -> None:
+    """The bounds above are far below what they bound: each term of grad h and hess h is larger by 1e4."""
+    arena = build(gt.Recipe(family, 4, 2, 2.0, 11), exact=False)
+    h, size = _penalty(arena)
+    X, Z = _around(arena, 0.3)
+    bound = float(arena.unit * size * (1 + arena.s) / arena.M.norm(arena.X))
+    penalty = float(h.beta * arena.M.norm(_penalty_gradient(arena, X)))
+    assert min(penalty, float(arena.M.norm(h.gradient_of_g(X)))) > 1e4 * bound
+    assert float(arena.M.norm(h.hessian(X, Z))) > 1e4 * bound
+
+
+# ---------------------------------------------------------------------- stationary points on M
+
+
+@pytest.mark.statement("pro:sta")
+@MANY
+@given(arena=arenas(), exponent=st.one_of(st.none(), st.integers(-6, 2)))
+def test_stationary_on_M_for_both_or_for_neither(arena: Arena, exponent: int | None) -> None:
+    """|grad f(X)| <= |grad h(X)| <= (3/2 + a^2 L/6) |grad f(X)| on M, for every beta: both are zero or none is.
+
+    grad f(X) is given: a tangent vector t, and f with the Euclidean gradient t + phi(X) Theta at X.
+    """
+    M, X = arena.M, arena.X
+    t = arena.tangent() * arena.number(0 if exponent is None else 10.0**exponent)
+    f, Theta = arena.stationary_on_M(X)
+    f = Objective(f.B + t, f.w)
+    h = Penalty(M, f, arena.number(10 ** arena.rng.uniform(-2, 2)))
+    small, large = M.norm(t), M.norm(h.gradient(X))
+    noise = arena.noise * (1 + arena.s) * (1 + h.beta + M.norm(f.B) + abs(f.w) * M.norm(X))
+    if not arena.exact:
+        assert M.norm(M.gradient(X, f.gradient(X)) - t) <= noise
+        assert M.norm(M.theta(X, f.gradient(X)) - Theta) <= noise * (1 + M.norm(X))
+    assert _recorded("lower", small, large, noise)
+    assert _recorded("upper", 6 * large, (9 + arena.q) * small, 6 * noise)
