@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ def environment() -> dict[str, str]:
     """Versions, processor, cores, memory, system, and each BLAS with the threads that it has now."""
     import genorth
 
+    pools = [pool for pool in threadpoolctl().threadpool_info() if pool["user_api"] == "blas"]
     return {
         "genorth": genorth.__version__,
         "python": platform.python_version(),
@@ -25,11 +27,12 @@ def environment() -> dict[str, str]:
         "cores": str(_cores()),
         "memory": _memory(),
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
-        "blas": "; ".join(map(_pool, _blas())) or "none found",
-        "threads": ", ".join(sorted({str(pool["num_threads"]) for pool in _blas()})) or "unknown",
+        "blas": "; ".join(map(_pool, pools)) or "none found",
+        "threads": ", ".join(sorted({str(pool["num_threads"]) for pool in pools})) or "unknown",
     }
 
 
+@cache
 def _version(package: str) -> str | None:
     try:
         return version(package)
@@ -60,10 +63,6 @@ def _memory() -> str:
         return f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.1f} GiB"
     except (AttributeError, ValueError, OSError):
         return "unknown"
-
-
-def _blas() -> list[dict[str, Any]]:
-    return [pool for pool in threadpoolctl().threadpool_info() if pool["user_api"] == "blas"]
 
 
 def _pool(pool: dict[str, Any]) -> str:

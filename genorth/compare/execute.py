@@ -90,7 +90,7 @@ class Bench:
         self._problem = self._start = None  # type: ignore[assignment]
         with pinned(self._setup.threads):
             self._problem, self._start = self._setup.instances[task.instance].made(task.seed)
-            _warm_up(self._problem, task.seed, self._setup.patience)
+            _warm_up(self._problem, self._start, self._setup.patience)
         self._at = at
 
     def record(self, task: Task) -> Record:
@@ -126,16 +126,15 @@ class Bench:
         return self._setup.environment()
 
 
-def _warm_up(problem: Problem, seed: int, patience: float) -> None:
-    """Evaluate at a point that no solver sees: what is made once per problem is not on the clock of the first solver.
+def _warm_up(problem: Problem, start: Array, patience: float) -> None:
+    """Evaluate at -start, which no solver sees: what is made once per problem is not on the clock of the first solver.
 
-    A cost that raises or hangs does so again in the runs, whose records say it.
+    -X is on M with X, as C(-X) = C(X). A cost that raises or hangs does so again in the runs, whose records say it.
     """
     if not problem.has_gradient:
         return
     with suppress(Exception, PastLimitError), interrupted(patience):
-        X = problem.manifold.random_point([seed, 1])
-        problem.manifold.gradient(X, problem.euclidean_gradient(X))
+        problem.manifold.gradient(-start, problem.euclidean_gradient(-start))
 
 
 def _unsupported(solver: Any, problem: Problem) -> str | None:

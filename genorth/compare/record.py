@@ -82,7 +82,10 @@ class Record:
     def to_json(self) -> str:
         """One line of JSON; numbers that are not finite become strings, as JSON has none of them."""
         fields = attrs.asdict(self, recurse=False) | {"trace": {name: getattr(self.trace, name) for name in _COLUMNS}}
-        return json.dumps(_finite(fields), separators=(",", ":"), allow_nan=False)
+        try:
+            return _dumps(fields)  # most records have finite numbers only
+        except ValueError:
+            return _dumps(_finite(fields))
 
     @classmethod
     def from_json(cls, line: str) -> Record:
@@ -130,6 +133,10 @@ def join(parts: Iterable[Records]) -> Records:
     """All records of several sets, with the settings of the first."""
     sets = list(parts)
     return Records((record for part in sets for record in part), sets[0].settings if sets else {})
+
+
+def _dumps(fields: Any) -> str:
+    return json.dumps(fields, separators=(",", ":"), allow_nan=False)
 
 
 def _finite(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compare
 import geometry
 import interop
 import penalty
@@ -11,7 +12,7 @@ from _timing import one_thread
 
 MEASURES = [
     pytest.param(measure, id=f"{module.__name__}: {name}")
-    for module in (geometry, penalty, interop, riemannian)
+    for module in (geometry, penalty, interop, riemannian, compare)
     for name, measure in module.FIGURES.items()
 ]
 
