@@ -1,0 +1,451 @@
+"""F1 to F14 of docs/mathematics.md: every formula that is proved there, on every family of manifolds.
+
+Where a property of the contract is exactly the formula, the test runs it; the rest is what the page says beyond it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import unittest
+from typing import Any
+
+import hypothesis
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from manifolds_beyond import complex_bilinear, pairs, quaternionic
+
+import genorth as go
+import genorth.testing as gt
+from genorth._array import ct
+from genorth.errors import OutsideDomainError
+from genorth.retraction import polar_factor
+from genorth.testing.contract import Measured, Sample
+from genorth.theta import ClosedForm, DenseLeastSquares, symmetric_basis
+from genorth.threshold import largest_form
+
+Matrix = np.ndarray[Any, Any]
+EPS = float(np.finfo(float).eps)
+PROPERTIES = {prop.name: prop for prop in gt.PROPERTIES}
+MANIFOLDS = gt.manifolds(max_n=7)
+#: There are about twenty families.
+GENERAL = hypothesis.settings(max_examples=3 * hypothesis.settings().max_examples)
+
+
+def _contract(name: str, manifold: go.GenOrthManifold, seed: int) -> None:
+    with contextlib.suppress(unittest.SkipTest):  # a family to which it does not apply must not skip the others
+        PROPERTIES[name].check(manifold, seed)
+
+
+def _holds(measured: Measured) -> None:
+    formula, value, bound = measured
+    assert value <= bound, f"{formula}: measured {value:.3g}, bound {bound:.3g}"
+
+
+def _trace(T: Matrix) -> float:
+    """Re tr T, summed over the blocks."""
+    return float(np.trace(T, axis1=-2, axis2=-1).sum().real)
+
+
+def _norm(T: Matrix) -> float:
+    return float(np.linalg.norm(T))
+
+
+def _spectral(T: Matrix) -> float:
+    """|T|_2, the largest singular value of all blocks."""
+    return float(np.linalg.norm(T, ord=2, axis=(-2, -1)).max())
+
+
+# ---------------------------------------------------------------- the involution and the form
+
+
+@pytest.mark.statement("F1")
+@GENERAL
+@given(manifold=MANIFOLDS, seed=gt.seeds())
+def test_F1(manifold: go.GenOrthManifold, seed: int) -> None:
+    """psi(phi(U)^T V) = U^T phi(V); its proof: <psi(T), phi(U)^T V> = <T, U^T phi(V)> as phi is self-adjoint."""
+    _contract("F1", manifold, seed)
+    s = Sample(manifold, seed)
+    U, V, T = s.ambient(), s.ambient(), s.algebra()
+    left = np.vdot(manifold.psi(T), ct(manifold.phi(U)) @ V).real
+    _holds(s.close("<psi(T), phi(U)^T V>", left, np.vdot(T, manifold.gram(U, V)).real, s.u * s.L * s.q))
+
+
+@pytest.mark.statement("F2")
+@GENERAL
+@given(manifold=MANIFOLDS, seed=gt.seeds())
+def test_F2(manifold: go.GenOrthManifold, seed: int) -> None:
+    _contract("F2", manifold, seed)
+
+
+@pytest.mark.statement("F3")
+@GENERAL
+@given(manifold=MANIFOLDS, seed=gt.seeds())
+def test_F3(manifold: go.GenOrthManifold, seed: int) -> None:
+    """Involution and form; and Re tr(T*) = Re tr(T), from which Re tr(AB) = 0 for A* = A, B* = -B."""
+    _contract("F3", manifold, seed)
+    s = Sample(manifold, seed)
+    S, T = s.algebra(), s.algebra()
+    _holds(s.close("Re tr(T*) = Re tr(T)", np.asarray(_trace(manifold.psi(T))), np.asarray(_trace(T)), s.u * s.q))
+    A, B = S + ct(manifold.psi(S)), T - ct(manifold.psi(T))
+    _holds(("Re tr(AB) = 0", abs(_trace(A @ B)), 10 * s.u * s.q**3))
+
+
+@pytest.mark.statement("F4")
+@GENERAL
+@given(manifold=MANIFOLDS, seed=gt.seeds())
+def test_F4(manifold: go.GenOrthManifold, seed: int) -> None:
+    _contract("F4", manifold, seed)
+
+
+# ---------------------------------------------------------------- Theta
+
+
+@pytest.mark.statement("F5")
+@GENERAL
+@given(manifold=gt.manifolds(max_n=5), seed=gt.seeds())
+def test_F5_theta_is_the_least_squares_solution(manifold: go.GenOrthManifold, seed: int) -> None:
+    """Every way of solving equals the oracle, and Phi(K Theta - R) = 0."""
+    _contract("theta", manifold, seed)
+    s = Sample(manifold, seed)
+    D = s.ambient()
+    Theta = manifold.theta(s.X, D)
+    residual = manifold.symmetrize(ct(s.P) @ (s.P @ Theta - D))
+    rest = 10 * (s.u * s.kappa + s.c) * s.q * _norm(s.P)
+    _holds(("Phi(K Theta - R) = 0", _norm(residual), rest))
+
+
+@pytest.mark.statement("F5")
+@GENERAL
+@given(n=st.integers(1, 4), p=st.integers(1, 3), skew=st.booleans(), seed=gt.seeds())
+def test_F5_conjugate_linear_companion(n: int, p: int, skew: bool, seed: int) -> None:
+    """psi(T) = Q conj(T) Q^-1 is not inner; Theta = Q U (B / (l_i + l_j)) U^t is still one eigendecomposition."""
+    manifold, Q = complex_bilinear(max(n, p), p, seed, skew=skew)
+    e = -1 if skew else 1
+    assert manifold.companion is None or p == 1
+    assert np.allclose(Q.T, e * Q, rtol=0, atol=EPS * _norm(Q))
+    s = Sample(manifold, seed)
+    D = s.ambient()
+    N = s.P @ Q
+    values, U = np.linalg.eigh(ct(N) @ N)
+    R = ct(N) @ D
+    rotated = ct(U) @ (R + e * R.T) @ U.conj()
+    Y = U @ (rotated / (values[:, None] + values)) @ U.T
+    rest = 20 * (s.u * s.kappa + s.c) * s.q / float(s.singular[0])
+    oracle = DenseLeastSquares(manifold, s.X, s.P).theta(D)
+    _holds(s.close("Theta = Q Y", Q @ Y, oracle, rest * float(np.linalg.cond(Q))))
+
+
+@pytest.mark.statement("F5")
+def test_F5_the_closed_form_is_for_points_of_M_only() -> None:
+    """At X = 2 on the Stiefel manifold (1, 1) the argmin of |2S - D| is D/2, and (R + R^T)/2 is 2D."""
+    manifold, X, D = go.Stiefel(1, 1), np.array([[2.0]]), np.array([[3.0]])
+    assert ClosedForm(manifold, X, X).theta(D).item() == 6.0
+    assert DenseLeastSquares(manifold, X, X).theta(D).item() == pytest.approx(1.5, rel=4 * EPS)
+
+
+# ---------------------------------------------------------------- A
+
+
+@pytest.mark.statement("F6")
+@GENERAL
+@given(manifold=MANIFOLDS, seed=gt.seeds())
+def test_F6(manifold: go.GenOrthManifold, seed: int) -> None:
+    """The identity; the limit of repeated A; A(2X) = -X and A(0) = 0, so that the reach is bounded."""
+    _contract("F6", manifold, seed)
+    s = Sample(manifold, seed)
+    rest = 20 * s.q * (s.u * s.g + s.c) * _norm(s.X)
+    _holds(s.close("A(2X) = -X", manifold.dissolve(2 * s.X), -s.X, rest))
+    assert _norm(manifold.dissolve(0 * s.X)) == 0
+
+
+@pytest.mark.statement("F6")
+@GENERAL
+@given(manifold=gt.manifolds(max_n=6, max_condition=1e2), seed=gt.seeds(), radius=st.floats(0, 0.9))
+def test_F6_converges_where_the_spectral_radius_is_below_one(
+    manifold: go.GenOrthManifold, seed: int, radius: float
+) -> None:
+    """Y = X (I + H)^(1/2)-like, H* = H of spectral radius < 1: repeated A ends at Y <<Y,Y>>^(-1/2)."""
+    s = Sample(manifold, seed)
+    H = ct(s.symmetric())
+    size = float(np.abs(np.linalg.eigvals(H)).max())
+    Y = s.X @ (np.eye(H.shape[-1]) + 0.5 * H * (radius / size if size > 1e-2 else radius))
+    C = manifold.constraint(Y)
+    rho = float(np.abs(np.linalg.eigvals(C)).max())
+    if rho < 1:  # (1 + r/2)^2 - 1 < 1 for r < 0.82
+        limit = Y
+        for _ in range(60):
+            limit = manifold.dissolve(limit)
+        condition = float(np.linalg.cond(np.eye(H.shape[-1]) + C).max())
+        rest = 1e4 * s.q**2 * (s.u * s.g + s.c) * condition * _norm(Y)
+        _holds(s.close("lim A^k(Y)", limit, polar_factor(manifold, Y), rest))
+
+
+@pytest.mark.statement("F7")
+@GENERAL
+@given(manifold=MANIFOLDS, seed=gt.seeds())
+def test_F7(manifold: go.GenOrthManifold, seed: int) -> None:
+    """DA(X) is the projector along {X S^T}, and where phi(X) = X and psi o psi = id it is the orthogonal one."""
+    _contract("F7", manifold, seed)
+    s = Sample(manifold, seed)
+    D, T = s.ambient(), s.algebra()
+    same = _norm(s.P - s.X) <= s.u * _norm(s.X)
+    if same and _norm(manifold.psi(manifold.psi(T)) - T) <= s.u * s.q**2:
+        rest = 20 * (s.u * s.g + s.c)
+        _holds(s.close("DA(X) = P_X", manifold.dissolve_differential(s.X, D), manifold.project(s.X, D), rest))
+
+
+@pytest.mark.statement("F7")
+def test_F7_it_is_orthogonal_at_some_points_and_oblique_at_others_of_one_manifold() -> None:
+    """Symplectic: orthogonal at X = I (phi(X) = X), oblique at X = diag(2, 1/2), where |DA(X)| > 1."""
+    manifold = go.SymplecticStiefel(2, 2)
+    norms = []
+    for X in (np.eye(2), np.diag([2.0, 0.5])):
+        assert manifold.feasibility(X) == 0
+        columns = [manifold.dissolve_differential(X, E.reshape(2, 2)).ravel() for E in np.eye(4)]
+        norms.append(float(np.linalg.norm(np.array(columns), 2)))
+    assert norms[0] == pytest.approx(1, rel=8 * EPS)
+    assert norms[1] == pytest.approx(17 / 8, rel=8 * EPS)  # |X| |phi(X)| / 2, phi(X) = diag(1/2, 2)
+
+
+# ---------------------------------------------------------------- the penalty
+
+
+def _linear(manifold: go.GenOrthManifold, B: Matrix) -> go.Problem:
+    """f(X) = <B, X>."""
+    return go.Problem(
+        manifold, lambda X: float(np.vdot(B, X).real), lambda X: B, lambda X, Z: np.zeros_like(Z), name="linear"
+    )
+
+
+@pytest.mark.statement("F8")
+@GENERAL
+@given(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100))
+def test_F8_quadratic_form(manifold: go.GenOrthManifold, seed: int, beta: float) -> None:
+    """4 beta |S|^2 - 3 Re tr(S^2 Theta) along X S^T, -<phi(Z) Theta, Z> along M (f is linear), no cross term."""
+    s = Sample(manifold, seed)
+    X, S, Theta, Z = s.X, s.symmetric(), s.symmetric(), s.tangent()
+    B = s.P @ Theta
+    h = go.ConstraintDissolving(_linear(manifold, B), beta)
+    V = X @ ct(S)
+    HV, HZ = h.hessian_product(X, V), h.hessian_product(X, Z)
+    terms = _norm(s.P) ** 2 * s.q**2 * (beta + _norm(X) ** 2) * (1 + _norm(Theta)) + s.L * _norm(X) * _norm(B) * s.q
+    rest = 100 * s.q * (s.u * s.g + s.c) * (terms + beta)
+    _holds(("gradient", _norm(h.gradient(X)), rest * _norm(X)))
+    expected = 4 * beta * _norm(S) ** 2 - 3 * _trace(S @ S @ Theta)
+    _holds(s.close("<V, hess h[V]>", np.vdot(V, HV).real, expected, rest * _norm(V) ** 2))
+    _holds(s.close("<Z, hess h[V]> = 0", np.vdot(Z, HV).real, 0.0, rest * _norm(V) * _norm(Z)))
+    along = -np.vdot(manifold.phi(Z) @ Theta, Z).real
+    _holds(s.close("<Z, hess h[Z]>", np.vdot(Z, HZ).real, along, rest * _norm(Z) ** 2))
+
+
+@pytest.mark.statement("F8")
+@GENERAL
+@given(manifold=gt.manifolds(max_n=5, max_condition=1e4), seed=gt.seeds())
+def test_F8_threshold(manifold: go.GenOrthManifold, seed: int) -> None:
+    """beta* is 3/4 of the largest eigenvalue of S -> Re tr(S^2 Theta) on S1, at most 3/4 |Theta|_2."""
+    s = Sample(manifold, seed)
+    Theta, basis = s.symmetric(), symmetric_basis(manifold)
+    if not len(basis):
+        assert manifold.shape[-1] <= 2
+        return
+    form = np.array([[_trace((S @ T + T @ S) @ Theta) / 2 for T in basis] for S in basis])
+    largest = float(np.linalg.eigvalsh(form).max())
+    rest = 100 * s.u * s.q**3 * len(basis) * (1 + _norm(Theta))
+    _holds(s.close("max of Re tr(S^2 Theta)", max(largest, 0.0), max(largest_form(manifold, Theta), 0.0), rest))
+    assert largest <= _spectral(Theta) + rest
+    *_, p = manifold.shape
+    if manifold.companion is not None and manifold.companion.trivial and p:
+        _holds(s.close("lambda_max(Theta)", largest, float(np.linalg.eigvalsh(Theta).max()), rest))
+
+
+@pytest.mark.statement("F14")
+@GENERAL
+@given(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100), distance=st.floats(0, 2))
+def test_F14_gradient_of_h_across_M(manifold: go.GenOrthManifold, seed: int, beta: float, distance: float) -> None:
+    """<grad h(Y), Y C^T> = 2 beta (|C|^2 + Re tr(C^T C^2)) - 3/2 Re tr(G^T Y (C^T)^2) on all of F; the bound."""
+    s = Sample(manifold, seed)
+    Y = s.X + s.ambient(distance / s.steepness)
+    B = s.ambient(_norm(s.P))
+    h = go.ConstraintDissolving(_linear(manifold, B), beta)
+    C, gradient = manifold.constraint(Y), h.gradient(Y)
+    c = ct(C)
+    expected = 2 * beta * (_norm(C) ** 2 + _trace(c @ C @ C)) - 1.5 * _trace(ct(B) @ Y @ c @ c)
+    size = max(1.0, s.L * _norm(Y) ** 2, _norm(Y) * _norm(manifold.phi(Y)))
+    terms = (beta * size + _norm(B) * _norm(Y)) * (1 + _norm(C)) * s.q
+    rest = 100 * s.u * s.q * size * terms * (1 + _norm(C))
+    _holds(s.close("<grad h, Y C^T>", np.vdot(Y @ c, gradient).real, expected, rest))
+    lower = 2 * beta * (1 - _spectral(C)) - 1.5 * _spectral(ct(Y) @ B)
+    assert _norm(gradient) * _spectral(Y) * _norm(C) >= lower * _norm(C) ** 2 - rest
+
+
+@pytest.mark.statement("F14")
+def test_F14_is_sharp() -> None:
+    """Stiefel (1, 1), f(x) = x: equality at every x > 0 (|C| < 1): |h'| = |C| (2 beta x - 3/2)."""
+    beta = 2.0
+    h = go.ConstraintDissolving(_linear(go.Stiefel(1, 1), np.ones((1, 1))), beta)
+    for x in (0.8, 0.95, 0.999):
+        C = x**2 - 1
+        exact = abs(C) * (2 * beta * x - 1.5)
+        assert abs(h.gradient(np.array([[x]])).item()) == pytest.approx(exact, rel=1e-12)
+        assert abs(C) * (2 * beta * (1 - abs(C)) - 1.5 * x) / x == pytest.approx(exact, rel=1e-12)  # 1 - |C| = x^2
+
+
+# ---------------------------------------------------------------- retractions
+
+
+@pytest.mark.statement("F9")
+@GENERAL
+@given(manifold=MANIFOLDS, seed=gt.seeds())
+def test_F9(manifold: go.GenOrthManifold, seed: int) -> None:
+    """Omega is skew for the form, Omega(X) = Z; Cayley, exp and polar are what they are said to be, and on M."""
+    _contract("F9", manifold, seed)
+    _contract("retractions", manifold, seed)
+
+
+@pytest.mark.statement("F9")
+def test_F9_domains_on_a_hyperbola() -> None:
+    """x^2 - y^2 = 1, X = (1, 0), Z = (0, z): polar needs |z| < 1, Cayley |z| != 2 (beyond: the other branch)."""
+    manifold, X = go.HyperbolicStiefel(np.array([1.0, -1.0]), 1), np.array([[1.0], [0.0]])
+
+    def step(z: float, kind: str) -> Matrix:
+        return np.asarray(manifold.retract(X, np.array([[0.0], [z]]), kind=kind)).ravel()
+
+    close = {"rtol": 16 * EPS}
+    np.testing.assert_allclose(step(0.5, "polar"), np.array([1, 0.5]) / np.sqrt(0.75), **close)
+    np.testing.assert_allclose(step(0.5, "cayley"), np.array([1 + 0.0625, 0.5]) / (1 - 0.0625), **close)
+    np.testing.assert_allclose(step(0.5, "exp"), [np.cosh(0.5), np.sinh(0.5)], **close)
+    np.testing.assert_allclose(step(3.0, "cayley"), [-2.6, -2.4], **close)
+    np.testing.assert_allclose(step(3.0, "exp"), [np.cosh(3), np.sinh(3)], **close)
+    for z, kind in ((1.0, "polar"), (1.5, "polar"), (2.0, "cayley"), (800.0, "exp")):
+        with pytest.raises(OutsideDomainError):  # exp(800) is no double, though exp(Omega) exists
+            step(z, kind)
+
+
+# ---------------------------------------------------------------- dimension, costs, the metric of products
+
+
+@pytest.mark.statement("F10")
+@GENERAL
+@given(manifold=gt.manifolds(max_n=5), seed=gt.seeds())
+def test_F10(manifold: go.GenOrthManifold, seed: int) -> None:
+    _contract("F10", manifold, seed)
+
+
+@pytest.mark.statement("F10")
+@pytest.mark.parametrize(("n", "p", "l"), [(4, 2, 3), (6, 6, 2), (6, 4, 5)])
+def test_F10_by_hand(n: int, p: int, l: int) -> None:  # noqa: E741
+    """The dimensions in the table of the page."""
+    real_blocks = 2 - l % 2
+    expected = {
+        go.Stiefel(n, p): n * p - p * (p + 1) // 2,
+        go.Stiefel(n, p, complex): 2 * n * p - p * p,
+        go.SymplecticStiefel(n, p): n * p - p * (p - 1) // 2,
+        complex_bilinear(n, p, 0)[0]: 2 * n * p - p * (p + 1),
+        complex_bilinear(n // 2, p // 2, 0, skew=True)[0]: 2 * n * p - p * (p - 1),
+        pairs(n, p): 2 * n * p - p * p,
+        quaternionic(n // 2, p // 2): 4 * (n // 2) * (p // 2) - (p // 2) * (p - 1),
+        go.TensorStiefel(n, p, l): l * (n * p - p * (p + 1) // 2),
+        go.TensorStiefel(n, p, l, "dft"): n * p * l - (p * p * l + p * real_blocks) // 2,
+    }
+    for manifold, dim in expected.items():
+        assert manifold.dim == dim, manifold
+
+
+class _Products(np.ndarray):
+    """Counts products with a factor of n rows or columns."""
+
+    n = 0
+    count = 0
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
+        plain = [np.asarray(x) if isinstance(x, _Products) else x for x in inputs]
+        if ufunc is np.matmul and any(_Products.n in np.shape(x) for x in plain):
+            _Products.count += 1
+        if out is not None:
+            kwargs["out"] = tuple(np.asarray(x) for x in out)
+        result = getattr(ufunc, method)(*plain, **kwargs)
+        if out is not None:
+            return out[0]
+        return result.view(_Products) if isinstance(result, np.ndarray) else result
+
+
+@pytest.mark.statement("F11")
+def test_F11_five_products_and_nine_more() -> None:
+    """h and its gradient: five n x p x p products. A Hessian product: nine more. phi and f make none here."""
+    manifold, B = go.SymplecticStiefel(10, 4), np.ones((10, 4)).view(_Products)
+    h = go.ConstraintDissolving(_linear(manifold, B), 1.0)
+    X, Z = (manifold.random_ambient(k).view(_Products) for k in range(2))
+    _Products.n, _Products.count = 10, 0
+    h.value_and_gradient(X)
+    assert _Products.count == 5
+    h.hessian_product(X, Z)  # only plain arrays are remembered: the point is made again
+    assert _Products.count == 5 + 5 + 9
+
+
+@pytest.mark.statement("F11")
+@GENERAL
+@given(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100))
+def test_F11_is_the_gradient_as_the_paper_writes_it(manifold: go.GenOrthManifold, seed: int, beta: float) -> None:
+    """With one phi for each of the three terms: G(3I - X^T phi(X))/2 - (phi(X) X^T G + phi(X G^T X))/2 + beta (...)."""
+    s = Sample(manifold, seed)
+    Y, B = s.Y, s.ambient(_norm(s.P))
+    P, C = manifold.phi(Y), manifold.constraint(Y)
+    first = B @ (np.eye(C.shape[-1]) - C / 2)
+    second = P @ ct(Y) @ B + manifold.phi(Y @ ct(B) @ Y)
+    third = P @ ct(C) + manifold.phi(Y @ C)
+    h = go.ConstraintDissolving(_linear(manifold, B), beta)
+    size = s.L * _norm(Y) * (_norm(B) * _norm(Y) + beta * s.g) + _norm(B) * s.g
+    _holds(s.close("grad h", h.gradient(Y), first - second / 2 + beta * third, 20 * s.u * s.q**2 * size))
+
+
+@pytest.mark.statement("F12")
+@GENERAL
+@given(manifold=MANIFOLDS, seed=gt.seeds())
+def test_F12(manifold: go.GenOrthManifold, seed: int) -> None:
+    _contract("F12", manifold, seed)
+
+
+# ---------------------------------------------------------------- classification
+
+
+@pytest.mark.statement("F13")
+@GENERAL
+@given(manifold=MANIFOLDS, seed=gt.seeds())
+def test_F13(manifold: go.GenOrthManifold, seed: int) -> None:
+    """phi(X) Q = A X; so points of M are those with X^T A X = Q."""
+    _contract("F13", manifold, seed)
+    s, companion = Sample(manifold, seed), manifold.companion
+    if companion is None or manifold.ambient_projector is not None:
+        return
+    Q = np.asarray(companion.Q.left(np.eye(manifold.shape[-1], dtype=manifold.dtype)))
+    AX = s.P @ Q
+    _holds(s.close("X^T A X = Q", ct(s.X) @ AX, Q + 0 * ct(s.X) @ AX, _norm(Q) * (s.u * s.g + 2 * s.c)))
+
+
+@pytest.mark.statement("F13")
+@GENERAL
+@given(n=st.integers(1, 4), p=st.integers(1, 3), skew=st.booleans(), seed=gt.seeds())
+def test_F13_complex_bilinear_forms_are_the_second_complex_case(n: int, p: int, skew: bool, seed: int) -> None:
+    """X^t A X = Q without conjugation, A and Q complex, both symmetric or both skew: the contract holds."""
+    manifold, _ = complex_bilinear(max(n, p), p, seed, skew=skew)
+    assert go.check_assumptions(manifold, rng=0).passed
+    for name in ("F1", "F2", "F3", "F4", "F6", "F7", "F9", "F10", "F12", "projection", "retractions"):
+        _contract(name, manifold, seed)
+
+
+@pytest.mark.statement("F13")
+@pytest.mark.parametrize("manifold", [pairs(3, 2), pairs(3, 1), quaternionic(3, 2), quaternionic(2, 2)], ids=repr)
+def test_F13_blocks_may_be_swapped_and_F_may_be_smaller(manifold: go.GenOrthManifold) -> None:
+    """Pairs X1^T X2 = I and quaternionic matrices: manifolds of the theory that are no products of bilinear ones."""
+    assert go.check_assumptions(manifold, rng=0).passed
+    assert manifold.companion is None
+    for prop in gt.PROPERTIES:
+        _contract(prop.name, manifold, 3)
+
+
+@pytest.mark.statement("F13")
+def test_F13_pairs_are_what_they_are_said_to_be() -> None:
+    X = pairs(3, 2).random_point(0)
+    np.testing.assert_allclose(X[0].T @ X[1], np.eye(2), atol=100 * EPS * _norm(X) ** 2)
