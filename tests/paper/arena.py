@@ -18,11 +18,11 @@ from constants import Constants, ambient_basis, matrix_of
 from exact import DIGITS, ExactManifold, exactly, floats, solve
 from exact import FAMILIES as EXACT_FAMILIES
 from hypothesis import strategies as st
+from objectives import Objective
 
 import genorth.testing as gt
 from genorth._array import ct
 from genorth.theta import realvec
-from objectives import Objective
 
 Matrix = np.ndarray[Any, Any]
 Number = Any  # float or Decimal
@@ -148,7 +148,8 @@ class Arena:
     def moved(self) -> Matrix:
         """Another point of M, at most about epsilon_X / 2 from X."""
         share = self.number(self.rng.uniform(0, 0.5))
-        return np.asarray(self.M.restore(self.X + self.tangent() * (share * self.epsilon)))
+        restored = self.M.restore(self.X + self.tangent() * (share * self.epsilon))
+        return np.asarray(self.M.dissolve(restored))  # the library's stops at 1e-12
 
     def offset(self) -> tuple[Matrix, Number]:
         """Y in Omega_X and its distance to M.
@@ -173,7 +174,7 @@ class Arena:
         return Objective(np.asarray(self.M.phi(X) @ Theta - w * X), w), Theta
 
     def stationary_off_M(self, Y: Matrix) -> Objective:
-        """The linear f with grad h(Y) = 0 for beta = 1, Y off M: B = -DA(Y)*^-1 [DC(Y)*[C(Y)]], by the matrix of DA(Y)* on F."""
+        """The linear f with grad h(Y) = 0 for beta = 1: B = -DA(Y)*^-1 [DC(Y)*[C(Y)]]; off M, DA(Y)* is regular."""
         M, target = self.M, -self.M.constraint_adjoint(Y, self.M.constraint(Y))
         units = ambient_basis(self.constants.manifold)
         if not self.exact:

@@ -1,8 +1,9 @@
 """{X : X^T A X = Q} in decimal arithmetic, for neighbourhoods that double precision cannot see.
 
-The radius epsilon_X of the paper falls with a high power of the condition number: at 1e8 it is below 1e-30, and no point
-of floats lies in it but X. By F13 two matrices give every real manifold of the theory with F = R^{n x p}, and decimals of
-150 digits resolve it. The methods have the names and meanings of `GenOrthManifold`; a test holds the two together.
+The radius epsilon_X of the paper falls with a high power of the condition number: at 1e8 it is about 1e-18, and X is
+the only array of floats within it. By F13 two matrices give every real manifold of the theory with F = R^{n x p}, and
+decimals of 150 digits resolve it. The methods have the names and meanings of `GenOrthManifold`; a test holds the two
+together.
 """
 
 from __future__ import annotations
