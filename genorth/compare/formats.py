@@ -189,7 +189,7 @@ def _html_line(columns: Sequence[Column], line: Line, starts: set[int]) -> str:
         hint = f' title="{escape(entry.hint)}"' if entry.hint else ""
         mark = _classes(number in starts, not column.numeric, *(["failed"] if entry.failed else []))
         text = f"<strong>{escape(entry.text)}</strong>" if entry.bold else escape(entry.text)
-        note = f" <small>{escape(entry.note)}</small>" if entry.note else ""
+        note = f" <small>({escape(entry.note)})</small>" if entry.note else ""
         cells.append(f"<td{mark}{hint}>{text}{note}</td>")
     return f"<tr{_classes(False, False, *(['rule'] if line.rule else []))}>{''.join(cells)}</tr>"
 

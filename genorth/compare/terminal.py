@@ -29,7 +29,8 @@ def _rich() -> Any:
 class Bar:
     """A bar: finished and total runs, time used and time left; below it what runs now, and who leads its row.
 
-    The time left is the mean time of the runs finished so far, times those that remain: a guess where runs differ.
+    It is drawn between runs only, so that drawing takes no time from a run that is being clocked. The time left is
+    a guess from the pace so far.
     """
 
     def __init__(self, console: Console | None = None) -> None:
@@ -43,23 +44,17 @@ class Bar:
 
     def start(self, total: int) -> None:
         """Show the bar."""
+        from rich import progress as parts
         from rich.live import Live
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-            TimeElapsedColumn,
-            TimeRemainingColumn,
-        )
 
         self.close()
-        self._progress: Progress = Progress(
-            TextColumn("[bold]runs"), BarColumn(bar_width=None), MofNCompleteColumn(), TimeElapsedColumn(),
-            TextColumn("left"), TimeRemainingColumn(), console=self._console, expand=True,
+        self._progress: Progress = parts.Progress(
+            parts.TextColumn("[bold]runs"), parts.BarColumn(bar_width=None), parts.MofNCompleteColumn(),
+            parts.TimeElapsedColumn(), parts.TextColumn("left"), parts.TimeRemainingColumn(),
+            console=self._console, expand=True,
         )  # fmt: skip
         self._task: TaskID = self._progress.add_task("", total=total)
-        self._live = Live(self._shown(), console=self._console, transient=True, refresh_per_second=4)
+        self._live = Live(self._shown(), console=self._console, transient=True, auto_refresh=False)
         self._live.start()
 
     def begin(self, instance: Instance, seed: int, solver: str, tolerance: float) -> None:
@@ -97,7 +92,7 @@ class Bar:
 
     def _update(self) -> None:
         if self._live is not None:
-            self._live.update(self._shown())
+            self._live.update(self._shown(), refresh=True)
 
     def _shown(self) -> RenderableType:
         from rich.console import Group

@@ -72,17 +72,20 @@ def best_table(records: Records, labels: Labels | None = None) -> Table:
         first = [words(labels.get(row.problem, row.problem)), words(row.size),
                  Entry(tolerance_text(row.tolerance), row.tolerance), words(name)]  # fmt: skip
         lines.append(Line([*first, time, *ratios]))
-    footnote = "Other f: it ended at a higher value of f than the lowest found from the same start."
+    footnote = (
+        ">: it ran out of time. Other f: it ended at a higher value of f than the lowest found from the same start."
+    )
     return Table("", columns, [Block("", lines)], "", footnote)
 
 
 def _ratio(row: Best, solver: str) -> Entry:
-    note = ", ".join(filter(None, [row.notes.get(solver), "other f" if solver in row.elsewhere else ""]))
-    entry = times(row.ratios.get(solver, math.nan))
-    if solver in row.at_least:
+    if solver in row.at_least:  # ">" says already that the time ran out
         bound = times(row.at_least[solver])
-        entry = attrs.evolve(bound, text=f"> {bound.text}", failed=True)
-    return attrs.evolve(entry, note=note, bold=solver == row.solver)
+        return attrs.evolve(bound, text=f"> {bound.text}", hint=row.notes[solver], failed=True)
+    notes = [row.notes.get(solver), "other f" if solver in row.elsewhere else ""]
+    return attrs.evolve(
+        times(row.ratios.get(solver, math.nan)), note=", ".join(filter(None, notes)), bold=solver == row.solver
+    )
 
 
 def failures_table(records: Records, labels: Labels | None = None) -> Table | None:
