@@ -1,4 +1,4 @@
-"""Section 2.2 of the paper: the constants exist as repaired, and the Lipschitz bounds hold with them in operator norms."""
+"""Section 2.2 of the paper: the constants exist as repaired, and the Lipschitz bounds hold with them."""
 
 from __future__ import annotations
 
@@ -266,9 +266,9 @@ def test_the_largest_eigenvalue_does_not_bound_the_norm() -> None:
 @FAMILIES
 @given(manifold=MANIFOLDS, seed=gt.seeds())
 def test_what_each_term_of_epsilon_is_for(manifold: go.GenOrthManifold, seed: int) -> None:
-    """On Omega_X: what is as close to Y as Y is to X stays in Delta_X; DC(Y) keeps delta/2; two products stay below 1/2.
+    """On Omega_X: what is as close to Y as Y is to X stays in Delta_X, DC(Y) keeps delta/2, and two products are small.
 
-    (alpha_A^2 L^2 + 3 L) epsilon <= delta/2 is for Theorem the:first, 8 alpha_CA L/delta^2 |C(Y)| <= 1/2 for restoration.
+    (alpha_A^2 L^2 + 3 L) epsilon <= delta/2 is for the:first, 8 alpha_CA L/delta^2 |C(Y)| <= 1/2 for prop:decrease.
     """
     c, rng = _constants(manifold, seed)
     L, d, a, b, e = c.L_phi, c.delta, c.alpha_A, c.alpha_CA, c.epsilon

@@ -24,7 +24,7 @@ Matrix = np.ndarray[Any, Any]
 EPS = np.finfo(float).eps
 PROPERTIES = {prop.name: prop for prop in gt.PROPERTIES}
 #: There are about twenty families.
-FAMILIES = hypothesis.settings(max_examples=4 * hypothesis.settings().max_examples)
+FAMILIES = hypothesis.settings(max_examples=3 * hypothesis.settings().max_examples)
 SMALL = gt.manifolds(max_n=4)  # operators on F are formed as matrices
 
 
@@ -154,7 +154,6 @@ def test_normal_space_is_the_complement_of_the_tangent_space(manifold: go.GenOrt
 
 
 @pytest.mark.statement("prop:projection")
-@FAMILIES
 @given(manifold=gt.manifolds(max_n=6), seed=gt.seeds())
 def test_projection_by_least_squares(manifold: go.GenOrthManifold, seed: int) -> None:
     """P_X(D) = D - phi(X) Theta_X(D) is the orthogonal projection; Theta_X(D) solves eq:les as a dense solver does."""
@@ -182,7 +181,6 @@ def test_projection_is_onto_the_kernel_of_DC(manifold: go.GenOrthManifold, seed:
 
 @pytest.mark.statement("pro:rg")
 @pytest.mark.parametrize("name", ["gradient", "hessian"])
-@FAMILIES
 @given(manifold=gt.manifolds(), seed=gt.seeds())
 def test_riemannian_gradient_and_hessian(name: str, manifold: go.GenOrthManifold, seed: int) -> None:
     """df along curves is <grad f, Z>; P_X D(grad f)[Z] is hess f[Z]: by slopes along retractions."""
@@ -208,12 +206,15 @@ def test_gradient_and_hessian_as_printed(manifold: go.GenOrthManifold, seed: int
 @FAMILIES
 @given(manifold=gt.manifolds(max_n=6, max_condition=1e6), seed=gt.seeds())
 def test_first_order_stationary_points(manifold: go.GenOrthManifold, seed: int) -> None:
-    """grad f(X) = 0 iff the gradient of f is normal, iff f changes to second order only along curves on M."""
+    """grad f(X) = 0 iff the gradient of f is normal, iff <grad f, Z> = 0 along every tangent Z."""
     s = Sample(manifold, seed)
     problem, Theta = stationary(manifold, s.X, seed)
     G = np.asarray(problem.euclidean_gradient(s.X))
-    rest = 100 * (s.u * s.kappa + s.c) * (1 + _norm(G))
+    size = (1 + _norm(s.X)) ** 3  # of the terms of which G is made
+    rest = 100 * (s.u * s.kappa + s.c) * (size + _norm(G))
     assert _norm(manifold.gradient(s.X, G)) <= rest
+    Z = s.tangent()
+    assert abs(np.vdot(G, Z).real) <= rest * _norm(Z) + _norm(G) * s.u * s.kappa
     assert _norm(G - s.P @ Theta) <= rest
     bent = G + s.tangent() / max(s.steepness, 1.0)  # no longer normal: its tangent part is the gradient
     tangent = bent - G
@@ -239,7 +240,7 @@ def test_second_order_form_is_the_second_derivative_along_curves(manifold: go.Ge
         ends = [problem.cost(np.asarray(manifold.retract(s.X, sign * t * Z, kind="exp"))) for sign in (1, -1)]
         return abs(sum(ends) / 2 - f - t**2 / 2 * curvature)
 
-    size = (1 + _norm(G)) * (1 + _norm(s.X)) ** 2
+    size = (1 + _norm(G)) * (1 + _norm(s.X)) ** 4
     floor = 100 * (s.u * s.g + s.u * s.kappa + s.c) * size
     assert fit_slope(_TIMES, np.asarray([error(t) for t in _TIMES]), floor) >= 2.5
 
