@@ -1,0 +1,91 @@
+"""A small problem and solvers that end well, badly, or not at all; all picklable, for worker processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+
+import genorth as go
+from genorth import compare
+
+SHAPE = (6, 2)
+
+
+def procrustes(seed: int) -> go.Problem:
+    """min |X - C|^2 / 2 over X^T X = I, C drawn from the seed."""
+    C = np.random.default_rng([7, seed]).standard_normal(SHAPE)
+
+    def cost_and_gradient(X: Any) -> tuple[float, Any]:
+        return float(np.vdot(X - C, X - C)) / 2, X - C
+
+    return go.Problem(go.Stiefel(*SHAPE), cost_and_gradient=cost_and_gradient, name="procrustes")
+
+
+def instance(name: str = "procrustes", **fields: Any) -> compare.Instance:
+    return compare.Instance(name, f"({SHAPE[0]},{SHAPE[1]})", procrustes, **fields)
+
+
+def ended(x: Any, **fields: Any) -> go.Result:
+    """A Result that claims success at x."""
+    claimed = {
+        "x": x, "fun": 0.0, "gradient_norm": 0.0, "feasibility": 0.0, "success": True,
+        "status": go.Status.CONVERGED, "message": "fine", "method": "stand-in", "nit": 0, "nfev": 0, "njev": 0,
+        "nhev": 0, "time": 0.0, "trace": go.Trace(),
+    }  # fmt: skip
+    return go.Result(**claimed | fields)
+
+
+def standing(problem: go.Problem, x0: Any, **arguments: Any) -> go.Result:
+    """Stays where it starts."""
+    return ended(x0, success=False, status=go.Status.STALLED)
+
+
+def raising(problem: go.Problem, x0: Any, **arguments: Any) -> go.Result:
+    problem.cost(x0)
+    raise ZeroDivisionError("no such\nstep")
+
+
+def hanging(problem: go.Problem, x0: Any, **arguments: Any) -> go.Result:
+    """Does not look at the clock, and swallows what it can."""
+    problem.cost(x0)
+    while True:
+        with suppress(Exception):
+            time.sleep(0.01)
+
+
+def stuck(problem: go.Problem, x0: Any, **arguments: Any) -> go.Result:
+    """Cannot be interrupted from inside: as a call into C that does not return."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
+    while True:
+        time.sleep(0.01)
+
+
+def dying(problem: go.Problem, x0: Any, **arguments: Any) -> go.Result:
+    os._exit(3)
+
+
+@attrs.frozen
+class Counting:
+    """A solver that leaves a line in a file at each call, and does not come back from the call number `hold`."""
+
+    path: Path
+    hold: int | None = None
+    name: str = "counting"
+
+    def __call__(self, problem: go.Problem, x0: Any, *, tol: float, rng: int, **arguments: Any) -> go.Result:
+        with self.path.open("a") as file:
+            file.write(f"{rng} {tol!r}\n")
+        if len(self.calls) == self.hold:
+            hanging(problem, x0)
+        return standing(problem, x0)
+
+    @property
+    def calls(self) -> list[str]:
+        return self.path.read_text().splitlines() if self.path.exists() else []

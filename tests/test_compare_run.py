@@ -1,0 +1,494 @@
+"""`compare.run`: who runs, from where, for how long, and what is written down of how it ended."""
+
+from __future__ import annotations
+
+import gc
+import io
+import signal
+import sys
+import threading
+import time
+import weakref
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+from compare_cases import SHAPE, Counting, dying, ended, hanging, instance, procrustes, raising, standing, stuck
+from hypothesis import given
+from hypothesis import strategies as st
+from refusals import refused
+
+import genorth as go
+from baselines import SOLVERS
+from genorth import compare
+from genorth.compare.execute import thinned
+from genorth.compare.limits import PastLimitError, interrupted
+from genorth.compare.progress import Lines
+
+threadpoolctl = pytest.importorskip("threadpoolctl", reason="comparisons pin BLAS threads by threadpoolctl")
+alarms = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no alarms on this system")
+
+
+def run(problems: Any, solvers: Any, **settings: Any) -> compare.Records:
+    return compare.run(problems, solvers, **{"progress": None} | settings)
+
+
+def only(solver: Any, problem: Any = None, **settings: Any) -> compare.Record:
+    """The record of one run."""
+    records = run(problem or procrustes(0), {"it": solver}, **settings)
+    assert len(records) == 1
+    return records[0]
+
+
+# ---------------------------------------------------------------------- what runs
+
+
+def test_one_record_for_each_problem_seed_solver_and_tolerance_loose_to_tight() -> None:
+    records = run([instance("a"), instance("b")], ["cdf-lbfgs", "cdf-cg"], starts=2, tolerances=(1e-6, 1e-3))
+    expected = [
+        (name, "(6,2)", seed, solver, tolerance)
+        for name in ("a", "b") for seed in (0, 1) for solver in ("cdf-lbfgs", "cdf-cg") for tolerance in (1e-3, 1e-6)
+    ]  # fmt: skip
+    assert [record.key for record in records] == expected
+    assert all(record.success and record.gradient_norm <= 2 * record.tolerance for record in records)
+
+
+@pytest.mark.parametrize("name", ["cdf-lbfgs", "rlbfgs-fast", "rgd-faithful"])
+def test_a_record_holds_what_the_solver_says(name: str) -> None:
+    problem = procrustes(0)
+    record = only(SOLVERS[name], problem)
+    result = SOLVERS[name](procrustes(0), problem.manifold.random_point(0), tol=1e-6, max_time=60, max_iterations=None)
+    assert (record.status, record.message, record.nit) == (result.status.name, result.message, result.nit)
+    assert (record.nfev, record.njev, record.nhev) == (result.nfev, result.njev, result.nhev)
+    assert (record.beta, record.threshold) == (result.beta, result.threshold)
+    rounding = 100 * np.finfo(float).eps
+    assert abs(record.fun - result.fun) <= rounding * max(1, abs(result.fun))
+    assert abs(record.gradient_norm - result.gradient_norm) <= rounding
+    assert abs(record.feasibility - result.feasibility) <= rounding
+    assert record.trace.cost == result.trace.cost and record.trace.evaluations == result.trace.evaluations
+    assert record.time > 0 and set(record.seconds) == set(result.seconds)
+
+
+def test_all_forms_of_problems_and_solvers() -> None:
+    problem = procrustes(0)
+    forms = [
+        run(problem, ["cdf-lbfgs", "cdf-cg"], starts=3),
+        run({"mine": problem}, {name: SOLVERS[name] for name in ("cdf-lbfgs", "rgd-fast")}, starts=[4, 2]),
+        run([problem, instance("other")], [SOLVERS["rlbfgs-fast"], "cdf-gd", standing], tolerances=1e-3),
+        run({"made": procrustes, "given": instance("a")}, "cdf-lbfgs"),
+    ]
+    assert [len(records) for records in forms] == [6, 4, 6, 2]
+    assert forms[1].distinct("seed") == [4, 2] and forms[1].distinct("problem") == ["mine"]
+    assert forms[2].distinct("solver") == ["rlbfgs-fast", "cdf-gd", "standing"]
+    assert forms[3].distinct("problem") == ["made", "given"] and forms[3].distinct("size") == ["(6,2)"]
+
+
+def test_all_start_at_the_same_point_in_an_array_of_their_own() -> None:
+    seen: dict[str, Any] = {}
+
+    def spoiling(problem: go.Problem, x0: Any, **arguments: Any) -> go.Result:
+        seen["first"] = x0.copy()
+        x0[:] = 0.0
+        return ended(x0, success=False, status=go.Status.STALLED)
+
+    def second(problem: go.Problem, x0: Any, **arguments: Any) -> go.Result:
+        seen["second"] = x0.copy()
+        return standing(problem, x0)
+
+    run(instance(), [spoiling, second], starts=[5])
+    assert np.array_equal(seen["first"], go.Stiefel(*SHAPE).random_point(5))
+    assert np.array_equal(seen["first"], seen["second"])
+
+
+def test_the_start_of_an_instance_and_its_options_reach_the_solver() -> None:
+    start, seen = go.Stiefel(*SHAPE).random_point(9), {}
+
+    def solver(problem: go.Problem, x0: Any, **arguments: Any) -> go.Result:
+        seen.update(arguments, x0=x0)
+        return standing(problem, x0)
+
+    given_start = instance(start=lambda problem, seed: start, options={"solver": {"beta": 0.5}, "another": {"m": 3}})
+    run(given_start, [solver], starts=[7], tolerances=1e-4, time_limit=5, max_iterations=9)
+    assert np.array_equal(seen.pop("x0"), start)
+    assert seen == {"tol": 1e-4, "max_time": 5.0, "max_iterations": 9, "beta": 0.5, "rng": 7}
+
+
+def test_a_solver_that_takes_no_rng_is_given_none() -> None:
+    def solver(problem: go.Problem, x0: Any, tol: float, max_time: float, max_iterations: int | None) -> go.Result:
+        return standing(problem, x0)
+
+    assert only(solver).status == "STALLED"
+
+
+def test_one_problem_is_alive_at_a_time() -> None:
+    alive: list[weakref.ref[go.Problem]] = []
+
+    def make(seed: int) -> go.Problem:
+        gc.collect()
+        assert not any(problem() for problem in alive)
+        made = procrustes(seed)
+        alive.append(weakref.ref(made))
+        return made
+
+    run(compare.Instance("made", "(6,2)", make), [SOLVERS["rlbfgs-fast"], "cdf-lbfgs", raising], starts=3)
+    assert len(alive) == 3
+
+
+def test_the_first_solver_has_no_evaluation_for_free_and_none_for_the_runner() -> None:
+    records = run(instance(), dict.fromkeys(("first", "second"), SOLVERS["rgd-fast"]))
+    assert records[0].nfev == records[1].nfev == SOLVERS["rgd-fast"](
+        procrustes(0), go.Stiefel(*SHAPE).random_point(0), max_iterations=None
+    ).nfev  # fmt: skip
+
+
+def test_blas_threads_are_pinned_in_every_pool_and_set_back() -> None:
+    def threads() -> list[int]:
+        return [pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
+
+    inside: list[int] = []
+
+    def solver(problem: go.Problem, x0: Any, **arguments: Any) -> go.Result:
+        inside.extend(threads())
+        return standing(problem, x0)
+
+    before = threads()
+    record = only(solver, threads=2)
+    assert inside == [2] * len(before) and threads() == before
+    assert record.environment["threads"] == "2"
+    assert only(solver, threads=1).environment["threads"] == "1" and inside[len(before) :] == [1] * len(before)
+
+
+def test_the_environment_names_versions_machine_and_blas() -> None:
+    found = only(standing).environment
+    assert found["genorth"] == go.__version__ and found["numpy"] == np.__version__
+    assert {"python", "scipy", "processor", "cores", "memory", "system", "blas", "threads", "processes"} <= set(found)
+    assert all(isinstance(value, str) and value for value in found.values())
+
+
+def test_without_threadpoolctl_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "threadpoolctl", None)
+    with pytest.raises(ImportError, match=r"genorth\[report\]"):
+        only(standing)
+
+
+# ---------------------------------------------------------------------- how it ends
+
+
+def test_a_solver_that_raises_becomes_a_record_and_the_others_go_on() -> None:
+    first, second = run(procrustes(0), [raising, standing])
+    assert (first.status, first.success, second.status) == ("RAISED", False, "STALLED")
+    assert "ZeroDivisionError: no such step (compare_cases.py, line " in first.message
+    assert first.message.endswith("in raising)") and np.isnan(first.fun) and first.nfev == 1
+
+
+def test_what_is_no_result_is_a_failure_that_names_its_type() -> None:
+    record = only(lambda problem, x0, **arguments: {"x": x0})
+    assert record.status == "RAISED" and "returned dict, not a genorth.Result" in record.message
+
+
+def test_a_solver_that_exits_does_not_end_the_comparison() -> None:
+    def leaving(problem: go.Problem, x0: Any, **arguments: Any) -> go.Result:
+        sys.exit("enough")
+
+    assert "SystemExit: enough" in only(leaving).message
+
+
+@alarms
+def test_a_solver_that_hangs_is_interrupted() -> None:
+    begin = time.monotonic()
+    first, second = run(procrustes(0), [hanging, standing], time_limit=0.1, grace=0.1)
+    assert time.monotonic() - begin < 5  # a sleep without end, but for the alarm
+    assert (first.status, second.status) == ("HUNG", "STALLED")
+    assert "0.1 s" in first.message and 0.2 <= first.time < 5 and first.nfev == 1
+
+
+@alarms
+def test_the_interruption_leaves_alarms_as_they_were() -> None:
+    rang: list[int] = []
+    handler = signal.signal(signal.SIGALRM, lambda signum, frame: rang.append(signum))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        with pytest.raises(PastLimitError), interrupted(0.05):
+            time.sleep(10)
+        left = signal.getitimer(signal.ITIMER_REAL)[0]
+        assert 0 < left < 0.3 and not rang
+        time.sleep(left + 0.05)
+        assert rang == [signal.SIGALRM]
+        with interrupted(0.05):
+            pass
+        assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler)
+
+
+def test_outside_of_the_main_thread_runs_are_made_without_alarm() -> None:
+    statuses: list[str] = []
+    thread = threading.Thread(target=lambda: statuses.append(only(standing).status))
+    thread.start()
+    thread.join()
+    assert statuses == ["STALLED"]
+
+
+def test_nan_of_the_cost_is_the_solvers_own_status() -> None:
+    def cost_and_gradient(X: Any) -> tuple[float, Any]:
+        return float("nan"), X
+
+    problem = go.Problem(go.Stiefel(*SHAPE), cost_and_gradient=cost_and_gradient)
+    for record in run(problem, ["cdf-lbfgs", SOLVERS["rgd-fast"]]):
+        assert record.status == "NOT_FINITE" and not record.success and np.isnan(record.fun)
+
+
+def _nan(problem: go.Problem, x: Any) -> Any:
+    return np.full_like(x, np.nan)
+
+
+def _far(problem: go.Problem, x: Any) -> Any:
+    return 2 * go.minimize(problem, x).x
+
+
+def _unfinished(problem: go.Problem, x: Any) -> Any:
+    return x
+
+
+def _misshapen(problem: go.Problem, x: Any) -> Any:
+    return x[:1]
+
+
+def _slightly_off(problem: go.Problem, x: Any) -> Any:
+    return (1 + 1e-9) * go.minimize(problem, x, tol=1e-9).x
+
+
+@pytest.mark.parametrize(
+    ("where", "status", "said"),
+    [
+        (_nan, "NOT_FINITE", "|C| is nan"),
+        (_misshapen, "NOT_FINITE", "|C| is nan"),
+        (_unfinished, "NOT_STATIONARY", "Riemannian gradient is"),
+        (_far, "NOT_STATIONARY", "Riemannian gradient is"),
+        (_slightly_off, "NOT_FEASIBLE", "|C| is"),
+    ],
+)
+def test_a_success_that_x_does_not_bear_out_is_taken_back(where: Any, status: str, said: str) -> None:
+    def lying(problem: go.Problem, x0: Any, **arguments: Any) -> go.Result:
+        return ended(where(problem, x0))
+
+    record = only(lying)
+    assert (record.status, record.success) == (status, False)
+    assert "reports success" in record.message and said in record.message
+
+
+def test_figures_and_counts_are_ours_whatever_the_solver_reports() -> None:
+    def boasting(problem: go.Problem, x0: Any, **arguments: Any) -> go.Result:
+        best = go.minimize(problem, x0, tol=1e-8)
+        return ended(best.x, fun=-1e9, nfev=3, njev=np.int64(3), time=np.float64(1e9), nit=np.int64(4))
+
+    record, honest = run(procrustes(0), [boasting, "cdf-lbfgs"], tolerances=1e-7)
+    assert record.success and abs(record.fun - honest.fun) <= 1e-7 and 0 < record.time < 60
+    assert record.nfev > 10 and record.feasibility > 0
+    assert compare.Record.from_json(record.to_json()) == record
+
+
+def test_a_real_success_stays() -> None:
+    record = only(lambda problem, x0, **arguments: ended(go.minimize(problem, x0, tol=1e-8).x))
+    assert record.success and record.message == "fine"
+
+
+def test_a_problem_without_gradient_or_hessian_is_a_record_with_the_reason() -> None:
+    bare = go.Problem(go.Stiefel(*SHAPE), lambda X: float(X.sum()), name="bare")
+    for record in run(bare, ["cdf-lbfgs", SOLVERS["rgd-fast"]]):
+        assert record.status == "UNSUPPORTED" and "The problem has no gradient." in record.message
+    assert "no Hessian product" in run(procrustes(0), ["cdf-tr"])[0].message
+
+
+def test_derivative_free_success_cannot_be_verified() -> None:
+    bare = go.Problem(go.Stiefel(*SHAPE), lambda X: float(X.sum()), name="bare")
+    record = only(lambda problem, x0, **arguments: ended(x0), bare)
+    assert not record.success and np.isfinite(record.fun)
+
+
+def test_after_the_time_limit_tighter_tolerances_are_not_tried() -> None:
+    calls: list[float] = []
+
+    def slow(problem: go.Problem, x0: Any, *, tol: float, **arguments: Any) -> go.Result:
+        calls.append(tol)
+        status = go.Status.CONVERGED if tol > 1e-2 else go.Status.TIME_LIMIT
+        return ended(x0, success=False, status=status, message=status.value, nit=7)
+
+    records = run(procrustes(0), [slow], tolerances=(1e-1, 1e-3, 1e-5, 1e-7))
+    assert calls == [1e-1, 1e-3]
+    assert [record.status for record in records] == ["CONVERGED", "TIME_LIMIT", "TIME_LIMIT", "TIME_LIMIT"]
+    assert [record.tolerance for record in records] == [1e-1, 1e-3, 1e-5, 1e-7]
+    for record in list(records)[2:]:
+        assert record.nit == 7 and record.message.endswith("(Not run again: the run to 0.001 ended so.)")
+
+
+@given(lines=st.integers(0, 60), kept=st.integers(1, 12))
+def test_a_thinned_trace_keeps_both_ends_and_the_order(lines: int, kept: int) -> None:
+    trace = go.Trace(*([float(i) for i in range(lines)] for _ in range(4)), list(range(lines)))
+    thin = thinned(trace, kept)
+    assert len(thin) == min(lines, kept + 1) or (lines == kept + 1 and len(thin) == lines)
+    assert thin.evaluations == sorted(set(thin.evaluations)) and thin.time == [float(i) for i in thin.evaluations]
+    if lines:
+        assert (thin.evaluations[0], thin.evaluations[-1]) == (0, lines - 1)
+
+
+# ---------------------------------------------------------------------- interruption and progress
+
+
+class _Heard:
+    """A progress object that takes down what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[Any] = []
+
+    def start(self, total: int) -> None:
+        self.told.append(total)
+
+    def begin(self, instance: compare.Instance, seed: int, solver: str, tolerance: float) -> None:
+        self.told.append((instance.problem, seed, solver, tolerance))
+
+    def finish(self, record: compare.Record) -> None:
+        self.told.append(record.status)
+
+    def close(self) -> None:
+        self.told.append("closed")
+
+
+def _interrupting(problem: go.Problem, x0: Any, **arguments: Any) -> go.Result:
+    raise KeyboardInterrupt
+
+
+def test_progress_is_told_in_order() -> None:
+    heard = _Heard()
+    run(instance("a"), [standing, raising], progress=heard)
+    run_of = [("a", 0, name, 1e-6) for name in ("standing", "raising")]
+    assert heard.told == [2, run_of[0], "STALLED", run_of[1], "RAISED", "closed"]
+
+
+def test_an_interruption_passes_on_and_says_how_to_go_on(tmp_path: Any) -> None:
+    heard = _Heard()
+    with pytest.raises(KeyboardInterrupt) as caught:
+        run(instance("a"), [standing, _interrupting, raising], out=tmp_path / "folder", progress=heard)
+    assert heard.told[-1] == "closed"
+    (note,) = caught.value.__notes__
+    assert "1 of 3 runs are finished" in note and str(tmp_path / "folder") in note and "goes on" in note
+    assert [record.solver for record in compare.load(tmp_path / "folder")] == ["standing"]
+    assert [record.solver for record in caught.value.records] == ["standing"]
+    with pytest.raises(KeyboardInterrupt) as caught:
+        run(instance("a"), [standing, _interrupting])
+    assert "out=" in caught.value.__notes__[0] and len(caught.value.records) == 1
+
+
+def test_lines_of_progress_name_run_and_end(capsys: pytest.CaptureFixture[str]) -> None:
+    compare.run(instance("a"), [standing, raising], progress="auto")  # stderr is no terminal here
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith("[1/2] a (6,2) seed 0, standing to 1e-06: STALLED")
+    assert second.startswith("[2/2]") and "RAISED" in second
+    stream = io.StringIO()
+    compare.run(instance("a"), [standing], progress=Lines(stream))
+    assert stream.getvalue().count("\n") == 1
+
+
+# ---------------------------------------------------------------------- worker processes
+
+
+@alarms
+def test_worker_processes_make_the_same_records_and_are_killed_where_they_are_stuck(tmp_path: Any) -> None:
+    solvers = {name: SOLVERS[name] for name in ("cdf-lbfgs", "rlbfgs-fast")}
+    bad = {"raising": raising, "stuck": stuck, "counting": Counting(tmp_path / "calls")}
+    heard = _Heard()
+    settings = {"tolerances": (1e-3, 1e-6), "time_limit": 0.5, "grace": 0.1}
+    several = run(instance(), solvers | bad, jobs=2, out=tmp_path / "out", progress=heard, **settings)
+    alone = run(instance(), solvers | {"raising": raising}, **settings)
+    for one in alone:
+        (other,) = [record for record in several if record.key == one.key]
+        assert (one.status, one.fun, one.nit, one.nfev) == (other.status, other.fun, other.nit, other.nfev) or (
+            one.status == "RAISED" and one.message == other.message
+        )
+    stuck_ones = several.where(solver="stuck")
+    assert [record.status for record in stuck_ones] == ["HUNG"] * 2 and "killed" in stuck_ones[0].message
+    assert len(bad["counting"].calls) == 2
+    assert len(compare.load(tmp_path / "out")) == len(several) == 10
+    assert (heard.told[0], heard.told[-1]) == (10, "closed")
+    assert len([told for told in heard.told if isinstance(told, tuple)]) == 9  # one of the stuck ones is carried over
+    assert all(record.environment["processes"] == "2" for record in several)
+
+
+def test_a_solver_that_ends_its_worker_process_is_a_failure_with_the_exit_code() -> None:
+    (record,) = run(instance(), [dying], jobs=2)
+    assert record.status == "RAISED" and "exit code 3" in record.message
+
+
+def test_what_cannot_be_pickled_is_refused_for_worker_processes() -> None:
+    with refused("problems", "can be pickled", "procrustes (6,2)", tolerance=False):
+        run(procrustes(0), ["cdf-lbfgs"], jobs=2)
+    with refused("solvers", "can be pickled", "'mine'", tolerance=False):
+        run(instance(), {"mine": lambda problem, x0, **arguments: standing(problem, x0)}, jobs=2)
+    with refused("solvers", "can be pickled", "SOLVERS", tolerance=False):
+        run(instance(), [attrs.evolve(SOLVERS["rgd-fast"], family="changed")], jobs=2)
+
+
+def _unmade(seed: int) -> go.Problem:
+    raise LookupError(f"no data for {seed}")
+
+
+def test_a_problem_that_cannot_be_made_ends_the_comparison() -> None:
+    unmade = compare.Instance("unmade", "(6,2)", _unmade)
+    with pytest.raises(LookupError, match="no data for 0"):
+        run(unmade, ["cdf-lbfgs"])
+    with pytest.raises(RuntimeError, match="LookupError: no data for 0"):
+        run(unmade, ["cdf-lbfgs"], jobs=2)
+
+
+# ---------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    ("changes", "argument", "formula", "measured"),
+    [
+        ({"problems": []}, "problems", "at least one", "none"),
+        ({"problems": {}}, "problems", "at least one", "none"),
+        ({"problems": "matching"}, "problems", "a genorth.Problem", "'matching'"),
+        ({"problems": [3]}, "problems", "a genorth.Problem", "3"),
+        ({"problems": {"a": 3}}, "problems", "a genorth.Problem", "'a': 3"),
+        ({"problems": {"a": lambda seed: seed}}, "problems", "seed -> Problem", "returns 0"),
+        ({"problems": {2: instance()}}, "problems", "strings", "2"),
+        ({"problems": [instance(), instance()]}, "problems", "once", "'procrustes (6,2)'"),
+        ({"solvers": []}, "solvers", "at least one", "none"),
+        ({"solvers": ["bfgs"]}, "solvers", "'cdf-lbfgs'", "'bfgs'"),
+        ({"solvers": "bfgs"}, "solvers", "'cdf-tr'", "'bfgs'"),
+        ({"solvers": {"a": "cdf-lbfgs"}}, "solvers", "callables", "'a': str"),
+        ({"solvers": 3}, "solvers", "mapping", "3"),
+        ({"solvers": [lambda problem, x0: None]}, "solvers", "with a name", "without a name"),
+        ({"solvers": ["cdf-cg", "cdf-cg"]}, "solvers", "once", "'cdf-cg'"),
+        ({"starts": 0}, "starts", "at least 1", "0"),
+        ({"starts": [0, 0]}, "starts", "each once", "[0, 0]"),
+        ({"starts": [-1]}, "starts", ">= 0", "[-1]"),
+        ({"starts": 1.5}, "starts", "whole numbers", "1.5"),
+        ({"tolerances": 0.0}, "tolerances", "> 0", "0.0"),
+        ({"tolerances": (1e-3, -1e-3)}, "tolerances", "> 0", "-0.001"),
+        ({"tolerances": float("nan")}, "tolerances", "finite", "nan"),
+        ({"tolerances": ()}, "tolerances", "at least one", "()"),
+        ({"tolerances": (1e-3, 1e-3)}, "tolerances", "each once", "(0.001, 0.001)"),
+        ({"time_limit": 0}, "time_limit", "> 0", "0"),
+        ({"time_limit": float("inf")}, "time_limit", "finite", "inf"),
+        ({"time_limit": None}, "time_limit", "> 0", "None"),
+        ({"jobs": 0}, "jobs", ">= 1", "0"),
+        ({"threads": 0}, "threads", ">= 1", "0"),
+        ({"max_iterations": 0}, "max_iterations", ">= 1", "0"),
+        ({"grace": -1}, "grace", ">= 0", "-1"),
+        ({"progress": "loud"}, "progress", "'auto'", "'loud'"),
+        ({"progress": print}, "progress", "start, begin, finish and close", "print"),
+    ],
+)
+def test_bad_settings_are_refused(changes: dict[str, Any], argument: str, formula: str, measured: str) -> None:
+    settings = {"problems": instance(), "solvers": ["cdf-lbfgs"]} | changes
+    with refused(argument, formula, measured, tolerance=False):
+        run(settings.pop("problems"), settings.pop("solvers"), **settings)
+
+
+def test_a_function_that_makes_no_problem_is_refused() -> None:
+    with refused("problems", "make of 'made (6,2)'", "int", tolerance=False):
+        run(compare.Instance("made", "(6,2)", lambda seed: seed), ["cdf-lbfgs"])
