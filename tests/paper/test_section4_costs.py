@@ -1,0 +1,192 @@
+"""Section 4.2 of the paper: what the gradient of h and its Riemannian rivals cost, by counting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from counting import Counted, counted, counting
+from hypothesis import given
+from hypothesis import strategies as st
+
+import genorth as go
+import genorth.testing as gt
+from baselines import faithful
+from genorth.theta import DenseLeastSquares, symmetric_basis
+
+Matrix = np.ndarray[Any, Any]
+EPS = float(np.finfo(float).eps)
+
+
+class _Free(go.GenOrthManifold):
+    """A manifold whose phi is counted in calls, and whose products are not."""
+
+    def __init__(self, within: go.GenOrthManifold) -> None:
+        self.within, self.shape, self.dtype, self.calls = within, within.shape, within.dtype, 0
+        self.ambient_projector = within.ambient_projector
+
+    def phi(self, X: Matrix) -> Matrix:
+        self.calls += 1
+        return _recast(self.within.phi(np.asarray(X)), X)
+
+    def psi(self, T: Matrix) -> Matrix:
+        return _recast(self.within.psi(np.asarray(T)), T)
+
+
+def _recast(result: Matrix, like: Matrix) -> Matrix:
+    return result.view(Counted) if isinstance(like, Counted) else result
+
+
+def _rows_of_the_table(phi: Callable[[Matrix], Matrix], X: Matrix, B: Matrix, beta: float) -> Matrix:
+    """grad h for f = <B, .> by the rows of Ta:cost, each product and each phi where the table has it."""
+    P = phi(X)
+    S = X.mT.conj() @ P
+    A = 1.5 * X - 0.5 * (X @ S.mT.conj())
+    G = B + 0 * A
+    first = G @ (1.5 * np.eye(S.shape[-1]) - 0.5 * S)
+    R = G.mT.conj() @ X
+    second = P @ R.mT.conj() + phi(X @ R)
+    C = S - np.eye(S.shape[-1])
+    third = P @ C.mT.conj() + phi(X @ C)
+    return np.asarray(first - second / 2 + beta * third)
+
+
+def _linear(manifold: go.GenOrthManifold, B: Matrix) -> go.Problem:
+    """f = <B, .>, which takes no product."""
+    return go.Problem(manifold, cost_and_gradient=lambda X: (float(np.vdot(B, np.asarray(X)).real), _recast(B, X)))
+
+
+def _products(manifold: go.GenOrthManifold) -> int:
+    """n p^2, summed over the blocks."""
+    return int(np.prod(manifold.shape)) * manifold.shape[-1]
+
+
+@pytest.mark.statement("Ta:cost")
+@given(manifold=gt.manifolds(max_condition=1e2), seed=gt.seeds(), beta=st.floats(0.1, 10))
+def test_operations_of_the_gradient_of_h(manifold: go.GenOrthManifold, seed: int, beta: float) -> None:
+    """The rows of the table give grad h with 3 phi and 16 np^2 flops; the library (F11) with one phi and 10 np^2."""
+    free, rng = _Free(manifold), np.random.default_rng(seed)
+    X, B = manifold.random_point(rng), manifold.random_ambient(rng)
+    X = X + 0.1 * manifold.random_ambient(rng)
+    with counting() as table:
+        printed = _rows_of_the_table(free.phi, counted(X), B, beta)
+    assert (free.calls, table.products) == (3, 16 * _products(manifold))
+    h = go.ConstraintDissolving(_linear(free, B), beta)
+    free.calls = 0
+    with counting() as ours:
+        _, gradient = h.value_and_gradient(counted(X))
+    assert (free.calls, ours.products) == (1, 10 * _products(manifold))
+    size = float(manifold.scale(X)) ** 2 * (np.linalg.norm(B) + beta * np.linalg.norm(manifold.phi(X)))
+    psi = np.linalg.norm(manifold.psi(X.mT.conj() @ X)) / np.linalg.norm(X) ** 2 + 1
+    assert np.linalg.norm(np.asarray(gradient) - printed) <= 1e3 * X.size * EPS * size * psi
+
+
+def _indefinite(n: int, p: int, dense: bool) -> go.GenOrthManifold:
+    """iSt with a dense A and a dense J, or with both diagonal."""
+    rng = np.random.default_rng(0)
+    signs = np.where(np.arange(p) < p // 2, -1.0, 1.0)
+    A = np.where(np.arange(n) < n // 2, -1.0, 1.0)
+    if not dense:
+        return go.IndefiniteStiefel(A, signs)
+    U, V = (np.linalg.qr(rng.standard_normal((k, k)))[0] for k in (n, p))
+    return go.IndefiniteStiefel((U * A) @ U.T, (V * signs) @ V.T)
+
+
+@pytest.mark.statement("Ta:comp")
+@pytest.mark.parametrize(("n", "p"), [(12, 4), (24, 4), (24, 8), (8, 8)])
+def test_the_gradient_of_h_on_the_indefinite_manifold(n: int, p: int) -> None:
+    """Ta:cost with phi(X) = A X J: 6 n^2 p + 22 np^2 flops for dense A and J, the printed 28 np^2 for n = p only.
+
+    16 np^2 where both are diagonal. The library: 2 n^2 p + 12 np^2 and 10 np^2; Phi on p x p matrices comes on top.
+    """
+    B = np.zeros((n, p))
+    for dense in (True, False):
+        manifold = _indefinite(n, p, dense)
+        X = counted(manifold.random_point(0))
+        with counting() as table:
+            _rows_of_the_table(manifold.phi, X, B, 1.0)
+        with counting() as ours:
+            go.ConstraintDissolving(_linear(manifold, B), 1.0).value_and_gradient(X)
+        phi = (2 * n**2 * p + 2 * n * p**2) * dense
+        assert table.products == 3 * phi + 16 * n * p**2
+        assert (table.products == 28 * n * p**2) is (dense and n == p)
+        assert ours.products == phi + 10 * n * p**2 + 4 * p**3 * dense
+
+
+@pytest.mark.statement("Ta:comp")
+@pytest.mark.parametrize("dense", [True, False])
+def test_the_riemannian_gradient_on_the_indefinite_manifold(dense: bool) -> None:
+    """grad f by a Lyapunov solver: one phi, O(n^2 p), and at most 8 np^2 flops beside the p x p part."""
+    for n, p in ((12, 4), (24, 4), (24, 8)):
+        manifold = _indefinite(n, p, dense)
+        X, D = counted(manifold.random_point(0)), counted(manifold.random_ambient(1))
+        with counting() as tally:
+            place = faithful.places(manifold)(X)
+            place.transport(D)
+        phi = 2 * n**2 * p + 2 * n * p**2 * dense  # the faithful geometry forms A, also a diagonal one
+        assert tally.products - phi <= 8 * n * p**2 + 2 * p**3
+        assert tally.products - phi >= 6 * n * p**2
+
+
+@pytest.mark.statement("Ta:comp")
+def test_the_dense_retraction_is_cubic_and_the_other_is_not() -> None:
+    """The Cayley transform as the paper ran it: O(n^3). By F9: O(np^2), where phi itself is cheap."""
+    p, flops = 2, []
+    for n in (32, 64, 128):
+        manifold = _indefinite(n, p, dense=False)
+        X = counted(manifold.random_point(0))
+        Z = counted(0.1 * np.asarray(manifold.random_tangent(np.asarray(X), 1)))
+        with counting() as dense:
+            slow = faithful.dense_cayley(manifold.phi, X, counted(manifold.phi(np.asarray(X))), Z)
+        with counting() as fast:
+            quick = manifold.retract(X, Z)
+        assert (
+            np.linalg.norm(np.asarray(slow - quick)) <= 100 * EPS * X.size * float(manifold.scale(np.asarray(X))) ** 2
+        )
+        assert dense.products <= 12 * n**2 * p
+        assert fast.products <= 16 * n * p**2 and fast.solves <= 10 * p**3
+        flops.append((dense.solves, fast.products))
+    growth = np.array(flops)[-1] / np.array(flops)[-2]
+    # Doubling n: 8 times for n^3 (the right-hand sides, n^2 p, take a little off), 2 times for np^2.
+    assert growth == pytest.approx([8, 2], rel=0.05)
+
+
+@pytest.mark.statement("complexity:theta")
+@pytest.mark.parametrize(("n", "p"), [(6, 2), (9, 4)])
+def test_theta_on_stiefel_is_one_product(n: int, p: int) -> None:
+    """Theta = (X^T D + D^T X)/2: 2 np^2 flops."""
+    manifold = go.Stiefel(n, p)
+    X, D = counted(manifold.random_point(0)), counted(manifold.random_ambient(1))
+    with counting() as tally:
+        manifold.at(X).theta(D)
+    assert tally.products == 2 * n * p**2
+
+
+@pytest.mark.statement("complexity:theta")
+def test_dense_least_squares_grows_with_the_fifth_power_of_p(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A matrix of np rows and dim S1 <= p^2 columns: np (p^2)^2 = np^5 flops, where the print has np^4.
+
+    Formed from K = phi(X)^T phi(X), the normal equations alone are p^2 x p^2: p^6.
+    """
+    shapes = []
+    solve = np.linalg.lstsq
+
+    def recorded(A: Matrix, *args: Any, **kwargs: Any) -> Any:
+        shapes.append(A.shape)
+        return solve(A, *args, **kwargs)
+
+    monkeypatch.setattr(np.linalg, "lstsq", recorded)
+    n = 16
+    for p in (2, 4, 8):
+        manifold = _indefinite(n, p, dense=False)
+        X, D = manifold.random_point(0), manifold.random_ambient(1)
+        oracle = DenseLeastSquares(manifold, X, manifold.phi(X)).theta(D)
+        assert shapes[-1] == (n * p, len(symmetric_basis(manifold)))
+        bound = 1e3 * EPS * X.size * float(manifold.scale(X)) ** 2 * np.linalg.norm(D)
+        assert np.linalg.norm(oracle - manifold.theta(X, D)) <= bound
+    work = [rows * columns**2 for rows, columns in shapes]
+    assert all(later > 2**4.3 * earlier for earlier, later in pairwise(work))
+    assert all(rows * columns**2 <= n * p**5 for (rows, columns), p in zip(shapes, (2, 4, 8), strict=True))
