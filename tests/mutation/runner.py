@@ -1,0 +1,123 @@
+"""The check itself: the source as it stands must pass; then each mutant, by its named tests and if need be by all."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from pathlib import Path
+from queue import SimpleQueue
+
+import attrs
+
+from .copies import Copy, HarnessError
+from .planted.mutant import Mutant
+from .results import Store, Verdict, key
+
+
+@attrs.frozen
+class Settings:
+    """How the check is run."""
+
+    jobs: int = 2
+    #: What the whole suite is, for mutants that their named tests do not find.
+    suite: tuple[str, ...] = ("tests",)
+    #: Seconds for the named tests, and for the suite.
+    limits: tuple[float, float] = (300.0, 1800.0)
+
+
+class Check:
+    """One run over some mutants. `tell(line)` gets a line for each."""
+
+    def __init__(self, settings: Settings, store: Store, tell: Callable[[str], None]) -> None:
+        self.settings, self.store, self.tell = settings, store, tell
+        self.broken: list[str] = []
+        self._lock, self._stop, self._done = threading.Lock(), threading.Event(), 0
+
+    def run(self, mutants: list[Mutant], controls: list[Mutant]) -> dict[str, Verdict]:
+        """The verdicts by name; those in the store are taken from there. `broken` says what could not be run."""
+        with self._copies() as copies:
+            one = copies.get()
+            keys = _keys(one, mutants, controls)
+            verdicts = {name: known for name, k in keys.items() if (known := self.store.get(k)) is not None}
+            todo = [m for m in [*mutants, *controls] if m.name not in verdicts]
+            self.tell(f"{len(verdicts)} verdicts known, {len(todo)} to find")
+            if todo:
+                self._baseline(one, todo)
+            copies.put(one)
+            self._all(todo, keys, copies, verdicts)
+        return verdicts
+
+    @contextmanager
+    def _copies(self) -> Iterator[SimpleQueue[Copy]]:
+        with tempfile.TemporaryDirectory(prefix="genorth-mutants-") as root:
+            copies: SimpleQueue[Copy] = SimpleQueue()
+            for slot in range(self.settings.jobs):
+                path = Path(root).resolve() / str(slot)
+                path.mkdir()
+                copies.put(Copy(path, self._stop))
+            yield copies
+
+    def _baseline(self, copy: Copy, mutants: list[Mutant]) -> None:
+        tests = tuple(sorted({test for mutant in mutants for test in mutant.killers}))
+        outcome = copy.run(None, tests, self.settings.limits[1])
+        if outcome.failed or outcome.hung:
+            raise HarnessError(f"the source as it stands fails {outcome.failed}: {outcome.message}")
+        self.tell(f"baseline: the source as it stands passes all named tests ({outcome.seconds:.0f} s)")
+
+    def _all(
+        self, todo: list[Mutant], keys: dict[str, str], copies: SimpleQueue[Copy], verdicts: dict[str, Verdict]
+    ) -> None:
+        def one(mutant: Mutant) -> None:
+            copy = copies.get()
+            try:
+                verdict = self._judge(mutant, keys[mutant.name], copy)
+            except HarnessError as error:
+                with self._lock:
+                    self.broken.append(f"{mutant.name}: {error}")
+                    self._report(mutant.name, "NOT RUN", str(error).strip().splitlines()[0], 0.0, len(todo))
+            else:
+                with self._lock:
+                    self.store.add(verdict)
+                    verdicts[mutant.name] = verdict
+                    self._report(mutant.name, verdict.status, verdict.killed_by, verdict.seconds, len(todo))
+            finally:
+                copies.put(copy)
+
+        with ThreadPoolExecutor(self.settings.jobs) as pool:
+            futures = [pool.submit(one, mutant) for mutant in todo]
+            try:
+                wait(futures, return_when=FIRST_EXCEPTION)
+            except KeyboardInterrupt:
+                self._stop.set()  # the threads end their test processes
+                pool.shutdown(cancel_futures=True)
+                raise
+        for future in futures:
+            future.result()
+
+    def _judge(self, mutant: Mutant, key: str, copy: Copy) -> Verdict:
+        seconds, outcome = 0.0, None
+        stages = [("named", mutant.killers), ("suite", self.settings.suite)]
+        for (stage, tests), limit in zip(stages, self.settings.limits, strict=True):
+            outcome = copy.run(mutant, tests, limit)
+            seconds += outcome.seconds
+            if outcome.hung or outcome.failed:
+                status = "hung" if outcome.hung else "killed"
+                return Verdict(mutant.name, key, status, outcome.failed, outcome.message, stage, round(seconds, 1))
+        return Verdict(mutant.name, key, "survived", "", "", "suite", round(seconds, 1))
+
+    def _report(self, name: str, status: str, by: str, seconds: float, total: int) -> None:
+        self._done += 1
+        self.tell(f"[{self._done:3}/{total}] {seconds:6.1f} s  {status:8}  {name:40}  {by}")
+
+
+def _keys(copy: Copy, mutants: list[Mutant], controls: list[Mutant]) -> dict[str, str]:
+    """Of every mutant; a snippet that is no longer found is reported before anything runs."""
+    keys = {mutant.name: key(mutant, [copy.source(mutant.file)]) for mutant in mutants}
+    everything = [path.read_text(encoding="utf-8") for path in sorted((copy.path / "genorth").rglob("*.py"))]
+    keys |= {control.name: key(control, everything) for control in controls}
+    for mutant in [*mutants, *controls]:
+        mutant.planted(copy.source(mutant.file))
+    return keys
