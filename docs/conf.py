@@ -20,7 +20,6 @@ version = release = genorth.__version__
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
-    "sphinx.ext.viewcode",
     "sphinx_gallery.gen_gallery",
     "mathml",
     "plain_docstrings",
@@ -33,6 +32,7 @@ myst_heading_anchors = 4
 html_math_renderer = "mathml"
 
 html_theme = "furo"
+smartquotes = False  # "auto" and 'jax' are code in plain text
 html_title = f"genorth {version}"
 html_static_path = ["_static"]
 html_css_files = ["genorth.css"]
@@ -48,8 +48,8 @@ nitpicky = True
 # Names in annotations that have no page: those of other packages (an inventory of theirs would need the network), and
 # those of ours that a user never calls by name.
 nitpick_ignore_regex = [
-    ("py:.*", r"(numpy|scipy|collections|typing|types|hypothesis|pymanopt|matplotlib|pathlib)\..*"),
-    ("py:.*", r"(.*\.)?(_\w+|Array|Any|Path)"),
+    ("py:.*", r"(numpy|scipy|collections|typing|types|hypothesis|pymanopt|matplotlib|pathlib|os|rich)\..*"),
+    ("py:.*", r"(.*\.)?(_\w+|Array|Any|Path|Console)"),
     ("py:class", r"genorth\.(operators\.Operator|theta\.ThetaSolver|penalty\.Point)"),
 ]
 
@@ -59,11 +59,11 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery",
     "filename_pattern": r"\.py$",
     "abort_on_example_error": True,
+    "image_scrapers": ("bare_figures", "matplotlib"),
     "download_all_examples": False,
     "show_signature": False,
     "show_memory": False,
     "min_reported_time": 1e9,
     "write_computation_times": False,
-    "image_srcset": ["2x"],
 }
 warnings.filterwarnings("ignore", message=".*non-interactive.*", category=UserWarning)

@@ -18,7 +18,7 @@ import genorth as go
 import genorth.testing as gt
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 #: A fenced block: its language, further words (modules it needs), its text.
 _FENCE = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _SCIENTIFIC = re.compile(r"-?\d+(?:\.\d+)?e[+-]\d+")
@@ -68,7 +68,7 @@ def run(text: str, name: str) -> dict[str, Any]:
     return namespace
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_python_blocks_print_what_is_shown(page: Path) -> None:
     text = page.read_text("utf-8")
     assert text.count("```python") == len(blocks(text))

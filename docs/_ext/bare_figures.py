@@ -1,0 +1,29 @@
+"""Lets sphinx-gallery show figures that were made without pyplot, as those of genorth.compare.plots are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakSet
+
+from matplotlib.figure import Figure
+from sphinx_gallery.scrapers import figure_rst
+
+_shown: WeakSet[Figure] = WeakSet()
+
+
+def _scrape(block: Any, variables: dict[str, Any], gallery: dict[str, Any]) -> str:  # noqa: ARG001
+    """The figures that variables of the script hold, each once; those of pyplot have a manager, and are left to it."""
+    found = [value for value in variables["example_globals"].values() if isinstance(value, Figure)]
+    figures = [figure for figure in found if figure.canvas.manager is None and figure not in _shown]
+    _shown.update(found)
+    paths = []
+    for figure, path in zip(figures, variables["image_path_iterator"], strict=False):
+        figure.savefig(path, dpi=100)
+        paths.append(path)
+    return str(figure_rst(paths, gallery["src_dir"]))
+
+
+def _get_sg_image_scraper() -> Callable[..., str]:
+    """By this name sphinx-gallery finds it."""
+    return _scrape
