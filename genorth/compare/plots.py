@@ -49,6 +49,12 @@ def _legend(figure: Any, handles: Sequence[Any], columns: int = 5) -> None:
     figure.legend(handles=handles, loc="outside lower center", ncols=min(columns, len(handles)))
 
 
+def _logarithmic(axis: Any, direction: str) -> None:
+    """Logarithmic scale; not where nothing is drawn, which matplotlib cannot scale."""
+    if any(len(getattr(line, f"get_{direction}data")()) for line in axis.get_lines()):
+        axis.set(**{f"{direction}scale": "log"})
+
+
 # ---------------------------------------------------------------------- convergence
 
 
@@ -77,7 +83,8 @@ def convergence(
                     x, y = _thinned(getattr(run.trace, across), getattr(run.trace, up), smallest=line == 0)
                     axes[line, column].plot(x, y, label=labels.get(solver, solver), **look[solver].line())
         for axis in axes.flat:
-            axis.set(xscale="log", yscale="log")
+            _logarithmic(axis, "x")
+            _logarithmic(axis, "y")
         for tolerance in records.distinct("tolerance"):
             for axis in axes[0]:
                 axis.axhline(tolerance, color=GREY, linewidth=0.8, linestyle=":", zorder=0)
@@ -234,7 +241,8 @@ def overview(records: Records, *, labels: Labels | None = None, look: Styles | N
                 elif entry.out_of_time:
                     axis.plot(entry.spent, height, **dot | {"marker": ">", "alpha": 0.6})
         axis.set_yticks(range(len(rows)), [_row_label(row, labels) for row in rows])
-        axis.set(xscale="log", ylim=(len(rows) - 0.4, -0.6), xlabel="seconds (arrow: out of time there)")
+        _logarithmic(axis, "x")
+        axis.set(ylim=(len(rows) - 0.4, -0.6), xlabel="seconds (arrow: out of time there)")
         axis.grid(visible=False, axis="y")
         _legend(figure, list(handles.values()))
     return figure

@@ -141,11 +141,13 @@ def _failures(records: Sequence[Record], labels: Labels) -> list[str]:
     if ran:
         parts = [f"{_by_solver(failed, status, labels)}" for status in dict.fromkeys(r.status for r in failed)]
         detail = f": {'; '.join(parts)}" if parts else ""
-        found.append(f"{len(failed)} of {ran} runs failed{detail}." if failed else f"None of {ran} runs failed.")
+        runs = "1 run" if ran == 1 else f"{ran} runs"
+        found.append(f"{len(failed) or 'None'} of {runs} failed{detail}.")
     if left_out:
         solvers = Counter(labels.get(record.solver, record.solver) for record in left_out)
         names = ", ".join(f"{name} {count}" for name, count in solvers.most_common())
-        found.append(f"{len(left_out)} runs were not possible, as the solver does not run on the problem: {names}.")
+        were = "1 run was" if len(left_out) == 1 else f"{len(left_out)} runs were"
+        found.append(f"{were} not possible, as the solver does not run on the problem: {names}.")
     return found
 
 

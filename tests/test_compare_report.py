@@ -1,0 +1,467 @@
+"""The report, its summary, plots and bibliography; the page is opened in headless Chromium where one is installed."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from compare_records import record, small_comparison, times, trace
+
+from genorth.compare import Html, bibliography, report, summary
+from genorth.compare.record import Records
+from genorth.compare.styles import styles
+from genorth.compare.table import Block, Column, Entry, Line, Table
+
+pytest.importorskip("matplotlib", reason="plots need the extra: pip install 'genorth[report]'")
+from genorth.compare import plots
+from genorth.compare.plots import _thinned
+from genorth.compare.svg import inline
+
+# ---------------------------------------------------------------------- in words
+
+
+def _rows(problem: str = "matching", **seconds: list[float]) -> list[Any]:
+    """The times of each solver, one for each size."""
+    return [
+        run
+        for solver, row in seconds.items()
+        for n, time in enumerate(row)
+        for run in [record(solver, 60.0 if math.isinf(time) else time, problem=problem, size=f"({n})",
+                           status="TIME_LIMIT" if math.isinf(time) else "CONVERGED")]
+    ]  # fmt: skip
+
+
+def _named(**seconds: list[float]) -> dict[str, list[float]]:
+    """Keywords to names of solvers: cdf_gd to cdf-gd."""
+    return {name.replace("_", "-"): row for name, row in seconds.items()}
+
+
+def test_summary_says_when_the_penalty_loses():
+    found = summary.sentences(Records(_rows(**_named(cdf_gd=[2.0, 9.0, 4.0], rtr_fast=[1.0, 3.0, 1.0]))))
+    first, second = found
+    assert first == (
+        "matching: rtr-fast is fastest in 3 of 3 rows. In all 3 rows that both families solve the best penalty method "
+        "loses to the best Riemannian solver: it is 3 times slower in the median, from 4 times slower to 2 times slower."
+    )
+    assert second == "None of 6 runs failed."
+
+
+def test_summary_of_a_draw():
+    records = _rows(**_named(cdf_gd=[1.0, 9.0, 2.0], cdf_tr=[8.0, 1.0, 3.0], rgd=[5.0, 2.0, 1.0]))
+    assert summary.sentences(Records(records))[0] == (
+        "matching: cdf-gd is fastest in 1 of 3 rows, cdf-tr in 1 and rgd in 1. "
+        "Of 3 rows that both families solve the best penalty method wins 2 against the best Riemannian solver and loses "
+        "1: it is 2 times faster in the median, from 2 times slower to 5 times faster."
+    )
+
+
+def test_summary_names_rows_that_only_one_family_solves_or_nobody():
+    records = _rows(**_named(cdf_gd=[1.0, math.inf], rgd=[math.inf, math.inf]))
+    first, second = summary.sentences(Records(records))
+    assert first == (
+        "matching: cdf-gd is fastest in 1 of 2 rows. No solver solves 1 of 2 rows. In 1 row only penalty solvers succeed."
+    )
+    assert second == "3 of 4 runs failed: time limit 3 (rgd 2, cdf-gd 1)."
+
+
+def test_summary_tells_failures_from_what_does_not_run():
+    records = [*times(a=1.0, b=math.nan), record("c", status="UNSUPPORTED", time=math.nan)]
+    assert summary.sentences(Records(records))[1:] == [
+        "1 of 2 runs failed: raised 1 (b 1).",
+        "1 run was not possible, as the solver does not run on the problem: c 1.",
+    ]
+
+
+def test_summary_says_when_the_winner_ends_elsewhere():
+    start = trace(1.0, start=10.0)
+    records = [record("a", 1.0, fun=3.0, trace=start), record("b", 2.0, fun=1.0, trace=start)]
+    assert (
+        "The winner ends at a higher value of f than another solver: a at matching (4,2) to 1e-5, by 2."
+        in (summary.sentences(Records(records))[0])
+    )
+
+
+def test_summary_uses_labels_and_survives_nothing():
+    found = summary.sentences(Records(_rows(**_named(cdf_gd=[2.0]))), {"matching": "Table 1", "cdf-gd": "CDFGD"})
+    assert found[0] == "Table 1: CDFGD is fastest in 1 of 1 row."
+    assert summary.sentences(Records([])) == ["There are no records."]
+
+
+def test_lead_counts_rows_and_names_those_that_miss_it():
+    rows = _named(cdf_gd=[1.0, 1.0, 2.0, 30.0, 0.1], rgd_faithful=[10.0, 9.0, math.inf, math.inf, 4.0])
+    # 10 times in the first, 9 in the second, at least 30 in the third, at least 2 in the fourth; the last is too short.
+    assert summary.lead(Records(_rows(**rows)), "rgd-faithful", 10, 5) == (
+        "The best solver is at least 10 times faster than rgd-faithful in 2 of 4 rows in which that takes over 5 s. "
+        "It is not at matching (1) to 1e-5. In 1 row it cannot be told, as rgd-faithful ran out of time."
+    )
+    assert summary.lead(Records(_rows(a=[1.0])), "b", 10, 5) == "b takes over 5 s in no row."
+
+
+# ---------------------------------------------------------------------- what to cite
+
+
+def test_bibliography_holds_what_is_used_and_no_more():
+    keys = bibliography.keys(["cdf-gd"])
+    assert keys == [
+        "zhang-improved", "xiao2024dissolving", "barzilai1988two", "zhang2004nonmonotone", "harris2020array",
+        "dolan2002benchmarking",
+    ]  # fmt: skip
+    assert {"liu1989limited", "virtanen2020scipy"} <= set(bibliography.keys(["cdf-lbfgs"]))
+    assert "virtanen2020scipy" not in bibliography.keys(["cdf-lbfgs-lean", "rtr-fast"])
+    assert {"townsend2016pymanopt", "absil2007trust"} <= set(bibliography.keys(["pymanopt-tr"]))
+    assert "xiao2022cdopt" in bibliography.keys(["cdopt-cg"])
+    assert "gao2021riemannian" in bibliography.keys(["rcg-faithful"])
+    assert bibliography.keys(["mine"]) == ["harris2020array", "dolan2002benchmarking"]
+
+
+def test_bibtex_is_well_formed():
+    text = bibliography.bibtex(
+        ["cdf-gd", "cdf-cg", "cdf-lbfgs", "cdf-tr", "rgd-faithful", "rcg", "rlbfgs", "rtr", "pymanopt-sd", "cdopt-tr"]
+    )
+    entries = re.findall(r"^@\w+\{([\w-]+),$", text, flags=re.MULTILINE)
+    assert len(entries) == len(set(entries)) == len(bibliography._ENTRIES)
+    assert entries == list(bibliography._ENTRIES)
+    assert text.isascii()
+    for entry in text.strip().split("\n\n"):
+        assert entry.count("{") == entry.count("}") and "author = {" in entry and "title = {" in entry
+
+
+# ---------------------------------------------------------------------- plots
+
+
+def test_every_solver_is_drawn_in_its_own_way():
+    baselines = pytest.importorskip("baselines")
+    names = [*baselines.SOLVERS, "cdf-lbfgs-lean", "mine", "yours", "theirs", "ours"]
+    found = styles(names)
+    assert len({str(style.line()) for style in found.values()}) == len(names)
+    assert len({str(style.dot()) for style in found.values()}) == len(names)
+    for name in baselines.SOLVERS:
+        assert bool(found[name].dashes) == (baselines.SOLVERS[name].family == "Riemannian")
+    # A style depends on the name alone, so that it is the same in every plot.
+    assert styles(["rgd-fast"])["rgd-fast"] == found["rgd-fast"]
+
+
+def test_convergence_draws_the_traces():
+    records = small_comparison().where(problem="matching", size="(40,6)")
+    axes = np.reshape(plots.convergence(records).axes, (2, 2))
+    for column, across in enumerate(("time", "evaluations")):
+        drawn = {line.get_label(): line for line in axes[0, column].get_lines()}
+        run = records.where(solver="cdf-gd", seed=0, tolerance=1e-9)[0]
+        x, y = drawn["cdf-gd"].get_data()
+        assert x.tolist() == [value for value in getattr(run.trace, across) if value > 0]
+        assert y.tolist() == run.trace.gradient_norm[-len(x) :]
+        assert axes[0, column].get_xscale() == axes[1, column].get_yscale() == "log"
+        below = {line.get_label() for line in axes[1, column].get_lines()}
+        assert below == set(records.distinct("solver"))
+
+
+def test_convergence_of_several_problems_is_refused():
+    with pytest.raises(ValueError, match=r"records: need those of one problem and size; measured 3 of them.*where"):
+        plots.convergence(small_comparison())
+
+
+def test_thinning_keeps_the_ends_and_the_smallest():
+    x = np.arange(10_000.0)
+    y = np.where(x % 2 == 0, 1.0, 1 / (1 + x))
+    across, up = _thinned(x, y, smallest=True)
+    assert across.size <= 251 and across[0] == 1 and across[-1] == 9999
+    assert np.all(np.diff(up) <= 0) and up[-1] == y.min()
+    assert _thinned([0.0, 1.0, 2.0, 3.0], [1.0, 0.0, math.nan, 2.0])[0].tolist() == [3.0]
+
+
+def test_profile_is_drawn_in_steps():
+    axes = plots.profile(Records(_rows(a=[1.0, 4.0], b=[2.0, 1.0]))).axes
+    line = axes[0].get_lines()[0]
+    assert line.get_drawstyle() == "steps-post" and line.get_xdata().tolist() == [1.0, 4.0, 6.0]
+    assert line.get_ydata().tolist() == [0.5, 1.0, 1.0]
+
+
+def test_phases_add_up_to_the_whole():
+    records = Records([record("rgd", 2.0, seconds={"cost": 0.5, "retraction": 1.0, "own": 0.1}), record("cdf-gd", 1.0)])
+    axis = plots.phases(records).axes[0]
+    widths = [bar.get_width() for bar in axis.patches]
+    assert widths == pytest.approx([0.25, 0.5, 0.05, 0.2]) and sum(widths) == pytest.approx(1)
+    assert [label.get_text() for label in axis.get_yticklabels()] == ["rgd"]
+
+
+def test_plots_of_runs_without_figures_can_be_drawn():
+    nothing = Records([record("mine", status="RAISED", time=math.nan, trace=trace(0.0, math.nan, feasibility=0.0))])
+    for draw in (plots.overview, plots.convergence, plots.phases, plots.profile):
+        draw(nothing).savefig(io.BytesIO(), format="svg")
+
+
+def test_overview_has_a_dot_for_each_success_and_an_arrow_for_each_time_limit():
+    axis = plots.overview(Records(times(a=1.0, b=2.0, c=math.inf, d=math.nan))).axes[0]
+    drawn = [(line.get_xdata()[0], line.get_marker()) for line in axis.get_lines() if len(line.get_xdata())]
+    assert [x for x, _ in drawn] == [1.0, 2.0, 60.0]
+    assert [marker == ">" for _, marker in drawn] == [False, False, True]
+
+
+def test_plots_do_not_load_pyplot():
+    code = (
+        "import sys; from genorth.compare import plots; from genorth.compare.record import Records\n"
+        "import genorth.compare; assert 'matplotlib' not in sys.modules\n"
+        "plots._figure(1, 1); assert 'matplotlib.pyplot' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_svg_is_the_same_each_time_and_has_ids_of_its_own():
+    records = Records(times(a=1.0, b=2.0))
+    first, again, other = (inline(plots.overview(records), name, 'a "label"') for name in ("f1", "f1", "f2"))
+    assert first == again and first.startswith('<svg role="img" aria-label="a &quot;label&quot;"')
+    assert "#000000" not in first and "<style" not in first and not re.search(r'^<svg[^>]*\bwidth="', first)
+    ids = [set(re.findall(r'\bid="([^"]+)"', text)) for text in (first, other)]
+    assert ids[0] and not ids[0] & ids[1]
+    assert set(re.findall(r'(?:url\(#|href="#)([\w-]+)', first)) <= ids[0]
+
+
+# ---------------------------------------------------------------------- the page
+
+ATTACK = '<script>window.hacked = 1</script><img src=x onerror="window.hacked = 1">'
+NUMBERS = ["3", "> 60", "1.2e-05", "-", "0.5", "1e3", "raised"]
+
+
+def _sections() -> list[tuple[str, Any]]:
+    entries = [Entry(text, failed=text == "raised") for text in NUMBERS]
+    numbers = Table("numbers", [Column("value")], [Block("", [Line([entry]) for entry in entries])])
+    return [
+        ("Own section", ["One paragraph.\n\nAnother <b>one</b>.", Html("<p id='own'>as <em>it</em> is</p>"), numbers]),
+        ("Own figure", plots.overview(Records(times(a=1.0)))),
+    ]
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    attacked = [record("cdf-gd", status="RAISED", time=math.nan, message=ATTACK, problem="<i>p</i>", size='"&', seed=9)]
+    records = Records([*small_comparison(), *attacked], small_comparison().settings)
+    path = tmp_path_factory.mktemp("report") / "below" / "report.html"
+    assert report(records, path, "A <title>", _sections()) == path
+    return path
+
+
+class _Parser(HTMLParser):
+    """Checks that elements are closed in the order in which they were opened."""
+
+    VOID = frozenset({"meta", "br", "img", "link", "hr", "input"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.loads: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in self.VOID:
+            self.open.append(tag)
+        if tag in ("link", "img", "iframe", "object") or (tag == "script" and "src" in dict(attrs)):
+            self.loads.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_page_is_whole_and_loads_nothing(page: Path):
+    parser = _Parser()
+    parser.feed(page.read_text(encoding="utf-8"))
+    assert parser.open == [] and parser.loads == []
+
+
+def test_page_holds_what_it_must(page: Path):
+    text = page.read_text(encoding="utf-8")
+    titles = [unescape(title) for title in re.findall(r"<h2>(.*?)</h2>", text)]
+    assert titles == [
+        "Summary", "Own section", "Own figure", "Results", "Time to a common target", "Performance profiles",
+        "Convergence", "Where the time goes", "What failed", "Settings and machine", "What to cite",
+    ]  # fmt: skip
+    for sentence in summary.sentences(small_comparison())[:1]:
+        assert unescape(text).count(sentence.partition(": ")[2]) == 1
+    assert "OpenBLAS &lt;x&gt;" in text and "made &lt;by&gt; hand &amp; safe" in text and "@article{dolan2002" in text
+    assert "prefers-color-scheme: dark" in text
+    assert "The solver raised &lt;b&gt;ValueError&lt;/b&gt;: a &amp; b" in text
+
+
+def test_page_escapes_what_solvers_say(page: Path):
+    text = page.read_text(encoding="utf-8")
+    assert "window.hacked = 1</script>" not in text and "<img" not in text and "<i>p</i>" not in text
+    assert "<title>A &lt;title&gt;</title>" in text and "Another &lt;b&gt;one" in text and "<p id='own'>" in text
+
+
+def test_report_of_nothing_and_of_strange_sections_is_refused(tmp_path: Path):
+    with pytest.raises(ValueError, match="records: need at least one record; measured none"):
+        report(Records([]), tmp_path / "a.html")
+    with pytest.raises(ValueError, match=r"sections: need text, Html, a Table, .*; measured int"):
+        report(Records(times(a=1.0)), tmp_path / "a.html", sections=[("b", 1)])
+
+
+def test_report_of_one_failed_run(tmp_path: Path):
+    text = report(Records([record("mine", status="RAISED", time=math.nan)]), tmp_path / "a.html").read_text("utf-8")
+    assert "1 of 1 run failed: raised 1 (mine 1)." in text and "Performance profiles" not in text
+
+
+# ---------------------------------------------------------------------- in Chromium
+
+_EARLY = """<script>
+window.seen = [];
+addEventListener("error", (event) => seen.push(String(event.message || event.target)), true);
+addEventListener("unhandledrejection", (event) => seen.push(String(event.reason)));
+addEventListener("securitypolicyviolation", (event) => seen.push(event.violatedDirective + " " + event.blockedURI));
+for (const level of ["error", "warn"]) console[level] = (...words) => seen.push(words.join(" "));
+</script>"""
+
+_LATE = """<script>
+document.querySelectorAll("details").forEach((each) => (each.open = true));
+const column = (table, n) => [...table.tBodies].map((body) =>
+  [...body.rows].filter((row) => !row.classList.contains("label")).map((row) => row.cells[n].firstChild.textContent));
+const clicks = (table, n, shown) => {
+  const heads = [...table.tHead.rows[table.tHead.rows.length - 1].cells];
+  const steps = [[heads[n].getAttribute("aria-sort"), column(table, shown)]];
+  for (let step = 0; step < 3; step++) {
+    heads[n].querySelector("button").click();
+    steps.push([heads[n].getAttribute("aria-sort"), column(table, shown)]);
+  }
+  return steps;
+};
+const named = (text) => [...document.querySelectorAll("table.sortable")].find((t) => t.caption?.textContent === text);
+const matching = named("matching");
+const button = matching.tHead.querySelector("button");
+button.focus();
+const ids = [...document.querySelectorAll("[id]")].map((each) => each.id);
+const box = (each) => { const b = each.getBoundingClientRect(); return [b.width, b.height]; };
+const probe = {
+  focused: document.activeElement === button,
+  numbers: clicks(named("numbers"), 0, 0),
+  matching: clicks(matching, 5, 0),
+  other: clicks(matching, 1, 0).length && matching.tHead.rows[1].cells[5].getAttribute("aria-sort"),
+  tables: document.querySelectorAll("table.sortable").length,
+  figures: [...document.querySelectorAll("figure svg")].map((svg) => ({
+    label: svg.getAttribute("aria-label"), size: box(svg),
+    drawn: [...svg.querySelectorAll("path, use")].filter((each) => box(each).some((side) => side > 0)).length,
+    words: svg.querySelectorAll("text").length,
+  })),
+  repeated: ids.filter((id, n) => ids.indexOf(id) !== n),
+  dead: [...document.querySelectorAll("nav a")].map((a) => a.hash).filter((hash) => !document.querySelector(hash)),
+  loads: performance.getEntriesByType("resource").map((each) => each.name),
+  hacked: window.hacked === 1,
+};
+document.querySelector("button.copy").click();
+probe.selected = getSelection().toString().trim().slice(0, 12);
+probe.seen = seen;
+const out = document.createElement("pre");
+out.id = "probe";
+out.textContent = JSON.stringify(probe);
+document.body.append(out);
+</script>"""
+
+
+@pytest.fixture(scope="module")
+def probe(page: Path) -> dict[str, Any]:
+    """What a script inside the page saw: it clicks, looks, and leaves its findings in the page."""
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    program = next(filter(None, map(shutil.which, names)), None)
+    if program is None:
+        pytest.skip(f"no Chromium is installed (looked for {', '.join(names)})")
+    text = page.read_text(encoding="utf-8")
+    assert text.count("<title>") == text.count("</body>") == 1
+    copy = page.with_name("probed.html")
+    copy.write_text(text.replace("<title>", f"{_EARLY}<title>").replace("</body>", f"{_LATE}</body>"), encoding="utf-8")
+    command = [
+        program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+        f"--user-data-dir={page.parent / 'chromium'}", "--window-size=1200,900", "--dump-dom", copy.as_uri(),
+    ]  # fmt: skip
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    found = re.search(r'<pre id="probe">(.*?)</pre>', shown, flags=re.DOTALL)
+    assert found, f"the script of the test did not come to its end: {shown[-500:]}"
+    return json.loads(unescape(found[1]))
+
+
+def test_chromium_opens_the_page_without_errors(probe: dict[str, Any]):
+    assert probe["seen"] == [] and probe["loads"] == [] and probe["dead"] == [] and probe["repeated"] == []
+    assert not probe["hacked"]
+
+
+def test_chromium_sorts_numbers_and_keeps_failures_last(probe: dict[str, Any]):
+    up, down = ["1.2e-05", "0.5", "3", "1e3"], ["1e3", "3", "0.5", "1.2e-05"]
+    failed = ["> 60", "-", "raised"]
+    assert probe["numbers"] == [
+        ["none", [NUMBERS]],
+        ["ascending", [[*up, *failed]]],
+        ["descending", [[*down, "> 60", "raised", "-"]]],
+        ["none", [NUMBERS]],
+    ]
+
+
+def test_chromium_sorts_each_block_by_time(probe: dict[str, Any]):
+    given = ["cdf-lbfgs", "cdf-gd", "rgd-faithful", "rtr-fast"]
+    quick = ["rtr-fast", "cdf-lbfgs", "cdf-gd", "rgd-faithful"]
+    # At the second size rtr-fast does not run, and stays last both ways.
+    assert probe["matching"] == [
+        ["none", [given, given]],
+        ["ascending", [quick, ["cdf-lbfgs", "cdf-gd", "rgd-faithful", "rtr-fast"]]],
+        ["descending", [quick[::-1], ["rgd-faithful", "cdf-gd", "cdf-lbfgs", "rtr-fast"]]],
+        ["none", [given, given]],
+    ]
+    assert probe["other"] == "none" and probe["focused"] and probe["tables"] == 9
+
+
+def test_chromium_shows_the_plots(probe: dict[str, Any]):
+    labels = Counter(figure["label"].partition(",")[0] for figure in probe["figures"])
+    assert labels == {
+        "Seconds of each solver in each row": 1, "Own figure": 1, "Performance profiles": 1, "Convergence": 3,
+        "Time by phase": 2,
+    }  # fmt: skip
+    for figure in probe["figures"]:
+        assert min(figure["size"]) > 100 and figure["drawn"] > 10 and figure["words"] > 3, figure["label"]
+
+
+def test_chromium_offers_the_bibtex_for_copying(probe: dict[str, Any]):
+    assert probe["selected"] == "@unpublished"
+
+
+# ---------------------------------------------------------------------- on a terminal
+
+
+def _terminal() -> tuple[Any, io.StringIO]:
+    pytest.importorskip("rich", reason="the terminal needs the extra: pip install 'genorth[report]'")
+    from rich.console import Console
+
+    out = io.StringIO()
+    return Console(file=out, width=140, force_terminal=True, color_system=None, _environ={"TERM": "xterm"}), out
+
+
+def test_bar_shows_the_run_and_the_best_so_far():
+    console, out = _terminal()
+    from genorth.compare.instance import Instance
+    from genorth.compare.terminal import Bar
+
+    bar = Bar(console)
+    bar.close()  # nothing was started: nothing to do
+    instance = Instance("matching", "(4,2)", make=lambda seed: None)
+    bar.start(3)
+    bar.begin(instance, 0, "cdf-gd", 1e-5)
+    assert "matching (4,2) to 1e-5, seed 0: cdf-gd   best so far: none yet" in out.getvalue()
+    bar.finish(record("cdf-gd", 2.5))
+    bar.begin(instance, 0, "rgd", 1e-5)
+    assert "rgd   best so far: cdf-gd, 2.5 s" in out.getvalue() and "1/3" in out.getvalue()
+    bar.finish(record("rgd", 60.0, status="TIME_LIMIT"))
+    bar.finish(record("[b]", 0.5))  # carried over: it had no beginning; and brackets are no markup
+    out.truncate(0)
+    bar.close()
+    line = next(line for line in out.getvalue().splitlines() if "(4,2)" in line)
+    assert re.split(r"\s*│\s*", line)[1:-1] == [
+        "matching", "(4,2)", "1e-5", "[b]", "0.5", "cdf-gd", "2.5", "none", "-", "1"
+    ]  # fmt: skip
+    out.truncate(0)
+    bar.close()
+    assert out.getvalue().strip("\x00") == ""
