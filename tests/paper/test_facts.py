@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from manifolds_beyond import complex_bilinear, pairs, quaternionic
+from small import EPS, Matrix, linear, norm, spectral
 
 import genorth as go
 import genorth.testing as gt
@@ -25,8 +26,6 @@ from genorth.testing.contract import Measured, Sample
 from genorth.theta import ClosedForm, DenseLeastSquares, symmetric_basis
 from genorth.threshold import largest_form
 
-Matrix = np.ndarray[Any, Any]
-EPS = float(np.finfo(float).eps)
 PROPERTIES = {prop.name: prop for prop in gt.PROPERTIES}
 MANIFOLDS = gt.manifolds(max_n=7)
 #: There are about twenty families.
@@ -46,15 +45,6 @@ def _holds(measured: Measured) -> None:
 def _trace(T: Matrix) -> float:
     """Re tr T, summed over the blocks."""
     return float(np.trace(T, axis1=-2, axis2=-1).sum().real)
-
-
-def _norm(T: Matrix) -> float:
-    return float(np.linalg.norm(T))
-
-
-def _spectral(T: Matrix) -> float:
-    """|T|_2, the largest singular value of all blocks."""
-    return float(np.linalg.norm(T, ord=2, axis=(-2, -1)).max())
 
 
 # ---------------------------------------------------------------- the involution and the form
@@ -112,8 +102,8 @@ def test_F5_theta_is_the_least_squares_solution(manifold: go.GenOrthManifold, se
     D = s.ambient()
     Theta = manifold.theta(s.X, D)
     residual = manifold.symmetrize(ct(s.P) @ (s.P @ Theta - D))
-    rest = 10 * (s.u * s.kappa + s.c) * s.q * _norm(s.P)
-    _holds(("Phi(K Theta - R) = 0", _norm(residual), rest))
+    rest = 10 * (s.u * s.kappa + s.c) * s.q * norm(s.P)
+    _holds(("Phi(K Theta - R) = 0", norm(residual), rest))
 
 
 @pytest.mark.statement("F5")
@@ -124,7 +114,7 @@ def test_F5_conjugate_linear_companion(n: int, p: int, skew: bool, seed: int) ->
     manifold, Q = complex_bilinear(max(n, p), p, seed, skew=skew)
     e = -1 if skew else 1
     assert manifold.companion is None or p == 1
-    assert np.allclose(Q.T, e * Q, rtol=0, atol=EPS * _norm(Q))
+    assert np.allclose(Q.T, e * Q, rtol=0, atol=EPS * norm(Q))
     s = Sample(manifold, seed)
     D = s.ambient()
     N = s.P @ Q
@@ -155,9 +145,9 @@ def test_F6(manifold: go.GenOrthManifold, seed: int) -> None:
     """The identity; the limit of repeated A; A(2X) = -X and A(0) = 0, so that the reach is bounded."""
     _contract("F6", manifold, seed)
     s = Sample(manifold, seed)
-    rest = 20 * s.q * (s.u * s.g + s.c) * _norm(s.X)
+    rest = 20 * s.q * (s.u * s.g + s.c) * norm(s.X)
     _holds(s.close("A(2X) = -X", manifold.dissolve(2 * s.X), -s.X, rest))
-    assert _norm(manifold.dissolve(0 * s.X)) == 0
+    assert norm(manifold.dissolve(0 * s.X)) == 0
 
 
 @pytest.mark.statement("F6")
@@ -178,7 +168,7 @@ def test_F6_converges_where_the_spectral_radius_is_below_one(
         for _ in range(60):
             limit = manifold.dissolve(limit)
         condition = float(np.linalg.cond(np.eye(H.shape[-1]) + C).max())
-        rest = 1e4 * s.q**2 * (s.u * s.g + s.c) * condition * _norm(Y)
+        rest = 1e4 * s.q**2 * (s.u * s.g + s.c) * condition * norm(Y)
         _holds(s.close("lim A^k(Y)", limit, polar_factor(manifold, Y), rest))
 
 
@@ -190,8 +180,8 @@ def test_F7(manifold: go.GenOrthManifold, seed: int) -> None:
     _contract("F7", manifold, seed)
     s = Sample(manifold, seed)
     D, T = s.ambient(), s.algebra()
-    same = _norm(s.P - s.X) <= s.u * _norm(s.X)
-    if same and _norm(manifold.psi(manifold.psi(T)) - T) <= s.u * s.q**2:
+    same = norm(s.P - s.X) <= s.u * norm(s.X)
+    if same and norm(manifold.psi(manifold.psi(T)) - T) <= s.u * s.q**2:
         rest = 20 * (s.u * s.g + s.c)
         _holds(s.close("DA(X) = P_X", manifold.dissolve_differential(s.X, D), manifold.project(s.X, D), rest))
 
@@ -212,13 +202,6 @@ def test_F7_it_is_orthogonal_at_some_points_and_oblique_at_others_of_one_manifol
 # ---------------------------------------------------------------- the penalty
 
 
-def _linear(manifold: go.GenOrthManifold, B: Matrix) -> go.Problem:
-    """f(X) = <B, X>."""
-    return go.Problem(
-        manifold, lambda X: float(np.vdot(B, X).real), lambda X: B, lambda X, Z: np.zeros_like(Z), name="linear"
-    )
-
-
 @pytest.mark.statement("F8")
 @GENERAL
 @given(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100))
@@ -227,17 +210,17 @@ def test_F8_quadratic_form(manifold: go.GenOrthManifold, seed: int, beta: float)
     s = Sample(manifold, seed)
     X, S, Theta, Z = s.X, s.symmetric(), s.symmetric(), s.tangent()
     B = s.P @ Theta
-    h = go.ConstraintDissolving(_linear(manifold, B), beta)
+    h = go.ConstraintDissolving(linear(manifold, B), beta)
     V = X @ ct(S)
     HV, HZ = h.hessian_product(X, V), h.hessian_product(X, Z)
-    terms = _norm(s.P) ** 2 * s.q**2 * (beta + _norm(X) ** 2) * (1 + _norm(Theta)) + s.L * _norm(X) * _norm(B) * s.q
+    terms = norm(s.P) ** 2 * s.q**2 * (beta + norm(X) ** 2) * (1 + norm(Theta)) + s.L * norm(X) * norm(B) * s.q
     rest = 100 * s.q * (s.u * s.g + s.c) * (terms + beta)
-    _holds(("gradient", _norm(h.gradient(X)), rest * _norm(X)))
-    expected = 4 * beta * _norm(S) ** 2 - 3 * _trace(S @ S @ Theta)
-    _holds(s.close("<V, hess h[V]>", np.vdot(V, HV).real, expected, rest * _norm(V) ** 2))
-    _holds(s.close("<Z, hess h[V]> = 0", np.vdot(Z, HV).real, 0.0, rest * _norm(V) * _norm(Z)))
+    _holds(("gradient", norm(h.gradient(X)), rest * norm(X)))
+    expected = 4 * beta * norm(S) ** 2 - 3 * _trace(S @ S @ Theta)
+    _holds(s.close("<V, hess h[V]>", np.vdot(V, HV).real, expected, rest * norm(V) ** 2))
+    _holds(s.close("<Z, hess h[V]> = 0", np.vdot(Z, HV).real, 0.0, rest * norm(V) * norm(Z)))
     along = -np.vdot(manifold.phi(Z) @ Theta, Z).real
-    _holds(s.close("<Z, hess h[Z]>", np.vdot(Z, HZ).real, along, rest * _norm(Z) ** 2))
+    _holds(s.close("<Z, hess h[Z]>", np.vdot(Z, HZ).real, along, rest * norm(Z) ** 2))
 
 
 @pytest.mark.statement("F8")
@@ -252,9 +235,9 @@ def test_F8_threshold(manifold: go.GenOrthManifold, seed: int) -> None:
         return
     form = np.array([[_trace((S @ T + T @ S) @ Theta) / 2 for T in basis] for S in basis])
     largest = float(np.linalg.eigvalsh(form).max())
-    rest = 100 * s.u * s.q**3 * len(basis) * (1 + _norm(Theta))
+    rest = 100 * s.u * s.q**3 * len(basis) * (1 + norm(Theta))
     _holds(s.close("max of Re tr(S^2 Theta)", max(largest, 0.0), max(largest_form(manifold, Theta), 0.0), rest))
-    assert largest <= _spectral(Theta) + rest
+    assert largest <= spectral(Theta) + rest
     *_, p = manifold.shape
     if manifold.companion is not None and manifold.companion.trivial and p:
         _holds(s.close("lambda_max(Theta)", largest, float(np.linalg.eigvalsh(Theta).max()), rest))
@@ -267,24 +250,24 @@ def test_F14_gradient_of_h_across_M(manifold: go.GenOrthManifold, seed: int, bet
     """<grad h(Y), Y C^T> = 2 beta (|C|^2 + Re tr(C^T C^2)) - 3/2 Re tr(G^T Y (C^T)^2) on all of F; the bound."""
     s = Sample(manifold, seed)
     Y = s.X + s.ambient(distance / s.steepness)
-    B = s.ambient(_norm(s.P))
-    h = go.ConstraintDissolving(_linear(manifold, B), beta)
+    B = s.ambient(norm(s.P))
+    h = go.ConstraintDissolving(linear(manifold, B), beta)
     C, gradient = manifold.constraint(Y), h.gradient(Y)
     c = ct(C)
-    expected = 2 * beta * (_norm(C) ** 2 + _trace(c @ C @ C)) - 1.5 * _trace(ct(B) @ Y @ c @ c)
-    size = max(1.0, s.L * _norm(Y) ** 2, _norm(Y) * _norm(manifold.phi(Y)))
-    terms = (beta * size + _norm(B) * _norm(Y)) * (1 + _norm(C)) * s.q
-    rest = 100 * s.u * s.q * size * terms * (1 + _norm(C))
+    expected = 2 * beta * (norm(C) ** 2 + _trace(c @ C @ C)) - 1.5 * _trace(ct(B) @ Y @ c @ c)
+    size = max(1.0, s.L * norm(Y) ** 2, norm(Y) * norm(manifold.phi(Y)))
+    terms = (beta * size + norm(B) * norm(Y)) * (1 + norm(C)) * s.q
+    rest = 100 * s.u * s.q * size * terms * (1 + norm(C))
     _holds(s.close("<grad h, Y C^T>", np.vdot(Y @ c, gradient).real, expected, rest))
-    lower = 2 * beta * (1 - _spectral(C)) - 1.5 * _spectral(ct(Y) @ B)
-    assert _norm(gradient) * _spectral(Y) * _norm(C) >= lower * _norm(C) ** 2 - rest
+    lower = 2 * beta * (1 - spectral(C)) - 1.5 * spectral(ct(Y) @ B)
+    assert norm(gradient) * spectral(Y) * norm(C) >= lower * norm(C) ** 2 - rest
 
 
 @pytest.mark.statement("F14")
 def test_F14_is_sharp() -> None:
     """Stiefel (1, 1), f(x) = x: equality at every x > 0 (|C| < 1): |h'| = |C| (2 beta x - 3/2)."""
     beta = 2.0
-    h = go.ConstraintDissolving(_linear(go.Stiefel(1, 1), np.ones((1, 1))), beta)
+    h = go.ConstraintDissolving(linear(go.Stiefel(1, 1), np.ones((1, 1))), beta)
     for x in (0.8, 0.95, 0.999):
         C = x**2 - 1
         exact = abs(C) * (2 * beta * x - 1.5)
@@ -375,7 +358,7 @@ class _Products(np.ndarray):
 def test_F11_five_products_and_nine_more() -> None:
     """h and its gradient: five n x p x p products. A Hessian product: nine more. phi and f make none here."""
     manifold, B = go.SymplecticStiefel(10, 4), np.ones((10, 4)).view(_Products)
-    h = go.ConstraintDissolving(_linear(manifold, B), 1.0)
+    h = go.ConstraintDissolving(linear(manifold, B), 1.0)
     X, Z = (manifold.random_ambient(k).view(_Products) for k in range(2))
     _Products.n, _Products.count = 10, 0
     h.value_and_gradient(X)
@@ -390,13 +373,13 @@ def test_F11_five_products_and_nine_more() -> None:
 def test_F11_is_the_gradient_as_the_paper_writes_it(manifold: go.GenOrthManifold, seed: int, beta: float) -> None:
     """With one phi for each of the three terms: G(3I - X^T phi(X))/2 - (phi(X) X^T G + phi(X G^T X))/2 + beta (...)."""
     s = Sample(manifold, seed)
-    Y, B = s.Y, s.ambient(_norm(s.P))
+    Y, B = s.Y, s.ambient(norm(s.P))
     P, C = manifold.phi(Y), manifold.constraint(Y)
     first = B @ (np.eye(C.shape[-1]) - C / 2)
     second = P @ ct(Y) @ B + manifold.phi(Y @ ct(B) @ Y)
     third = P @ ct(C) + manifold.phi(Y @ C)
-    h = go.ConstraintDissolving(_linear(manifold, B), beta)
-    size = s.L * _norm(Y) * (_norm(B) * _norm(Y) + beta * s.g) + _norm(B) * s.g
+    h = go.ConstraintDissolving(linear(manifold, B), beta)
+    size = s.L * norm(Y) * (norm(B) * norm(Y) + beta * s.g) + norm(B) * s.g
     _holds(s.close("grad h", h.gradient(Y), first - second / 2 + beta * third, 20 * s.u * s.q**2 * size))
 
 
@@ -421,7 +404,7 @@ def test_F13(manifold: go.GenOrthManifold, seed: int) -> None:
         return
     Q = np.asarray(companion.Q.left(np.eye(manifold.shape[-1], dtype=manifold.dtype)))
     AX = s.P @ Q
-    _holds(s.close("X^T A X = Q", ct(s.X) @ AX, Q + 0 * ct(s.X) @ AX, _norm(Q) * (s.u * s.g + 2 * s.c)))
+    _holds(s.close("X^T A X = Q", ct(s.X) @ AX, Q + 0 * ct(s.X) @ AX, norm(Q) * (s.u * s.g + 2 * s.c)))
 
 
 @pytest.mark.statement("F13")
@@ -448,4 +431,4 @@ def test_F13_blocks_may_be_swapped_and_F_may_be_smaller(manifold: go.GenOrthMani
 @pytest.mark.statement("F13")
 def test_F13_pairs_are_what_they_are_said_to_be() -> None:
     X = pairs(3, 2).random_point(0)
-    np.testing.assert_allclose(X[0].T @ X[1], np.eye(2), atol=100 * EPS * _norm(X) ** 2)
+    np.testing.assert_allclose(X[0].T @ X[1], np.eye(2), atol=100 * EPS * norm(X) ** 2)
