@@ -1,0 +1,181 @@
+"""docs/statements.md and the tests agree: no statement without a test, no test of an unknown one, no dead link."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from statement_map import PAGE, ROOT, Mark, Row, checks_by_row, marks, rows, updated
+
+#: Every label of the paper but those of sections.
+_NAMES = (
+    "ocp ass_1 tab:ex tab:man eq:C eq:A le1 d1 d2 le2 d3 le3 d4 ass_2 lem:DA tx1 pro eq:les pro:rg eq:rg "
+    "ass2 eq:2or Th:cdm le:mi m1 m2 le:cbo them:noe cdf pro:nah eq:eh eq:ng pro:2h eq:nabh pro:sta "
+    "the:first le:sec1 le:sec2 al:1 pro:con Ta:cost Ta:comp Ta1 Ta2 fig:1 emp emp1 fig:2 Ta3 Ta4 fig:3 "
+    "tenpr1 Ta5 Ta6 Ta7 "
+)
+LABELS = _NAMES.split()
+_LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+_ERRATUM = r"\[R\d+\]\(errata\.md#r\d+\)"
+_VERDICT = re.compile(rf"holds|(holds after correction|fails as printed) \({_ERRATUM}(, {_ERRATUM})*\)")
+
+
+@cache
+def _page() -> str:
+    return PAGE.read_text()
+
+
+@cache
+def _marks() -> list[Mark]:
+    return marks()
+
+
+def _ids() -> list[str]:
+    return [label for row in rows(_page()) for label in row.ids]
+
+
+def test_every_label_of_the_paper_has_one_row() -> None:
+    ids = _ids()
+    assert sorted(set(LABELS) - set(ids)) == []
+    assert sorted(label for label in set(ids) if ids.count(label) > 1) == []
+
+
+def test_every_statement_has_a_test() -> None:
+    tests = checks_by_row(_page(), _marks())
+    assert [row.ids[0] for row in rows(_page()) if not tests[row.line]] == []
+
+
+def test_every_mark_names_a_statement() -> None:
+    assert [mark for mark in _marks() if mark.label not in _ids()] == []
+
+
+def test_the_page_is_up_to_date() -> None:
+    assert updated(_page(), _marks()) == _page(), "run: python tests/paper/statement_map.py"
+
+
+def test_every_implementation_exists() -> None:
+    for row in rows(_page()):
+        assert row.implementations, f"{row.ids[0]}: nothing implements it"
+        for path in row.implementations:
+            assert _resolved(path) is not None, path
+
+
+def test_every_verdict_is_one_of_three_and_says_why() -> None:
+    assert [(row.ids[0], row.verdict) for row in rows(_page()) if not _VERDICT.fullmatch(row.verdict)] == []
+
+
+def test_every_erratum_is_the_reason_of_a_verdict() -> None:
+    """The sections of docs/errata.md, the rows of corrections, and the links of the other rows are the same."""
+    sections = set(re.findall(r"^## (R\d+)$", (PAGE.parent / "errata.md").read_text(), re.MULTILINE))
+    corrections = {row.ids[0] for row in rows(_page()) if re.fullmatch(r"R\d+", row.ids[0])}
+    reasons = {name for row in rows(_page()) if row.ids[0] not in corrections for name in _reasons(row)}
+    assert sections == corrections == reasons
+
+
+def _reasons(row: Row) -> list[str]:
+    return re.findall(r"\[(R\d+)\]", row.verdict)
+
+
+def test_every_link_is_alive() -> None:
+    assert [link for link in _LINK.findall(_page()) if not _alive(PAGE, link)] == []
+
+
+def _resolved(path: str) -> Any:
+    """What a dotted path, or `file.py::name` from the root, names."""
+    if "::" in path:
+        file, _, names = path.partition("::")
+        spec = importlib.util.spec_from_file_location(Path(file).stem, ROOT / file)
+        assert spec is not None and spec.loader is not None
+        found: Any = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(found)
+        parts = names.split(".")
+    else:
+        parts = path.split(".")
+        found = importlib.import_module(parts.pop(0))
+    for depth, name in enumerate(parts):
+        if not hasattr(found, name):
+            importlib.import_module(".".join(path.split(".")[: depth + 2]))  # a module that its package does not import
+        found = getattr(found, name)
+    return found
+
+
+def _alive(page: Path, link: str) -> bool:
+    """The file exists, and has a heading (or a target of MyST) of that name."""
+    if "://" in link:
+        return True
+    file, _, anchor = link.partition("#")
+    target = (page.parent / file) if file else page
+    return target.is_file() and (not anchor or anchor in _anchors(target))
+
+
+@cache
+def _anchors(page: Path) -> set[str]:
+    text = page.read_text()
+    headings = re.findall(r"^#+ +(.+?) *$", text, re.MULTILINE)
+    slugs = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    return slugs | set(re.findall(r"^\(([\w:.-]+)\)=$", text, re.MULTILINE))
+
+
+# ---------------------------------------------------------------- the tool itself
+
+
+_SAMPLE = """
+| id | statement | implemented by | checked by | verdict |
+|---|---|---|---|---|
+| `a` `b` | $x$ | `genorth.Stiefel` | | holds |
+| `c` | $y$ | `genorth.Stiefel` | `old` | holds |
+
+| id | other |
+|---|---|
+| `d` | not a statement |
+"""
+
+
+def test_rows_and_columns_are_read_and_written() -> None:
+    assert [row.ids for row in rows(_SAMPLE)] == [["a", "b"], ["c"]]
+    text = updated(_SAMPLE, [Mark("b", "t::one"), Mark("a", "t::two"), Mark("b", "t::two"), Mark("z", "t::none")])
+    assert [row.cells[3] for row in rows(text)] == ["`t::one` `t::two`", ""]
+    assert updated(text, []).replace("`old`", "") == updated(_SAMPLE, []).replace("`old`", "")
+    assert "| `d` | not a statement |" in text
+
+
+@pytest.mark.parametrize("body", ["def helper(): pass", "x = 1"], ids=["no-test", "no-function"])
+def test_a_mark_on_nothing_that_runs_is_refused(tmp_path: Path, body: str) -> None:
+    decorated = f'@pytest.mark.statement("a")\n{body}' if body.startswith("def") else 'm = pytest.mark.statement("a")'
+    with pytest.raises(ValueError, match=r"test_x\.py:\d: a statement mark has to decorate"):
+        _read(tmp_path, decorated)
+
+
+def test_a_label_that_is_computed_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="one literal string"):
+        _read(tmp_path, "@pytest.mark.statement(name)\ndef test_a(): pass")
+
+
+def test_marks_of_functions_parameters_classes_and_methods_are_found(tmp_path: Path) -> None:
+    source = """
+@pytest.mark.statement("a")
+@pytest.mark.parametrize("x", [pytest.param(1, marks=pytest.mark.statement("b"))])
+def test_one(x): pass
+class TestTwo:
+    @pytest.mark.statement("c")
+    def test_three(self): pass
+"""
+    one, three = "tests/test_x.py::test_one", "tests/test_x.py::TestTwo::test_three"
+    assert _read(tmp_path, source) == [Mark("a", one), Mark("b", one), Mark("c", three)]
+
+
+def _read(tmp_path: Path, source: str) -> list[Mark]:
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_x.py").write_text(source)
+    return marks(tmp_path)
+
+
+def test_a_row_is_a_line_of_the_page() -> None:
+    lines = _page().splitlines()
+    assert rows(_page())
+    assert all(isinstance(row, Row) and lines[row.line].startswith(f"| `{row.ids[0]}`") for row in rows(_page()))
