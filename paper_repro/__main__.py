@@ -1,91 +1,90 @@
-"""`python -m paper_repro`: the worked example, as a table with one column per manifold."""
+"""`python -m paper_repro`: the paper's tables and figures, measured here and shown beside the paper's own figures."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 
-from paper_repro.example import EXAMPLES, FAMILIES, Row, solve
+import attrs
 
-#: A solver that stops at |grad f| = 1e-7 of its start has f to about the square of it.
-ACCURACY = 1e-9
+from paper_repro import commands
 
-
-def table(rows: Sequence[Row]) -> list[tuple[str, ...]]:
-    """The header and the lines of the table: what is listed, and one cell per row."""
-    lines = [
-        ("", *(type(row.example.manifold).__name__ for row in rows)),
-        ("constraint", *(row.example.constraint for row in rows)),
-        ("minimise", *(row.example.objective for row in rows)),
-        ("shape of X", *(" x ".join(map(str, row.example.manifold.shape)) for row in rows)),
-        ("dim M", *(str(row.example.manifold.dim) for row in rows)),
-        ("Theta_X by", *(row.example.manifold.theta_solver.name for row in rows)),
-        ("f known", *(f"{row.example.minimum:.10f}" for row in rows)),
-        ("  from", *(row.example.known_from for row in rows)),
-    ]
-    for name, family in FAMILIES.items():
-        results = [row.results[name] for row in rows]
-        lines += [
-            (family, *[name] * len(rows)),
-            ("  f found", *(f"{result.fun:.10f}" for result in results)),
-            ("  relative error", *(f"{row.relative_error(name):.1e}" for row in rows)),
-            ("  |grad f|", *(f"{result.gradient_norm:.1e}" for result in results)),
-            ("  |C(X)|", *(f"{result.feasibility:.1e}" for result in results)),
-            ("  evaluations", *(str(result.evaluations) for result in results)),
-            ("  seconds", *(f"{result.time:.2f}" for result in results)),
-        ]
-    return lines
-
-
-def show(lines: Sequence[tuple[str, ...]]) -> None:
-    """Print the table, with rich where the extra `report` is installed."""
-    try:
-        import rich.table
-    except ImportError:
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        for line in lines:
-            print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
-        return
-    output = rich.table.Table(*lines[0], box=rich.box.SIMPLE, padding=(0, 1, 0, 0))
-    for line in lines[1:]:
-        output.add_row(*line)
-    rich.print(output)
-
-
-def one_thread() -> AbstractContextManager[object]:
-    """One BLAS thread, where the extra `report` is installed.
-
-    NumPy and SciPy bring a BLAS each, and the threads of the one that waits spin.
-    """
-    try:
-        import threadpoolctl
-    except ImportError:
-        return nullcontext()
-    return threadpoolctl.threadpool_limits(1)  # type: ignore[no-any-return]
+_DESCRIPTION = """\
+Without a command: the quick comparison, the smallest size of each table. Records are kept in the folder --out; the same
+command again makes only the runs that are missing, so that an interrupted one goes on where it stopped."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Solve, print, and return 0 if every known minimum was reached."""
-    parser = argparse.ArgumentParser(prog="python -m paper_repro", description=__doc__)
-    parser.add_argument("--seed", type=int, default=0, help="of the random starting points (default 0)")
-    seed = parser.parse_args(arguments).seed
-    print("Three problems with a known minimum, both families from the same random point:")
-    with one_thread():
-        rows = [solve(make(), seed) for make in EXAMPLES]
-    show(table(rows))
-    missed = [
-        f"{name} on {type(row.example.manifold).__name__}"
-        for row in rows
-        for name in FAMILIES
-        if not row.relative_error(name) <= ACCURACY
-    ]
-    if missed:
-        print(f"Not within {ACCURACY:.0e} of the known minimum: {', '.join(missed)}.")
-        return 1
-    print(f"Both reached the three known minima to {ACCURACY:.0e}.")
-    return 0
+    """Run a command; 2 and a sentence where the input is refused."""
+    options = _parser().parse_args(arguments)
+    try:
+        return commands.COMMANDS[options.command](_settings(options))
+    except ValueError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt as interrupt:
+        print("\nInterrupted.", *getattr(interrupt, "__notes__", []), file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    shared = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    shared.add_argument("--quick", action="store_true", help="smallest sizes, a short time limit")
+    shared.add_argument("--toy", action="store_true", help="sizes of a few rows: does everything work?")
+    shared.add_argument("--printed", action="store_true", help="the instances as the paper prints them, not corrected")
+    shared.add_argument("--time-limit", type=float, metavar="S", help="seconds of each run (60; quick: 6; toy: 1)")
+    shared.add_argument("--seeds", type=int, metavar="K", help="so many random instances and starts (1)")
+    shared.add_argument("--solvers", nargs="+", metavar="NAME", help="only these")
+    shared.add_argument("--jobs", type=int, metavar="K", help="processes (1; without a command 2)")
+    shared.add_argument("--out", type=Path, metavar="FOLDER", help="where records and report go (paper_repro_out/...)")
+    parser = argparse.ArgumentParser(prog="python -m paper_repro", description=_DESCRIPTION, parents=[shared])
+    parser.set_defaults(command="compare", numbers=(), sizes=None, problem=None)
+    choose = parser.add_subparsers(metavar="COMMAND")
+
+    def command(name: str, text: str) -> argparse.ArgumentParser:
+        made = choose.add_parser(name, help=text, description=text, parents=[shared])
+        made.set_defaults(command=name)
+        return made
+
+    tables = command("table", "tables of the paper: table 1 ... table 7")
+    tables.add_argument("numbers", nargs="+", type=int, metavar="NUMBER")
+    tables.add_argument("--sizes", nargs="+", type=_size, metavar="N,P", help="other sizes: n,p or n,p,l,N")
+    figures = command("figure", "figures of the paper: figure 1 ... figure 3")
+    figures.add_argument("numbers", nargs="+", type=int, metavar="NUMBER")
+    own = command("problem", "one of the paper's problems at sizes of your own")
+    own.add_argument("problem", metavar="NAME", help="see the command list")
+    own.add_argument("--sizes", nargs="+", type=_size, metavar="N,P", required=True, help="n,p or n,p,l,N")
+    command("all", "all tables and figures")
+    command("report", "the report of the records in --out, without running anything")
+    export = command("export", "tables, figures, report and thinned records of --out, to be kept in a repository")
+    export.add_argument("--to", type=Path, metavar="FOLDER", required=True, help="where they go")
+    command("list", "the tables, figures, problems and solvers")
+    command("example", "three problems with a known minimum, each solved by both families")
+    return parser
+
+
+def _size(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in text.strip("()").split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"need whole numbers with commas, as 1000,20; measured {text!r}") from None
+
+
+def _settings(options: argparse.Namespace) -> commands.Settings:
+    given = vars(options)
+    quick = given.get("quick", False) or options.command == "compare"
+    mode = "toy" if given.get("toy") else "quick" if quick else "full"
+    settings = commands.Settings(
+        mode=mode,
+        out=given.get("out", Path("paper_repro_out") / mode),
+        time_limit=given.get("time_limit", commands.TIME_LIMITS[mode]),
+        jobs=given.get("jobs", min(2, os.cpu_count() or 1) if options.command == "compare" and mode != "toy" else 1),
+    )
+    fields = ("numbers", "sizes", "problem", "solvers", "seeds", "printed", "to")
+    return attrs.evolve(settings, **{name: given[name] for name in fields if name in given})
 
 
 if __name__ == "__main__":

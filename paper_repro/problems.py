@@ -16,6 +16,7 @@ import numpy as np
 
 import genorth as go
 from genorth.errors import refuse
+from genorth.inputs import check_size
 
 _Matrix = np.ndarray[Any, Any]
 
@@ -38,6 +39,7 @@ class Matching:
         2) are drawn: here uniformly from (1, 2) and (0, 2). It prints A without the division by n, with which f is of
         the size in its tables and without which it cannot be.
         """
+        cls.check(n, p)
         rng = np.random.default_rng(rng)
         a, b = rng.uniform(1, 2), rng.uniform(0, 2)
         values = a ** -np.arange(float(n)) + b
@@ -45,6 +47,11 @@ class Matching:
         A = (U * values) @ U.T
         A = (A + A.T) / (2 if printed else 2 * n)
         return cls(A, 0.1 * np.exp(-2 * np.arange(1, p + 1) / p))
+
+    @staticmethod
+    def check(n: int, p: int) -> go.SymplecticStiefel:
+        """The manifold of that size; refused where there is none."""
+        return go.SymplecticStiefel(n, p)
 
     @cached_property
     def manifold(self) -> go.SymplecticStiefel:
@@ -90,32 +97,56 @@ class ExtrinsicMean:
     signs: _Matrix = attrs.field(repr=False)
     mean: _Matrix = attrs.field(repr=False)
     center: _Matrix = attrs.field(repr=False)
+    #: The first samples, as many as were to be kept, (keep, n, p).
+    samples: _Matrix = attrs.field(repr=False)
+    #: One more sample, which is not in the mean: a start that is as far from the others as they are.
+    another: _Matrix = attrs.field(repr=False)
 
     beta = 0.5
 
     @classmethod
     def generate(
         cls, n: int, p: int, rng: Any = None, *, positive: int | None = None, columns: int | None = None,
-        samples: int = 1000, spread: float = 0.3, printed: bool = False,
+        samples: int = 1000, spread: float = 0.3, center: str = "random", keep: int = 0, printed: bool = False,
     ) -> ExtrinsicMean:  # fmt: skip
         """B = diag(1, ..., k, -m, ..., -1), k = `positive` (0.6 n), p_k = `columns` (0.75 p); X_i = Y0 diag(W1, W2).
 
         W1 and W2 are orthogonal of sizes p_k and p - p_k. Samples lie around Y0 only if they are near I: here Cayley
         transforms of skew matrices with entries of deviation spread/p_k^(1/2) and spread/(p - p_k)^(1/2). J = diag(I,
-        -I). As printed: W1 and W2 from all orthogonal matrices, whose average is zero, and J = I.
+        -I). As printed: W1 and W2 from all orthogonal matrices, whose average is zero, and J = I. Of the samples the
+        first `keep` are kept, the others only go into the mean.
+
+        center: the paper does not say what Y0 is. "random": a random point; |Y0| decreases with n. "axes": unit
+        vectors divided by |b_i|^(1/2), those with the smallest |b_i| of each sign; |Y0| does not depend on n, as
+        little as the values of f in the paper's tables, which this Y0 gives with spread = 0.88.
         """
+        manifold = cls.check(n, p, positive=positive, columns=columns, printed=printed)
+        check_size(samples, samples, "samples")
+        if center not in ("random", "axes"):
+            refuse("center", "one of 'random', 'axes'", repr(center))
+        B, signs, pk = _forms(n, p, positive, columns, printed)
         rng = np.random.default_rng(rng)
-        k, pk = round(0.6 * n) if positive is None else positive, round(0.75 * p) if columns is None else columns
-        if not (0 <= pk <= k and 0 <= p - pk <= n - k):
-            refuse("columns", f"p_k <= k = {k} and p - p_k <= m = {n - k}", f"p_k = {pk}, p - p_k = {p - pk}")
-        B = np.concatenate([np.arange(1.0, k + 1), -np.arange(float(n - k), 0, -1)])
-        signs = np.where(np.arange(p) < pk, 1.0, 1.0 if printed else -1.0)
-        center = go.IndefiniteStiefel(B, signs).random_point(rng)
-        mean = np.empty((n, p))
-        for part in (slice(0, pk), slice(pk, p)):
-            W = _mean_rotation(part.stop - part.start, samples, math.inf if printed else spread, rng)
-            mean[:, part] = center[:, part] @ W
-        return cls(B, signs, mean, center)
+        Y0 = manifold.random_point(rng) if center == "random" else _axes(B, signs)
+        parts, spread = (slice(0, pk), slice(pk, p)), math.inf if printed else spread
+        mean, kept = np.empty((n, p)), np.empty((min(keep, samples), n, p))
+        for part in parts:
+            total = np.zeros((part.stop - part.start,) * 2)
+            for i in range(samples):
+                W = _rotation(len(total), spread, rng)
+                total += W
+                if i < keep:
+                    kept[i, :, part] = Y0[:, part] @ W
+            mean[:, part] = Y0[:, part] @ total / samples
+        another = np.hstack([Y0[:, part] @ _rotation(part.stop - part.start, spread, rng) for part in parts])
+        return cls(B, signs, mean, Y0, kept, another)
+
+    @staticmethod
+    def check(
+        n: int, p: int, *, positive: int | None = None, columns: int | None = None, printed: bool = False
+    ) -> go.IndefiniteStiefel:
+        """The manifold of that size; refused where there is none."""
+        B, signs, _ = _forms(n, p, positive, columns, printed)
+        return go.IndefiniteStiefel(B, signs)
 
     @cached_property
     def manifold(self) -> go.IndefiniteStiefel:
@@ -151,8 +182,8 @@ class JointDiagonalisation:
     """Joint f-diagonalisation, min sum_i off(X^T * A_i * X) over X^T * X = I (Tables 5 to 7).
 
     * is the product of the orthonormal cosine transform, which keeps sums of squares: all is done in the transform
-    domain, where A_i is l symmetric blocks. `stacked` holds them as (l, N n, n): the products A_i X of all i are one
-    product per block.
+    domain, where A_i is l symmetric blocks. `stacked` holds them as (l, n N, n), row r of A_i as row r N + i: one
+    product per block gives [A_1 X, ..., A_N X] side by side, n x N p, and the two products with it are also one each.
     """
 
     stacked: _Matrix = attrs.field(repr=False)
@@ -174,26 +205,43 @@ class JointDiagonalisation:
         """A_i = U * S_i * U^T + noise E_i/|E_i|: U orthogonal, S_i f-diagonal, E_i symmetric, both Gaussian.
 
         The paper's instances have noise = 0.5 (Table 5) and 0.8 (Tables 6 and 7). The values near zero that it prints
-        can be reached with noise only where there are fewer equations than unknowns (N = 10); with noise = 0 they are
-        reached for every N.
+        can be reached with noise only where there are no more equations than unknowns (`zero_is_reachable`); with
+        noise = 0 they are reached for every N.
         """
-        rng = np.random.default_rng(rng)
-        manifold = go.TensorStiefel(n, p, l)
+        manifold, rng = cls.check(n, p, l, N), np.random.default_rng(rng)
+        if not (isinstance(noise, int | float) and 0 <= noise < math.inf):
+            refuse("noise", "noise >= 0, finite", repr(noise))
         U = manifold.random_point(rng)
-        stacked = np.empty((l, N, n, n))
+        stacked = np.empty((l, n, N, n))
         for i in range(N):
             S = manifold.from_tensor(rng.standard_normal((1, p, l)))  # blocks (l, 1, p): the diagonals
             E = manifold.from_tensor(rng.standard_normal((n, n, l)))
             E = E + E.mT
             A = (U * S) @ U.mT + noise / np.linalg.norm(E) * E
-            stacked[:, i] = (A + A.mT) / 2
-        return cls(stacked.reshape(l, N * n, n), p)
+            stacked[:, :, i] = (A + A.mT) / 2
+        return cls(stacked.reshape(l, n * N, n), p)
+
+    @staticmethod
+    def check(n: int, p: int, l: int, N: int) -> go.TensorStiefel:  # noqa: E741
+        """The manifold of that size; refused where there is none."""
+        check_size(N, N, "N")
+        return go.TensorStiefel(n, p, l)
+
+    @staticmethod
+    def zero_is_reachable(n: int, p: int, l: int, N: int) -> bool:  # noqa: E741
+        """Whether f = 0 is no more equations, N l p(p-1)/2, than M has dimensions, l(np - p(p+1)/2)."""
+        return N * l * p * (p - 1) // 2 <= l * (n * p - p * (p + 1) // 2)
 
     @cached_property
     def manifold(self) -> go.TensorStiefel:
         """The tensor Stiefel manifold; its points are blocks (l, n, p)."""
         blocks, _, n = self.stacked.shape
         return go.TensorStiefel(n, self.p, blocks)
+
+    def sample(self, i: int) -> _Matrix:
+        """The blocks (l, n, n) of A_i."""
+        blocks, rows, n = self.stacked.shape
+        return self.stacked.reshape(blocks, n, rows // n, n)[:, :, i]
 
     @cached_property
     def _at(self) -> Callable[[_Matrix], tuple[_Matrix, _Matrix]]:
@@ -202,24 +250,33 @@ class JointDiagonalisation:
 
     def _products(self, X: _Matrix) -> tuple[_Matrix, _Matrix]:
         AX = self._times(X)
-        return AX, _off(X[:, None].mT @ AX)
+        return AX, self._off(X.mT @ AX)
 
     def _times(self, X: _Matrix) -> _Matrix:
-        """A_i X as (l, N, n, p)."""
-        blocks, rows, n = self.stacked.shape
-        return (self.stacked @ X).reshape(blocks, rows // n, n, self.p)
+        """[A_1 X, ..., A_N X] as (l, n, N p)."""
+        blocks, _, n = self.stacked.shape
+        return (self.stacked @ X).reshape(blocks, n, -1)
+
+    def _off(self, T: _Matrix) -> _Matrix:
+        """[T_1, ..., T_N] of (l, p, N p) without the diagonals of the T_i; T is changed."""
+        i = np.arange(self.p)
+        T.reshape(len(T), self.p, -1, self.p)[:, i, :, i] = 0
+        return T
 
     def cost_and_gradient(self, X: _Matrix) -> tuple[float, _Matrix]:
-        """sum |O_i|^2 and 4 sum A_i X O_i, O_i = off(X^T A_i X)."""
+        """sum |O_i|^2 and 4 sum A_i X O_i, O_i = off(X^T A_i X); as O_i is symmetric, the sum is one product."""
         AX, O = self._at(X)  # noqa: E741
-        return float(np.vdot(O, O)), 4 * (AX @ O).sum(axis=1)
+        G = AX @ O.mT
+        G *= 4
+        return float(np.vdot(O, O)), G
 
     def hessian(self, X: _Matrix, Z: _Matrix) -> _Matrix:
         """4 sum (A_i Z O_i + A_i X dO_i), dO_i = off(Z^T A_i X + X^T A_i Z)."""
         AX, O = self._at(X)  # noqa: E741
         AZ = self._times(Z)
-        T = X[:, None].mT @ AZ
-        return np.asarray(4 * (AZ @ O + AX @ _off(T + T.mT)).sum(axis=1))
+        T = (X.mT @ AZ).reshape(len(X), self.p, -1, self.p)
+        dO = self._off((T + T.swapaxes(1, 3)).reshape(O.shape))
+        return np.asarray(4 * (AZ @ O.mT + AX @ dO.mT))
 
     def problem(self) -> go.Problem:
         """The problem."""
@@ -232,13 +289,6 @@ class JointDiagonalisation:
     def start(self, rng: Any = None) -> _Matrix:
         """A random point."""
         return self.manifold.random_point(rng)
-
-
-def _off(T: _Matrix) -> _Matrix:
-    """T without its diagonal; T is changed."""
-    i = np.arange(T.shape[-1])
-    T[..., i, i] = 0
-    return T
 
 
 def _remembered(function: Callable[[_Matrix], Any]) -> Callable[[_Matrix], Any]:
@@ -259,13 +309,32 @@ def _haar(n: int, rng: np.random.Generator) -> _Matrix:
     return np.asarray(Q * np.sign(np.diag(R)))
 
 
-def _mean_rotation(p: int, samples: int, spread: float, rng: np.random.Generator) -> _Matrix:
-    """The mean of random orthogonal matrices: of all of them (spread = inf), or of (I - S/2)^-1 (I + S/2), S skew."""
-    total, eye = np.zeros((p, p)), np.eye(p)
-    for _ in range(samples):
-        if math.isinf(spread):
-            total += _haar(p, rng)
-            continue
-        T = rng.standard_normal((p, p)) * (spread / math.sqrt(2 * p))
-        total += 2 * np.linalg.inv(eye - (T - T.T) / 2) - eye
-    return total / samples
+def _forms(n: int, p: int, positive: int | None, columns: int | None, printed: bool) -> tuple[_Matrix, _Matrix, int]:
+    """B and J of the extrinsic mean as diagonals, and p_k."""
+    check_size(n, n, "n")
+    check_size(p, n)
+    k, pk = round(0.6 * n) if positive is None else positive, round(0.75 * p) if columns is None else columns
+    if not (0 <= pk <= k <= n and 0 <= p - pk <= n - k):
+        refuse("columns", f"p_k <= k = {k} and p - p_k <= m = {n - k}", f"p_k = {pk}, p - p_k = {p - pk}")
+    B = np.concatenate([np.arange(1.0, k + 1), -np.arange(float(n - k), 0, -1)])
+    return B, np.where(np.arange(p) < pk, 1.0, 1.0 if printed else -1.0), pk
+
+
+def _axes(B: _Matrix, signs: _Matrix) -> _Matrix:
+    """Y0 with Y0^T B Y0 = J for diagonals: column j is e_i/|b_i|^(1/2), b_i of the sign of j, smallest first."""
+    Y0 = np.zeros((B.size, signs.size))
+    for sign in (1.0, -1.0):
+        columns = np.flatnonzero(signs == sign)
+        rows = np.flatnonzero(np.sign(B) == sign)
+        rows = rows[np.argsort(np.abs(B[rows]), kind="stable")][: columns.size]
+        Y0[rows, columns] = 1 / np.sqrt(np.abs(B[rows]))
+    return Y0
+
+
+def _rotation(p: int, spread: float, rng: np.random.Generator) -> _Matrix:
+    """A random orthogonal matrix: of all of them (spread = inf), or (I - S/2)^-1 (I + S/2), S skew."""
+    if math.isinf(spread):
+        return _haar(p, rng)
+    T = rng.standard_normal((p, p)) * (spread / math.sqrt(2 * p))
+    eye = np.eye(p)
+    return 2 * np.linalg.inv(eye - (T - T.T) / 2) - eye
