@@ -15,6 +15,8 @@ from pathlib import Path
 import _chromium
 import pytest
 
+import paper_repro.__main__
+
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 TOUR = DOCS / "tour" / "plot_tour.py"
@@ -57,7 +59,9 @@ def site(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
 
 
 def _pages(site: Path) -> list[str]:
-    return sorted(path.relative_to(site / "html").as_posix() for path in (site / "html").rglob("*.html"))
+    """Those that Sphinx made; a report that a page links to has tests of its own."""
+    pages = (path.relative_to(site / "html").as_posix() for path in (site / "html").rglob("*.html"))
+    return sorted(page for page in pages if not page.startswith("_downloads/"))
 
 
 def _ids(page: Path) -> set[str]:
@@ -87,13 +91,24 @@ def test_links_of_the_readme_lead_to_a_page_and_a_heading(site: Path) -> None:
             assert heading in _ids(page), f"{path}#{heading}"
 
 
+def test_the_commands_of_the_comparison_guide_are_known() -> None:
+    text = "".join(page.read_text("utf-8") for page in (ROOT / "README.md", DOCS / "comparison.md"))
+    commands = re.findall(r"^python -m paper_repro *([^#\n]*)", text, re.MULTILINE)
+    assert len(commands) > 5
+    for command in commands:
+        paper_repro.__main__._parser().parse_args(command.split())
+    with pytest.raises(SystemExit):
+        paper_repro.__main__._parser().parse_args(["no-such-command"])
+
+
 @needs_chromium
 def test_a_browser_shows_every_formula(site: Path) -> None:
     wrong, formulas, console = _chromium.look(site / "html", _pages(site))
     assert not wrong
     assert not console
     # A page has as many formulas in the browser as in its source: none was lost on the way, or taken for text.
-    sources = {path.relative_to(DOCS).with_suffix(".html").as_posix(): path for path in DOCS.rglob("*.md")}
+    docs = site / "docs"
+    sources = {path.relative_to(docs).with_suffix(".html").as_posix(): path for path in docs.rglob("*.md")}
     assert {page: formulas[page] for page in sources} == {page: _formulas(path) for page, path in sources.items()}
     assert formulas["index.html"] > 0
 
