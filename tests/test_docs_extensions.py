@@ -42,6 +42,9 @@ def formula() -> ModuleType:
         (r"\bigl\| X \bigr\|^2", "\u2016"),
         (r"\langle\langle U, V\rangle\rangle", "\u27e8"),
         (r"\Theta", '<mi mathvariant="normal">\u0398</mi>'),
+        ("T := S'", "<mo>\u2254</mo><msup><mi>S</mi><mo>\u2032</mo></msup>"),
+        (r"\tfrac34\max f", '</mstyle><mspace width="0.1667em" /><mi>max</mi>'),
+        (r"\lVert X\rVert_2", '<mo stretchy="false">\u2016</mo><mi>X</mi><msub><mo stretchy="false">\u2016</mo>'),
         (r"a < b", 'alttext="a &lt; b"'),
     ],
 )

@@ -16,10 +16,11 @@ _SAME = (
     (r"\\(begin|end)\{aligned\}", r"\\\1{split}"),
     (r"\\begin\{gathered\}", r"\\begin{array}{c}"),
     (r"\\end\{gathered\}", r"\\end{array}"),
+    (r":\s*=", "\u2254"),
     (r"\\arg\s*\\(min|max)(?![A-Za-z])", r"\\arg\1"),
     (r"(\\[bB]igg?[lrm]?)\s*(\\\||\\[lr]?Vert(?![A-Za-z]))", "\\1\u2016"),
 )
-_KNOWN = {"split", "array", "cases", "matrix", "pmatrix", "bmatrix", "vmatrix", "Vmatrix", "align*"}
+_KNOWN = {"split", "array", "cases", "matrix", "pmatrix", "bmatrix", "vmatrix", "align*"}
 _SPACES = {
     "negativethinmathspace": "-0.1667em", "negativemediummathspace": "-0.2222em", "negativethickmathspace": "-0.2778em",
     "thinmathspace": "0.1667em", "mediummathspace": "0.2222em", "thickmathspace": "0.2778em",
@@ -28,11 +29,13 @@ _ALPHABETS = {
     "script": ("SCRIPT",), "double-struck": ("DOUBLE-STRUCK",), "fraktur": ("FRAKTUR", "BLACK-LETTER"),
     "bold": ("BOLD",), "bold-italic": ("BOLD ITALIC",), "sans-serif": ("SANS-SERIF",),
 }  # fmt: skip
+#: What latex2mathml takes for letters: colon, "is defined as", prime.
+_RELATIONS = {":", "\u2254", "\u2032"}
 #: Operators whose subscript stands below them in displayed formulas.
 _LIMITS = {"max", "min", "sup", "inf", "argmin", "argmax", "arg\u2009min", "arg\u2009max", "lim"}
 _BELOW = {"msub": "munder", "msup": "mover", "msubsup": "munderover"}
 _SCRIPTS = {*_BELOW, *_BELOW.values()}
-_OPERANDS = {"mi", "mn", "mfrac", "msqrt", *_SCRIPTS}
+_OPERANDS = {"mi", "mn", "mfrac", "msqrt", "mstyle", *_SCRIPTS}
 
 
 class NotUnderstoodError(ValueError):
@@ -78,7 +81,7 @@ def _letters(element: ElementTree.Element) -> None:
         del element.attrib["mathvariant"]
     elif element.tag == "mi" and re.fullmatch("[\u0391-\u03a9]", text):
         element.set("mathvariant", "normal")
-    elif element.tag == "mi" and text == ":":
+    elif element.tag == "mi" and text in _RELATIONS:
         element.tag = "mo"
 
 
@@ -110,6 +113,8 @@ def _names(element: ElementTree.Element) -> None:
 def _layout(element: ElementTree.Element, display: bool) -> None:
     if element.tag == "mtd" and "columnalign" in element.attrib:
         element.set("style", f"text-align: {element.attrib.pop('columnalign')}")
+    if element.tag == "mo" and element.text == "\u2016" and "stretchy" not in element.attrib:
+        element.set("stretchy", "false")  # the closing bar of a norm with an index would not grow with the opening one
     if element.get("width") in _SPACES:
         element.set("width", _SPACES[element.attrib["width"]])
     if display and element.tag in _BELOW and len(element) and element[0].text in _LIMITS:
