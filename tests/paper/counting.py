@@ -1,4 +1,4 @@
-"""Arrays that count the flops of the products and solves they take part in."""
+"""Arrays that count the flops of the products and solves they take part in, and a manifold that counts its phi."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from typing import Any
 
 import attrs
 import numpy as np
+
+import genorth as go
+
+Matrix = np.ndarray[Any, Any]
 
 
 @attrs.define
@@ -65,3 +69,23 @@ def _counted(x: Any) -> Any:
 def counted(X: Any) -> Counted:
     """X as an array that counts."""
     return np.array(X).view(Counted)
+
+
+def recast(result: Matrix, like: Any) -> Matrix:
+    """The result, counted as `like` is: for what was computed without being counted."""
+    return result.view(Counted) if isinstance(like, Counted) else result
+
+
+class CountingManifold(go.GenOrthManifold):
+    """A manifold whose phi is counted in calls; the products inside phi and psi are not counted."""
+
+    def __init__(self, within: go.GenOrthManifold) -> None:
+        self.within, self.shape, self.dtype, self.calls = within, within.shape, within.dtype, 0
+        self.ambient_projector = within.ambient_projector
+
+    def phi(self, X: Matrix) -> Matrix:
+        self.calls += 1
+        return recast(self.within.phi(np.asarray(X)), X)
+
+    def psi(self, T: Matrix) -> Matrix:
+        return recast(self.within.psi(np.asarray(T)), T)

@@ -10,6 +10,7 @@ import pytest
 from _problems import known_minima
 from arena import Arena, arenas, build
 from constants import operator_norm
+from counting import CountingManifold
 from exact import digits  # noqa: F401  (a fixture)
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -61,21 +62,6 @@ def test_algorithm_1(name: str, method: str) -> None:
     assert abs(result.fun - minimum) <= 1e-9 * (1 + abs(minimum))
 
 
-class _Counted(go.GenOrthManifold):
-    """A manifold that counts its phi."""
-
-    def __init__(self, within: go.GenOrthManifold) -> None:
-        self.within, self.shape, self.dtype, self.calls = within, within.shape, within.dtype, 0
-        self.ambient_projector = within.ambient_projector
-
-    def phi(self, X: Matrix) -> Matrix:
-        self.calls += 1
-        return self.within.phi(X)
-
-    def psi(self, T: Matrix) -> Matrix:
-        return self.within.psi(T)
-
-
 @pytest.mark.statement("al:1:3")
 @MANY
 @given(data=st.data(), manifold=gt.manifolds(), exponent=st.floats(-12, -1))
@@ -85,7 +71,7 @@ def test_restoring_is_the_loop(data: st.DataObject, manifold: go.GenOrthManifold
     The tolerance is relative to max(1, |X| |phi(X)|), which is how finely |C(X)| can be known.
     """
     X, tol = data.draw(gt.near_points(manifold, 0.3)), 10**exponent
-    counted = _Counted(manifold)
+    counted = CountingManifold(manifold)
     restored = counted.restore(X, tol)
     steps = 0
     while float(manifold.feasibility(X)) > tol * float(manifold.scale(X)):

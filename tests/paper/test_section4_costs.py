@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from counting import Counted, counted, counting
+from counting import CountingManifold, counted, counting, recast
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,25 +19,6 @@ from genorth.theta import DenseLeastSquares, symmetric_basis
 
 Matrix = np.ndarray[Any, Any]
 EPS = float(np.finfo(float).eps)
-
-
-class _Free(go.GenOrthManifold):
-    """A manifold whose phi is counted in calls, and whose products are not."""
-
-    def __init__(self, within: go.GenOrthManifold) -> None:
-        self.within, self.shape, self.dtype, self.calls = within, within.shape, within.dtype, 0
-        self.ambient_projector = within.ambient_projector
-
-    def phi(self, X: Matrix) -> Matrix:
-        self.calls += 1
-        return _recast(self.within.phi(np.asarray(X)), X)
-
-    def psi(self, T: Matrix) -> Matrix:
-        return _recast(self.within.psi(np.asarray(T)), T)
-
-
-def _recast(result: Matrix, like: Matrix) -> Matrix:
-    return result.view(Counted) if isinstance(like, Counted) else result
 
 
 def _rows_of_the_table(phi: Callable[[Matrix], Matrix], X: Matrix, B: Matrix, beta: float) -> Matrix:
@@ -56,7 +37,7 @@ def _rows_of_the_table(phi: Callable[[Matrix], Matrix], X: Matrix, B: Matrix, be
 
 def _linear(manifold: go.GenOrthManifold, B: Matrix) -> go.Problem:
     """f = <B, .>, which takes no product."""
-    return go.Problem(manifold, cost_and_gradient=lambda X: (float(np.vdot(B, np.asarray(X)).real), _recast(B, X)))
+    return go.Problem(manifold, cost_and_gradient=lambda X: (float(np.vdot(B, np.asarray(X)).real), recast(B, X)))
 
 
 def _products(manifold: go.GenOrthManifold) -> int:
@@ -68,7 +49,7 @@ def _products(manifold: go.GenOrthManifold) -> int:
 @given(manifold=gt.manifolds(max_condition=1e2), seed=gt.seeds(), beta=st.floats(0.1, 10))
 def test_operations_of_the_gradient_of_h(manifold: go.GenOrthManifold, seed: int, beta: float) -> None:
     """The rows of the table give grad h with 3 phi and 16 np^2 flops; the library (F11) with one phi and 10 np^2."""
-    free, rng = _Free(manifold), np.random.default_rng(seed)
+    free, rng = CountingManifold(manifold), np.random.default_rng(seed)
     X, B = manifold.random_point(rng), manifold.random_ambient(rng)
     X = X + 0.1 * manifold.random_ambient(rng)
     with counting() as table:
