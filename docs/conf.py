@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import warnings
 from pathlib import Path
 
 import genorth
@@ -66,4 +65,3 @@ sphinx_gallery_conf = {
     "min_reported_time": 1e9,
     "write_computation_times": False,
 }
-warnings.filterwarnings("ignore", message=".*non-interactive.*", category=UserWarning)
