@@ -53,7 +53,8 @@ def test_summary_says_when_the_penalty_loses():
     first, second = found
     assert first == (
         "matching: rtr-fast is fastest in 3 of 3 rows. In all 3 rows that both families solve the best penalty method "
-        "loses to the best Riemannian solver: it is 3 times slower in the median, from 4 times slower to 2 times slower."
+        "loses to the best Riemannian solver: it is 3 times slower in the median, from 4 times slower to 2 "
+        "times slower."
     )
     assert second == "None of 6 runs failed."
 
@@ -62,8 +63,8 @@ def test_summary_of_a_draw():
     records = _rows(**_named(cdf_gd=[1.0, 9.0, 2.0], cdf_tr=[8.0, 1.0, 3.0], rgd=[5.0, 2.0, 1.0]))
     assert summary.sentences(Records(records))[0] == (
         "matching: cdf-gd is fastest in 1 of 3 rows, cdf-tr in 1 and rgd in 1. "
-        "Of 3 rows that both families solve the best penalty method wins 2 against the best Riemannian solver and loses "
-        "1: it is 2 times faster in the median, from 2 times slower to 5 times faster."
+        "Of 3 rows that both families solve the best penalty method wins 2 against the best Riemannian solver and "
+        "loses 1: it is 2 times faster in the median, from 2 times slower to 5 times faster."
     )
 
 
@@ -71,7 +72,8 @@ def test_summary_names_rows_that_only_one_family_solves_or_nobody():
     records = _rows(**_named(cdf_gd=[1.0, math.inf], rgd=[math.inf, math.inf]))
     first, second = summary.sentences(Records(records))
     assert first == (
-        "matching: cdf-gd is fastest in 1 of 2 rows. No solver solves 1 of 2 rows. In 1 row only penalty solvers succeed."
+        "matching: cdf-gd is fastest in 1 of 2 rows. No solver solves 1 of 2 rows. In 1 row only penalty "
+        "solvers succeed."
     )
     assert second == "3 of 4 runs failed: time limit 3 (rgd 2, cdf-gd 1)."
 
@@ -287,7 +289,12 @@ def test_page_holds_what_it_must(page: Path):
     ]  # fmt: skip
     for sentence in summary.sentences(small_comparison())[:1]:
         assert unescape(text).count(sentence.partition(": ")[2]) == 1
-    assert "OpenBLAS &lt;x&gt;" in text and "made &lt;by&gt; hand &amp; safe" in text and "@article{dolan2002" in text
+    assert (
+        "OpenBLAS &lt;x&gt;" in text
+        and "problem matching, size (40,6); problem mean" in text
+        and "made &lt;by&gt; hand &amp; safe" in text
+        and "@article{dolan2002" in text
+    )
     assert "prefers-color-scheme: dark" in text
     assert "The solver raised &lt;b&gt;ValueError&lt;/b&gt;: a &amp; b" in text
 

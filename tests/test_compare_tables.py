@@ -193,7 +193,7 @@ def test_an_unknown_format_lists_the_known():
 
 
 def test_numbers_read_as_in_the_paper():
-    assert [tolerance_text(t) for t in (1e-5, 1e-10, 0.01, 2.5e-7)] == ["1e-5", "1e-10", "0.01", "2.5e-7"]
+    assert [tolerance_text(t) for t in (1e-4, 1e-10, 0.01, 2.5e-7)] == ["1e-4", "1e-10", "0.01", "2.5e-7"]
     assert [seconds_text(t) for t in (0.00123, 0.5, 12.345, 104.63, 1366.63)] == [
         "0.00123",
         "0.5",

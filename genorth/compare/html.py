@@ -5,7 +5,6 @@ The summary comes first, then tables that sort, plots, what failed, the settings
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.resources import files
@@ -211,12 +210,12 @@ def _settings(records: Records) -> str:
 
 
 def _text(value: Any) -> str:
-    """Words and numbers as they are, lists of them with commas, anything else as JSON."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list | tuple) and all(isinstance(item, str | int | float) for item in value):
-        return ", ".join(map(str, value))
-    return json.dumps(value, default=str, ensure_ascii=False)
+    """A setting in words: names before values, commas between them, semicolons between several sets of names."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_text(item)}" for name, item in value.items() if item not in ({}, [], None, ""))
+    if isinstance(value, list | tuple):
+        return ("; " if any(isinstance(item, dict) for item in value) else ", ").join(map(_text, value))
+    return "none" if value is None else str(value)
 
 
 def _citations(records: Records) -> str:

@@ -6,7 +6,6 @@ Also which solver of a row is the best, and how a run that failed is called; tab
 from __future__ import annotations
 
 import math
-import re
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -86,7 +85,9 @@ def note_of(failed: Sequence[str], total: int) -> str:
 
 def tolerance_text(tolerance: float) -> str:
     """1e-5, as the paper writes it."""
-    return re.sub(r"e([+-])0+", r"e\1", f"{tolerance:g}").replace("e+", "e")
+    digits, _, exponent = f"{tolerance:e}".partition("e")
+    short = digits.rstrip("0").rstrip(".")
+    return f"{tolerance:g}" if -3 < int(exponent) < 3 else f"{short}e{int(exponent)}"
 
 
 def row_text(row: Row) -> str:
