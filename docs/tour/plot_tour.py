@@ -148,8 +148,9 @@ for row in tables.best(records):
     print(f"to {row.tolerance:g}: {row.solver}, {1e3 * row.time:.1f} ms; the next one takes {second:.1f} times as long")
 
 # %%
-# Gradient norm and feasibility on the way, against time and against evaluations. The penalty methods come to the
-# manifold only at the end.
+# Gradient norm and feasibility on the way, against time and against evaluations. The Riemannian methods stay on the
+# manifold. A penalty method leaves it at once; where it leads too far away, it is restored and goes on from there with
+# a new :math:`\beta` (the vertical lines), and in the end gradient and violation fall together.
 
 convergence = plots.convergence(records)
 
