@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 from genorth.compare import Records
-from paper_repro import experiments
+from paper_repro import example_table, experiments
 from paper_repro.experiments import PROBLEMS, SIZES, TABLES, Experiment
 from paper_repro.folder import Folder
 
@@ -73,7 +73,12 @@ def _compare(settings: Settings, chosen: Sequence[Experiment]) -> Records:
     return settings.folder.run(chosen, settings.solvers, **run)
 
 
-def listing(settings: Settings) -> int:  # noqa: ARG001  every command takes the settings
+def example(settings: Settings) -> int:  # noqa: ARG001  every command takes the settings
+    """`example`: problems with a known minimum."""
+    return example_table.run()
+
+
+def listing(settings: Settings) -> int:  # noqa: ARG001
     """`list`: what there is."""
     for number in TABLES:
         table = experiments.table(number)
@@ -85,5 +90,5 @@ def listing(settings: Settings) -> int:  # noqa: ARG001  every command takes the
 
 
 COMMANDS: Mapping[str, Callable[[Settings], int]] = MappingProxyType(
-    {"compare": everything, "table": tables, "problem": own, "all": everything, "list": listing}
+    {"compare": everything, "table": tables, "problem": own, "all": everything, "list": listing, "example": example}
 )
