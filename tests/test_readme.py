@@ -37,7 +37,7 @@ class Block:
 def blocks(text: str) -> list[Block]:
     fences = list(_FENCE.finditer(text))
     found = []
-    for fence, after in zip(fences, [*fences[1:], None], strict=True):
+    for fence, after in zip(fences, [*fences[1:], None], strict=False):  # a page may have no block at all
         if fence[1] != "python":
             continue
         follows = after is not None and after[1] == "text" and not text[fence.end() : after.start()].strip()
