@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse
-from _problems import smooth
+from _problems import smooth, spd, trace
 from hypothesis import given
 
 import genorth as go
 import genorth.testing as gt
+from genorth._functions import inverse_sqrt
 from genorth._solvers.objective import Objective
 from genorth.beta import initial_beta
 from genorth.companion import read_companion
@@ -43,12 +46,17 @@ def test_restore_is_quadratic() -> None:
 
 
 def test_companion_of_complex_entries_is_read_as_a_hermitian_matrix() -> None:
-    """F5: psi(E_i1) gives the columns of Q up to a complex factor; half of its angle makes Q Hermitian."""
-    R = gt.conditioned_symmetric(4, 5.0, 0, negative=2, dtype=complex)
-    inverse = np.linalg.inv(R)
-    companion = read_companion(lambda T: R @ T @ inverse, (4, 4), np.dtype(complex))
+    """F5: psi(E_i1) gives the columns of Q up to one complex factor; half of its angle makes Q Hermitian.
+
+    The factor is an entry of R^-1. Here it is imaginary: without the turn the Hermitian part would be zero.
+    """
+    inverse = gt.conditioned_symmetric(5, 3.0, 0, dtype=complex)
+    inverse[0] = inverse[:, 0] = 0
+    inverse[0, 1], inverse[1, 0] = 2j, -2j
+    R = np.linalg.inv(inverse)
+    companion = read_companion(lambda T: R @ T @ inverse, R.shape, np.dtype(complex))
     assert companion is not None and companion.sign == 1
-    Q = np.asarray(companion.Q.left(np.eye(4, dtype=complex)))
+    Q = np.asarray(companion.Q.left(np.eye(5, dtype=complex)))
     unit = 1e3 * np.finfo(float).eps * np.linalg.cond(R)
     assert np.linalg.norm(Q - Q.conj().T) <= unit
     factor = np.vdot(R, Q) / np.vdot(R, R)
@@ -114,6 +122,16 @@ def test_first_beta_is_its_formula(family: str, with_hessian: bool) -> None:
     expected = weight * go.exactness_threshold(full, X) + curvature * np.linalg.norm(X) ** 2 / (16 * columns)
     # Without a Hessian product the curvature is a difference quotient, to about six digits.
     assert initial_beta(problem, X) == pytest.approx(expected, rel=1e-10 if with_hessian else 1e-4)
+
+
+def test_a_stationary_point_that_is_a_saddle_of_h_raises_beta(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the minimum of f on M grad h = 0 whatever beta is; below beta* (F8) the run goes on with 1.5 beta*."""
+    monkeypatch.setattr(sys.modules["genorth.minimize"], "initial_beta", lambda problem, X: 1e-6)
+    A = spd(8, 10, 0)
+    problem, X = trace(go.Stiefel(8, 3), A), np.linalg.eigh(A)[1][:, :3]
+    result = go.minimize(problem, X)
+    assert result.success and result.beta_raised == 1
+    assert result.beta == pytest.approx(1.5 * go.exactness_threshold(problem, X), rel=1e-9)
 
 
 # ---------------------------------------------------------------------- h as the solvers see it
@@ -185,3 +203,11 @@ def test_complex_points_have_every_phase() -> None:
     rng = np.random.default_rng(6)
     X = np.stack([manifold.random_point(rng) for _ in range(200)])
     assert abs(np.mean(X**2)) <= 4 / np.sqrt(X.size) * np.mean(np.abs(X) ** 2)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.9, -0.3, -0.9])
+def test_inverse_root_by_one_last_factor_has_all_digits(share: float) -> None:
+    """(1 + e)^(-1/2) = 1 - e/2 + 3/8 e^2 up to rounding, for e just below eps^(1/3)."""
+    e = share * np.finfo(float).eps ** (1 / 3)
+    root = inverse_sqrt(np.array([[1 + e]]))[0, 0]
+    assert root == pytest.approx(np.exp(-0.5 * np.log1p(e)), rel=4 * np.finfo(float).eps)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from . import CONTRACT, errors_in
 
 _THETA = "tests/test_theta.py"
+_GAPS = "tests/test_mutant_gaps.py"
 _t = errors_in("genorth/theta.py", CONTRACT, _THETA)
 _c = errors_in("genorth/companion.py", _THETA, CONTRACT)
 _f = errors_in("genorth/form.py", CONTRACT, "tests/test_random_points.py")
@@ -64,10 +65,12 @@ COMPANION = [
     _c("read-sign", "sign", "_verified", "1 if turn.flat[0] > 0 else -1", "-1 if turn.flat[0] > 0 else 1",
        "Q^T = e Q gives e"),
     _c("read-turn", "factor", "_verified", "0.5j * np.angle", "1j * np.angle",
-       "half of the angle makes a complex Q Hermitian", "tests/test_mutant_gaps.py"),
-    _c("read-columns", "transpose", "_read", "Q[..., i] =", "Q[..., i, :] =", "psi(E_i1) gives the column Q e_i"),
+       "half of the angle makes a complex Q Hermitian", _GAPS),
+    _c("read-columns", "transpose", "_read", "Q[..., i] =", "Q[..., i, :] =", "psi(E_i1) gives the column Q e_i",
+       _GAPS),
     _c("read-symmetric", "sign", "_verified", "Q + sign * Q.mT.conj()", "Q + Q.mT.conj()", "a skew Q stays skew"),
-    _c("read-conj", "transpose", "_verified", "star = Q.mT.conj()", "star = Q.mT", "Q^T = turn Q, with the conjugate"),
+    _c("read-conj", "transpose", "_verified", "star = Q.mT.conj()", "star = Q.mT", "Q^T = turn Q, with the conjugate",
+       _GAPS),
 ]  # fmt: skip
 
 FORM = [
