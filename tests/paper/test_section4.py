@@ -31,13 +31,11 @@ RUNS = ["smallest eigenvalues", "complex eigenvalues", "symplectic eigenvalues",
 # ---------------------------------------------------------------------- Algorithm 1
 
 
-def _run(name: str, method: str, tol: float, feasibility_tol: float = 1e-12) -> tuple[go.Problem, go.Result]:
+def _run(name: str, method: str, tol: float) -> tuple[go.Problem, go.Result]:
     problem, _ = known_minima()[name]
     start = problem.manifold.random_point(1)
     start = start + 0.02 * problem.manifold.random_ambient(2)  # off M: the method is infeasible from the start
-    return problem, go.minimize(
-        problem, start, method=method, beta=3.0, tol=tol, feasibility_tol=feasibility_tol, keep_points=True
-    )
+    return problem, go.minimize(problem, start, method=method, beta=3.0, tol=tol, max_iterations=2000, keep_points=True)
 
 
 @pytest.mark.statement("al:1:2")
@@ -74,7 +72,7 @@ def test_restoring_is_the_loop(data: st.DataObject, manifold: go.GenOrthManifold
     counted = CountingManifold(manifold)
     restored = counted.restore(X, tol)
     steps = 0
-    while float(manifold.feasibility(X)) > tol * float(manifold.scale(X)):
+    while steps < 60 and float(manifold.feasibility(X)) > tol * float(manifold.scale(X)):
         X, steps = manifold.dissolve(X), steps + 1
     assert counted.calls == steps + 1
     assert np.linalg.norm(restored - X) <= 100 * X.size * EPS * float(manifold.scale(X)) * np.linalg.norm(X)
