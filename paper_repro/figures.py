@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any
 
 import attrs
@@ -41,7 +40,7 @@ class Plan:
             return self
         like = table(1 if self.problem == "matching" else 4)
         if mode == "toy":
-            return attrs.evolve(self, sizes=like.toy().sizes[:1])
+            return attrs.evolve(self, sizes=like.toy().sizes)
         return attrs.evolve(self, sizes=self.sizes[:2])
 
 
@@ -57,8 +56,8 @@ def plan(number: int) -> Plan:
         return Plan(1, times.format("Least-squares matching"), "matching", sizes)
     if number == 2:
         caption = (
-            "Extrinsic mean at (1000,10), as the caption of the paper has it (its text says 1000 x 100), solved by CDFCG "
-            "(cdf-cg): distance of the start and of the solution from 100 of the 1000 samples."
+            "Extrinsic mean at (1000,10), as the caption of the paper has it (its text says 1000 x 100), solved by "
+            "CDFCG (cdf-cg): distance of the start and of the solution from 100 of the 1000 samples."
         )
         return Plan(2, caption, "extrinsic mean", _sizes(4, (1000, 10)))
     if number == 3:
@@ -166,10 +165,10 @@ def sentences(number: int, data: Mapping[str, Any]) -> list[str]:
 def _told_errors(data: Mapping[str, Any]) -> list[str]:
     run = data["runs"][0]
     before, after = (np.array(run[name]) for name in ("initial", "final"))
-    return [
-        f"The mean error of {before.size} samples is {before.mean():.3g} at the start and {after.mean():.3g} at the "
-        f"end; it is smaller for {int((after < before).sum())} of them."
-    ]
+    means = (
+        f"The mean error of {before.size} samples is {before.mean():.3g} at the start and {after.mean():.3g} at the end"
+    )
+    return [f"{means}; it is smaller for {int((after < before).sum())} of them."]
 
 
 def _told_times(data: Mapping[str, Any]) -> list[str]:
@@ -178,13 +177,13 @@ def _told_times(data: Mapping[str, Any]) -> list[str]:
     for (size, solver), run in runs.items():
         if solver == "rgd-faithful":
             share = (run["retraction"] + run["gradient"]) / run["seconds"]
-            text = f"At {size} retraction and gradient are {100 * share:.0f} % of the time of RGD"
             pairs = {"cdf-gd": "CDFGD", "rgd-fast": "RGD in the fast geometry"}
             ratios = [
-                f"{run['seconds'] / run['iterations'] / (other['seconds'] / other['iterations']):.3g} times that of {name}"
-                for solver, name in pairs.items()
-                if (other := runs.get((size, solver)))
+                f"{per_iteration(run) / per_iteration(runs[size, other]):.3g} times that of {name}"
+                for other, name in pairs.items()
+                if (size, other) in runs
             ]
+            text = f"At {size} retraction and gradient are {100 * share:.0f} % of the time of RGD"
             told.append(f"{text}{'; its iteration takes ' + ' and '.join(ratios) if ratios else ''}.")
     short = [run for run in runs.values() if run["iterations"] < ITERATIONS]
     if short:
@@ -193,4 +192,6 @@ def _told_times(data: Mapping[str, Any]) -> list[str]:
     return told
 
 
-CAPTIONS = MappingProxyType({number: plan(number).caption for number in FIGURES})
+def per_iteration(run: Mapping[str, Any], what: str = "seconds") -> float:
+    """Seconds per iteration, in all or in one part."""
+    return float(run[what]) / int(run["iterations"])
