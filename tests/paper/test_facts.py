@@ -408,7 +408,6 @@ def test_F13(manifold: go.GenOrthManifold, seed: int) -> None:
 
 
 @pytest.mark.statement("F13")
-@GENERAL
 @given(n=st.integers(1, 4), p=st.integers(1, 3), skew=st.booleans(), seed=gt.seeds())
 def test_F13_complex_bilinear_forms_are_the_second_complex_case(n: int, p: int, skew: bool, seed: int) -> None:
     """X^t A X = Q without conjugation, A and Q complex, both symmetric or both skew: the contract holds."""
