@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import compare
+import experiments
 import geometry
 import interop
 import penalty
@@ -12,7 +13,7 @@ from _timing import one_thread
 
 MEASURES = [
     pytest.param(measure, id=f"{module.__name__}: {name}")
-    for module in (geometry, penalty, interop, riemannian, compare)
+    for module in (geometry, penalty, interop, riemannian, compare, experiments)
     for name, measure in module.FIGURES.items()
 ]
 
