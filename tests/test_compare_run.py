@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import io
+import multiprocessing
 import signal
 import sys
 import threading
@@ -290,6 +291,14 @@ def test_figures_and_counts_are_ours_whatever_the_solver_reports() -> None:
     assert compare.Record.from_json(record.to_json()) == record
 
 
+def test_a_success_with_another_status_is_none() -> None:
+    def confused(problem: go.Problem, x0: Any, **arguments: Any) -> go.Result:
+        return ended(go.minimize(problem, x0, tol=1e-8).x, status=go.Status.TIME_LIMIT)
+
+    record = only(confused)
+    assert (record.status, record.success) == ("TIME_LIMIT", False)
+
+
 def test_a_real_success_stays() -> None:
     record = only(lambda problem, x0, **arguments: ended(go.minimize(problem, x0, tol=1e-8).x))
     assert record.success and record.message == "fine"
@@ -414,6 +423,20 @@ def test_worker_processes_make_the_same_records_and_are_killed_where_they_are_st
     assert (heard.told[0], heard.told[-1]) == (10, "closed")
     assert len([told for told in heard.told if isinstance(told, tuple)]) == 9  # one of the stuck ones is carried over
     assert all(record.environment["processes"] == "2" for record in several)
+
+
+class _Interrupting(_Heard):
+    def finish(self, record: compare.Record) -> None:
+        raise KeyboardInterrupt
+
+
+@alarms
+def test_an_interruption_ends_the_worker_processes(tmp_path: Any) -> None:
+    with pytest.raises(KeyboardInterrupt) as caught:
+        run(instance(), [stuck, standing], jobs=2, progress=_Interrupting(), out=tmp_path)
+    assert not multiprocessing.active_children()
+    assert "1 of 2 runs are finished" in caught.value.__notes__[0]
+    assert [record.solver for record in compare.load(tmp_path)] == ["standing"]
 
 
 def test_a_solver_that_ends_its_worker_process_is_a_failure_with_the_exit_code() -> None:

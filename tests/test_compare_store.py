@@ -171,11 +171,12 @@ def test_a_file_that_ends_anywhere_is_completed(share: float) -> None:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             second = run(out, solver)
+            said = [str(warning.message) for warning in caught]
+            assert {record.key for record in compare.load(out)} == {record.key for record in first}
         missing = RUNS - len(lines) - bool(rest and not torn)
         assert [record.key for record in second] == [record.key for record in first]
         assert len(solver.calls) == RUNS + missing
         assert file.read_bytes().startswith(kept) and file.read_bytes().endswith(b"\n")
-        said = [str(warning.message) for warning in caught]
         assert len(said) == bool(torn) and all(f"records.jsonl, line {len(lines) + 1}: no record" in s for s in said)
 
 

@@ -15,7 +15,6 @@ from genorth.compare.progress import chosen
 from genorth.compare.record import Records
 from genorth.compare.solvers import as_solvers
 from genorth.compare.store import Store, described
-from genorth.compare.workers import make_in_workers
 from genorth.errors import refuse
 
 
@@ -76,6 +75,8 @@ def run(
         if jobs == 1:
             _make(setup, book)
         else:
+            from genorth.compare.workers import make_in_workers  # loads multiprocessing
+
             make_in_workers(setup, book)
     except KeyboardInterrupt as interrupt:
         interrupt.add_note(book.note(out))
