@@ -115,11 +115,17 @@ def test_the_start_of_an_instance_and_its_options_reach_the_solver() -> None:
     assert seen == {"tol": 1e-4, "max_time": 5.0, "max_iterations": 9, "beta": 0.5, "rng": 7}
 
 
-def test_a_solver_that_takes_no_rng_is_given_none() -> None:
-    def solver(problem: go.Problem, x0: Any, tol: float, max_time: float, max_iterations: int | None) -> go.Result:
+def test_rng_is_given_to_the_solver_that_takes_it() -> None:
+    seen: list[int] = []
+
+    def plain(problem: go.Problem, x0: Any, tol: float, max_time: float, max_iterations: int | None) -> go.Result:
         return standing(problem, x0)
 
-    assert only(solver).status == "STALLED"
+    def drawing(problem: go.Problem, x0: Any, tol: float, max_time: float, max_iterations: Any, rng: int) -> go.Result:
+        seen.append(rng)
+        return standing(problem, x0)
+
+    assert run(instance(), [plain, drawing], starts=[3]).distinct("status") == ["STALLED"] and seen == [3]
 
 
 def test_one_problem_is_alive_at_a_time() -> None:
