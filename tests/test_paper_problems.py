@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -97,3 +99,97 @@ def test_the_papers_problems_are_solved_to_1e_9() -> None:
             assert max(result.fun for result in results) <= 1e-15
         else:
             assert np.ptp([result.fun for result in results]) <= 1e-12 * abs(results[0].fun)
+
+
+# ---------------------------------------------------------------------- as the tables use them
+
+
+@pytest.mark.parametrize("printed", [False, True], ids=["corrected", "printed"])
+@pytest.mark.parametrize("center", ["random", "axes"])
+def test_center_samples_and_start_of_the_mean_are_feasible(center: str, printed: bool) -> None:
+    """X_i = Y0 diag(W1, W2) keeps X^T B X = J; the mean is that of all samples."""
+    instance = ExtrinsicMean.generate(30, 5, 1, columns=3, center=center, samples=12, keep=12, printed=printed)
+    M = instance.manifold
+    for X in (instance.center, instance.another, instance.start(2), *instance.samples):
+        assert M.feasibility(X) <= 1e-13 * M.scale(X)
+    assert np.allclose(instance.samples.mean(axis=0), instance.mean)
+    assert not any(np.allclose(instance.another, X) for X in instance.samples)
+    cut = np.array([[1.0] * 3 + [0.0] * 2])  # W is block diagonal: the first columns of a sample are of the first of Y0
+    for X in instance.samples:
+        W = np.linalg.lstsq(instance.center * cut, X * cut, rcond=None)[0]
+        assert np.allclose(instance.center * cut @ W, X * cut)
+
+
+def test_center_of_unit_vectors_does_not_depend_on_n() -> None:
+    """|Y0|^2 = 1 + 1/2 + ... + 1/p_k + 1 + ... + 1/p_m, as the paper's values of f do not depend on n."""
+    for n in (20, 200):
+        Y0 = ExtrinsicMean.generate(n, 5, 0, columns=3, center="axes", samples=1).center
+        assert np.linalg.norm(Y0) ** 2 == pytest.approx(1 + 1 / 2 + 1 / 3 + 1 + 1 / 2)
+
+
+def test_solution_among_the_rows_of_the_samples_is_a_saddle() -> None:
+    """From one more sample every row outside of Y0 stays zero; f has negative curvature there, and lower minima."""
+    instance = ExtrinsicMean.generate(60, 6, 0, columns=4, center="axes", spread=0.88, samples=200)
+    M, problem = instance.manifold, instance.problem()
+    outside = np.flatnonzero(~instance.center.any(axis=1))
+    for solver, options in (("rtr-fast", {}), ("cdf-lbfgs", {"beta": instance.beta})):
+        X = SOLVERS[solver](problem, instance.another, tol=1e-9, **options).x
+        assert not X[outside].any()
+    value, G = problem.evaluate(X)
+    curvature = []
+    for row in outside:
+        Z = np.zeros(X.shape)
+        Z[row, 0] = 1.0
+        Z = M.project(X, Z)
+        curvature.append(np.vdot(Z, M.hessian(X, G, instance.hessian(X, Z), Z)) / np.vdot(Z, Z))
+    assert min(curvature) < -1
+    assert SOLVERS["rtr-fast"](problem, instance.start(1), tol=1e-8).fun < 0.6 * value
+
+
+def test_zero_is_reachable_as_the_count_says() -> None:
+    """R8: with noise the unknowns are enough at N = 10 and in Table 6, and too few at N = 50 and 100 and for p = 10."""
+    reachable = JointDiagonalisation.zero_is_reachable
+    assert [reachable(100, 5, 10, N) for N in (10, 50, 100)] == [True, False, False]
+    assert [reachable(n, 5, 5, 30) for n in (100, 300, 500)] == [True] * 3
+    assert [reachable(100, p, 5, 30) for p in (5, 10, 30)] == [True, False, False]
+    for N, zero in ((2, True), (9, False)):
+        assert reachable(8, 3, 2, N) == zero
+        instance = JointDiagonalisation.generate(8, 3, 2, N, 0, noise=0.5)
+        result = SOLVERS["rtr-fast"](instance.problem(), instance.start(1), tol=1e-9)
+        assert (result.fun < 1e-12) == zero
+
+
+def test_value_of_the_printed_matching_problem_is_out_of_reach() -> None:
+    """R9: f >= 2 b sum_j (mu_j mu_(j+p/2))^(1/2) = 0.346 b for p = 10; the paper prints 6.29e-3, which f/n is like.
+
+    As x_j^T J x_(j+p/2) = 1 gives |x_j| |x_(j+p/2)| >= 1, and A >= b.
+    """
+    mu = 0.1 * np.exp(-np.arange(1, 11) / 5)
+    bound = 2 * np.sqrt(mu[:5] * mu[5:]).sum()
+    assert bound == pytest.approx(0.346, abs=5e-4)
+    for seed in range(3):
+        b = np.random.default_rng(seed).uniform([1, 0], 2)[1]
+        printed, corrected = (Matching.generate(100, 10, seed, printed=flag) for flag in (True, False))
+        assert np.allclose(printed.A, 100 * corrected.A)
+        result = SOLVERS["rtr-fast"](corrected.problem(), corrected.start(1), tol=1e-5)
+        assert bound * b <= 100 * result.fun <= bound * (b + 1)
+
+
+@pytest.mark.parametrize(
+    ("make", "named"),
+    [
+        (lambda: Matching.generate(11, 4), "n even"),
+        (lambda: Matching.generate(4, 6), "p <= n = 4"),
+        (lambda: ExtrinsicMean.generate(4, 6), "p <= n = 4"),
+        (lambda: ExtrinsicMean.generate(10, 8, columns=8, printed=True), "p_k <= k = 6"),
+        (lambda: ExtrinsicMean.generate(10, 8, columns=6, printed=True), "at least 8 positive"),
+        (lambda: ExtrinsicMean.generate(10, 2, center="here"), "'random', 'axes'"),
+        (lambda: JointDiagonalisation.generate(4, 6, 2, 3), "p <= n = 4"),
+        (lambda: JointDiagonalisation.generate(6, 2, 2, 0), "N: need a positive integer"),
+        (lambda: JointDiagonalisation.generate(6, 2, 2, 3, noise=-1.0), "noise >= 0"),
+    ],
+    ids=["odd", "wide", "wide mean", "columns", "empty", "center", "wide tensor", "no samples", "noise"],
+)
+def test_sizes_that_do_not_fit_are_refused(make, named: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(named)):
+        make()
