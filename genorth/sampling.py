@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from genorth.manifold import GenOrthManifold
 
 _Matrix = np.ndarray[Any, Any]
-_DRAWS, _STEPS = 5, 30  # random starts and steps from each, before a form of unknown structure is said to have no point
+# Random starts and steps from each, before a form of unknown structure is said to have no point. On some manifolds
+# every second start fails (square pairs, X1^T X2 = I: where det X1 det X2 < 0), so that five were not enough.
+_DRAWS, _STEPS = 30, 30
 _WEAK = 0.01  # relative to the largest: directions as weak as that make long points; stronger ones are looked for
 
 

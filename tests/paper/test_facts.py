@@ -428,6 +428,9 @@ def test_F13_blocks_may_be_swapped_and_F_may_be_smaller(manifold: go.GenOrthMani
 
 
 @pytest.mark.statement("F13")
-def test_F13_pairs_are_what_they_are_said_to_be() -> None:
-    X = pairs(3, 2).random_point(0)
-    np.testing.assert_allclose(X[0].T @ X[1], np.eye(2), atol=100 * EPS * norm(X) ** 2)
+@pytest.mark.parametrize("n", [2, 3])
+def test_F13_pairs_are_what_they_are_said_to_be(n: int) -> None:
+    """Points are found from every seed, also square ones, where half of the random starts lead nowhere."""
+    for seed in range(40):
+        X = pairs(n, 2).random_point(seed)
+        np.testing.assert_allclose(X[0].T @ X[1], np.eye(2), atol=1e3 * EPS * norm(X) ** 2)
