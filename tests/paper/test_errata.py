@@ -245,6 +245,19 @@ def test_R5_fails_near_M_for_every_beta(beta: float) -> None:
 
 
 @pytest.mark.statement("R5")
+@pytest.mark.parametrize("beta", [1.0, 10.0, 1e3])
+def test_R5_not_even_the_gradient_of_g_is_a_bound_on_an_ellipse(beta: float) -> None:
+    """f(x) = x_1, Y = (1 + t) X: |grad h|^2 - |grad g|^2 = -576/125 beta C + O(C^2) < 0 for small t > 0."""
+    B, t = np.array([[1.0], [0.0]]), 1e-4 / beta
+    Y = (1 + t) * POINT
+    C = ELLIPSE.constraint(Y).item()
+    h, g = go.ConstraintDissolving(linear(ELLIPSE, B), beta).gradient(Y), ELLIPSE.dissolve_adjoint(Y, B)
+    difference = norm(h) ** 2 - norm(g) ** 2
+    assert difference == pytest.approx(-576 / 125 * beta * C, rel=0.01)
+    assert difference < 0
+
+
+@pytest.mark.statement("R5")
 @GENERAL
 @given(manifold=MANIFOLDS, seed=gt.seeds(), size=st.floats(0, 1), factor=st.floats(1, 100))
 def test_R5_corrected(manifold: go.GenOrthManifold, seed: int, size: float, factor: float) -> None:
