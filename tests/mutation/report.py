@@ -6,6 +6,7 @@ import datetime
 import itertools
 import os
 import platform
+import re
 from pathlib import Path
 
 import numpy as np
@@ -49,20 +50,20 @@ def page(mutants: list[Mutant], controls: list[Mutant], verdicts: dict[str, Verd
         parts.append("| mutant | kind | change | breaks | found by | s |\n|---|---|---|---|---|---|")
         parts.extend(row(m) + f" {_found(verdicts[m.name])} | {verdicts[m.name].seconds:.1f} |" for m in group)
         parts.append("")
-    parts += _survivors("Equivalent", "These change no result, so no test can find them.", same, verdicts)
+    parts += _survivors("Equivalent", "These break no statement, so no test can find them.", same, verdicts)
     parts += _survivors("Controls", "These change nothing at all: the harness must let them live.", controls, verdicts)
     return "\n".join(parts)
 
 
 def row(mutant: Mutant) -> str:
     """The cells of a line of the table that follow from the mutant alone."""
-    cells = [f"`{mutant.name}`", mutant.kind, f"{_code(mutant.old)} → {_code(mutant.new)}", _cell(mutant.breaks)]
+    cells = [f"`{mutant.name}`", mutant.kind, f"{_code(mutant.old)} → {_code(mutant.new)}", _prose(mutant.breaks)]
     return "| " + " | ".join(cells) + " |"
 
 
 def survivor(mutant: Mutant) -> str:
     """The start of the line of a mutant that must survive."""
-    return f"- `{mutant.name}` ({mutant.file}; {_code(mutant.old)} → {_code(mutant.new)}): {mutant.equivalent}"
+    return f"- `{mutant.name}` ({mutant.file}; {_code(mutant.old)} → {_code(mutant.new)}): {_prose(mutant.equivalent)}"
 
 
 def _survivors(title: str, sentence: str, mutants: list[Mutant], verdicts: dict[str, Verdict]) -> list[str]:
@@ -113,8 +114,10 @@ def _processor() -> str:
 
 def _code(text: str) -> str:
     shown = " ".join(text.split())
-    return f"`{_cell(shown)}`" if shown else "nothing"
+    escaped = shown.replace("|", "\\|")
+    return f"`{escaped}`" if shown else "nothing"
 
 
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
+def _prose(text: str) -> str:
+    """A formula as it stands: what Markdown would take for markup is escaped."""
+    return re.sub(r"([|*_<>\[\]$])", r"\\\1", text)
