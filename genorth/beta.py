@@ -21,6 +21,8 @@ _Matrix = np.ndarray[Any, Any]
 _SHARE = 1 / 16  # normal curvature = a quarter of that along M
 _NEAR, _FAR = 1.2, 0.4  # weight of the threshold at a stationary point, and where the gradient is all tangent
 _GROWTH = 4.0
+#: |C| at a stationary point of h: on M it is of the size of tol, elsewhere of the size of one.
+AWAY = 0.1
 
 
 def initial_beta(problem: Problem, X: _Matrix) -> float:

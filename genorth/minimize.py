@@ -14,7 +14,7 @@ import attrs
 import numpy as np
 
 from genorth._array import norm
-from genorth.beta import initial_beta, raised_beta
+from genorth.beta import AWAY, initial_beta, raised_beta
 from genorth.errors import NotRestorableError, refuse
 from genorth.monitor import Monitor, Stop
 from genorth.penalty import ConstraintDissolving, check_beta
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 _Matrix = np.ndarray[Any, Any]
 _Solver = Callable[["Objective", np.ndarray[Any, Any]], None]
-_NEAR = 0.1  # |C| at a stationary point of h: on M it is of the size of tol, elsewhere of the size of one
 _MARGIN = 1.5  # times the threshold, where a beta proved to be below it
 _PATIENCE = 4  # times that |C| may reach its limit before beta is raised
 _ROUNDS = 12  # of a solver within one run: after a stall, after restoring, with a larger beta
@@ -158,7 +157,7 @@ class _Run:
             nit = self.monitor.nit
             status, last = self._round(X)
             self.outcome = self._restored(status, last, start)
-            if status in (Status.CONVERGED, Status.STALLED, Status.DIVERGED):
+            if status in (Status.CONVERGED, Status.STALLED, Status.DIVERGED, Status.NOT_STATIONARY):
                 again = self._again(self.monitor.nit > nit)
             else:
                 again = False
@@ -183,7 +182,7 @@ class _Run:
 
         h = ConstraintDissolving(self.problem, self.beta, keep=2 if self.method == "cdf-tr" else 1)
         limit = max(self.limit, 2 * float(h.feasibility(X)))
-        objective = Objective(h, self.monitor, limit)
+        objective = Objective(h, self.monitor, limit, watched=self.auto)
         v = objective.vector(X)
         status = Status.STALLED
         try:
@@ -238,7 +237,7 @@ class _Run:
         if stationary and exact:
             end.status = Status.CONVERGED
             return False
-        lost = end.status is Status.DIVERGED or not end.restored or end.feasibility_before > _NEAR
+        lost = end.status is Status.DIVERGED or not end.restored or end.feasibility_before > AWAY
         if self.auto and (lost or not exact):
             self._change_beta(self._next_beta())
             return True

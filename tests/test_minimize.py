@@ -17,6 +17,7 @@ import genorth as go
 import genorth.testing as gt
 from genorth.linesearch import NoStep, Settings, descend
 from genorth.wolfe import strong_wolfe
+from paper_repro.problems import Matching
 
 METHODS = ("cdf-gd", "cdf-cg", "cdf-lbfgs", "cdf-lbfgs-lean", "cdf-tr")
 KNOWN = known_minima()
@@ -275,6 +276,16 @@ def test_a_beta_below_the_threshold_is_raised_from_a_warm_start(monkeypatch: pyt
     assert result.success and result.beta_raised >= 1
     assert result.fun == pytest.approx(best, rel=1e-8)
     assert result.beta is not None and result.beta > 1e-4
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_run_towards_a_point_away_from_M_is_ended_long_before_it_gets_there(seed: int) -> None:
+    """|grad h| is far below beta |C| while |C| is of the size of one: beta is raised then, not only at tol."""
+    instance = Matching.generate(40, 6, [seed, 1])
+    start = instance.start([seed, 2])
+    result = go.minimize(instance.problem(), start, method="cdf-gd", tol=1e-9, max_iterations=1500)
+    assert result.stopping_measure > 1e-9 and result.feasibility_before is not None
+    assert result.feasibility_before < 1e-3 and result.margin is not None and result.margin > 1
 
 
 def test_a_given_beta_below_the_threshold_is_reported() -> None:

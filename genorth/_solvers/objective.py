@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from genorth.beta import AWAY
 from genorth.monitor import Monitor, Stop
 from genorth.penalty import ConstraintDissolving, Point
 from genorth.result import Status
@@ -23,14 +24,17 @@ from genorth.result import Status
 _Vector = np.ndarray[Any, Any]
 _NOISE = 1e3 * 2.0**-52  # values that differ by less, relative to their terms, are compared through the gradients
 _EDGE = 0.95  # share of the limit at which a run is said to have left M
+_FLAT = 1e-3  # |grad h| over beta |C| that tells a stationary point away from M long before it is reached
 _REJECTIONS = 30  # steps of a trust region, each a quarter of the last
 
 
 class Objective:
     """h on real vectors: complex entries are two real ones, and blocks are laid out one after the other."""
 
-    def __init__(self, h: ConstraintDissolving, monitor: Monitor, limit: float) -> None:
+    def __init__(self, h: ConstraintDissolving, monitor: Monitor, limit: float, watched: bool = False) -> None:
         self.h, self.monitor = h, monitor
+        #: Whether a run that converges to a point away from M is ended before it gets there.
+        self._watched = watched
         self._shape = h.manifold.shape
         self._dtype = np.dtype(complex if h.manifold.dtype.kind == "c" else float)
         self._limit = limit
@@ -103,9 +107,12 @@ class Objective:
         self._reference = (v.copy(), g, float(value), self._repaired(value, v, g))
         self.last, self.turned_back = self._reference[0], 0
         feasibility = math.sqrt(point.violation)
-        self.monitor.iteration(self.matrix(v), float(point.cost), math.sqrt(np.dot(g, g)), feasibility)
+        gradient_norm = math.sqrt(np.dot(g, g))
+        self.monitor.iteration(self.matrix(v), float(point.cost), gradient_norm, feasibility)
         if feasibility > _EDGE * self._limit:
             raise Stop(Status.DIVERGED)  # h decreases away from M, and the run would creep along the limit
+        if self._watched and feasibility > AWAY and gradient_norm <= _FLAT * self.h.beta * feasibility:
+            raise Stop(Status.NOT_STATIONARY)  # where beta is large enough |grad h| is of the size of beta |C|
 
     def _count_rejections(self, v: _Vector) -> None:
         """A trust region that rejects every step never ends by itself: its radius has then shrunk to rounding."""
