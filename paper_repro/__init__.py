@@ -1,4 +1,1 @@
-"""The paper's problems, tables and figures, and the command line `python -m paper_repro`.
-
-Uses genorth and baselines. Until the experiments exist it holds one worked example.
-"""
+"""The paper's problems, tables and figures, and the command line `python -m paper_repro`. Uses genorth and baselines."""

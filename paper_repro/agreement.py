@@ -114,9 +114,13 @@ def _iterations(found: Sequence[Cell]) -> str:
     middle = statistics.median(ratios.values())
     return (
         f"Iterations: {near} of {len(ratios)} counts are within a factor {_FACTOR:g} of the paper's; ours are "
-        f"{middle:.2g} times as many in the median; farthest off is {LABELS[solver]} at {size} to "
-        f"{tolerance_text(tolerance)}, {ratio:.2g} times as many."
+        f"{_digits(middle)} times as many in the median; farthest off is {LABELS[solver]} at {size} to "
+        f"{tolerance_text(tolerance)}, {_digits(ratio)} times as many."
     )
+
+
+def _digits(ratio: float) -> str:
+    return f"{ratio:.0f}" if ratio >= 100 else f"{ratio:.2g}"
 
 
 def _apart(ratio: float) -> float:

@@ -137,7 +137,8 @@ def _named(numbers: Sequence[int]) -> str:
 
 def _matching(table: int, sizes: Sequence[tuple[int, int]], printed: bool) -> Experiment:
     note = (
-        "As printed: A = U diag(lambda) U^T. Values of f as in the paper are out of reach, f >= 0.346 b for p = 10 (R9)."
+        "As printed: A = U diag(lambda) U^T. Values of f as in the paper are out of reach, f >= 0.346 b for p = 10 "
+        "(R9), and beta is below the exactness threshold, which is n times that of the corrected instance."
         if printed
         else "Corrected (R9): A is divided by n, with which f is of the size that the paper prints."
     )

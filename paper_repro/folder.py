@@ -61,5 +61,5 @@ def _chosen(solvers: Mapping[str, Any], names: Iterable[str] | None) -> dict[str
         return dict(solvers)
     unknown = [name for name in names if name not in solvers]
     if unknown:
-        refuse("solvers", f"of {', '.join(map(repr, solvers))}", ", ".join(map(repr, unknown)))
+        refuse("solvers", f"some of {', '.join(map(repr, solvers))}", ", ".join(map(repr, unknown)))
     return {name: solvers[name] for name in names}
