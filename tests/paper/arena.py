@@ -185,6 +185,20 @@ class Arena:
         return Objective(solve(np.concatenate(columns, axis=1), target.reshape(-1, 1)).reshape(M.shape), Decimal(0))
 
 
+def record(name: str, left: Number, right: Number) -> None:
+    """The ratio of the two sides of an inequality: Hypothesis looks for draws that bring it up, and reports it."""
+    if hypothesis.currently_in_test_context() and right > 0:
+        hypothesis.target(float(left / right), label=name)
+
+
+def run_on(family: str, test: Any, **others: Any) -> None:
+    """Runs a test of arenas, with its other arguments, on one manifold of the family with p = 4 (2 pairs, 4 signs).
+
+    What Hypothesis draws may miss a family at sizes where psi matters; so no family is left to chance.
+    """
+    test.hypothesis.inner_test(arena=build(gt.Recipe(family, 5, 4, 2.0, 11), exact=False), **others)
+
+
 def build(recipe: gt.Recipe, exact: bool) -> Arena:
     """The arena of a recipe: X is drawn from its seed."""
     manifold, rng = recipe.build(), np.random.default_rng([7, recipe.seed])

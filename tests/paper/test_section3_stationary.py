@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import hypothesis
 import numpy as np
 import pytest
-from arena import Arena, arenas, build
+from arena import Arena, arenas, build, record, run_on
 from constants import ambient_basis
 from exact import digits  # noqa: F401  (a fixture)
 from hypothesis import given, settings
@@ -53,7 +52,7 @@ def test_points_off_M_are_stationary_below_the_threshold_only(arena: Arena) -> N
     else:
         assert left <= arena.noise * (1 + arena.s) ** 2 * (M.norm(f.B) + 1)
     first, _ = arena.quotients(M.norm(f.B))
-    hypothesis.target(float(1 / first), label="beta over the first quotient")
+    record("beta over the first quotient", 1, first)
     assert 3 * arena.delta * C * (1 - first) <= (arena.q + 15) * left
 
 
@@ -78,7 +77,7 @@ def test_gradient_of_h_grows_with_the_violation(arena: Arena) -> None:
     G, N = f.gradient(M.dissolve(Y)), M.constraint_adjoint(Y, M.constraint(Y))
     assert M.norm(G) <= M_f
     left, sharp = rest(G), (2 + arena.q) / 4 * M_f * C
-    hypothesis.target(float(left / (sharp + noise * M_f)), label="first term")
+    record("first term", left, sharp + noise * M_f)
     assert left <= sharp + noise * M_f
     assert sharp <= _t(arena, M_f) * C
     assert 2 * M.norm(M.dissolve_adjoint(Y, N) - N) + noise * arena.L * arena.a >= arena.delta * C
@@ -110,7 +109,7 @@ def test_the_threshold_is_above_the_sharp_one(arena: Arena) -> None:
     f, Theta = arena.stationary_on_M(Y)
     first, second = arena.quotients(arena.M_f(f))
     sharp = multiplier_threshold(arena.constants.manifold, _as_floats(arena, Theta))
-    hypothesis.target(sharp / float(first), label="sharp threshold over the first quotient")
+    record("sharp threshold over the first quotient", sharp, float(first))
     assert 6 * sharp <= float(first) * (1 + 1e-6)
     third = arena.constants.beta_terms(float(arena.M_f(f)))[2]
     assert third < 0 < min(first, second)
@@ -201,13 +200,15 @@ def test_both_have_a_second_order_point_or_neither(family: str, shift: float) ->
     beta = float(arena.threshold(arena.M_f(f)))
     hess_h = _form(basis, lambda Z: go.ConstraintDissolving(problem, beta).hessian_product(X, Z))
     assert np.sign(np.linalg.eigvalsh(hess_h).min()) == np.sign(shift)
-    # Below beta* h has no second-order point at X, whatever f is along M.
+    # Below beta* (and only there) h has no second-order point at X, whatever f is along M.
     sharp = go.exactness_threshold(problem, X)
     assert sharp == pytest.approx(multiplier_threshold(M, Theta), rel=1e-6)
     if sharp > 0:
         across = np.stack([X @ S.mT.conj() for S in symmetric_basis(M)])
-        below = go.ConstraintDissolving(problem, 0.99 * sharp)
-        assert np.linalg.eigvalsh(_form(across, lambda Z: below.hessian_product(X, Z))).min() < 0
+        for factor in (0.99, 1.01):
+            near = go.ConstraintDissolving(problem, factor * sharp)
+            form = _form(across, lambda Z, near=near: near.hessian_product(X, Z))
+            assert bool(np.linalg.eigvalsh(form).min() > 0) is (factor > 1)
 
 
 def _form(basis: Matrix, linear: Any) -> Matrix:
@@ -215,3 +216,18 @@ def _form(basis: Matrix, linear: Any) -> Matrix:
     images = [linear(E) for E in basis]
     form = np.array([[np.vdot(E, image).real for image in images] for E in basis])
     return np.asarray(form + form.T) / 2
+
+
+@pytest.mark.statement("the:first")
+@pytest.mark.statement("const:beta")
+@pytest.mark.statement("le:sec1")
+@pytest.mark.statement("le:sec2")
+@pytest.mark.statement("theorem:second")
+@ALL
+def test_all_of_it_on_every_family(family: str) -> None:
+    for test in (
+        test_points_off_M_are_stationary_below_the_threshold_only, test_gradient_of_h_grows_with_the_violation,
+        test_the_threshold_is_above_the_sharp_one, test_second_adjoint_of_the_gradients,
+        test_hessian_of_h_does_not_couple_T_with_the_kernel_of_DA, test_hessian_of_h_splits,
+    ):  # fmt: skip
+        run_on(family, test)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import hypothesis
 import numpy as np
 import pytest
 from _problems import known_minima
-from arena import Arena, arenas, build
+from arena import Arena, arenas, build, record, run_on
 from constants import operator_norm
 from counting import CountingManifold
 from exact import digits  # noqa: F401  (a fixture)
@@ -143,7 +142,7 @@ def test_gradient_of_h_bounds_both_measures(arena: Arena, factor: float) -> None
     M = arena.M
     right = (arena.q + 15) * M.norm(h.gradient(Y))
     for name, left in (("optimality", M.norm(h.gradient_of_g(Y))), ("feasibility", h.beta * arena.delta * C)):
-        hypothesis.target(float(left / (right + rounding)), label=name)
+        record(name, left, right + rounding)
         assert left <= right + (arena.q + 15) * rounding
     square = M.inner(h.gradient_of_g(Y), h.gradient_of_g(Y)) + (h.beta * arena.delta * C) ** 2
     assert square <= 2 * (right + (arena.q + 15) * rounding) ** 2
@@ -167,7 +166,7 @@ def test_the_sum_holds_where_phi_is_the_identity(recipe: gt.Recipe, factor: floa
     assert abs(M.inner(N, N) - 4 * M.inner(K, K + K @ K)) <= arena.noise * M.norm(N)
     left, g = M.norm(h.gradient(Y)), M.norm(h.gradient_of_g(Y))
     assert (left + rounding) ** 2 >= g**2 + 3 * (h.beta * C) ** 2
-    hypothesis.target(float((g**2 + 3 * (h.beta * C) ** 2) / left**2), label="sum")
+    record("sum", g**2 + 3 * (h.beta * C) ** 2, left**2)
 
 
 @pytest.mark.statement("pro:con")
@@ -206,7 +205,7 @@ def test_A_decreases_h(arena: Arena, factor: float, worst: bool) -> None:
     fall = h.value(Y) - h.value(once)
     terms = abs(f.cost(M, once)) + M_f * M.norm(Y) + h.beta * C * (C + 1 + arena.s)
     rounding = arena.unit * (1 + arena.s) * terms
-    hypothesis.target(float(h.beta * C**2 / 8 / (abs(fall) + rounding)), label="share")
+    record("share", h.beta * C**2 / 8, abs(fall) + rounding)
     assert h.beta * C**2 / 8 <= fall + rounding
     # What f alone can do against it, and the quarter of beta |C|^2 that the second quotient leaves for it.
     assert abs(f.cost(M, once + step) - f.cost(M, once)) <= h.beta * C**2 / 4 + rounding
@@ -222,3 +221,11 @@ def test_the_decrease_is_seen(family: str) -> None:
     h = Penalty(arena.M, f, arena.threshold(arena.M_f(f)))
     fall = h.value(Y) - h.value(arena.M.dissolve(Y))
     assert fall == pytest.approx(h.beta / 2 * arena.violation(Y) ** 2, rel=0.1)
+
+
+@pytest.mark.statement("pro:con")
+@pytest.mark.statement("prop:decrease")
+@pytest.mark.parametrize("family", sorted(gt.FAMILIES))
+def test_all_of_it_on_every_family(family: str) -> None:
+    run_on(family, test_gradient_of_h_bounds_both_measures, factor=1.0)
+    run_on(family, test_A_decreases_h, factor=1.0, worst=True)
