@@ -9,12 +9,14 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 REASON = "no Chromium is installed (Debian: apt install chromium)"
 
 _FLAGS = (
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1200,900",
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+    "--hide-scrollbars", "--window-size=1200,900",
     "--allow-file-access-from-files",  # one page looks at the others, in frames
     "--host-resolver-rules=MAP * ~NOTFOUND",  # a page that needs the network fails
     "--enable-logging=stderr", "--virtual-time-budget=60000",
@@ -64,24 +66,30 @@ all();
 </script></body>"""
 
 
-def look(folder: Path, pages: Sequence[str]) -> tuple[dict[str, list[str]], dict[str, int], list[str]]:
-    """What is wrong with each page, how many formulas each has, and what Chromium's console says of all of them."""
+def findings(page: Path, name: str) -> tuple[Any, list[str]]:
+    """The JSON that a script left in the element <pre id=name> of the page, and what Chromium's console says."""
     assert CHROMIUM is not None
-    harness = folder / "_look.html"
-    harness.write_text(_LOOK % json.dumps(list(pages)), "utf-8")
-    profile = folder / "_profile"
+    profile = page.with_name("_profile")
     try:
         done = subprocess.run(
-            [CHROMIUM, *_FLAGS, f"--user-data-dir={profile}", "--dump-dom", harness.as_uri()],
-            capture_output=True, text=True, timeout=120, check=True,
+            [CHROMIUM, *_FLAGS, f"--user-data-dir={profile}", "--dump-dom", page.as_uri()],
+            capture_output=True, text=True, timeout=240, check=True,
         )  # fmt: skip
     finally:
-        harness.unlink()
         shutil.rmtree(profile, ignore_errors=True)
-    match = re.search(r'<pre id="report">(.*?)</pre>', done.stdout, re.DOTALL)
-    assert match is not None, f"Chromium wrote no report:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
-    report = json.loads(html.unescape(match[1]))
-    console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    match = re.search(rf'<pre id="{name}">(.*?)</pre>', done.stdout, re.DOTALL)
+    assert match is not None, f"the script did not come to its end:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+    return json.loads(html.unescape(match[1])), [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+
+
+def look(folder: Path, pages: Sequence[str]) -> tuple[dict[str, list[str]], dict[str, int], list[str]]:
+    """What is wrong with each page, how many formulas each has, and what Chromium's console says of all of them."""
+    harness = folder / "_look.html"
+    harness.write_text(_LOOK % json.dumps(list(pages)), "utf-8")
+    try:
+        report, console = findings(harness, "report")
+    finally:
+        harness.unlink()
     return (
         {page: entry["found"] for page, entry in report.items() if entry["found"]},
         {page: entry["formulas"] for page, entry in report.items()},

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import io
-import json
 import math
 import re
-import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -17,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from _chromium import CHROMIUM, REASON, findings
 from compare_records import record, small_comparison, times, trace
 
 from genorth.compare import Html, bibliography, report, summary
@@ -379,26 +378,24 @@ document.body.append(out);
 @pytest.fixture(scope="module")
 def probe(page: Path) -> dict[str, Any]:
     """What a script inside the page saw: it clicks, looks, and leaves its findings in the page."""
-    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-    program = next(filter(None, map(shutil.which, names)), None)
-    if program is None:
-        pytest.skip(f"no Chromium is installed (looked for {', '.join(names)})")
+    if CHROMIUM is None:
+        pytest.skip(REASON)
     text = page.read_text(encoding="utf-8")
     assert text.count("<title>") == text.count("</body>") == 1
     copy = page.with_name("probed.html")
     copy.write_text(text.replace("<title>", f"{_EARLY}<title>").replace("</body>", f"{_LATE}</body>"), encoding="utf-8")
-    command = [
-        program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-        f"--user-data-dir={page.parent / 'chromium'}", "--window-size=1200,900", "--dump-dom", copy.as_uri(),
-    ]  # fmt: skip
-    shown = subprocess.run(command, capture_output=True, text=True, timeout=240, check=True).stdout
-    found = re.search(r'<pre id="probe">(.*?)</pre>', shown, flags=re.DOTALL)
-    assert found, f"the script of the test did not come to its end: {shown[-500:]}"
-    return json.loads(unescape(found[1]))
+    found, console = findings(copy, "probe")
+    return found | {"console": console}
 
 
 def test_chromium_opens_the_page_without_errors(probe: dict[str, Any]):
-    assert probe["seen"] == [] and probe["loads"] == [] and probe["dead"] == [] and probe["repeated"] == []
+    assert (
+        probe["seen"] == []
+        and probe["console"] == []
+        and probe["loads"] == []
+        and probe["dead"] == []
+        and probe["repeated"] == []
+    )
     assert not probe["hacked"]
 
 
