@@ -35,7 +35,7 @@ def _parser() -> argparse.ArgumentParser:
     shared.add_argument("--quick", action="store_true", help="smallest sizes, a short time limit")
     shared.add_argument("--toy", action="store_true", help="sizes of a few rows: does everything work?")
     shared.add_argument("--printed", action="store_true", help="the instances as the paper prints them, not corrected")
-    shared.add_argument("--time-limit", type=float, metavar="S", help="seconds of each run (60; quick: 6; toy: 1)")
+    shared.add_argument("--time-limit", type=float, metavar="S", help="seconds of each run (60; quick: 5; toy: 1)")
     shared.add_argument("--seeds", type=int, metavar="K", help="so many random instances and starts (1)")
     shared.add_argument("--solvers", nargs="+", metavar="NAME", help="only these")
     shared.add_argument("--jobs", type=int, metavar="K", help="processes (1; without a command 2)")

@@ -16,7 +16,7 @@ from paper_repro.experiments import PROBLEMS, SIZES, TABLES, Experiment
 from paper_repro.folder import Folder
 
 #: Seconds of each run.
-TIME_LIMITS = MappingProxyType({"full": 60.0, "quick": 6.0, "toy": 1.0})
+TIME_LIMITS = MappingProxyType({"full": 60.0, "quick": 5.0, "toy": 1.0})
 
 
 @attrs.frozen
