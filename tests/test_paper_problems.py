@@ -175,6 +175,18 @@ def test_value_of_the_printed_matching_problem_is_out_of_reach() -> None:
         assert bound * b <= 100 * result.fun <= bound * (b + 1)
 
 
+def test_value_of_table_2_at_p_100_is_out_of_reach_even_divided_by_n() -> None:
+    """A <= (1 + b) I/n, b < 2, gives min f <= 3 min |X N^(1/2)|^2/n = 1.14e-2; the paper prints 1.56e-2."""
+    mu = Matching.generate(100, 100, 0).mu
+    least = 2 * np.sqrt(mu[:50] * mu[50:]).sum()  # at pairs of lengths (mu_(j+p/2)/mu_j)^(1/4) and its inverse
+    assert 3 * least / 1000 == pytest.approx(1.14e-2, rel=5e-3) and 3 * least / 1000 < 1.56e-2
+    lengths = (mu[50:] / mu[:50]) ** 0.25
+    X = np.diag(np.concatenate([lengths, 1 / lengths]))
+    instance = Matching(np.eye(100), mu)
+    assert instance.manifold.feasibility(X) < 1e-13
+    assert instance.cost_and_gradient(X)[0] == pytest.approx(least)
+
+
 @pytest.mark.parametrize(
     ("make", "named"),
     [
