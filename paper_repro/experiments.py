@@ -159,7 +159,7 @@ def _mean(table: int, sizes: Sequence[tuple[int, int]], printed: bool) -> Experi
         "As printed: J = I and samples from all rotations, which average to zero (R7)."
         if printed
         else "Corrected (R7): J = diag(I, -I), samples near Y0. Y0 consists of multiples of unit vectors and the start "
-        "is one more sample; the paper leaves both open, and so its values of f and counts of iterations come out."
+        "is one more sample; the paper leaves both open, they were chosen by its values of f and counts of iterations."
     )
     common: tuple[tuple[str, Any], ...] = (("center", "axes"), ("spread", 0.88), ("printed", printed))
     possible = [(n, p) for n, p in sizes if not printed or p <= 0.6 * n]

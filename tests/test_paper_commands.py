@@ -39,6 +39,13 @@ def test_the_252_rows_of_the_paper() -> None:
     assert all(row.figures == (None, None, None, None, ">1800") for row in stopped)
 
 
+@pytest.mark.statement("Ta1")
+@pytest.mark.statement("Ta2")
+@pytest.mark.statement("Ta3")
+@pytest.mark.statement("Ta4")
+@pytest.mark.statement("Ta5")
+@pytest.mark.statement("Ta6")
+@pytest.mark.statement("Ta7")
 @pytest.mark.parametrize("number", TABLES)
 def test_every_run_of_the_paper_has_one_of_ours(number: int) -> None:
     """Sizes and solvers of the table are those of the paper, in its order; the penalty methods have its beta."""
@@ -104,6 +111,16 @@ def folder(tmp_path_factory):
     return out
 
 
+@pytest.mark.statement("Ta1")
+@pytest.mark.statement("Ta2")
+@pytest.mark.statement("Ta3")
+@pytest.mark.statement("Ta4")
+@pytest.mark.statement("Ta5")
+@pytest.mark.statement("Ta6")
+@pytest.mark.statement("Ta7")
+@pytest.mark.statement("fig:1")
+@pytest.mark.statement("fig:2")
+@pytest.mark.statement("fig:3")
 def test_all_makes_every_table_and_figure(folder) -> None:
     records = compare.load(folder / "records")
     assert records.distinct("problem") == [table(number).name for number in TABLES]
@@ -144,6 +161,7 @@ def test_an_interrupted_figure_goes_on_where_it_stopped(folder, tmp_path) -> Non
         assert (run["retraction"] > 0) == run["solver"].startswith("r")
 
 
+@pytest.mark.statement("fig:2")
 def test_figure_2_shows_smaller_errors_at_the_end(folder) -> None:
     (run,) = json.loads((folder / "figure-2.json").read_text("utf-8"))["runs"]
     assert sum(run["final"]) < sum(run["initial"])
