@@ -42,7 +42,7 @@ class Check:
             one = copies.get()
             keys = _keys(one, mutants, controls)
             verdicts = {name: known for name, k in keys.items() if (known := self.store.get(k)) is not None}
-            todo = [m for m in [*mutants, *controls] if m.name not in verdicts]
+            todo = [m for m in [*controls, *mutants] if m.name not in verdicts]
             self.tell(f"{len(verdicts)} verdicts known, {len(todo)} to find")
             if todo:
                 self._baseline(one, todo)

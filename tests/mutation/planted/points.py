@@ -8,7 +8,8 @@ _e = errors_in("genorth/sampling.py", CONTRACT, "tests/test_random_points.py")
 _GAPS = "tests/test_mutant_gaps.py"
 
 MUTANTS = [
-    _e("pairs-order", "order", "_real_pairs", "[V.imag, V.real]", "[V.real, V.imag]", "[b, a]^T K [b, a] = s J"),
+    _e("pairs-order", "order", "_real_pairs", "[V.imag, V.real]", "[V.real, V.imag]", "[b, a]^T K [b, a] = s J",
+       equivalent="It stands on both sides of X = [b, a] [d, c]^T = b d^T + a c^T, whose order does not matter."),
     _e("block-right-transpose", "transpose", "_Block.__init__",
        "self.right = ct(V if self.sign > 0 else _real_pairs(V))",
        "self.right = (V if self.sign > 0 else _real_pairs(V))", "Q = R^T S R"),
