@@ -89,7 +89,7 @@ def drawn(settings: Settings) -> int:
 def report(settings: Settings) -> int:
     """`report`: of what is there."""
     records = settings.folder.records()
-    print(presentation.text(records))
+    print(presentation.text(records, "text"))
     print(f"Report: {presentation.report(settings.folder)}")
     return 0
 
@@ -113,7 +113,7 @@ def _run(settings: Settings, chosen: Sequence[Experiment]) -> Records:
 
 def _compare(settings: Settings, chosen: Sequence[Experiment]) -> int:
     """Measure and show these tables; the report holds all that is in the folder."""
-    print(presentation.text(_run(settings, chosen)))
+    print(presentation.text(_run(settings, chosen), "text"))
     print(f"Report: {presentation.report(settings.folder)}")
     return 0
 

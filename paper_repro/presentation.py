@@ -84,16 +84,16 @@ def _figures(folder: Folder) -> dict[int, dict[str, Any]]:
 # ---------------------------------------------------------------------- in text
 
 
-def text(records: Records) -> str:
-    """The tables in Markdown with the paper's figures beside ours, and the words."""
+def text(records: Records, format: str = "markdown") -> str:  # noqa: A002  the name that the tables have
+    """The tables with the paper's figures beside ours, in Markdown or plain text, and the words."""
     known, parts = known_experiments(), []
     told = words(records)
     for name in records.distinct("problem"):
         mine = records.where(problem=name)
         beside = known[name].reference() if name in known else None
-        parts.append(tables.paper_layout(mine, "markdown", beside, LABELS).strip())
+        parts.append(tables.paper_layout(mine, format, beside, LABELS).strip())
         parts += [f"- {line}" for line in told.get(name, [])]
-    parts.append(lead(records))
+    parts += [*summary.sentences(records, LABELS), lead(records)]
     return "\n\n".join(parts).replace("\n\n- ", "\n- ") + "\n"
 
 

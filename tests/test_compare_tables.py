@@ -13,7 +13,7 @@ from compare_records import record, small_comparison, times, trace
 
 from genorth.compare import tables
 from genorth.compare.families import algorithm, by_family, family
-from genorth.compare.formats import html, latex, latex_escape, markdown, render
+from genorth.compare.formats import html, latex, latex_escape, markdown, render, text
 from genorth.compare.record import Records
 from genorth.compare.rows import Runs, best_of, by_row, elsewhere, tolerance_text
 from genorth.compare.table import Block, Column, Entry, Line, Table, seconds_text
@@ -176,6 +176,18 @@ def test_markdown_escapes():
     assert text.splitlines()[2:] == ["| Stub | g&lt;h: N\\|c |", "| --- | ---: |", "| B\\|l | a\\|b c (&lt;i>) |"]
 
 
+def test_plain_text_is_aligned_and_has_the_groups_below_each_other():
+    columns = [Column("Solver", numeric=False), Column("a", "tol 1"), Column("b", "tol 1"), Column("a", "tol 2")]
+    lines = [
+        Line([Entry("long name"), Entry("1.5"), Entry("> 60", note="time limit"), Entry("-")]),
+        Line([Entry("x"), Entry("20"), Entry("3", bold=True), Entry("4")]),
+    ]
+    assert text(Table("T", columns, [Block("(4,2)", lines)], "Size", "Bold: best.")) == (
+        "T, (4,2), tol 1\nSolver       a                  b\nlong name  1.5  > 60 (time limit)\n"
+        "x           20                 3*\n\nT, (4,2), tol 2\nSolver     a\nlong name  -\nx          4\n\n*: best.\n"
+    )
+
+
 def test_html_escapes():
     text = html(_table('<script>alert("1")</script>', note="<n>", hint='"><q>'))
     assert "<script>" not in text and "<n>" not in text and "<q>" not in text and "<b>" not in text
@@ -188,7 +200,9 @@ def test_latex_without_groups_and_stub():
 
 
 def test_an_unknown_format_lists_the_known():
-    with pytest.raises(ValueError, match="format: need one of 'markdown', 'csv', 'latex', 'html'; measured 'pdf'"):
+    with pytest.raises(
+        ValueError, match="format: need one of 'markdown', 'text', 'csv', 'latex', 'html'; measured 'pdf'"
+    ):
         render([], "pdf")
 
 

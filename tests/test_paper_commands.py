@@ -143,7 +143,7 @@ def test_a_second_run_makes_nothing_anew(folder, capsys) -> None:
     assert {path.name: path.stat().st_mtime_ns for path in (folder / "records").iterdir()} == before
     assert (folder / "figure-1.json").stat().st_mtime_ns == drawn
     printed = capsys.readouterr().out
-    assert "**Table 5: joint diagonalisation**" in printed and "Table 6" not in printed
+    assert "Table 5: joint diagonalisation, " in printed and "Table 6" not in printed
     assert (folder / "figure-1.svg").exists()
 
 

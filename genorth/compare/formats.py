@@ -1,4 +1,4 @@
-"""A `Table` as Markdown, CSV, LaTeX (booktabs) or HTML. What stands in an entry is decided elsewhere."""
+"""A `Table` as Markdown, plain text, CSV, LaTeX (booktabs) or HTML. What stands in an entry is decided elsewhere."""
 
 from __future__ import annotations
 
@@ -38,6 +38,39 @@ def _markdown_entry(entry: Entry) -> str:
 
 def _markdown_text(text: str) -> str:
     return re.sub(r"\s+", " ", text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
+
+
+# ---------------------------------------------------------------------- plain text
+
+
+def text(table: Table) -> str:
+    """Aligned columns for a terminal: the groups of columns below each other, each beside the columns of none."""
+    alone = [number for number, column in enumerate(table.columns) if not column.group]
+    groups = list(dict.fromkeys(column.group for column in table.columns if column.group)) or [""]
+    parts = []
+    for block in table.blocks:
+        for group in groups:
+            chosen = alone + [n for n, column in enumerate(table.columns) if column.group == group and group]
+            columns = [table.columns[n] for n in chosen]
+            head = ", ".join(filter(None, [table.caption, block.label, group]))
+            rows = [[_text_entry(line.entries[n]) for n in chosen] for line in block.lines]
+            parts.append("\n".join([head, *_aligned(columns, [[column.name for column in columns], *rows])]))
+    return "\n\n".join([*parts, *filter(None, [table.footnote.replace("Bold:", "*:")])]) + "\n"
+
+
+def _text_entry(entry: Entry) -> str:
+    return entry.text + (f" ({entry.note})" if entry.note else "") + "*" * entry.bold
+
+
+def _aligned(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            entry.rjust(width) if column.numeric else entry.ljust(width)
+            for column, entry, width in zip(columns, row, widths, strict=True)
+        ).rstrip()
+        for row in rows
+    ]
 
 
 # ---------------------------------------------------------------------- CSV
@@ -198,6 +231,7 @@ def _html_line(columns: Sequence[Column], line: Line, starts: set[int]) -> str:
 
 _FORMATS: dict[str, Callable[[Sequence[Table]], str]] = {
     "markdown": lambda tables: "\n".join(map(markdown, tables)),
+    "text": lambda tables: "\n".join(map(text, tables)),
     "csv": csv_of,
     "latex": lambda tables: "\n".join(map(latex, tables)),
     "html": lambda tables: "\n".join(map(html, tables)),
@@ -205,7 +239,7 @@ _FORMATS: dict[str, Callable[[Sequence[Table]], str]] = {
 
 
 def render(tables: Sequence[Table], format: str) -> str:  # noqa: A002  the name that users know from pandas
-    """The tables in a format: "markdown", "csv", "latex" or "html"."""
+    """The tables in a format: "markdown", "text", "csv", "latex" or "html"."""
     if format not in _FORMATS:
         refuse("format", f"one of {', '.join(map(repr, _FORMATS))}", repr(format))
     return _FORMATS[format](tables)

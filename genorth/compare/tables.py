@@ -38,8 +38,8 @@ def paper_layout(
 ) -> str:  # fmt: skip
     """For each problem a table as in the paper: blocks of sizes, lines of solvers, five figures for each tolerance.
 
-    format: "markdown", "csv", "latex" or "html". reference: figures to show beside ours (Fval, Iter and CPU time), by
-    (problem, size, solver, tolerance). labels: how problems and solvers are to be called, by name.
+    format: "markdown", "text", "csv", "latex" or "html". reference: figures to show beside ours (Fval, Iter and CPU
+    time), by (problem, size, solver, tolerance). labels: how problems and solvers are to be called, by name.
     """
     return render(paper_tables(records, reference, labels), format)
 
