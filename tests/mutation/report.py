@@ -69,12 +69,14 @@ def survivor(mutant: Mutant) -> str:
 def _survivors(title: str, sentence: str, mutants: list[Mutant], verdicts: dict[str, Verdict]) -> list[str]:
     if not mutants:
         return []
-    lines = [f"{survivor(m)} {'Found by' if verdicts[m.name].dead else 'Survived'}" for m in mutants]
-    lines = [
-        f"{line} {verdicts[m.name].killed_by or f'({verdicts[m.name].seconds:.0f} s)'}."
-        for line, m in zip(lines, mutants, strict=True)
-    ]
+    lines = [f"{survivor(m)} {_fate(verdicts[m.name])}" for m in mutants]
     return [f"## {title}\n", f"{sentence}\n", *lines, ""]
+
+
+def _fate(verdict: Verdict) -> str:
+    if verdict.dead:
+        return f"**Found by** `{verdict.killed_by}`."
+    return f"It survived {verdict.tests} ({verdict.seconds:.0f} s)."
 
 
 def _kinds() -> str:
@@ -83,7 +85,7 @@ def _kinds() -> str:
 
 def _counts(real: list[Mutant], same: list[Mutant], verdicts: dict[str, Verdict]) -> str:
     dead = [m for m in real if verdicts[m.name].dead]
-    by_suite = sum(verdicts[m.name].tests == "suite" for m in dead)
+    by_suite = sum(verdicts[m.name].tests != "the named tests" for m in dead)
     kinds = ", ".join(f"{sum(m.kind == kind for m in real)} {kind}" for kind in KINDS)
     alive = ", ".join(f"`{m.name}`" for m in real if not verdicts[m.name].dead) or "none"
     return (

@@ -13,7 +13,10 @@ from .planted.mutant import Mutant
 
 @attrs.frozen
 class Verdict:
-    """status: killed, hung (counts as killed: a user would see it too) or survived. tests: "named" or "suite"."""
+    """status: killed, hung (counts as killed: a user would see it too) or survived.
+
+    tests: the last ones that were run, "the named tests", "the suite" or "a part of the suite".
+    """
 
     name: str
     key: str
@@ -27,6 +30,10 @@ class Verdict:
     def dead(self) -> bool:
         """True if the default tests would have found the error."""
         return self.status != "survived"
+
+    def settles(self, mutant: Mutant) -> bool:
+        """False where it has to be run again, as new tests may change it: a survivor, or an equivalent that died."""
+        return not self.dead and self.tests == "the suite" if mutant.equivalent else self.dead
 
 
 def key(mutant: Mutant, sources: list[str]) -> str:

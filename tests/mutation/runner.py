@@ -41,7 +41,11 @@ class Check:
         with self._copies() as copies:
             one = copies.get()
             keys = _keys(one, mutants, controls)
-            verdicts = {name: known for name, k in keys.items() if (known := self.store.get(k)) is not None}
+            verdicts: dict[str, Verdict] = {}
+            for mutant in [*controls, *mutants]:
+                known = self.store.get(keys[mutant.name])
+                if known is not None and known.settles(mutant):
+                    verdicts[mutant.name] = known
             todo = [m for m in [*controls, *mutants] if m.name not in verdicts]
             self.tell(f"{len(verdicts)} verdicts known, {len(todo)} to find")
             if todo:
@@ -99,14 +103,15 @@ class Check:
 
     def _judge(self, mutant: Mutant, key: str, copy: Copy) -> Verdict:
         seconds, outcome = 0.0, None
-        stages = [("named", mutant.killers), ("suite", self.settings.suite)]
+        whole = "the suite" if self.settings.suite == Settings().suite else "a part of the suite"
+        stages = [("the named tests", mutant.killers), (whole, self.settings.suite)]
         for (stage, tests), limit in zip(stages, self.settings.limits, strict=True):
             outcome = copy.run(mutant, tests, limit)
             seconds += outcome.seconds
             if outcome.hung or outcome.failed:
                 status = "hung" if outcome.hung else "killed"
                 return Verdict(mutant.name, key, status, outcome.failed, outcome.message, stage, round(seconds, 1))
-        return Verdict(mutant.name, key, "survived", "", "", "suite", round(seconds, 1))
+        return Verdict(mutant.name, key, "survived", "", "", whole, round(seconds, 1))
 
     def _report(self, name: str, status: str, by: str, seconds: float, total: int) -> None:
         self._done += 1

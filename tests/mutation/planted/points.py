@@ -29,7 +29,4 @@ MUTANTS = [
        "points spread along the unbounded directions"),
     _e("gaussian-complex", "term", "_gaussian", "G + 1j * rng.standard_normal(shape) if", "G + 0j if",
        "complex points spread over all phases", _GAPS),
-    _e("eigh-skew-sign", "sign", "_eigh", "0.5j * (K - ct(K))", "-0.5j * (K - ct(K))", "the eigenvalues of iK",
-       equivalent="A and Q both go through this function, and X^T A X = Q says the same of -A and -Q; iK has as many "
-       "positive eigenvalues as negative ones, with conjugate eigenvectors, which serve as well."),
 ]  # fmt: skip
