@@ -45,11 +45,7 @@ class Solver:
 
     def supports(self, problem: Problem) -> str | None:
         """Why the solver cannot run on the problem; None where it can."""
-        if not problem.has_gradient:
-            return "the problem has no gradient"
-        if self.second_order and not problem.has_hessian:
-            return "the problem has no Hessian product"
-        return None if self._reason is None else self._reason(problem)
+        return problem.lacks(self.second_order) or (None if self._reason is None else self._reason(problem))
 
     def load(self) -> None:
         """Import what it needs, which may take seconds: a comparison does that before it watches the time."""

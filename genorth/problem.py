@@ -149,6 +149,12 @@ class Problem:
         """True if a Hessian product is given or derived."""
         return self._hessian is not None
 
+    def lacks(self, second_order: bool = False) -> str | None:
+        """Why a solver, of second order or not, cannot run on it; None where it can."""
+        if not self.has_gradient:
+            return "the problem has no gradient"
+        return "the problem has no Hessian product" if second_order and not self.has_hessian else None
+
     # ------------------------------------------------------------------ shared by content
 
     def cost(self, X: Array) -> float:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 
+from genorth.compare.formats import aligned
+from genorth.compare.table import Column
 from paper_repro.example import EXAMPLES, FAMILIES, Row, solve
 
 #: A solver that stops at |grad f| = 1e-7 of its start has f to about the square of it.
@@ -42,9 +44,7 @@ def show(lines: Sequence[tuple[str, ...]]) -> None:
     try:
         import rich.table
     except ImportError:
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        for line in lines:
-            print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+        print("\n".join(aligned([Column(name, numeric=False) for name in lines[0]], lines)))
         return
     output = rich.table.Table(*lines[0], box=rich.box.SIMPLE, padding=(0, 1, 0, 0))
     for line in lines[1:]:

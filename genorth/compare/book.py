@@ -9,10 +9,8 @@ import attrs
 
 from genorth.compare.execute import Setup, Task
 from genorth.compare.progress import Progress
-from genorth.compare.record import Record, Records
+from genorth.compare.record import OUT_OF_TIME, Record, Records
 from genorth.compare.store import Store
-
-_ENDLESS = ("TIME_LIMIT", "HUNG")  # to a tighter tolerance they would do the same, and more
 
 
 class Book:
@@ -31,7 +29,7 @@ class Book:
 
     def _take(self, record: Record) -> None:
         self._finished[record.key] = record
-        if record.status in _ENDLESS:
+        if record.status in OUT_OF_TIME:
             self._endless.setdefault(record.key[:-1], []).append(record)
 
     def carried(self, task: Task) -> Record | None:

@@ -54,7 +54,7 @@ def text(table: Table) -> str:
             columns = [table.columns[n] for n in chosen]
             head = ", ".join(filter(None, [table.caption, block.label, group]))
             rows = [[_text_entry(line.entries[n]) for n in chosen] for line in block.lines]
-            parts.append("\n".join([head, *_aligned(columns, [[column.name for column in columns], *rows])]))
+            parts.append("\n".join([head, *aligned(columns, [[column.name for column in columns], *rows])]))
     return "\n\n".join([*parts, *filter(None, [table.footnote.replace("Bold:", "*:")])]) + "\n"
 
 
@@ -62,7 +62,8 @@ def _text_entry(entry: Entry) -> str:
     return entry.text + (f" ({entry.note})" if entry.note else "") + "*" * entry.bold
 
 
-def _aligned(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]:
+def aligned(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]:
+    """The rows as lines, with columns of the same width."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(

@@ -20,9 +20,9 @@ from genorth.compare.record import Records
 from genorth.compare.styles import styles
 from genorth.compare.summary import sentences
 from genorth.compare.svg import inline
-from genorth.compare.table import Table
+from genorth.compare.table import Labels, Table
 from genorth.compare.tables import Reference, paper_tables, target_tables
-from genorth.compare.winners import Labels, best_table, failures_table
+from genorth.compare.winners import best_table, failures_table
 from genorth.errors import refuse
 
 #: What a section may hold: HTML, a Table, a matplotlib Figure, text (paragraphs), or several of these.

@@ -17,10 +17,9 @@ from genorth.compare.families import by_family
 from genorth.compare.record import Record, Records
 from genorth.compare.rows import Runs, by_row, row_text
 from genorth.compare.styles import GREY, ORANGE, PHASES, Style, styles
-from genorth.compare.table import seconds_text
+from genorth.compare.table import Labels, seconds_text
 from genorth.errors import refuse
 
-Labels = Mapping[str, str]
 Styles = Mapping[str, Style]
 
 _POINTS = 250  # of one line: more are not seen, and a report holds many lines

@@ -21,6 +21,9 @@ ENDINGS = {status.name: status.value for status in Status} | {
     "UNSUPPORTED": "The solver does not run on this problem.",
 }
 
+#: Runs that ended because their budget of time was used up: their time is a lower bound, also to tighter tolerances.
+OUT_OF_TIME = ("TIME_LIMIT", "HUNG")
+
 _COLUMNS = ("time", "cost", "gradient_norm", "feasibility", "evaluations")
 
 

@@ -12,14 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 import attrs
 
 from genorth.compare.families import by_family
-from genorth.compare.record import Record, Records
+from genorth.compare.record import OUT_OF_TIME, Record, Records
 from genorth.compare.table import Entry, seconds_text
 
 #: The row of a table: problem, size, tolerance.
 Row = tuple[str, str, float]
-
-#: Runs that ended because their budget of time was used up: their time is a lower bound.
-OUT_OF_TIME = ("TIME_LIMIT", "HUNG")
 
 _ANOTHER = 1e-3  # of the decrease: a value of f that is higher by more belongs to another minimum, or to none
 

@@ -25,11 +25,7 @@ class Method:
 
     def supports(self, problem: Problem) -> str | None:
         """Why it cannot run on the problem; None where it can."""
-        if not problem.has_gradient:
-            return "the problem has no gradient"
-        if self.name == "cdf-tr" and not problem.has_hessian:
-            return "the problem has no Hessian product"
-        return None
+        return problem.lacks(second_order=self.name == "cdf-tr")
 
     def __call__(self, problem: Problem, x0: Any = None, **arguments: Any) -> Result:
         """Run it."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from genorth.compare.families import PENALTY, RIEMANNIAN, family
 from genorth.compare.record import Record, Records
 from genorth.compare.rows import Row, Runs, best_of, by_row, elsewhere, row_text, short
-from genorth.compare.table import seconds_text
+from genorth.compare.table import Labels, seconds_text
 
-Labels = Mapping[str, str]
 _Rows = dict[Row, dict[str, Runs]]
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import attrs
 
+#: How problems and solvers are to be called, by name.
+Labels = Mapping[str, str]
 #: What an entry is worth to a program: CSV holds it.
 Value = float | int | str | None
 

@@ -15,9 +15,21 @@ from genorth.compare.families import by_family, family
 from genorth.compare.formats import render
 from genorth.compare.record import Records
 from genorth.compare.rows import Runs, best_of, by_row, time_entry, tolerance_text
-from genorth.compare.table import Block, Column, Entry, Line, Table, count, scientific, seconds_text, times, words
+from genorth.compare.table import (
+    Block,
+    Column,
+    Entry,
+    Labels,
+    Line,
+    Table,
+    count,
+    scientific,
+    seconds_text,
+    times,
+    words,
+)
 from genorth.compare.target import Reached, reached, targets
-from genorth.compare.winners import Best, Labels, best, best_table, failures_table
+from genorth.compare.winners import Best, best, best_table, failures_table
 
 #: (problem, size, solver, tolerance) -> fun, nit, gradient_norm, feasibility, seconds; also ">1800", or None.
 Reference = Mapping[tuple[str, str, str, float], Sequence[float | str | None]]

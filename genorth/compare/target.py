@@ -12,11 +12,9 @@ from collections.abc import Iterable, Sequence
 
 import attrs
 
-from genorth.compare.record import Record, Records
-from genorth.compare.rows import OUT_OF_TIME, note_of
-
-#: |C| above which a small gradient of h means nothing: h may be stationary away from M, at a distance of order one.
-NEAR = 0.1
+from genorth.beta import AWAY
+from genorth.compare.record import OUT_OF_TIME, Record, Records
+from genorth.compare.rows import note_of
 
 # A run that ended so reached what its trace says; one that ended otherwise (raised, diverged, not stationary) did not.
 _SOUND = (*OUT_OF_TIME, "ITERATION_LIMIT", "EVALUATION_LIMIT", "CALLBACK", "STALLED")
@@ -50,11 +48,14 @@ class Reached:
 
 
 def crossing(record: Record, target: float) -> int | None:
-    """The first line of the trace with gradient norm <= target and |C| <= 0.1; None where there is none."""
+    """The first line of the trace with gradient norm <= target and |C| <= 0.1; None where there is none.
+
+    With a larger |C| a small gradient of h means nothing: h may be stationary away from M.
+    """
     if not (record.success or record.status in _SOUND):
         return None
     lines = zip(record.trace.gradient_norm, record.trace.feasibility, strict=True)
-    return next((n for n, (norm, away) in enumerate(lines) if norm <= target and away <= NEAR), None)
+    return next((n for n, (norm, away) in enumerate(lines) if norm <= target and away <= AWAY), None)
 
 
 def reach(runs: Sequence[Record], target: float) -> tuple[Record, int] | None:

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 import attrs
 
 from genorth.compare.record import Record, Records
 from genorth.compare.rows import Runs, best_of, by_row, elsewhere, time_entry, tolerance_text
-from genorth.compare.table import Block, Column, Entry, Line, Table, count, scientific, seconds_text, times, words
-
-#: How problems and solvers are to be called, by name.
-Labels = Mapping[str, str]
+from genorth.compare.table import (
+    Block,
+    Column,
+    Entry,
+    Labels,
+    Line,
+    Table,
+    count,
+    scientific,
+    seconds_text,
+    times,
+    words,
+)
 
 
 @attrs.frozen
