@@ -23,7 +23,7 @@ extensions = [
     "mathml",
     "plain_docstrings",
 ]
-exclude_patterns = ["_build", "_ext", "tour/*", "gallery/*.ipynb", "results/tables.md"]
+exclude_patterns = ["_build", "_ext", "tour/*", "gallery/*.ipynb", "results/short.md", "results/tables.md"]
 
 # Pages are Markdown. Headings have the anchors that GitHub gives them, so that a link works in both places.
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence"]

@@ -16,6 +16,7 @@ from paper_repro import agreement, figures
 from paper_repro.drawings import draw
 from paper_repro.experiments import LABELS, Experiment
 from paper_repro.folder import Folder, known_experiments
+from paper_repro.short import short
 
 _FACTOR, _FROM = 10.0, 5.0  # the lead over the faithful RGD that is asked for, and where: from so many seconds on
 _LINES = 150  # of a trace that is exported
@@ -98,10 +99,10 @@ def text(records: Records, format: str = "markdown") -> str:  # noqa: A002  the 
 
 
 def export(folder: Folder, to: Path) -> list[Path]:
-    """Tables (Markdown, CSV, LaTeX), figures (SVG, PNG and data), report and thinned records: to be committed."""
+    """Tables (also in short), figures (SVG, PNG and data), report and thinned records: to be committed."""
     records = folder.records()
     to.mkdir(parents=True, exist_ok=True)
-    made = [_write(to / "tables.md", text(records))]
+    made = [_write(to / "tables.md", text(records)), _write(to / "short.md", short(records))]
     beside = reference(known_experiments().values())
     for format, ending in (("csv", "csv"), ("latex", "tex")):  # noqa: A001  the name that the function has
         made.append(_write(to / f"tables.{ending}", tables.paper_layout(records, format, beside, LABELS)))

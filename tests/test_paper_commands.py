@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from pathlib import Path
 
 import attrs
 import pytest
@@ -14,6 +16,9 @@ from paper_repro import agreement, data, figures
 from paper_repro.__main__ import main
 from paper_repro.experiments import AUTO, OURS, PAPERS, PROBLEMS, TABLES, TOLERANCES, generated, own, table
 from paper_repro.folder import known_experiments
+from paper_repro.short import short
+
+ROOT = Path(__file__).parent.parent
 
 pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
 pytest.importorskip("threadpoolctl", reason="the extra `report` is not installed")
@@ -172,7 +177,7 @@ def test_figure_2_shows_smaller_errors_at_the_end(folder) -> None:
 def test_export_holds_everything_and_can_be_read_again(folder, tmp_path, capsys) -> None:
     assert main(["export", "--out", str(folder), "--to", str(tmp_path / "kept")]) == 0
     made = {path.name for path in (tmp_path / "kept").iterdir()}
-    assert {"tables.md", "tables.csv", "tables.tex", "report.html", "records"} <= made
+    assert {"short.md", "tables.md", "tables.csv", "tables.tex", "report.html", "records"} <= made
     assert {f"figure-{number}.{kind}" for number in (1, 2, 3) for kind in ("svg", "png", "json")} <= made
     mine, theirs = compare.load(folder / "records"), compare.load(tmp_path / "kept" / "records")
     assert [r.key for r in mine] == [r.key for r in theirs]
@@ -200,6 +205,31 @@ def test_the_report_shows_the_papers_figures_beside_ours(tmp_path) -> None:
     report = (tmp_path / "report.html").read_text("utf-8")
     for text in ("Agreement with the paper", "2.37e-01", "Corrected (R7)", "saddle", "<svg", "1800 s"):
         assert text in report
+
+
+def test_a_table_in_short() -> None:
+    """Sizes in order, to 1e-5; to 1e-9. A run that was stopped gives a lower bound."""
+    seconds = {
+        ("a", 1e-5): {"cdf-gd": 4.0, "cdf-cg": 3.0, "rgd-fast": 2.0, "rgd-faithful": 50.0},
+        ("b", 1e-5): {"cdf-gd": 1.0, "rgd-fast": 2.0, "rgd-faithful": math.inf},
+        ("a", 1e-9): {"cdf-gd": math.inf, "rgd-fast": 5.0, "rgd-faithful": math.inf},
+        ("b", 1e-9): {"cdf-gd": math.inf, "rgd-fast": math.inf, "rgd-faithful": math.inf},
+    }
+    made = [
+        record(solver, min(time, 60.0), problem="Table 1: m", size=size, tolerance=tolerance,
+               status="CONVERGED" if math.isfinite(time) else "TIME_LIMIT")
+        for (size, tolerance), row in seconds.items() for solver, time in row.items()
+    ]  # fmt: skip
+    assert short(Records(made)).splitlines()[2] == (
+        "| 1: m, a, b | rgd-fast, cdf-gd; rgd-fast, none | 1.5, 0.5; > 12.0, - | 25.0, > 60.0; > 12.0, - |"
+    )
+
+
+def test_the_table_in_short_of_readme_and_docs_is_that_of_the_records() -> None:
+    results = ROOT / "docs" / "results"
+    shown = short(compare.load(results / "records"))
+    assert shown == (results / "short.md").read_text("utf-8")
+    assert shown in (ROOT / "README.md").read_text("utf-8")
 
 
 def test_list_names_everything(capsys) -> None:
