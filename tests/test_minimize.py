@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 
 import genorth as go
 import genorth.testing as gt
+from genorth.beta import initial_beta
 from genorth.linesearch import NoStep, Settings, descend
+from genorth.monitor import Monitor
 from genorth.wolfe import strong_wolfe
 from paper_repro.problems import Matching
 
@@ -276,6 +278,17 @@ def test_a_beta_below_the_threshold_is_raised_from_a_warm_start(monkeypatch: pyt
     assert result.success and result.beta_raised >= 1
     assert result.fun == pytest.approx(best, rel=1e-8)
     assert result.beta is not None and result.beta > 1e-4
+
+
+def test_beta_is_raised_from_the_fifth_time_on_that_the_limit_is_reached() -> None:
+    """Before that it is the estimate at the restored point: the first steps from a long X are lost at every beta."""
+    module = sys.modules["genorth.minimize"]
+    instance = Matching.generate(10, 4, 0)
+    problem, x = instance.problem(), instance.start(1)
+    run = module._Run(problem, Monitor(problem), "cdf-lbfgs", None, "auto", 1e-12)
+    run.outcome = module._Outcome(go.Status.DIVERGED, x, 0.0, 1.0, 0.0, True, 1.0, restored=True)
+    betas = np.array([run._next_beta() for _ in range(6)])
+    np.testing.assert_allclose(betas / initial_beta(problem, x), [1, 1, 1, 1, 4, 16], rtol=1e-12)
 
 
 @pytest.mark.parametrize("seed", [1, 2])
