@@ -5,10 +5,10 @@ geometry "fast", "products" or "faithful". `SOLVERS` holds them by name, beside 
 optimizers and CDOpt.
 """
 
-from baselines.rcg import rcg
 from baselines.registry import SOLVERS, Solver
-from baselines.rgd import rgd
-from baselines.rlbfgs import rlbfgs
-from baselines.rtr import rtr
+from baselines.riemannian.rcg import rcg
+from baselines.riemannian.rgd import rgd
+from baselines.riemannian.rlbfgs import rlbfgs
+from baselines.riemannian.rtr import rtr
 
 __all__ = ["SOLVERS", "Solver", "rcg", "rgd", "rlbfgs", "rtr"]

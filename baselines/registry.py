@@ -11,22 +11,22 @@ from typing import Any
 
 import attrs
 
-from baselines import cdopt
-from baselines.geometry import GEOMETRIES
-from baselines.rcg import rcg
-from baselines.rgd import rgd
-from baselines.rlbfgs import rlbfgs
-from baselines.rtr import rtr
-from genorth.minimize import minimize
-from genorth.problem import Problem
-from genorth.result import Result
+from baselines.geometry.choice import GEOMETRIES
+from baselines.peers import cdopt
+from baselines.riemannian.rcg import rcg
+from baselines.riemannian.rgd import rgd
+from baselines.riemannian.rlbfgs import rlbfgs
+from baselines.riemannian.rtr import rtr
+from genorth.penalty.minimize import minimize
+from genorth.problem.problem import Problem
+from genorth.solve.result import Result
 
 _Reason = Callable[[Problem], str | None]
 
 
 @attrs.frozen
 class Solver:
-    """A solver, called as `solver(problem, x0, tol=..., ...)`: the arguments of `genorth.minimize`, and a `Result`.
+    """A solver, called as `solver(problem, x0, tol=..., ...)`: the arguments of `genorth.penalty.minimize`, and a `Result`.
 
     What else a solver takes (beta of a penalty method, the preconditioner of rlbfgs and rtr) can be passed too.
     """

@@ -49,7 +49,7 @@ nitpicky = True
 nitpick_ignore_regex = [
     ("py:.*", r"(numpy|scipy|collections|typing|types|hypothesis|pymanopt|matplotlib|pathlib|os|rich)\..*"),
     ("py:.*", r"(.*\.)?(_\w+|Array|Any|Path|Console)"),
-    ("py:class", r"genorth\.(operators\.Operator|theta\.ThetaSolver|penalty\.Point)"),
+    ("py:class", r"genorth\.(linalg|geometry|penalty|solve)\.\w+\.(Operator|ThetaSolver|Point)"),
 ]
 
 # The tour is run by each build; an error in it is an error of the build.

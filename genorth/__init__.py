@@ -4,9 +4,11 @@ The geometry is derived from phi and its companion psi alone; see `GenOrthManifo
 """
 
 from genorth.checks import check_assumptions, check_gradient, check_hessian, check_retraction
-from genorth.companion import Companion
+from genorth.checks.report import Report
 from genorth.errors import EmptyManifoldError, NotRestorableError, OutsideDomainError
-from genorth.manifold import GenOrthManifold, TangentSpace
+from genorth.geometry.companion import Companion
+from genorth.geometry.manifold import GenOrthManifold
+from genorth.geometry.tangent import TangentSpace
 from genorth.manifolds import (
     BilinearStiefel,
     GeneralizedStiefel,
@@ -17,12 +19,11 @@ from genorth.manifolds import (
     TensorStiefel,
     from_maps,
 )
-from genorth.minimize import minimize
-from genorth.penalty import ConstraintDissolving
-from genorth.problem import Counts, Problem
-from genorth.report import Report
-from genorth.result import Progress, Result, Status, Trace
-from genorth.threshold import exactness_threshold
+from genorth.penalty.cdf import ConstraintDissolving
+from genorth.penalty.minimize import minimize
+from genorth.penalty.threshold import exactness_threshold
+from genorth.problem.problem import Counts, Problem
+from genorth.solve.result import Progress, Result, Status, Trace
 
 __version__ = "0.1.0"
 

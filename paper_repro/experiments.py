@@ -14,9 +14,9 @@ import attrs
 
 from baselines import SOLVERS as REGISTRY
 from genorth import Problem
-from genorth._array import Array
 from genorth.compare import Instance
 from genorth.errors import refuse
+from genorth.linalg.arrays import Array
 from paper_repro import data
 from paper_repro.problems import ExtrinsicMean, JointDiagonalisation, Matching
 

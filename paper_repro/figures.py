@@ -11,10 +11,10 @@ import numpy as np
 
 import genorth as go
 from baselines import SOLVERS
-from genorth._array import Array
 from genorth.compare.limits import pinned
 from genorth.errors import refuse
-from genorth.result import Result
+from genorth.linalg.arrays import Array
+from genorth.solve.result import Result
 from paper_repro.experiments import Size, generated, table
 
 ITERATIONS = 100

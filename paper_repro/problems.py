@@ -16,7 +16,7 @@ import numpy as np
 
 import genorth as go
 from genorth.errors import refuse
-from genorth.inputs import check_size
+from genorth.linalg.inputs import check_size
 
 _Matrix = np.ndarray[Any, Any]
 

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from genorth.compare.record import ENDINGS, Record, Records
-from genorth.result import Trace
+from genorth.solve.result import Trace
 
 
 def record(

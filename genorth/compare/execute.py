@@ -12,15 +12,15 @@ from typing import Any
 
 import attrs
 
-from genorth._array import Array
 from genorth.compare.environment import environment
 from genorth.compare.instance import Instance
 from genorth.compare.limits import PastLimitError, interrupted, pinned
 from genorth.compare.record import ENDINGS, Record
 from genorth.compare.solvers import Solver, takes
 from genorth.compare.verify import Figures, verified
-from genorth.problem import Counts, Problem
-from genorth.result import Result, Trace
+from genorth.linalg.arrays import Array
+from genorth.problem.problem import Counts, Problem
+from genorth.solve.result import Result, Trace
 
 _LINES = 1000  # of a trace that are kept: more than a plot shows, and the file stays small and quick to write
 _FEASIBILITY_TOL = 1e-12  # the default of all solvers

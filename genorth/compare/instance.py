@@ -8,9 +8,9 @@ from typing import Any
 import attrs
 import numpy as np
 
-from genorth._array import Array
 from genorth.errors import refuse
-from genorth.problem import Problem
+from genorth.linalg.arrays import Array
+from genorth.problem.problem import Problem
 
 _Make = Callable[[int], Problem]
 

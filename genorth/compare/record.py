@@ -12,7 +12,7 @@ from typing import Any
 
 import attrs
 
-from genorth.result import Result, Status, Trace
+from genorth.solve.result import Result, Status, Trace
 
 #: What a run may end with beyond the statuses of a Result; the value is the sentence that the user reads.
 ENDINGS = {status.name: status.value for status in Status} | {

@@ -37,7 +37,7 @@ def run(
 
     problems: a Problem, a list of Problems or Instances, or a mapping of names to Problems or to functions
     seed -> Problem. solvers: a mapping of names to callables (`baselines.SOLVERS`, or a part of it), or a list of
-    methods of `genorth.minimize` and of callables with a name. A solver is called as
+    methods of `genorth.penalty.minimize` and of callables with a name. A solver is called as
     `solver(problem, x0, tol=..., max_time=..., max_iterations=...)`, with rng=seed where it takes one and with the
     options of the Instance, and returns a Result. Before that, where it has them, `solver.supports(problem)` says
     why it cannot run (None where it can), and `solver.load()` imports what should not be on the clock. starts: how many

@@ -9,9 +9,9 @@ from typing import Any
 import attrs
 
 from genorth.errors import refuse
-from genorth.minimize import minimize
-from genorth.problem import Problem
-from genorth.result import Result
+from genorth.penalty.minimize import minimize
+from genorth.problem.problem import Problem
+from genorth.solve.result import Result
 
 #: solver(problem, x0, tol=..., max_time=..., max_iterations=..., and its options) gives a Result.
 Solver = Callable[..., Result]
@@ -19,7 +19,7 @@ Solver = Callable[..., Result]
 
 @attrs.frozen
 class Method:
-    """A method of `genorth.minimize`."""
+    """A method of `genorth.penalty.minimize`."""
 
     name: str
 
@@ -54,7 +54,9 @@ def as_solvers(solvers: Any) -> dict[str, Solver]:
     return dict(named)
 
 
-_FORMS = "a mapping of names to callables, or a list of methods of genorth.minimize and of callables with a name"
+_FORMS = (
+    "a mapping of names to callables, or a list of methods of genorth.penalty.minimize and of callables with a name"
+)
 
 
 def _named(entry: Any) -> tuple[str, Any]:
@@ -67,12 +69,12 @@ def _named(entry: Any) -> tuple[str, Any]:
 
 
 def _method(name: str) -> Method:
-    from genorth._solvers.methods import METHODS
+    from genorth.penalty.methods import METHODS
 
     if name not in METHODS:
         refuse(
             "solvers", f"one of {', '.join(map(repr, METHODS))}", repr(name), None,
-            "Solvers that are no methods of genorth.minimize are given as objects, as baselines.SOLVERS[name].",
+            "Solvers that are no methods of genorth.penalty.minimize are given as objects, as baselines.SOLVERS[name].",
         )  # fmt: skip
     return Method(name)
 

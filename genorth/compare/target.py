@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 
 import attrs
 
-from genorth.beta import AWAY
 from genorth.compare.record import OUT_OF_TIME, Record, Records
 from genorth.compare.rows import note_of
+from genorth.penalty.beta import AWAY
 
 # A run that ended so reached what its trace says; one that ended otherwise (raised, diverged, not stationary) did not.
 _SOUND = (*OUT_OF_TIME, "ITERATION_LIMIT", "EVALUATION_LIMIT", "CALLBACK", "STALLED")

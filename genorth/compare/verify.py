@@ -11,10 +11,10 @@ from typing import Any
 import attrs
 import numpy as np
 
-from genorth._array import norm
 from genorth.compare.record import Record
-from genorth.problem import Problem
-from genorth.result import Status
+from genorth.linalg.arrays import norm
+from genorth.problem.problem import Problem
+from genorth.solve.result import Status
 
 _SLACK = 2.0  # as in the solvers' own last check: x is restored after the measure has met tol
 

@@ -13,12 +13,12 @@ from typing import Any
 import attrs
 import numpy as np
 
-from genorth._array import Array
-from genorth.companion import Companion
 from genorth.errors import refuse
-from genorth.inputs import as_operator, as_small_operator, check_width, require_regular, require_signature
-from genorth.manifold import GenOrthManifold
-from genorth.operators import Identity, Operator
+from genorth.geometry.companion import Companion
+from genorth.geometry.manifold import GenOrthManifold
+from genorth.linalg.arrays import Array
+from genorth.linalg.inputs import as_operator, as_small_operator, check_width, require_regular, require_signature
+from genorth.linalg.operators import Identity, Operator
 
 
 class FormManifold(GenOrthManifold):

@@ -6,7 +6,7 @@ from typing import Any
 
 import attrs
 
-from genorth.inputs import as_operator, check_size, require_signature
+from genorth.linalg.inputs import as_operator, check_size, require_signature
 from genorth.manifolds.bilinear import IdentityForm
 
 

@@ -7,11 +7,11 @@ from typing import Any
 import attrs
 import numpy as np
 
-from genorth.companion import Companion
 from genorth.errors import refuse
-from genorth.inputs import as_operator, as_small_operator, check_width, require_signature
+from genorth.geometry.companion import Companion
+from genorth.linalg.inputs import as_operator, as_small_operator, check_width, require_signature
+from genorth.linalg.operators import Operator
 from genorth.manifolds.bilinear import FormManifold
-from genorth.operators import Operator
 
 
 @attrs.frozen(eq=False, slots=False, repr=False, init=False)

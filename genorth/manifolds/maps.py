@@ -9,11 +9,11 @@ from typing import Any
 import attrs
 import numpy as np
 
-from genorth._array import Array
-from genorth.companion import Companion
 from genorth.errors import refuse
-from genorth.inputs import as_small_operator, check_dtype
-from genorth.manifold import GenOrthManifold
+from genorth.geometry.companion import Companion
+from genorth.geometry.manifold import GenOrthManifold
+from genorth.linalg.arrays import Array
+from genorth.linalg.inputs import as_small_operator, check_dtype
 
 _Map = Callable[[Array], Array]
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import attrs
 
-from genorth.inputs import check_dtype, check_size
+from genorth.linalg.inputs import check_dtype, check_size
+from genorth.linalg.operators import Identity
 from genorth.manifolds.bilinear import IdentityForm
-from genorth.operators import Identity
 
 
 @attrs.frozen(eq=False, slots=False, repr=False, init=False)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from genorth._array import Array, as_like, namespace
-from genorth.companion import Companion
 from genorth.errors import refuse
-from genorth.inputs import check_size
+from genorth.geometry.companion import Companion
+from genorth.linalg.arrays import Array, as_like, namespace
+from genorth.linalg.inputs import check_size
+from genorth.linalg.operators import FEW_COLUMNS, Operator, SymplecticUnit, symplectic_units
 from genorth.manifolds.bilinear import FormManifold
-from genorth.operators import FEW_COLUMNS, Operator, SymplecticUnit, symplectic_units
 
 _SIGNS = np.array([[1.0, -1.0], [-1.0, 1.0]]).reshape(2, 1, 2, 1)
 _SMALL = 400  # entries up to which one call, however slow per entry, is faster than two

@@ -13,12 +13,12 @@ from typing import Any
 import attrs
 import numpy as np
 
-from genorth._array import Array, as_like, is_complex, namespace
-from genorth.companion import Companion
 from genorth.errors import refuse
-from genorth.inputs import as_array, check_size
-from genorth.manifold import GenOrthManifold
-from genorth.operators import Identity
+from genorth.geometry.companion import Companion
+from genorth.geometry.manifold import GenOrthManifold
+from genorth.linalg.arrays import Array, as_like, is_complex, namespace
+from genorth.linalg.inputs import as_array, check_size
+from genorth.linalg.operators import Identity
 
 
 def _mirror(X: Array) -> Array:

@@ -16,11 +16,11 @@ from typing import Any
 import attrs
 import numpy as np
 
-from genorth._array import Array, ct, eps, inner, norm
-from genorth.manifold import GenOrthManifold
-from genorth.report import fit_slope
-from genorth.retraction import RETRACTIONS, polar_factor
-from genorth.theta import ConjugateGradients, DenseLeastSquares, realvec, symmetric_basis
+from genorth.checks.report import fit_slope
+from genorth.geometry.manifold import GenOrthManifold
+from genorth.geometry.multiplier import ConjugateGradients, DenseLeastSquares, realvec, symmetric_basis
+from genorth.geometry.retractions import RETRACTIONS, polar_factor
+from genorth.linalg.arrays import Array, ct, eps, inner, norm
 
 _Matrix = np.ndarray[Any, Any]
 #: A measured violation and its bound, with the formula that was measured.

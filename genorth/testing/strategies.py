@@ -18,8 +18,8 @@ import scipy.sparse.linalg
 from hypothesis import strategies as st
 
 import genorth as go
-from genorth._array import Array, norm
-from genorth.manifold import GenOrthManifold
+from genorth.geometry.manifold import GenOrthManifold
+from genorth.linalg.arrays import Array, norm
 
 _Matrix = np.ndarray[Any, Any]
 

@@ -22,7 +22,7 @@ from _timing import Figure, Prepare, medians, show
 from problem_set import problem_set
 
 import genorth as go
-from genorth.monitor import Monitor
+from genorth.solve.monitor import Monitor
 
 Array = np.ndarray[Any, Any]
 BETA = 0.7

@@ -14,7 +14,7 @@ from typing import Any
 from _timing import Figure, show
 
 from baselines import SOLVERS, rgd
-from genorth.result import Result
+from genorth.solve.result import Result
 from paper_repro.problems import ExtrinsicMean, JointDiagonalisation, Matching
 
 Instance = Matching | ExtrinsicMean | JointDiagonalisation

@@ -18,7 +18,7 @@ from .planted.mutant import ROOT, Mutant
 
 _LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*", "bench", "build", "dist", "*.egg-info", "*.pyc")
 #: This file asks for today's source, so it would find every mutant without testing anything.
-_CHEATS = "tests/test_mutants.py"
+_CHEATS = "tests/mutation/test_mutants.py"
 
 
 class HarnessError(RuntimeError):

@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from objectives import Objective
 
 import genorth.testing as gt
-from genorth._array import ct
-from genorth.theta import realvec
+from genorth.geometry.multiplier import realvec
+from genorth.linalg.arrays import ct
 
 Matrix = np.ndarray[Any, Any]
 Number = Any  # float or Decimal

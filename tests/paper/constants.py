@@ -16,7 +16,7 @@ import attrs
 import numpy as np
 
 import genorth as go
-from genorth.theta import realvec, symmetric_basis
+from genorth.geometry.multiplier import realvec, symmetric_basis
 
 Matrix = np.ndarray[Any, Any]
 

@@ -11,7 +11,7 @@ from hypothesis import given
 
 import genorth as go
 import genorth.testing as gt
-from baselines import faithful
+from baselines.geometry import faithful
 
 Matrix = np.ndarray[Any, Any]
 EPS = np.finfo(float).eps

@@ -16,10 +16,10 @@ from small import ELLIPSE, EPS, NORMAL, POINT, TANGENT, Matrix, linear, norm, sp
 
 import genorth as go
 import genorth.testing as gt
-from genorth._array import ct
 from genorth.errors import NotRestorableError
+from genorth.geometry.multiplier import symmetric_basis
+from genorth.linalg.arrays import ct
 from genorth.testing.contract import Sample
-from genorth.theta import symmetric_basis
 
 MANIFOLDS = gt.manifolds(max_n=6)
 GENERAL = hypothesis.settings(max_examples=2 * hypothesis.settings().max_examples)

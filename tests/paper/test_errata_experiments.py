@@ -14,9 +14,9 @@ from small import ELLIPSE, EPS, NORMAL, POINT, Matrix, linear, norm
 import genorth as go
 import genorth.testing as gt
 from baselines import SOLVERS
-from baselines.faithful import dense_cayley, places
-from genorth._array import ct
+from baselines.geometry.faithful import dense_cayley, places
 from genorth.errors import EmptyManifoldError
+from genorth.linalg.arrays import ct
 from genorth.testing.contract import Sample
 from paper_repro.problems import ExtrinsicMean, JointDiagonalisation, Matching
 

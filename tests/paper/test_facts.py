@@ -19,12 +19,12 @@ from small import EPS, Matrix, linear, norm, spectral
 
 import genorth as go
 import genorth.testing as gt
-from genorth._array import ct
 from genorth.errors import OutsideDomainError
-from genorth.retraction import polar_factor
+from genorth.geometry.multiplier import ClosedForm, DenseLeastSquares, symmetric_basis
+from genorth.geometry.retractions import polar_factor
+from genorth.linalg.arrays import ct
+from genorth.penalty.threshold import largest_form
 from genorth.testing.contract import Measured, Sample
-from genorth.theta import ClosedForm, DenseLeastSquares, symmetric_basis
-from genorth.threshold import largest_form
 
 PROPERTIES = {prop.name: prop for prop in gt.PROPERTIES}
 MANIFOLDS = gt.manifolds(max_n=7)

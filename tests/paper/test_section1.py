@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import genorth as go
 import genorth.testing as gt
+from genorth.geometry.multiplier import algebra_basis, realvec
 from genorth.testing.contract import Sample
-from genorth.theta import algebra_basis, realvec
 
 Matrix = np.ndarray[Any, Any]
 EPS = np.finfo(float).eps

@@ -15,9 +15,9 @@ from quadratic import quadratic
 
 import genorth as go
 import genorth.testing as gt
-from genorth._array import ct
+from genorth.geometry.multiplier import realvec, symmetric_basis
+from genorth.linalg.arrays import ct
 from genorth.testing.contract import Sample
-from genorth.theta import realvec, symmetric_basis
 
 Matrix = np.ndarray[Any, Any]
 EPS = np.finfo(float).eps

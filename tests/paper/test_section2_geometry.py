@@ -15,10 +15,10 @@ from quadratic import quadratic
 
 import genorth as go
 import genorth.testing as gt
-from genorth._array import ct
-from genorth.report import fit_slope
+from genorth.checks.report import fit_slope
+from genorth.geometry.multiplier import algebra_basis, realvec, symmetric_basis
+from genorth.linalg.arrays import ct
 from genorth.testing.contract import Sample
-from genorth.theta import algebra_basis, realvec, symmetric_basis
 
 Matrix = np.ndarray[Any, Any]
 EPS = np.finfo(float).eps

@@ -14,9 +14,9 @@ from hypothesis import given
 
 import genorth as go
 import genorth.testing as gt
-from genorth._array import ct
+from genorth.geometry.multiplier import algebra_basis, realvec, symmetric_basis
+from genorth.linalg.arrays import ct
 from genorth.testing.contract import Sample
-from genorth.theta import algebra_basis, realvec, symmetric_basis
 
 Matrix = np.ndarray[Any, Any]
 PROPERTIES = {prop.name: prop for prop in gt.PROPERTIES}

@@ -14,8 +14,8 @@ from objectives import Objective, Penalty
 
 import genorth as go
 import genorth.testing as gt
-from genorth.theta import symmetric_basis
-from genorth.threshold import multiplier_threshold
+from genorth.geometry.multiplier import symmetric_basis
+from genorth.penalty.threshold import multiplier_threshold
 
 Matrix = np.ndarray[Any, Any]
 MANY = settings(max_examples=3 * settings().max_examples)  # an example takes a few milliseconds

@@ -18,8 +18,8 @@ from objectives import Objective, Penalty
 import genorth as go
 import genorth.testing as gt
 from genorth.errors import NotRestorableError
-from genorth.penalty import ConstraintDissolving
-from genorth.theta import symmetric_basis
+from genorth.geometry.multiplier import symmetric_basis
+from genorth.penalty.cdf import ConstraintDissolving
 
 Matrix = np.ndarray[Any, Any]
 EPS = float(np.finfo(float).eps)

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import genorth as go
 import genorth.testing as gt
-from baselines import faithful
-from genorth.theta import DenseLeastSquares, symmetric_basis
+from baselines.geometry import faithful
+from genorth.geometry.multiplier import DenseLeastSquares, symmetric_basis
 
 Matrix = np.ndarray[Any, Any]
 EPS = float(np.finfo(float).eps)

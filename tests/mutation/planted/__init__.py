@@ -7,8 +7,8 @@ from collections.abc import Callable
 from .mutant import Mutant
 
 #: Tests that see most errors within seconds: every statement, on one fixed manifold of each family.
-CONTRACT = "tests/test_contract.py::test_every_family_keeps_the_whole_contract"
-PENALTY = "tests/test_penalty.py::test_every_family_by_differences"
+CONTRACT = "tests/geometry/test_contract.py::test_every_family_keeps_the_whole_contract"
+PENALTY = "tests/penalty/test_cdf.py::test_every_family_by_differences"
 
 
 def errors_in(file: str, *killers: str) -> Callable[..., Mutant]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from . import CONTRACT, errors_in
 
-_array = errors_in("genorth/_array.py", CONTRACT)
-_e = errors_in("genorth/manifold.py", CONTRACT)
-_BAD_POINTS = "tests/test_bad_points.py"
-_GAPS = "tests/test_mutant_gaps.py"
+_array = errors_in("genorth/linalg/arrays.py", CONTRACT)
+_e = errors_in("genorth/geometry/manifold.py", CONTRACT)
+_BAD_POINTS = "tests/geometry/test_bad_points.py"
+_GAPS = "tests/mutation/test_gaps.py"
 
 ARRAY = [
     _array("array-ct-conj", "transpose", "ct", "namespace(X).conj(X.mT) if is_complex(X) else X.mT", "X.mT",

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from . import CONTRACT, errors_in
 
-_GAPS = "tests/test_mutant_gaps.py"
-_SYMPLECTIC = "tests/test_symplectic.py"
-_TENSOR = "tests/test_tensor.py"
-_INPUTS = "tests/test_inputs.py"
-_POINTS = "tests/test_random_points.py"
+_GAPS = "tests/mutation/test_gaps.py"
+_SYMPLECTIC = "tests/manifolds/test_symplectic.py"
+_TENSOR = "tests/manifolds/test_tensor.py"
+_INPUTS = "tests/linalg/test_inputs.py"
+_POINTS = "tests/geometry/test_random_points.py"
 _s = errors_in("genorth/manifolds/symplectic.py", _SYMPLECTIC, CONTRACT)
 _b = errors_in("genorth/manifolds/bilinear.py", CONTRACT)
 _i = errors_in("genorth/manifolds/indefinite.py", CONTRACT, _POINTS)
-_h = errors_in("genorth/manifolds/hyperbolic.py", CONTRACT, "tests/test_bad_input.py")
-_g = errors_in("genorth/manifolds/generalized.py", CONTRACT, "tests/test_bad_input.py")
-_st = errors_in("genorth/manifolds/stiefel.py", CONTRACT, "tests/test_theta.py")
+_h = errors_in("genorth/manifolds/hyperbolic.py", CONTRACT, "tests/manifolds/test_bad_input.py")
+_g = errors_in("genorth/manifolds/generalized.py", CONTRACT, "tests/manifolds/test_bad_input.py")
+_st = errors_in("genorth/manifolds/stiefel.py", CONTRACT, "tests/geometry/test_multiplier.py")
 _t = errors_in("genorth/manifolds/tensor.py", CONTRACT, _TENSOR)
 _fm = errors_in("genorth/manifolds/maps.py", CONTRACT)
-_o = errors_in("genorth/operators.py", CONTRACT, _INPUTS, _SYMPLECTIC)
-_n = errors_in("genorth/inertia.py", _INPUTS, "tests/test_bad_input.py", _POINTS)
-_z = errors_in("genorth/ritz.py", _POINTS, "tests/test_bad_input.py")
+_o = errors_in("genorth/linalg/operators.py", CONTRACT, _INPUTS, _SYMPLECTIC)
+_n = errors_in("genorth/linalg/inertia.py", _INPUTS, "tests/manifolds/test_bad_input.py", _POINTS)
+_z = errors_in("genorth/linalg/krylov.py", _POINTS, "tests/manifolds/test_bad_input.py")
 
 MANIFOLDS = [
     _s("symplectic-signs", "sign", "", "[[1.0, -1.0], [-1.0, 1.0]]", "[[-1.0, 1.0], [1.0, -1.0]]", "phi(X) = -J X J"),
@@ -42,7 +42,7 @@ MANIFOLDS = [
     _b("bilinear-sign", "sign", "BilinearStiefel.__init__", "Companion(Q, sign)", "Companion(Q, 1)", "R^T = e R"),
     _i("indefinite-sign", "sign", "IndefiniteStiefel.__init__", "Companion(Q, 1)", "Companion(Q, -1)", "J^T = J"),
     _i("indefinite-signature", "sign", "IndefiniteStiefel.__init__", "(Q.size - float", "(Q.size + float",
-       "tr J = p - 2 negative", "tests/test_bad_input.py"),
+       "tr J = p - 2 negative", "tests/manifolds/test_bad_input.py"),
     _h("hyperbolic-signature", "order", "HyperbolicStiefel.__init__", "p, 0)", "0, p)",
        "H needs p positive eigenvalues"),
     _g("generalized-definite", "term", "GeneralizedStiefel.__init__", "        require_positive(left)\n", "",
@@ -51,7 +51,7 @@ MANIFOLDS = [
        "phi(X)^T phi(X) = I on M holds for B = I only: Theta has no closed form"),
     _st("stiefel-dtype", "term", "Stiefel.__init__", "Identity(n, check_dtype(dtype))", "Identity(n)",
         "a complex Stiefel manifold has complex points",
-        "tests/test_minimize.py::test_known_minimum_from_random_starts"),
+        "tests/penalty/test_minimize.py::test_known_minimum_from_random_starts"),
     _fm("from-maps-psi", "psi", "_FromMaps.psi", "self._psi(T)", "T", "psi is the user's"),
     _fm("from-maps-phi", "psi", "_FromMaps.phi", "self._phi(X)", "X", "phi is the user's"),
     _t("mirror-conj", "transpose", "_mirror", "xp.conj(xp.roll(xp.flip(X, axis=0), 1, axis=0))",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from . import CONTRACT, errors_in
 
-_THETA = "tests/test_theta.py"
-_GAPS = "tests/test_mutant_gaps.py"
-_t = errors_in("genorth/theta.py", CONTRACT, _THETA)
-_c = errors_in("genorth/companion.py", _THETA, CONTRACT)
-_f = errors_in("genorth/form.py", CONTRACT, "tests/test_random_points.py")
+_THETA = "tests/geometry/test_multiplier.py"
+_GAPS = "tests/mutation/test_gaps.py"
+_t = errors_in("genorth/geometry/multiplier.py", CONTRACT, _THETA)
+_c = errors_in("genorth/geometry/companion.py", _THETA, CONTRACT)
+_f = errors_in("genorth/geometry/form.py", CONTRACT, "tests/geometry/test_random_points.py")
 
 THETA = [
     _t("projection-sign", "sign", "ThetaSolver.project", "self.P @ -self", "self.P @ self",

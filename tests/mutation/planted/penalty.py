@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from . import PENALTY, errors_in
 
-_TESTS = "tests/test_penalty.py"
-_GAPS = "tests/test_mutant_gaps.py"
-_p = errors_in("genorth/penalty.py", PENALTY, _TESTS)
-_t = errors_in("genorth/threshold.py", "tests/test_threshold.py")
-_b = errors_in("genorth/beta.py", _GAPS)
-_m = errors_in("genorth/minimize.py", "tests/test_minimize.py")
-_o = errors_in("genorth/_solvers/objective.py", "tests/test_minimize.py")
+_TESTS = "tests/penalty/test_cdf.py"
+_GAPS = "tests/mutation/test_gaps.py"
+_p = errors_in("genorth/penalty/cdf.py", PENALTY, _TESTS)
+_t = errors_in("genorth/penalty/threshold.py", "tests/penalty/test_threshold.py")
+_b = errors_in("genorth/penalty/beta.py", _GAPS)
+_m = errors_in("genorth/penalty/minimize.py", "tests/penalty/test_minimize.py")
+_o = errors_in("genorth/penalty/objective.py", "tests/penalty/test_minimize.py")
 
 _GRADIENT = "grad h = G W^T + P Phi(beta C - R^T/2), R = X^T G"
 _HESSIAN = "hess h[Z] = dG W^T + G dW^T + phi(Z) M + P Phi(beta dS - dR^T/2)"
@@ -23,7 +23,7 @@ VALUE = [
     _p("penalty-term", "term", "ConstraintDissolving.value_at", " + 0.5 * self.beta * point.violation", "",
        "h = f(A(X)) + beta/2 |C|^2"),
     _p("penalty-feasibility", "factor", "ConstraintDissolving.feasibility", "violation ** 0.5", "violation",
-       "|C(X)|, not its square", "tests/test_penalty.py::test_value_is_the_formula"),
+       "|C(X)|, not its square", "tests/penalty/test_cdf.py::test_value_is_the_formula"),
     _p("penalty-gram-transposed", "transpose", "ConstraintDissolving._products", "ct(X) @ P", "ct(P) @ X",
        "C(X) = X^T phi(X) - I"),
     _p("penalty-c-sign", "sign", "ConstraintDissolving._products", "C = C - eye", "C = C + eye",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from . import CONTRACT, errors_in
 
-_e = errors_in("genorth/sampling.py", CONTRACT, "tests/test_random_points.py")
-_GAPS = "tests/test_mutant_gaps.py"
+_e = errors_in("genorth/geometry/sampling.py", CONTRACT, "tests/geometry/test_random_points.py")
+_GAPS = "tests/mutation/test_gaps.py"
 
 MUTANTS = [
     _e("pairs-order", "order", "_real_pairs", "[V.imag, V.real]", "[V.real, V.imag]", "[b, a]^T K [b, a] = s J",

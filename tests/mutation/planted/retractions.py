@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from . import CONTRACT, errors_in
 
-_FUNCTIONS = "tests/test_functions.py"
-_GAPS = "tests/test_mutant_gaps.py"
-_r = errors_in("genorth/retraction.py", CONTRACT)
-_f = errors_in("genorth/_functions.py", _FUNCTIONS, CONTRACT)
+_FUNCTIONS = "tests/linalg/test_functions.py"
+_GAPS = "tests/mutation/test_gaps.py"
+_r = errors_in("genorth/geometry/retractions.py", CONTRACT)
+_f = errors_in("genorth/linalg/functions.py", _FUNCTIONS, CONTRACT)
 
 RETRACTION = [
     _r("skew-psi", "psi", "_skew", "ct(manifold.psi(A))", "ct(A)", "A* = psi(A)^T"),
@@ -87,7 +87,7 @@ FUNCTIONS = [
     _f("expm-squarings", "factor", "expm", "for _ in range(squarings):", "for _ in range(squarings - 1):",
        "exp(M) = exp(M/2^s)^(2^s)"),
     _f("expm-traced-squarings", "factor", "expm", "k < s, E @ E", "k <= s, E @ E", "exp(M) = exp(M/2^s)^(2^s), traced",
-       "tests/test_array_api.py"),
+       "tests/geometry/test_array_api.py"),
     _f("taylor-factorial", "factor", "_taylor_exp", "math.factorial(4 * k + j)", "math.factorial(4 * k + j + 1)",
        "the terms are M^j/j!"),
     _f("taylor-cube", "term", "_taylor_exp", "powers.append(powers[2] @ M)", "powers.append(powers[2])",

@@ -1,0 +1,1 @@
+"""Solvers of other packages, one file per package."""

@@ -1,0 +1,188 @@
+"""CDOpt 0.5.5 through its own API: its penalty function and its gradient, minimised by SciPy as its documentation does.
+
+The counts, the budgets, the trace and the restored point at the end are ours; what is evaluated, and how often, is
+CDOpt's.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.optimize
+
+import genorth as go
+from baselines.riemannian.run import check_feasibility_tol, finish
+from genorth.errors import refuse
+from genorth.geometry.manifold import GenOrthManifold
+from genorth.problem.problem import Problem
+from genorth.solve.monitor import Monitor, Stop
+from genorth.solve.result import Progress, Result, Status
+
+_Vector = np.ndarray[Any, Any]
+#: What is imported of CDOpt.
+MODULES = ("cdopt.core.problem", "cdopt.manifold_np")
+_NEVER = 2**31 - 1
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "L-BFGS-B": {"ftol": 0.0, "gtol": 0.0, "maxiter": _NEVER, "maxfun": _NEVER},
+    "CG": {"gtol": 0.0, "maxiter": _NEVER},
+    "trust-ncg": {"gtol": 0.0, "maxiter": _NEVER},
+}
+_NAMES = {
+    go.Stiefel: "stiefel_np",
+    go.GeneralizedStiefel: "generalized_stiefel_np",
+    go.HyperbolicStiefel: "hyperbolic_np",
+    go.SymplecticStiefel: "symp_stiefel_np",
+}
+
+
+def unsupported(manifold: GenOrthManifold) -> str | None:
+    """Why CDOpt cannot run on the manifold; None where it can."""
+    if type(manifold) not in _NAMES:
+        return f"CDOpt 0.5.5 has no {type(manifold).__name__}"
+    if manifold.dtype.kind == "c":
+        return "CDOpt is connected here for real entries only"
+    if importlib.util.find_spec("cdopt") is None:
+        return "CDOpt is not installed: pip install 'genorth[peers]'"
+    return None
+
+
+def _theirs(manifold: GenOrthManifold) -> Any:
+    """CDOpt's manifold; B and H go in as functions, as it wants them."""
+    import cdopt.manifold_np
+
+    kind = getattr(cdopt.manifold_np, _NAMES[type(manifold)])
+    if isinstance(manifold, go.GeneralizedStiefel | go.HyperbolicStiefel):
+        return kind(manifold.shape, B=manifold.left.left)
+    return kind(manifold.shape)
+
+
+def cdopt(
+    problem: Problem,
+    x0: Any = None,
+    *,
+    method: str = "L-BFGS-B",
+    beta: float | str = "auto",
+    tol: float = 1e-6,
+    feasibility_tol: float = 1e-12,
+    max_iterations: int | None = 10_000,
+    max_evaluations: int | None = None,
+    max_time: float | None = None,
+    callback: Callable[[Progress], Any] | None = None,
+    keep_points: bool = False,
+    rng: Any = None,
+) -> Result:
+    """Minimise CDOpt's penalty function by SciPy's `method`: "L-BFGS-B", "CG" or "trust-ncg".
+
+    beta: a number, or "auto", which CDOpt draws from random samples around the start (seeded by rng). tol: on the
+    Frobenius norm of its gradient; SciPy's own tests are switched off. Cost and gradient at the same point are
+    evaluated once, also where CDOpt asks for them one after the other.
+    """
+    if method not in _OPTIONS:
+        refuse("method", f"one of {', '.join(map(repr, _OPTIONS))}", repr(method))
+    reason = unsupported(problem.manifold)
+    if reason is not None:
+        refuse("problem", "a manifold of CDOpt", reason)
+    check_feasibility_tol(feasibility_tol)
+    for module in MODULES:
+        importlib.import_module(module)  # before the clock starts: it takes seconds
+    start = problem.start(x0, rng)
+    monitor = Monitor(
+        problem, tol=tol, max_iterations=max_iterations, max_evaluations=max_evaluations, max_time=max_time,
+        callback=callback, keep_points=keep_points,
+    )  # fmt: skip
+    penalty = _Penalty(problem, monitor)
+    status = _minimised(penalty, start, method, beta, np.random.default_rng(rng))
+    X = start if penalty.last is None else penalty.last.reshape(start.shape)
+    return finish(
+        monitor, status, X, None, float(feasibility_tol), method=f"cdopt-{method}",
+        seconds={"cost": monitor.counts.seconds}, beta=penalty.beta, stopping_measure=penalty.measure,
+    )  # fmt: skip
+
+
+def _minimised(penalty: _Penalty, start: _Vector, method: str, beta: float | str, rng: np.random.Generator) -> Status:
+    """Make the penalty function and minimise it; why that ended."""
+
+    def callback(intermediate_result: Any) -> None:
+        penalty.iteration(intermediate_result.x)
+
+    try:
+        penalty.make(start, beta, rng)
+        penalty.iteration(start.ravel())
+        h = penalty.theirs
+        second = {"hessp": h.cdf_hvp_vec_np} if method == "trust-ncg" else {}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", scipy.optimize.OptimizeWarning)
+            scipy.optimize.minimize(
+                h.cdf_fun_vec_np, start.ravel(), method=method, jac=h.cdf_grad_vec_np, callback=callback,
+                options=_OPTIONS[method], **second,
+            )  # fmt: skip
+    except Stop as stop:
+        return stop.status
+    return Status.STALLED
+
+
+class _Penalty:
+    """CDOpt's problem, with every call of the user's functions behind the budgets."""
+
+    def __init__(self, problem: Problem, monitor: Monitor) -> None:
+        self.problem, self.monitor = problem, monitor
+        self.theirs: Any = None
+        self.beta: float | None = None
+        self.last: _Vector | None = None
+        self.measure = math.nan
+
+    def make(self, start: _Vector, beta: float | str, rng: np.random.Generator) -> None:
+        """CDOpt's problem; beta="auto" evaluates the cost, and counts."""
+        from cdopt.core.problem import problem as make_problem
+
+        def make() -> Any:
+            manifold = _theirs(self.problem.manifold)
+            manifold.Init_point = lambda Xinit=None: start  # noqa: ARG005  CDOpt ignores Xinit and draws a point
+            return make_problem(manifold, self._cost, obj_grad=self._gradient, obj_hvp=self._hessian, beta=beta)
+
+        self.theirs = _with_random_state(rng, make)
+        self.beta = float(self.theirs.beta)
+
+    def _cost(self, X: _Vector) -> float:
+        self.monitor.check()
+        return _finite(self.problem.cost(X))
+
+    def _gradient(self, X: _Vector) -> _Vector:
+        self.monitor.check()
+        return np.asarray(self.problem.euclidean_gradient(X))
+
+    def _hessian(self, X: _Vector, Z: _Vector) -> _Vector:
+        self.monitor.check()
+        return np.asarray(self.problem.euclidean_hessian(X, Z))
+
+    def iteration(self, v: _Vector) -> None:
+        """v is the next iterate: to the trace, with figures measured while the clock stands."""
+        with self.monitor.paused():
+            self.last = v.copy()
+            X = self.last.reshape(self.problem.manifold.shape)
+            self.measure = float(np.linalg.norm(self.theirs.cdf_grad_vec_np(v)))
+            cost = self.problem.cost(self.theirs.manifold.A(X))
+            feasibility = float(self.problem.manifold.feasibility(X))
+        self.monitor.iteration(X, cost, self.measure, feasibility)
+
+
+def _finite(value: float) -> float:
+    if not math.isfinite(value):
+        raise Stop(Status.NOT_FINITE)
+    return value
+
+
+def _with_random_state(rng: np.random.Generator, make: Callable[[], Any]) -> Any:
+    """make(), while NumPy's global generator, which CDOpt draws from, is seeded by rng; afterwards as it was before."""
+    state = np.random.get_state()  # noqa: NPY002
+    np.random.seed(int(rng.integers(2**32)))  # noqa: NPY002
+    try:
+        return make()
+    finally:
+        np.random.set_state(state)  # noqa: NPY002

@@ -1,0 +1,1 @@
+"""Riemannian solvers: gradient descent, conjugate gradients, L-BFGS and trust regions."""

@@ -1,0 +1,188 @@
+"""`rtr`: Riemannian trust regions, the model minimised by truncated conjugate gradients."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Unpack
+
+import attrs
+
+from baselines.geometry.faithful import Faithful
+from baselines.geometry.fast_form import FastForm
+from baselines.geometry.places import Fast
+from baselines.riemannian.rlbfgs import Preconditioner
+from baselines.riemannian.run import Common, Iterate, Run
+from baselines.riemannian.wolfe import difference
+from genorth.errors import OutsideDomainError, refuse
+from genorth.linalg.arrays import Array, inner, norm, plus
+from genorth.problem.problem import Problem
+from genorth.solve.result import Result
+
+
+@attrs.frozen
+class Settings:
+    """The constants of the method."""
+
+    #: A step is taken if the cost decreases by this share of what the model says.
+    accept: float = 0.1
+    #: The model is minimised until its residual is this part of the gradient: so much is gained in each iteration
+    #: near a solution.
+    accuracy: float = 0.5
+    #: The first and the largest radius, relative to |X|.
+    first_radius: float = 0.125
+    largest_radius: float = 1.0
+
+
+_SHORTEST = 2.0**-52  # relative to |X|: below, a step is rounding
+
+
+def rtr(
+    problem: Problem,
+    x0: Any = None,
+    *,
+    geometry: str = "fast",
+    preconditioner: Preconditioner | None = None,
+    settings: Settings | None = None,
+    **common: Unpack[Common],
+) -> Result:
+    """Minimise f over M by Riemannian trust regions [Absil, Baker and Gallivan 2007]; needs a Hessian product.
+
+    The model <g, Z> + <Z, hess f(X)[Z]>/2 is minimised over |Z| <= radius by conjugate gradients, which stop at the
+    boundary, at negative curvature, or where the residual is half of the gradient (or a tenth of tol): to solve for
+    more, as superlinear convergence would need, took more Hessian products on the paper's problems. Theta_X(grad f) is
+    computed once for each X. The decrease of the cost is taken from the gradients where it is rounding, as in
+    `baselines.riemannian.wolfe`. A step outside the domain of the retraction is rejected like one that does not decrease the
+    cost: the radius becomes a quarter of its length. Each iteration of the trace is one such step, taken or rejected.
+
+    preconditioner(X, V): an approximation of the inverse Hessian applied to V; the radius is then measured in its
+    norm. geometry: "fast" or "faithful" (in the metric of "products" the Hessian is another one). The other arguments
+    are those of `genorth.penalty.minimize`.
+    """
+    if isinstance(problem, Problem) and not problem.has_hessian:
+        refuse("problem", "euclidean_hessian, which rtr uses", "none", None, "Pass it, or use rlbfgs.")
+    if preconditioner is not None and not callable(preconditioner):
+        refuse("preconditioner", "a callable, preconditioner(X, V)", repr(preconditioner))
+    run = Run(problem, x0, "rtr", geometry, **common)
+    if geometry == "products":
+        refuse("geometry", "'fast' or 'faithful'", "'products'", None, "The Hessian is that of the ambient metric.")
+    chosen = Settings() if settings is None else settings
+    return run.solve(lambda run: _solve(run, preconditioner, chosen))
+
+
+def _solve(run: Run, preconditioner: Preconditioner | None, settings: Settings) -> None:
+    point = run.start()
+    size = float(norm(point.X))
+    model = _Model(run, point, preconditioner)
+    shortest, radius, largest = (
+        share * size * model.stretch() for share in (_SHORTEST, settings.first_radius, settings.largest_radius)
+    )
+    while True:
+        goal = max(settings.accuracy * math.sqrt(point.decrease), 0.1 * run.monitor.tol)
+        step = truncated_cg(model.hessian, model.precondition, point.gradient, radius, goal, run.manifold.dim)
+        trial, ratio = _tried(run, point, step)
+        if ratio < 0.25:
+            radius = 0.25 * step.length
+        elif ratio > 0.75 and step.boundary:
+            radius = min(2 * radius, largest)
+        if trial is not None and ratio > settings.accept:
+            point = trial
+            run.accept(point)
+            model = _Model(run, point, preconditioner)
+        else:
+            if radius < shortest:
+                return
+            run.accept(point)
+
+
+def _tried(run: Run, point: Iterate, step: Step) -> tuple[Iterate | None, float]:
+    """The end of the step, and its decrease of the cost relative to that of the model."""
+    before = point.slope(step.Z)
+    predicted = before + float(inner(step.Z, step.HZ)) / 2
+    if not predicted < 0:
+        return None, -math.inf
+    try:
+        trial = run.line(point, step.Z)(1.0)
+    except OutsideDomainError:
+        return None, -math.inf
+    return trial, difference(point, trial, before, trial.slope(step.Z)) / predicted
+
+
+class _Model:
+    """The Hessian and the preconditioner at one point; Theta_X(grad f) is computed once."""
+
+    def __init__(self, run: Run, point: Iterate, preconditioner: Preconditioner | None) -> None:
+        self._run, self._point, self._preconditioner = run, point, preconditioner
+        self._place = point.place
+        assert isinstance(self._place, Fast | FastForm | Faithful)
+        with run.phases.projection:
+            self._multiplier = -self._place.theta(point.G)
+
+    def hessian(self, Z: Array) -> Array:
+        """hess f(X)[Z] = P_X(H - phi(Z) Theta_X(G))."""
+        self._run.monitor.check()
+        H = self._run.problem.euclidean_hessian(self._point.X, Z)
+        with self._run.phases.projection:
+            return self._place.transport(plus(self._run.manifold.phi(Z) @ self._multiplier, H))
+
+    def precondition(self, V: Array) -> Array:
+        """The preconditioner, between two projections."""
+        if self._preconditioner is None:
+            return V
+        W = self._preconditioner(self._point.X, V)
+        with self._run.phases.projection:
+            return self._place.transport(W)
+
+    def stretch(self) -> float:
+        """The length of a vector in the norm of the preconditioner, relative to |V|, for V = preconditioner(g)."""
+        if self._preconditioner is None:
+            return 1.0
+        V = self.precondition(self._point.gradient)
+        return math.sqrt(max(float(inner(V, self._point.gradient)), 0.0)) / float(norm(V))
+
+
+@attrs.frozen(eq=False)
+class Step:
+    """Z, hess[Z], the length of Z in the norm of the preconditioner, and whether it ends at the boundary."""
+
+    Z: Array
+    HZ: Array
+    length: float
+    boundary: bool
+
+
+def truncated_cg(
+    hessian: Callable[[Array], Array],
+    precondition: Callable[[Array], Array],
+    gradient: Array,
+    radius: float,
+    goal: float,
+    limit: int,
+) -> Step:
+    """Steihaug and Toint: conjugate gradients for hess[Z] = -gradient, until |residual| <= goal or |Z| = radius."""
+    Z, HZ = 0 * gradient, 0 * gradient
+    residual = gradient.copy()
+    V = precondition(residual)
+    D = -V
+    rv = float(inner(residual, V))
+    zz, zd, dd = 0.0, 0.0, rv  # <Z,Z>, <Z,D>, <D,D> in the norm of the preconditioner; its inverse is never applied
+    for _ in range(limit):
+        HD = hessian(D)
+        curvature = float(inner(D, HD))
+        t = rv / curvature if curvature > 0 else math.inf
+        if not zz + 2 * t * zd + t * t * dd < radius**2:
+            t = (math.sqrt(zd * zd + dd * (radius**2 - zz)) - zd) / dd
+            return Step(Z + t * D, HZ + t * HD, radius, True)
+        Z += t * D
+        HD *= t
+        HZ += HD
+        residual += HD
+        zz = zz + 2 * t * zd + t * t * dd
+        V = precondition(residual)
+        before, rv = rv, float(inner(residual, V))
+        if (math.sqrt(rv) if V is residual else float(norm(residual))) <= goal:
+            break
+        D *= rv / before
+        D -= V
+        zd, dd = (rv / before) * (zd + t * dd), rv + (rv / before) ** 2 * dd
+    return Step(Z, HZ, math.sqrt(zz), False)

@@ -1,0 +1,263 @@
+"""`Run`: what the Riemannian solvers have in common: the start, the steps, the books, and the Result."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, TypedDict
+
+import numpy as np
+
+from baselines.geometry.choice import choose
+from baselines.geometry.places import Place
+from baselines.riemannian.phases import Phases
+from genorth.errors import NotRestorableError, OutsideDomainError, refuse
+from genorth.linalg.arrays import Array, eps, inner, norm
+from genorth.problem.problem import Problem
+from genorth.solve.monitor import Monitor, Stop
+from genorth.solve.result import Progress, Result, Status
+
+_LOOK = 16  # iterations between two looks at the drift from M, which costs a product and is slow
+_DRIFT = 0.05  # of feasibility_tol: a point that is farther from M is led back by A before anything is evaluated there
+_REPAIRS = 3  # steps of A, which square the violation; a point that needs more was not reached by a retraction
+
+
+class Common(TypedDict, total=False):
+    """The arguments that every solver takes, with the meaning that they have for `genorth.penalty.minimize`."""
+
+    tol: float
+    feasibility_tol: float
+    max_iterations: int | None
+    max_evaluations: int | None
+    max_time: float | None
+    callback: Callable[[Progress], Any] | None
+    keep_points: bool
+    rng: Any
+
+
+class Iterate:
+    """A point with cost and Euclidean gradient; the Riemannian gradient is made when it is asked for."""
+
+    def __init__(self, place: Place, value: float, G: Array, phases: Phases) -> None:
+        self.place, self.X, self.value, self.G = place, place.X, value, G
+        self._phases = phases
+
+    @cached_property
+    def _differential(self) -> tuple[Array, Array]:
+        with self._phases.gradient:
+            return self.place.gradient(self.G)
+
+    @property
+    def covector(self) -> Array:
+        """w with df(Z) = <w, Z> for tangent Z."""
+        return self._differential[0]
+
+    @property
+    def gradient(self) -> Array:
+        """The gradient in the metric of the geometry."""
+        return self._differential[1]
+
+    @cached_property
+    def decrease(self) -> float:
+        """|w|^2, the square of the length of the gradient in the metric of the geometry."""
+        return float(inner(self.covector, self.covector))
+
+    def slope(self, Z: Array) -> float:
+        """<w, Z>: for tangent Z the derivative of f along Z, for any Z that along its transport."""
+        return float(inner(self.covector, Z))
+
+
+class Run:
+    """One run of a solver, which is a function of the Run: it ends by `Stop`, or returns where it is stuck."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        x0: Any,
+        method: str,
+        geometry: str,
+        *,
+        tol: float = 1e-6,
+        feasibility_tol: float = 1e-12,
+        max_iterations: int | None = 10_000,
+        max_evaluations: int | None = None,
+        max_time: float | None = None,
+        callback: Callable[[Progress], Any] | None = None,
+        keep_points: bool = False,
+        rng: Any = None,
+    ) -> None:
+        if not isinstance(problem, Problem):
+            refuse("problem", "a genorth.Problem", type(problem).__name__)
+        if not problem.has_gradient:
+            refuse(
+                "problem",
+                "a gradient",
+                "none",
+                None,
+                "Pass euclidean_gradient or cost_and_gradient, or autodiff='jax' or 'torch'.",
+            )
+        check_feasibility_tol(feasibility_tol)
+        self.problem, self.manifold = problem, problem.manifold
+        self.method, self.feasibility_tol = f"{method}-{geometry}", float(feasibility_tol)
+        self.place = choose(geometry, problem.manifold)
+        self._start = restored_start(problem, x0, rng, self.feasibility_tol)
+        self.phases = Phases()
+        self.monitor = Monitor(
+            problem, tol=tol, max_iterations=max_iterations, max_evaluations=max_evaluations, max_time=max_time,
+            callback=callback, keep_points=keep_points,
+        )  # fmt: skip
+        self._drift = max(_DRIFT * self.feasibility_tol, 20 * eps(self._start))
+        self._last: Iterate | None = None
+        self._best: Iterate | None = None
+
+    # ------------------------------------------------------------------ what solvers call
+
+    def start(self) -> Iterate:
+        """The first iterate, in the books."""
+        first = self.evaluate(self.place(self._start))
+        self.accept(first)
+        return first
+
+    def evaluate(self, place: Place) -> Iterate:
+        """f and its gradient at a place; a value that is not finite ends the run."""
+        self.monitor.check()
+        value, G = self.problem.evaluate(place.X)
+        if not (math.isfinite(value) and math.isfinite(norm(G))):
+            raise Stop(Status.NOT_FINITE)
+        return Iterate(place, value, G, self.phases)
+
+    def line(self, point: Iterate, Z: Array) -> Callable[[float], Iterate]:
+        """t -> the iterate at the end of the step t Z, not yet accepted."""
+        with self.phases.retraction:
+            ray = point.place.ray(Z)
+
+        def step(t: float) -> Iterate:
+            with self.phases.retraction:
+                X, trusted = ray(t)
+                place = self.place(X)
+                if not trusted or self.monitor.nit % _LOOK == 0:
+                    place = self._repaired(place)
+            return self.evaluate(place)
+
+        return step
+
+    def _repaired(self, place: Place) -> Place:
+        """The place, or the one on M next to it where rounding, of one long step or of many, has led away from M."""
+        for _ in range(_REPAIRS):
+            if place.feasibility <= self._drift * place.scale():
+                return place
+            place = self.place(place.dissolved())
+        if place.feasibility <= self._drift * place.scale():
+            return place
+        raise OutsideDomainError(f"|C| = {place.feasibility:.3g} after the step, too long for this retraction")
+
+    def transport(self, point: Iterate, Z: Array) -> Array:
+        """Z, carried to the point."""
+        with self.phases.transport:
+            return point.place.transport(Z)
+
+    def accept(self, point: Iterate) -> None:
+        """The point is the next iterate: to the trace. Raises `Stop` where it is the last one."""
+        self._last = point
+        if self._best is None or point.value < self._best.value:
+            self._best = point
+        measure = math.sqrt(point.decrease)
+        with self.monitor.paused():
+            feasibility = point.place.feasibility
+        self.monitor.iteration(point.X, point.value, measure, feasibility)
+
+    # ------------------------------------------------------------------ the whole
+
+    def solve(self, solver: Callable[[Run], None]) -> Result:
+        """Run the solver to its end."""
+        status = Status.STALLED
+        try:
+            solver(self)
+        except Stop as stop:
+            status = stop.status
+        end = self._best if status is Status.NOT_FINITE else self._last
+        X = self._start if end is None else end.X
+        seconds = {"cost": self.monitor.counts.seconds} | self.phases.seconds()
+        measure = math.nan if end is None else math.sqrt(end.decrease)
+        known = None if end is None else (end.value, end.G)
+        return finish(
+            self.monitor, status, X, known, self.feasibility_tol, method=self.method, seconds=seconds,
+            stopping_measure=measure,
+        )  # fmt: skip
+
+
+def check_feasibility_tol(feasibility_tol: Any) -> None:
+    """Refuse what is not a positive number."""
+    if not isinstance(feasibility_tol, int | float) or not 0 < feasibility_tol < math.inf:
+        refuse("feasibility_tol", "feasibility_tol > 0, finite", repr(feasibility_tol))
+
+
+def restored_start(problem: Problem, x0: Any, rng: Any, tol: float) -> Array:
+    """The start on M: x0 restored, or a random point. Refused where x0 is too far from M."""
+    X = problem.start(x0, rng)
+    manifold = problem.manifold
+    try:
+        return np.asarray(manifold.restore(X, tol))
+    except NotRestorableError:
+        refuse(
+            "x0", "a point near M, where a Riemannian solver starts: |C(x0)|", float(manifold.feasibility(X)), tol,
+            "Repeated A does not lead to M from there. Start from manifold.random_point(rng), or use a penalty method.",
+            NotRestorableError,
+        )  # fmt: skip
+
+
+def finish(
+    monitor: Monitor,
+    status: Status,
+    X: Array,
+    known: tuple[float, Array] | None,
+    feasibility_tol: float,
+    **fields: Any,
+) -> Result:
+    """The Result at X, restored to M where it is not on it; f and G at X are evaluated where they are not known.
+
+    The restoring is in the time, the measuring is not; counts are those of the solver.
+    """
+    problem, manifold = monitor.problem, monitor.problem.manifold
+    counts, nit = monitor.counts, monitor.nit
+    with monitor.paused():
+        feasibility = before = float(manifold.feasibility(X))
+        limit = feasibility_tol * float(manifold.scale(X))
+    if feasibility > limit:
+        try:
+            X, known = np.asarray(manifold.restore(X, feasibility_tol)), None
+        except NotRestorableError:
+            status = Status.DIVERGED if status is not Status.NOT_FINITE else status
+    elapsed = monitor.elapsed
+    if known is None:
+        feasibility, limit = float(manifold.feasibility(X)), feasibility_tol * float(manifold.scale(X))
+        known = problem.evaluate(X)
+    value, G = known
+    gradient_norm = float(norm(manifold.gradient(X, G))) if math.isfinite(norm(G)) else math.nan
+    if status is Status.CONVERGED:
+        status = _verified(status, feasibility <= limit, gradient_norm <= 2 * monitor.tol)
+    return Result(
+        x=X,
+        fun=value,
+        gradient_norm=gradient_norm,
+        feasibility=feasibility,
+        success=status is Status.CONVERGED,
+        status=status,
+        message=status.value,
+        nit=nit,
+        nfev=counts.nfev,
+        njev=counts.njev,
+        nhev=counts.nhev,
+        time=elapsed,
+        trace=monitor.trace,
+        feasibility_before=before,
+        **fields,
+    )
+
+
+def _verified(status: Status, feasible: bool, stationary: bool) -> Status:
+    """Converged only if x itself, once restored, keeps both."""
+    if not stationary:
+        return Status.NOT_STATIONARY
+    return status if feasible else Status.NOT_FEASIBLE

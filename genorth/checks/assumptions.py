@@ -1,0 +1,134 @@
+"""`check_assumptions`: which part of Assumption 1 holds for phi and psi, and by how much another fails.
+
+A check measures and returns a `Report`; it prints nothing and raises nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse.linalg
+
+from genorth.checks.report import Finding, Report, title
+from genorth.geometry.manifold import GenOrthManifold
+from genorth.geometry.multiplier import realvec
+from genorth.linalg.arrays import Array, ct, eps, norm
+
+_SAMPLES = 5
+_DENSE_LIMIT = 600  # real dimension up to which phi is formed as a matrix, to see that it is one-to-one
+
+
+def check_assumptions(manifold: GenOrthManifold, rng: Any = None) -> Report:
+    """Which part of Assumption 1 holds for phi and psi, and by how much another fails.
+
+    Also its consequences: M has points, F1 (psi(phi(U)^T V) = U^T phi(V)) and F2 (psi is multiplicative, keeps I,
+    is self-adjoint, and psi^-1(T) = psi(T^T)^T). Every figure is relative to the size of the terms that are compared;
+    random elements come from `rng`.
+    """
+    rng = np.random.default_rng(rng)
+    worst: dict[str, tuple[str, float]] = {}
+    for _ in range(_SAMPLES):
+        for name, formula, value in _violations(manifold, rng):
+            worst[name] = (formula, float(np.fmax(worst.get(name, ("", 0.0))[1], value)) if value == value else np.nan)
+    *_, n, p = manifold.shape
+    bound = 100 * np.sqrt(n * p) * eps(manifold.dtype) * _growth(manifold, rng)
+    findings = [Finding(name, formula, value, bound) for name, (formula, value) in worst.items()]
+    findings.insert(3, _one_to_one(manifold, rng))
+    findings.append(_has_points(manifold, rng))
+    return Report(f"Assumption 1 for {title(manifold)}", tuple(findings))
+
+
+def _violations(manifold: GenOrthManifold, rng: np.random.Generator) -> Iterator[tuple[str, str, float]]:
+    """(name, formula, relative violation) for one set of random elements."""
+
+    def apply(function: Callable[[Array], Array], X: Array) -> Any:
+        return np.asarray(function(X))
+
+    def phi(X: Array) -> Any:
+        return apply(manifold.phi, X)
+
+    def psi(T: Array) -> Any:
+        return apply(manifold.psi, T)
+
+    def gap(A: Array, B: Array, *sizes: float) -> float:
+        size = max(float(norm(A)) + float(norm(B)), *sizes, np.finfo(float).tiny)
+        return float(norm(np.asarray(A - B))) / size
+
+    def linear(function: Callable[[Array], Any], A: Array, B: Array) -> float:
+        a, b = rng.standard_normal(2)
+        first, second = a * function(A), b * function(B)
+        return gap(function(a * A + b * B), first + second, float(norm(first) + norm(second)))
+
+    U, V, X1, X2, Y1, Y2 = (manifold.random_ambient(rng) for _ in range(6))
+    S, T = ct(X1) @ X2, ct(Y1) @ Y2
+    eye = np.eye(T.shape[-1], dtype=T.dtype) + np.zeros_like(T)
+    yield "1 closed", "X T in F", gap(U @ T, manifold.ambient(U @ T))
+    yield "2 phi linear", "phi(aU + bV) = a phi(U) + b phi(V)", linear(phi, U, V)
+    yield "2 phi into F", "phi(X) in F", gap(phi(U), manifold.ambient(phi(U)))
+    left, right = float(manifold.inner(phi(U), V)), float(manifold.inner(U, phi(V)))
+    sizes = float(norm(phi(U)) * norm(V) + norm(U) * norm(phi(V)))
+    yield "2 phi self-adjoint", "<phi(U), V> = <U, phi(V)>", abs(left - right) / max(sizes, np.finfo(float).tiny)
+    yield "3 psi linear", "psi(aS + bT) = a psi(S) + b psi(T)", linear(psi, S, T)
+    yield "3 companion", "phi(XT) = phi(X) psi(T)", gap(phi(U @ T), phi(U) @ psi(T))
+    yield "3 symmetry", "psi(phi(X)^T X) = X^T phi(X)", gap(psi(ct(phi(U)) @ U), ct(U) @ phi(U))
+    yield "F1", "psi(phi(U)^T V) = U^T phi(V)", gap(psi(ct(phi(U)) @ V), ct(U) @ phi(V))
+    yield "F2 multiplicative", "psi(ST) = psi(S) psi(T)", gap(psi(S @ T), psi(S) @ psi(T))
+    yield "F2 unit", "psi(I) = I", gap(psi(eye), eye)
+    left, right = float(manifold.inner(psi(S), T)), float(manifold.inner(S, psi(T)))
+    sizes = float(norm(psi(S)) * norm(T) + norm(S) * norm(psi(T)))
+    yield "F2 self-adjoint", "<psi(S), T> = <S, psi(T)>", abs(left - right) / max(sizes, np.finfo(float).tiny)
+    yield "F2 inverse", "psi(psi(T^T)^T) = T", gap(psi(ct(psi(ct(T)))), T)
+
+
+def _growth(manifold: GenOrthManifold, rng: np.random.Generator) -> float:
+    """How much psi can magnify rounding: the largest |psi(T)| / |T| seen, squared."""
+    ratios = [1.0]
+    for _ in range(_SAMPLES):
+        T = ct(manifold.random_ambient(rng)) @ manifold.random_ambient(rng)
+        for _ in range(3):  # a few steps of the power method
+            image = np.asarray(manifold.psi(T))
+            size = float(norm(image))
+            if not 0 < size < np.inf:
+                return 1.0
+            ratios.append(size / float(norm(T)))
+            T = image / size
+    return max(ratios) ** 2
+
+
+def _one_to_one(manifold: GenOrthManifold, rng: np.random.Generator) -> Finding:
+    """The smallest singular value of phi; for large sizes, whether phi(U) = phi(V) leads back to V."""
+    V = manifold.random_ambient(rng)
+    size = realvec(V).size
+    formula, unit = "phi(X) = 0 only for X = 0", eps(manifold.dtype)
+
+    def apply(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        X = np.ascontiguousarray(x, V.real.dtype).view(V.dtype).reshape(V.shape)
+        outside = X - np.asarray(manifold.ambient(X))  # phi is the identity off F, so that only F counts
+        return realvec(np.asarray(manifold.phi(X - outside)) + outside)
+
+    if size <= _DENSE_LIMIT:
+        values = np.linalg.svd(np.stack([apply(e) for e in np.eye(size)]), compute_uv=False)
+        ratio = float(values[-1] / values[0]) if values[0] > 0 else 0.0
+        return Finding("2 phi one-to-one", formula, ratio, size * unit, True, "smallest / largest singular value")
+    operator = scipy.sparse.linalg.LinearOperator((size, size), matvec=apply, dtype=float)
+    target = apply(realvec(V))
+    U, _ = scipy.sparse.linalg.minres(operator, target, rtol=1e-12, maxiter=500)
+    rest = float(np.linalg.norm(apply(U) - target) / max(float(np.linalg.norm(target)), 1e-300))
+    lost, bound = float(np.linalg.norm(U - realvec(V)) / norm(V)), 0.1 / np.sqrt(size)
+    if rest > 1e-8:
+        note = f"not decided: MINRES ended at a residual of {rest:.1e}"
+        return Finding("2 phi one-to-one", formula, 0.0, bound, note=note)
+    note = "|U - V|/|V| of the shortest U with phi(U) = phi(V)"
+    return Finding("2 phi one-to-one", formula, lost, bound, note=note)
+
+
+def _has_points(manifold: GenOrthManifold, rng: np.random.Generator) -> Finding:
+    bound = 4500 * eps(manifold.dtype)
+    try:
+        X = manifold.random_point(rng)
+        value, note = float(manifold.feasibility(X)) / float(manifold.scale(X)), ""
+    except (ValueError, np.linalg.LinAlgError) as error:
+        value, note = float("inf"), f"no point found: {error}"
+    return Finding("M has points", "X^T phi(X) = I", value, bound, False, note)

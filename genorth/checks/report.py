@@ -1,0 +1,113 @@
+"""What a check returns: named findings with figure, bound and sentence, and curves that can be drawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+
+from genorth.geometry.manifold import GenOrthManifold
+
+
+@attrs.frozen
+class Finding:
+    """One measured figure, held against its bound: `value <= bound`, or >= where `at_least`."""
+
+    name: str
+    formula: str
+    value: float
+    bound: float
+    at_least: bool = False
+    note: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """True if the figure keeps its bound; NaN never does."""
+        return bool(self.value >= self.bound) if self.at_least else bool(self.value <= self.bound)
+
+    def __str__(self) -> str:
+        sign = ">=" if self.at_least else "<="
+        verdict, figures = "ok  " if self.passed else "FAIL", f"{self.value:9.2e} {sign} {self.bound:8.2e}"
+        line = f"{verdict}  {self.name:<22} {figures}  {self.formula}"
+        return f"{line}  ({self.note})" if self.note else line
+
+
+@attrs.frozen(eq=False)
+class Curve:
+    """Errors against step lengths, with the fitted slope in logarithmic scale."""
+
+    name: str
+    steps: np.ndarray[Any, Any]
+    errors: np.ndarray[Any, Any]
+    slope: float
+
+
+@attrs.frozen(eq=False)
+class Report:
+    """The findings of one check. `passed` if all of them are; `print(report)` shows them as a table."""
+
+    title: str
+    findings: tuple[Finding, ...]
+    curves: tuple[Curve, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """True if every finding passed."""
+        return not self.failures
+
+    @property
+    def failures(self) -> tuple[Finding, ...]:
+        """The findings that did not pass."""
+        return tuple(finding for finding in self.findings if not finding.passed)
+
+    def __getitem__(self, name: str) -> Finding:
+        for finding in self.findings:
+            if finding.name == name:
+                return finding
+        raise KeyError(f"{name!r}; known: {', '.join(finding.name for finding in self.findings)}")
+
+    def __str__(self) -> str:
+        verdict = "passed" if self.passed else f"{len(self.failures)} of {len(self.findings)} failed"
+        return "\n".join([f"{self.title}: {verdict}", *(f"  {finding}" for finding in self.findings)])
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the curves on a matplotlib axis (a new one by default) and return it."""
+        if ax is None:
+            try:
+                import matplotlib.pyplot as plt
+            except ImportError as error:
+                raise ImportError("Report.plot needs matplotlib: pip install 'genorth[report]'") from error
+            _, ax = plt.subplots()
+        for curve in self.curves:
+            ax.loglog(curve.steps, curve.errors, ".-", label=f"{curve.name}, slope {curve.slope:.2f}")
+        ax.set_xlabel("step t")
+        ax.set_ylabel("error")
+        ax.set_title(self.title)
+        if self.curves:
+            ax.legend()
+        return ax
+
+
+def title(manifold: GenOrthManifold) -> str:
+    """The name given to `from_maps`, or that of the class, with the shape of a point."""
+    return f"{getattr(manifold, 'name', type(manifold).__name__)}{manifold.shape}"
+
+
+def fit_slope(steps: np.ndarray[Any, Any], errors: np.ndarray[Any, Any], floor: float, points: int = 8) -> float:
+    """The slope of log(errors) against log(steps), over the shortest steps whose error is above the floor.
+
+    There the leading term rules and rounding does not yet. The median of the slopes between neighbours, so that one
+    step at which two terms happen to cancel does not count. Infinite where no three errors are above the floor: the
+    expansion is exact.
+    """
+    steps, errors = np.asarray(steps, float), np.asarray(errors, float)
+    order = np.argsort(steps)
+    steps, errors = steps[order], errors[order]
+    above = errors > floor
+    if np.isnan(errors).any():
+        return float("nan")
+    if above.sum() < 3:
+        return float("inf")
+    steps, errors = steps[above][:points], errors[above][:points]
+    return float(np.median(np.diff(np.log(errors)) / np.diff(np.log(steps))))

@@ -1,0 +1,91 @@
+"""The companion psi(T) = Q T Q^-1 with Q^T = +-Q, and how Q is read off psi.
+
+On the full matrix algebra every psi of Assumption 1 has this form (F5), so that a user who gives
+only phi and psi gets the same fast paths as the manifolds of this library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import attrs
+import numpy as np
+
+from genorth.linalg.arrays import Array, untraced
+from genorth.linalg.operators import Dense, Identity, Operator
+
+
+@attrs.frozen(eq=False, slots=False)
+class Companion:
+    """psi(T) = Q T Q^-1, Q^T = sign Q.
+
+    Then S1 = Q {Y : Y^T = sign Y}. For complex entries Q is scaled to be Hermitian, sign = +1.
+    """
+
+    Q: Operator
+    sign: int
+
+    @cached_property
+    def Qinv(self) -> Operator:
+        """Q^-1."""
+        return self.Q.inverse()
+
+    def psi(self, T: Array) -> Array:
+        """Q T Q^-1."""
+        return self.Qinv.right(self.Q.left(T))
+
+    @property
+    def trivial(self) -> bool:
+        """True for psi = id: then S1 is the set of symmetric matrices."""
+        return self.Q.is_identity
+
+
+def read_companion(psi: Callable[[Array], Array], shape: tuple[int, ...], dtype: np.dtype[Any]) -> Companion | None:
+    """Q from p evaluations of psi, or None where psi is not of the form Q T Q^-1.
+
+    psi(E_i1) = (Q e_i)(e_1^T Q^-1) has rank one, and its columns are multiples of Q e_i with factors
+    that do not depend on i: one column of each gives Q up to one factor per block.
+    """
+    with untraced():
+        return _read(psi, shape, dtype)
+
+
+def _read(psi: Callable[[Array], Array], shape: tuple[int, ...], dtype: np.dtype[Any]) -> Companion | None:
+    p, T, j = shape[-1], np.zeros(shape, dtype), None
+    Q = np.empty(shape, dtype)
+    for i in range(p):
+        T[..., i, 0] = 1
+        image = np.asarray(psi(T.copy()))
+        T[..., i, 0] = 0
+        if j is None:  # the longest column, the same for all i
+            j = (np.abs(image) ** 2).sum(axis=-2).argmax(axis=-1)[..., None, None]
+        Q[..., i] = np.take_along_axis(image, j, axis=-1)[..., 0]
+    length = np.sqrt((np.abs(Q) ** 2).sum(axis=(-2, -1), keepdims=True))
+    if not np.all(np.isfinite(length)) or not np.all(length > 0):
+        return None
+    return _verified(psi, Q * (np.sqrt(p) / length))
+
+
+def _verified(psi: Callable[[Array], Array], Q: np.ndarray[Any, Any]) -> Companion | None:
+    p, unit = Q.shape[-1], float(np.finfo(Q.dtype).eps)
+    star = Q.mT.conj()
+    turn = (np.conj(Q) * star).sum(axis=(-2, -1), keepdims=True) / p  # Q^T = turn Q
+    if Q.dtype.kind == "c":
+        Q, sign = Q * np.exp(0.5j * np.angle(turn)), 1
+    else:
+        sign = 1 if turn.flat[0] > 0 else -1
+    Q = (Q + sign * Q.mT.conj()) / 2
+    condition = float(np.max(np.linalg.cond(Q)))
+    if not condition < 1 / (p * unit):
+        return None
+    T = np.random.default_rng(0).standard_normal((2, *Q.shape))
+    T = (T[0] + 1j * T[1]) if Q.dtype.kind == "c" else T[0]
+    defect = np.linalg.norm(np.asarray(psi(T)) @ Q - Q @ T) / (np.linalg.norm(Q) * np.linalg.norm(T))
+    if not defect <= 1e3 * p * unit * condition:
+        return None
+    scalar = np.einsum("...ii->...", Q)[..., None, None] / p * np.eye(p)
+    if np.linalg.norm(Q - scalar) <= 1e3 * p * unit * np.linalg.norm(Q):
+        return Companion(Identity(p, Q.dtype), 1)
+    return Companion(Dense(Q), sign)

@@ -1,0 +1,63 @@
+"""The matrix A of phi(X) Q = A X (F13), as an operator: what random points are drawn from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+
+from genorth.linalg.operators import Operator
+
+if TYPE_CHECKING:
+    from genorth.geometry.manifold import GenOrthManifold
+
+_Matrix = np.ndarray[Any, Any]
+
+
+@attrs.frozen(eq=False)
+class PhiForm(Operator):
+    """A of one block of M, by evaluations of phi: A Y = phi(Y) Q, p columns at a time, all other blocks zero."""
+
+    manifold: GenOrthManifold
+    block: tuple[int, ...]
+    Q: _Matrix
+    name: str = "phi"
+
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        """n."""
+        return self.manifold.shape[-2]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
+        """That of a point."""
+        return self.manifold.dtype
+
+    def left(self, X: Any) -> Any:
+        """A X, for any number of columns."""
+        p, columns = self.manifold.shape[-1], X.shape[-1]
+        result = np.empty(X.shape, self.dtype)
+        for start in range(0, columns, p):
+            piece = X[:, start : start + p]
+            Y = np.zeros(self.manifold.shape, self.dtype)
+            Y[self.block][:, : piece.shape[-1]] = piece  # an index of integers gives a view
+            image = np.asarray(self.manifold.phi(Y))[self.block] @ self.Q
+            result[:, start : start + p] = image[:, : piece.shape[-1]]
+        return result
+
+    def right(self, X: Any) -> Any:
+        """Not needed."""
+        raise NotImplementedError("the form stands on the left only")
+
+
+def forms(manifold: GenOrthManifold) -> list[tuple[Operator, _Matrix]]:
+    """A and Q of every block; empty where psi(T) = Q T Q^-1 does not hold or F is not the whole space."""
+    companion = manifold.companion
+    if companion is None or manifold.ambient_projector is not None:
+        return []
+    batch, eye = manifold.shape[:-2], np.eye(companion.Q.size, dtype=companion.Q.dtype)
+    Q = np.broadcast_to(np.asarray(companion.Q.left(eye)), (*batch, *eye.shape))
+    if manifold.form is not None:
+        return [(manifold.form, Q)]
+    return [(PhiForm(manifold, block, Q[block]), Q[block]) for block in np.ndindex(*batch)]

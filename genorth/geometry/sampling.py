@@ -1,0 +1,191 @@
+"""Random points of M, from phi and Q alone.
+
+Definite forms: a Gaussian matrix, made orthonormal for the form by its polar factor. All others: by F13 M is
+{X : X^T A X = Q}, block by block. A random subspace of 4p dimensions is drawn; A (on it) and Q are made diagonal.
+In the positive part of the subspace a Gaussian matrix is made orthonormal, and another one in its negative
+part. M is unbounded then: a random step of the exponential retraction moves the point along the unbounded
+directions too. No n x n array is formed, unless n <= 4p.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from genorth.errors import EmptyManifoldError, OutsideDomainError, refuse
+from genorth.geometry.form import forms
+from genorth.geometry.retractions import polar_factor, step_size
+from genorth.linalg.arrays import ct, norm
+from genorth.linalg.inputs import refuse_signature, require_positive_products
+from genorth.linalg.operators import Operator
+
+if TYPE_CHECKING:
+    from genorth.geometry.manifold import GenOrthManifold
+
+_Matrix = np.ndarray[Any, Any]
+# Random starts and steps from each, before a form of unknown structure is said to have no point. On some manifolds
+# every second start fails (square pairs, X1^T X2 = I: where det X1 det X2 < 0), so that five were not enough.
+_DRAWS, _STEPS = 30, 30
+_WEAK = 0.01  # relative to the largest: directions as weak as that make long points; stronger ones are looked for
+
+
+class Sampler:
+    """Draws points of one manifold. Made when the first point is drawn; what all draws share is made once."""
+
+    def __init__(self, manifold: GenOrthManifold) -> None:
+        self.manifold = manifold
+        if manifold.definite and manifold.form is not None:
+            require_positive_products(manifold.form)
+        self.blocks = [] if manifold.definite else [_Block(A, Q, manifold) for A, Q in forms(manifold)]
+
+    def draw(self, rng: np.random.Generator) -> _Matrix:
+        """A point of M that spreads over M; raises `EmptyManifoldError` where M has none."""
+        if self.blocks:
+            X = np.stack([block.draw(rng) for block in self.blocks]).reshape(self.manifold.shape)
+        else:
+            X = _by_polar_factor(self.manifold, rng)
+        if not self.manifold.definite:
+            X = random_walk(self.manifold, X, rng)
+        X = self.manifold.restore(self.manifold.ambient(X))
+        # A last step, to be nearer to M than `restore` asks for (rounding may have it otherwise).
+        return np.asarray(min((X, self.manifold.dissolve(X)), key=lambda Y: float(self.manifold.feasibility(Y))))
+
+
+def random_walk(manifold: GenOrthManifold, X: _Matrix, rng: np.random.Generator) -> _Matrix:
+    """A random step of the exponential retraction, about as long as X; shorter, if its exponent were larger than one.
+
+    The length is not near zero: where all eigenvalues of a sign are small, points without the directions of the others
+    are those in which rounding shows most, as |A| |X|^2 is far above |X| |phi(X)|.
+    """
+    Z = np.asarray(manifold.random_tangent(X, rng))
+    size = max(step_size(manifold, X, Z), float(norm(Z) / norm(X)))
+    return np.asarray(manifold.retract(X, Z * (rng.uniform(0.5, 1.5) / size), kind="exp")) if size > 0 else X
+
+
+def _by_polar_factor(manifold: GenOrthManifold, rng: np.random.Generator) -> _Matrix:
+    """Y <<Y,Y>>^(-1/2) for a random Y, Y^T Y = I.
+
+    Where it does not exist, subspace iteration with id + phi/|phi| moves Y into directions in which phi is positive.
+    """
+    reason: Exception | None = None
+    for _ in range(_DRAWS):
+        Y, size = _orthonormal(manifold.random_ambient(rng)), 0.0
+        for _ in range(_STEPS):
+            try:
+                return np.asarray(polar_factor(manifold, Y))
+            except OutsideDomainError as error:
+                reason = error
+            size = size or _norm_of_phi(manifold, Y)
+            Y = _orthonormal(Y + np.asarray(manifold.phi(Y)) / size)
+    raise EmptyManifoldError(
+        f"{manifold}: no X with X^T phi(X) = I was found from {_DRAWS} random starts; the last one failed with: "
+        f"{reason} Is phi positive definite?"
+    )
+
+
+def _norm_of_phi(manifold: GenOrthManifold, Y: _Matrix) -> float:
+    """A bound of |phi|, by the power method: its quotients rise to |phi|."""
+    for _ in range(_STEPS):
+        before, Y = norm(Y), np.asarray(manifold.phi(Y))
+        quotient = float(norm(Y) / before)
+        Y = Y / norm(Y)
+    return 1.5 * quotient
+
+
+def _orthonormal(Y: _Matrix) -> _Matrix:
+    """Y (Y^T Y)^(-1/2): in F as Y is, and Haar distributed for a Gaussian Y."""
+    U, _, Vh = np.linalg.svd(Y, full_matrices=False)
+    return np.asarray(U @ Vh)
+
+
+def _gaussian(shape: tuple[int, ...], dtype: np.dtype[Any], rng: np.random.Generator) -> _Matrix:
+    G = rng.standard_normal(shape)
+    return (G + 1j * rng.standard_normal(shape) if dtype.kind == "c" else G).astype(dtype)
+
+
+def _eigh(K: _Matrix, sign: int) -> tuple[_Matrix, _Matrix]:
+    """Eigenvalues and eigenvectors of the Hermitian K, or (skew K) of iK."""
+    return np.linalg.eigh((K + ct(K)) / 2 if sign > 0 else 0.5j * (K - ct(K)))
+
+
+def _real_pairs(V: _Matrix) -> _Matrix:
+    """[b, a] for eigenvectors (a + ib)/sqrt(2) of iK with eigenvalue s > 0: [b, a]^T K [b, a] = s J."""
+    return np.sqrt(2) * np.concatenate([V.imag, V.real], axis=-1)
+
+
+class _Block:
+    """One block: X^T A X = Q, both Hermitian (sign 1) or both real and skew (sign -1)."""
+
+    def __init__(self, A: Operator, Q: _Matrix, manifold: GenOrthManifold) -> None:
+        assert manifold.companion is not None
+        self.A, self.sign, self.name = A, manifold.companion.sign, manifold.companion.Q.name
+        self.dtype, (self.n, self.p) = manifold.dtype, manifold.shape[-2:]
+        values, V = _eigh(Q, self.sign)
+        # Q = R^T S R, S = diag(I, -I), or (skew Q, whose eigenvalues come in pairs) S = J.
+        order = np.argsort(-values)[: self.p if self.sign > 0 else self.p // 2]
+        V, values = V[:, order] * np.sqrt(np.abs(values[order])), values[order]
+        self.right = ct(V if self.sign > 0 else _real_pairs(V))
+        self.needs = {1: int((values > 0).sum()), -1: int((values < 0).sum())}
+        self._known: dict[int, _Matrix] = {}
+
+    def draw(self, rng: np.random.Generator) -> _Matrix:
+        """A random X with X^T A X = Q."""
+        m = min(self.n, (4 if self.sign > 0 else 2) * self.p)  # half of them, or more, have a wanted sign
+        Y = _gaussian((self.n, m), self.dtype, rng) / self.dtype.type(np.sqrt(self.n))
+        E, g = self._diagonalized(Y)
+        weak = [self._directions(sign) for sign in (1, -1) if self._is_weak(g, sign)]
+        if weak:
+            E, g = self._diagonalized(np.concatenate([Y, *weak], axis=1))
+        L = np.concatenate([self._orthonormal_part(E, g, sign, rng) for sign in (1, -1)], axis=1)
+        return np.asarray((L if self.sign > 0 else _real_pairs(L)) @ self.right)
+
+    def _diagonalized(self, Y: _Matrix) -> tuple[_Matrix, _Matrix]:
+        """E = YW and g with E^T A E = diag(g), without those g whose sign is rounding (skew A: iA, and g > 0).
+
+        Random columns are orthonormal, up to a factor below six, if they are twice as long as many; else QR is used.
+        """
+        if self.n < 2 * Y.shape[1]:
+            Y = np.linalg.qr(Y)[0]
+        g, W = _eigh(ct(Y) @ self.A.left(Y), self.sign)
+        noise = g.size * np.finfo(g.dtype).eps * np.abs(g).max()
+        sure = np.abs(g) > noise if self.sign > 0 else g > noise
+        return Y @ W[:, sure], g[sure]
+
+    def _is_weak(self, g: _Matrix, sign: int) -> bool:
+        """True where the subspace has too few directions of a sign, or weak ones, and a larger one may have better."""
+        k, strengths = self.needs[sign], np.sort(sign * g)[::-1]
+        if k == 0 or self.sign < 0 or self.n <= 4 * self.p:
+            return False
+        return strengths.size < k or bool(strengths[k - 1] < _WEAK * np.abs(g).max())
+
+    def _directions(self, sign: int) -> _Matrix:
+        """The strongest directions of a sign, orthonormal; looked for once."""
+        if sign not in self._known:
+            self._known[sign] = np.linalg.qr(self.A.directions(self.needs[sign], sign))[0]
+        return self._known[sign]
+
+    def _orthonormal_part(self, E: _Matrix, g: _Matrix, sign: int, rng: np.random.Generator) -> _Matrix:
+        """X in the span of the directions E of a sign, X^T A X = +-I: the polar factor of a Gaussian N for the form.
+
+        It is D^-1 times the polar factor of DN, D = |g|^(1/2); singular values give that one to full accuracy.
+        """
+        k, chosen = self.needs[sign], sign * g > 0
+        if chosen.sum() < k:
+            self._refuse(g)
+        D = np.sqrt(np.abs(g[chosen]))[:, None]
+        U, _, Vh = np.linalg.svd(D * _gaussian((D.size, k), E.dtype, rng), full_matrices=False)
+        return np.asarray(E[:, chosen] @ ((U @ Vh) / D))
+
+    def _refuse(self, g: _Matrix) -> None:
+        if self.sign > 0:
+            has = int((g > 0).sum()), int((g < 0).sum())
+            refuse_signature(self.A, self.name, has, (self.needs[1], self.needs[-1]))
+        refuse(
+            self.A.name,
+            f"rank at least {self.p}, that of {self.name}",
+            f"rank {2 * g.size}",
+            0,
+            "The manifold is empty.",
+            EmptyManifoldError,
+        )

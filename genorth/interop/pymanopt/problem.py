@@ -1,0 +1,149 @@
+"""`to_pymanopt` and `from_pymanopt`: a genorth Problem as one of pymanopt, and the reverse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import pymanopt
+
+from genorth.errors import refuse
+from genorth.interop.pymanopt.manifold import PymanoptManifold
+from genorth.linalg.arrays import Array
+from genorth.linalg.cache import same_entries
+from genorth.problem.problem import Problem
+
+_Preconditioner = Callable[[Array, Array], Array]
+
+
+class Source(Protocol):
+    """What evaluates: a Problem, or something that stands between it and a solver."""
+
+    def evaluate_cost(self, X: Array) -> float: ...
+    def evaluate_gradient(self, X: Array) -> Array: ...
+    def evaluate(self, X: Array) -> tuple[float, Array]: ...
+
+
+class _Point:
+    """What is known at one X."""
+
+    __slots__ = ("X", "cost", "gradient")
+
+    def __init__(self, X: Array) -> None:
+        self.X = X
+        self.cost: float | None = None
+        self.gradient: Array | None = None
+
+
+class Shared:
+    """f and G at the iterate (where G was asked for last) and at the latest trial point, each evaluated once.
+
+    A line search or a trust region that goes back to the iterate finds it still there, whatever was tried in between.
+    """
+
+    def __init__(self, problem: Problem, source: Source | None = None) -> None:
+        self._source: Source = problem if source is None else source
+        self._cost_alone, self._gradient_alone = problem.has_cost, problem._gradient is not None
+        self._iterate: _Point | None = None
+        self._trial: _Point | None = None
+
+    def cost(self, X: Array) -> float:
+        """f(X)."""
+        here = self._at(X)
+        if here.cost is None:
+            if self._cost_alone:
+                here.cost = self._source.evaluate_cost(here.X)
+            else:
+                here.cost, here.gradient = self._source.evaluate(here.X)
+        return here.cost
+
+    def gradient(self, X: Array) -> Array:
+        """G at X, which becomes the iterate."""
+        here = self._at(X)
+        if here.gradient is None:
+            if self._gradient_alone:
+                here.gradient = self._source.evaluate_gradient(here.X)
+            else:
+                here.cost, here.gradient = self._source.evaluate(here.X)
+        self._iterate = here
+        return here.gradient
+
+    def _at(self, X: Array) -> _Point:
+        for known in (self._iterate, self._trial):
+            if known is not None and same_entries(known.X, X):
+                return known
+        self._trial = _Point(X.copy())
+        return self._trial
+
+
+class _SharedProblem(pymanopt.Problem):  # type: ignore[misc]  # pymanopt has no annotations
+    """A pymanopt Problem that knows which genorth Problem it was made from."""
+
+    def __init__(self, problem: Problem, manifold: PymanoptManifold, preconditioner: _Preconditioner | None) -> None:
+        function, shared = pymanopt.function.numpy(manifold), Shared(problem)
+        super().__init__(
+            manifold,
+            function(shared.cost),
+            euclidean_gradient=function(shared.gradient) if problem.has_gradient else None,
+            euclidean_hessian=function(problem.euclidean_hessian) if problem.has_hessian else None,
+            preconditioner=preconditioner,
+        )
+        self.genorth_problem = problem
+
+
+def to_pymanopt(
+    problem: Problem, retraction: str = "cayley", rng: Any = None, preconditioner: _Preconditioner | None = None
+) -> Any:
+    """A `pymanopt.Problem` on `PymanoptManifold(problem.manifold, retraction, rng)`.
+
+    The problem counts what pymanopt's solvers evaluate, and nothing is evaluated twice: neither the cost after a line
+    search nor the Euclidean gradient for each Hessian product. preconditioner(point, tangent_vector) is pymanopt's.
+    """
+    if not isinstance(problem, Problem):
+        refuse("problem", "a genorth.Problem", type(problem).__name__)
+    return _SharedProblem(problem, PymanoptManifold(problem.manifold, retraction, rng), preconditioner)
+
+
+def from_pymanopt(problem: Any) -> Problem:
+    """A `genorth.Problem` from a `pymanopt.Problem` whose manifold is a `PymanoptManifold`.
+
+    Derivatives that pymanopt's backend makes by automatic differentiation are taken over; a cost of the NumPy backend
+    has only those that were given. The gradient must be the Euclidean one: the penalty needs it away from M too.
+    """
+    if isinstance(problem, _SharedProblem):
+        return problem.genorth_problem
+    manifold = wrapped_manifold(problem)
+    gradient = _derivative(problem, "euclidean_gradient")
+    if gradient is None and problem._riemannian_gradient is not None:
+        refuse(
+            "problem", "euclidean_gradient", "riemannian_gradient alone", None,
+            "The penalty needs a gradient away from the manifold too: pass the Euclidean one.",
+        )  # fmt: skip
+    return Problem(
+        manifold.manifold,
+        problem.cost,
+        gradient,
+        _derivative(problem, "euclidean_hessian"),
+        name=getattr(problem._original_cost._original_function, "__name__", None),
+    )
+
+
+def wrapped_manifold(problem: Any) -> PymanoptManifold:
+    """The manifold of a pymanopt Problem, which must be one of ours."""
+    if not isinstance(problem, pymanopt.Problem):
+        refuse("problem", "a pymanopt.Problem or a genorth.Problem", type(problem).__name__)
+    manifold = problem.manifold
+    if isinstance(manifold, PymanoptManifold):
+        return manifold
+    hint = "Wrap a manifold of genorth: PymanoptManifold(go.Stiefel(n, p)), for example."
+    if isinstance(manifold, pymanopt.manifolds.Product):
+        hint = "A Product is for pymanopt's own solvers: call optimizer.run(problem)."
+    refuse("problem", "a problem on a PymanoptManifold", f"{type(manifold).__name__} ({manifold})", None, hint)
+
+
+def _derivative(problem: Any, name: str) -> Callable[..., Array] | None:
+    """The derivative, given or made by the backend; None where the backend (NumPy) makes none."""
+    try:
+        return getattr(problem, name)
+    except NotImplementedError:
+        return None

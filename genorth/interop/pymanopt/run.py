@@ -1,0 +1,315 @@
+"""`run`: one of pymanopt's optimizers, with our budgets, trace, counts and Result.
+
+pymanopt is told where to stop by an exception, raised from inside the callables that it is given. So every budget
+holds, and the optimizer's own tests, of which some look at the wrong iterate and some are never made, are switched off.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import sys
+from collections.abc import Callable
+from types import EllipsisType
+from typing import Any
+
+import attrs
+import numpy as np
+import pymanopt
+from pymanopt.optimizers.optimizer import Optimizer
+from pymanopt.optimizers.trust_regions import TrustRegions
+
+from genorth.errors import NotRestorableError, refuse
+from genorth.interop.pymanopt.manifold import PymanoptManifold
+from genorth.interop.pymanopt.problem import Shared, from_pymanopt, wrapped_manifold
+from genorth.linalg.arrays import Array, all_finite, norm
+from genorth.linalg.cache import same_entries
+from genorth.problem.problem import Problem
+from genorth.solve.monitor import Monitor, Stop
+from genorth.solve.result import Progress, Result, Status
+
+_NEVER = 10**9
+
+
+def run(
+    optimizer: Any,
+    problem: Any,
+    x0: Any = None,
+    *,
+    retraction: str | None = None,
+    preconditioner: Callable[[Array, Array], Array] | None = None,
+    tol: float | EllipsisType = ...,
+    feasibility_tol: float = 1e-12,
+    max_iterations: int | EllipsisType | None = ...,
+    max_evaluations: int | None = None,
+    max_time: float | EllipsisType | None = ...,
+    callback: Callable[[Progress], Any] | None = None,
+    keep_points: bool = False,
+    rng: Any = None,
+    **options: Any,
+) -> Result:
+    """Run a pymanopt optimizer on a problem, and return what `genorth.penalty.minimize` returns.
+
+    optimizer: SteepestDescent, ConjugateGradient or TrustRegions; the class, or an instance with its own settings.
+    problem: a genorth Problem, or a pymanopt Problem on a `PymanoptManifold`, whose retraction and preconditioner hold
+    unless others are given. x0: near M (it is restored), by default a random point from rng. tol: on the norm of the
+    Riemannian gradient. What is left out of tol, max_iterations and max_time is as the instance says, for a class as in
+    `minimize`; None is no limit. An instance's max_cost_evaluations, which pymanopt does not look at, holds too.
+    options go to the optimizer's own `run`.
+
+    The trace has one line for each iteration, also for the steps that TrustRegions rejects. Where the optimizer's line
+    search finds no step, it is started again from there, as long as that helps.
+    """
+    watched, limits = _prepared(optimizer, tol, max_iterations, max_time)
+    ours, manifold, preconditioner = _sides(problem, retraction, preconditioner)
+    _check(ours, watched, feasibility_tol)
+    start = np.asarray(ours.manifold.restore(ours.start(x0, rng)))
+    monitor = Monitor(
+        ours, tol=limits.tol, max_iterations=limits.iterations, max_evaluations=max_evaluations, max_time=limits.time,
+        callback=callback, keep_points=keep_points,
+    )  # fmt: skip
+    watch = _Watch(ours, manifold, monitor, limits.costs, isinstance(watched, TrustRegions))
+    watch.attach(watched)
+    status, detail = watch.drive(watched, start, preconditioner, options)
+    return watch.result(f"pymanopt.{watched}", status, detail, start, feasibility_tol)
+
+
+@attrs.frozen
+class _Limits:
+    tol: float
+    iterations: int | None
+    time: float | None
+    costs: float
+
+
+def _prepared(optimizer: Any, tol: Any, max_iterations: Any, max_time: Any) -> tuple[Optimizer, _Limits]:
+    """A copy of the optimizer that does not stop by itself, and the limits that hold instead."""
+    if isinstance(optimizer, type) and issubclass(optimizer, Optimizer):
+        # A step of length zero is repeated for ever; any other may go on.
+        chosen = optimizer(verbosity=0, min_step_size=sys.float_info.min, min_gradient_norm=1e-6, max_iterations=10_000,
+                           max_time=math.inf, max_cost_evaluations=math.inf)  # fmt: skip
+    elif isinstance(optimizer, Optimizer):
+        chosen = copy.copy(optimizer)
+    else:
+        refuse("optimizer", "a pymanopt optimizer, as a class or an instance", repr(optimizer))
+    limits = _Limits(
+        chosen._min_gradient_norm if tol is ... else tol,
+        chosen._max_iterations if max_iterations is ... else max_iterations,
+        chosen._max_time if max_time is ... else max_time,
+        math.inf if chosen._max_cost_evaluations is None else chosen._max_cost_evaluations,
+    )
+    chosen._min_gradient_norm, chosen._max_iterations, chosen._max_time = 0.0, _NEVER, math.inf
+    chosen._max_cost_evaluations = math.inf
+    return chosen, limits
+
+
+def _sides(problem: Any, retraction: str | None, preconditioner: Any) -> tuple[Problem, PymanoptManifold, Any]:
+    """The problem as ours, the manifold as pymanopt's, and the preconditioner."""
+    if isinstance(problem, Problem):
+        return problem, PymanoptManifold(problem.manifold, retraction or "cayley"), preconditioner
+    theirs = wrapped_manifold(problem)
+    if retraction is not None:
+        theirs = PymanoptManifold(theirs.manifold, retraction)
+    return from_pymanopt(problem), theirs, problem.preconditioner if preconditioner is None else preconditioner
+
+
+def _check(problem: Problem, optimizer: Optimizer, feasibility_tol: Any) -> None:
+    if not problem.has_gradient:
+        refuse("problem", f"a gradient, which {optimizer} uses", "none")
+    if isinstance(optimizer, TrustRegions) and not problem.has_hessian:
+        refuse("problem", "euclidean_hessian, which TrustRegions uses", "none")
+    if not isinstance(feasibility_tol, int | float) or not 0 < feasibility_tol < math.inf:
+        refuse("feasibility_tol", "feasibility_tol > 0, finite", repr(feasibility_tol))
+
+
+class _Guard:
+    """The problem behind its budgets: each evaluation is allowed first, and a value that is not finite ends the run."""
+
+    def __init__(self, problem: Problem, monitor: Monitor, max_costs: float) -> None:
+        self._problem, self._monitor = problem, monitor
+        self._last_cost = problem.counts.nfev + max_costs
+
+    def _allow(self, cost: bool) -> None:
+        self._monitor.check()
+        if cost and self._problem._nfev >= self._last_cost:
+            raise Stop(Status.EVALUATION_LIMIT, "The limit is max_cost_evaluations of the optimizer.")
+
+    def evaluate_cost(self, X: Array) -> float:
+        self._allow(cost=True)
+        return _finite_number(self._problem.evaluate_cost(X))
+
+    def evaluate_gradient(self, X: Array) -> Array:
+        self._allow(cost=False)
+        return _finite_array(self._problem.evaluate_gradient(X))
+
+    def evaluate(self, X: Array) -> tuple[float, Array]:
+        self._allow(cost=True)
+        cost, gradient = self._problem.evaluate(X)
+        return _finite_number(cost), _finite_array(gradient)
+
+    def hessian(self, X: Array, Z: Array) -> Array:
+        self._allow(cost=False)
+        return _finite_array(self._problem.euclidean_hessian(X, Z))
+
+
+def _finite_number(value: float) -> float:
+    if not math.isfinite(value):
+        raise Stop(Status.NOT_FINITE)
+    return value
+
+
+def _finite_array(G: Array) -> Array:
+    if not math.isfinite(norm(G)) and not all_finite(G):  # the norm is cheap, and may overflow
+        raise Stop(Status.NOT_FINITE)
+    return G
+
+
+@attrs.frozen(eq=False)
+class _Iterate:
+    X: Array
+    cost: float
+    gradient_norm: float
+    feasibility: float
+
+
+def _set_first_step(optimizer: Optimizer, length: float) -> None:
+    """The length of the first step of a line search, by the name that it has in pymanopt's two kinds."""
+    if (searcher := getattr(optimizer, "_line_searcher", None)) is not None:
+        optimizer._line_searcher = copy.copy(searcher)  # the user's own is left alone
+        for name in {"initial_step_size", "_initial_step_size"} & vars(searcher).keys():
+            setattr(optimizer._line_searcher, name, length)
+
+
+class _NoStep(Exception):
+    """The optimizer came back to the iterate where it was."""
+
+
+class _Watch:
+    """Stands between one optimizer and one problem: every new iterate passes here, and goes to the monitor."""
+
+    def __init__(
+        self, problem: Problem, manifold: PymanoptManifold, monitor: Monitor, max_costs: float, rejects: bool
+    ) -> None:
+        self.problem, self.manifold, self.monitor = problem, manifold, monitor
+        self._guard = _Guard(problem, monitor, max_costs)
+        self._shared = Shared(problem, self._guard)
+        self._rejects = rejects
+        self._starting, self._last_step = True, 1.0
+        self.last: _Iterate | None = None
+
+    def attach(self, optimizer: Optimizer) -> None:
+        """Hear of the end of each iteration: TrustRegions rejects steps without asking for a gradient."""
+        own = optimizer._check_stopping_criterion
+
+        def end_of_iteration(**figures: Any) -> Any:
+            if self._rejects and self.last is not None and len(self.monitor.trace) == figures["iteration"]:
+                self._report(self.last)
+            return own(**figures)
+
+        optimizer._check_stopping_criterion = end_of_iteration
+
+    def drive(self, optimizer: Optimizer, start: Array, preconditioner: Any, options: Any) -> tuple[Status, str]:
+        """Run the optimizer until something ends it; again from where it found no step, if it came there by descent.
+
+        pymanopt's line searches give up after a few reductions of the step, and then repeat a step of length zero. A
+        new start follows the gradient, with a first step as long as the last one that was made.
+        """
+        theirs = self._their_problem(preconditioner)
+        try:
+            while True:
+                before = math.inf if self.last is None else self.last.cost
+                self._starting = True
+                try:
+                    end = optimizer.run(theirs, initial_point=start, **options)
+                except _NoStep:
+                    pass
+                else:
+                    if not self._is_last(end.point):
+                        self.gradient(end.point)  # SteepestDescent ends before it looks at the gradient there
+                        return Status.STALLED, f"pymanopt: {end.stopping_criterion}"
+                assert self.last is not None
+                if self._rejects or not self.last.cost < before:  # trust regions have no line search to start again
+                    return Status.STALLED, ""
+                start = self.last.X
+                _set_first_step(optimizer, self._last_step)
+        except Stop as stop:
+            return stop.status, stop.detail
+
+    def _their_problem(self, preconditioner: Any) -> pymanopt.Problem:
+        function = pymanopt.function.numpy(self.manifold)
+        return pymanopt.Problem(
+            self.manifold,
+            function(self._shared.cost),
+            riemannian_gradient=function(self.gradient),
+            riemannian_hessian=function(self.hessian) if self.problem.has_hessian else None,
+            preconditioner=preconditioner,
+        )
+
+    def gradient(self, X: Array) -> Array:
+        """The Riemannian gradient. All three optimizers ask for it once at each new iterate, and nowhere else."""
+        known = self._is_last(X)
+        if known and not self._starting:
+            raise _NoStep
+        self._starting = False
+        gradient = self.problem.manifold.gradient(X, self._shared.gradient(X))
+        if not known:
+            with self.monitor.paused():
+                feasibility = float(self.problem.manifold.feasibility(X))
+                self._last_step = 1.0 if self.last is None else float(norm(X - self.last.X))
+            self.last = _Iterate(X, self._shared.cost(X), float(norm(gradient)), feasibility)
+            self._report(self.last)
+        return gradient
+
+    def hessian(self, X: Array, Z: Array) -> Array:
+        """The Riemannian Hessian applied to Z."""
+        G = self._shared.gradient(X)
+        return self.problem.manifold.hessian(X, G, self._guard.hessian(X, Z), Z)
+
+    def _is_last(self, X: Array) -> bool:
+        return self.last is not None and same_entries(self.last.X, X)
+
+    def _report(self, here: _Iterate) -> None:
+        self.monitor.iteration(here.X, here.cost, here.gradient_norm, here.feasibility)
+
+    def result(self, method: str, status: Status, detail: str, start: Array, feasibility_tol: float) -> Result:
+        """The Result at the last iterate, which is restored if rounding has led it away from M."""
+        seconds, end, measure = self.monitor.elapsed, self.last, math.nan
+        if end is None:  # not even the start could be evaluated
+            end = _Iterate(start, math.nan, math.nan, float(self.problem.manifold.feasibility(start)))
+        else:
+            measure = end.gradient_norm
+            if not self._feasible(end, feasibility_tol):
+                end = self._restored(end, feasibility_tol)
+        counts = self.monitor.counts
+        if status is Status.CONVERGED and not self._feasible(end, feasibility_tol):
+            status = Status.NOT_FEASIBLE
+        return Result(
+            x=end.X,
+            fun=end.cost,
+            gradient_norm=end.gradient_norm,
+            feasibility=end.feasibility,
+            success=status is Status.CONVERGED,
+            status=status,
+            message=f"{status.value} {detail}".rstrip(),
+            method=method,
+            nit=self.monitor.nit,
+            nfev=counts.nfev,
+            njev=counts.njev,
+            nhev=counts.nhev,
+            time=seconds,
+            trace=self.monitor.trace,
+            seconds={"cost": counts.seconds},
+            stopping_measure=measure,
+        )
+
+    def _feasible(self, end: _Iterate, tol: float) -> bool:
+        return end.feasibility <= tol * float(self.problem.manifold.scale(end.X))
+
+    def _restored(self, end: _Iterate, tol: float) -> _Iterate:
+        manifold = self.problem.manifold
+        try:
+            X = np.asarray(manifold.restore(end.X, tol))
+        except NotRestorableError:
+            return end  # tol is below what rounding allows
+        cost, G = self.problem.cost_and_gradient(X)
+        return _Iterate(X, cost, float(norm(manifold.gradient(X, G))), float(manifold.feasibility(X)))

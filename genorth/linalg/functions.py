@@ -1,0 +1,213 @@
+"""Functions of small square matrices: inverse, inverse square root, exponential.
+
+Batched over leading axes and written against the array API. Where values can be looked at, a
+matrix outside the domain raises `OutsideDomainError`; traced by JAX the result is NaN instead.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from genorth.errors import OutsideDomainError, refuse
+from genorth.linalg.arrays import Array, all_finite, ct, eps, eye_like, is_lazy, namespace, norm, number
+
+# Newton-Schulz contracts for |M - I| < 1. Up to here its few products are cheaper than an inverse or eigenvalues.
+_NEAR = 0.5
+# The scaled iteration takes at most 9 steps for condition numbers up to 1/eps, and one more for every halving of the
+# angle between an eigenvalue and the negative axis: what takes more has no root that is worth having.
+_SQRT_STEPS = 12
+# Y* M Y differs from I by rounding for a root Y of M, and by more than 1/2 for what is none.
+_DEFECT = 0.01
+_TRACED_SQUARINGS = 12
+_FINITE_SQUARINGS = 6  # exp(2^6) and its products do not overflow, not even in single precision
+_CHUNKS = 5  # of four Taylor terms: degree 19 is enough for |M| <= 1, beyond which one more squaring is as cheap
+
+
+def _inverse(B: Array) -> Array:
+    """B^-1, or None where an exact zero pivot was met."""
+    try:
+        return namespace(B).linalg.inv(B)
+    except Exception as error:  # each library has its own class, all of them named so
+        if type(error).__name__ not in ("LinAlgError", "_LinAlgError"):
+            raise
+        return None
+
+
+def inverse(B: Array, formula: str) -> Array:
+    """B^-1, refused where |B| |B^-1| leaves no correct digit."""
+    inv = _inverse(B)
+    if inv is not None and is_lazy(B):
+        return inv
+    limit = 1.0 / (100.0 * B.shape[-1] * eps(B))
+    condition = math.inf if inv is None else number(norm(B) * norm(inv))
+    if not condition < limit:
+        refuse(
+            formula,
+            "an invertible matrix (the step is inside the domain)",
+            condition,
+            limit,
+            "Halve the step.",
+            OutsideDomainError,
+        )
+    return inv
+
+
+def inverse_sqrt(M: Array, hermitian: bool = False, star: Callable[[Array], Array] = lambda T: T) -> Array:
+    """M^(-1/2), the principal one: it exists where no eigenvalue lies on (-inf, 0].
+
+    Near I by the Newton-Schulz iteration, which takes products alone. Elsewhere Hermitian M by eigenvalues, any other
+    by the product form of the Denman-Beavers iteration [Higham 2008], scaled, until it is near I. `star` is an
+    involution of the algebra that fixes M; a root Y must then satisfy Y* M Y = I.
+    """
+    if is_lazy(M):
+        return _traced_inverse_sqrt(M, star)
+    E = M - eye_like(M)
+    if (size := number(norm(E))) < _NEAR:
+        return _newton_schulz(E, size)
+    return _hermitian_inverse_sqrt(M) if hermitian else _denman_beavers(M, star)
+
+
+def _newton_schulz(E: Array, size: float, Y: Array | None = None) -> Array:
+    """Y (I + E)^(-1/2), |E| = size < 1: Y <- Y (I - E/2), E <- E^2 (E - 3I)/4, as in F6.
+
+    The last factor is I - E/2 + 3/8 E^2, as soon as the next term 5/16 E^3 is rounding.
+    """
+    eye, last = eye_like(E), eps(E) ** (1 / 3)
+    while True:
+        W, square = eye - E / 2, E @ E
+        if size <= last:
+            W = W + 0.375 * square
+        Y = W if Y is None else Y @ W
+        if size <= last:
+            return Y
+        E = square @ (0.25 * E - 0.75 * eye)
+        size = number(norm(E))
+
+
+def _hermitian_inverse_sqrt(M: Array) -> Array:
+    xp = namespace(M)
+    values, U = xp.linalg.eigh((M + ct(M)) / 2)
+    least, most = number(xp.min(values)), number(xp.max(xp.abs(values)))
+    bound = M.shape[-1] * eps(M) * most
+    if not least > bound:
+        _outside("smallest eigenvalue", least, bound)
+    return (U / xp.sqrt(values)[..., None, :]) @ ct(U)
+
+
+def _denman_beavers(M: Array, star: Callable[[Array], Array]) -> Array:
+    """Steps until M_k is near I; M^(-1/2) = Y_k M_k^(-1/2).
+
+    Rounding can part two equal negative eigenvalues, as skew forms have them, into a conjugate pair, and so find a
+    root that M does not have. It is not fixed by the involution: Y* M Y is not I.
+    """
+    start, eye, Y, size = M, eye_like(M), None, math.inf
+    for _ in range(_SQRT_STEPS):
+        inv = _inverse(M)
+        if inv is None or not all_finite(inv):
+            break
+        W, M = _denman_beavers_step(M, inv, eye)
+        Y = W if Y is None else Y @ W
+        E = M - eye
+        size = number(norm(E))
+        if size < _NEAR:
+            Y = _newton_schulz(E, size, Y)
+            defect = number(norm(star(Y) @ start @ Y - eye))
+            return Y if defect <= _DEFECT else _outside("|Y* M Y - I| of the root Y", defect, _DEFECT)
+    _outside("|M_k - I| of the iteration for the square root", size, _NEAR)
+
+
+def _denman_beavers_step(M: Array, inv: Array, eye: Array) -> tuple[Array, Array]:
+    """W and the next M: M <- (2I + m M + (m M)^-1)/4, M^(-1/2) = W M_next^(-1/2), W = (I + (m M)^-1) m^(1/2)/2.
+
+    m = (|M^-1|/|M|)^(1/2), block by block, moves the eigenvalues to both sides of 1.
+    """
+    xp = namespace(M)
+    m = xp.sqrt(_block_norm(inv) / _block_norm(M))
+    M, inv = m * M, inv / m
+    return xp.sqrt(m) * (eye + inv) / 2, (2 * eye + M + inv) / 4
+
+
+def _block_norm(M: Array) -> Array:
+    """The largest entry of each block: squares would overflow before the matrix does."""
+    return namespace(M).max(abs(M), axis=(-2, -1), keepdims=True)
+
+
+def _traced_inverse_sqrt(M: Array, star: Callable[[Array], Array]) -> Array:
+    """As many steps as ever, because values cannot be looked at; NaN where they are not enough.
+
+    No eigenvectors for Hermitian M: they have no derivative where eigenvalues meet, as they do at M = I.
+    """
+    xp, start, eye = namespace(M), M, eye_like(M)
+    Y = eye + xp.zeros_like(M)
+    for _ in range(_SQRT_STEPS):
+        W, M = _denman_beavers_step(M, xp.linalg.inv(M), eye)
+        Y = Y @ W
+    return xp.where(_block_norm(star(Y) @ start @ Y - eye) <= _DEFECT, Y, xp.nan)
+
+
+def _outside(what: str, measured: float, tolerance: float) -> Any:
+    refuse(
+        "<<X+Z, X+Z>>",
+        f"no eigenvalue on (-inf, 0], so that its inverse square root exists ({what})",
+        measured,
+        tolerance,
+        "Halve the step.",
+        OutsideDomainError,
+    )
+
+
+def expm(M: Array) -> Array:
+    """exp(M) by scaling and squaring: the Taylor polynomial of M/2^s, squared s times."""
+    xp = namespace(M)
+    size = xp.max(xp.sum(xp.abs(M), axis=-2))
+    if is_lazy(M):
+        s = xp.ceil(xp.log2(xp.maximum(size, xp.ones_like(size))))
+        E = _taylor_exp(M * 2.0 ** (-s), _CHUNKS)
+        for k in range(_TRACED_SQUARINGS):
+            E = xp.where(k < s, E @ E, E)
+        return xp.where(s <= _TRACED_SQUARINGS, E, xp.nan)
+    size = number(size)
+    squarings = max(0, math.ceil(math.log2(size))) if 0 < size < math.inf else 0
+    size = math.ldexp(size, -squarings)
+    unit = eps(M)
+    chunks = next((k for k in range(1, _CHUNKS) if size ** (4 * k) / math.factorial(4 * k) <= unit / 2), _CHUNKS)
+    E = _taylor_exp(M * 2.0**-squarings, chunks)
+    if squarings > _FINITE_SQUARINGS:
+        return _squared(E, squarings)
+    for _ in range(squarings):
+        E = E @ E
+    return E
+
+
+def _squared(E: Array, squarings: int) -> Array:
+    """E^(2^squarings), refused where it overflows."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(squarings):
+            E = E @ E
+    if not all_finite(E):
+        refuse(
+            "exp(E)",
+            "a finite exponential of the step",
+            f"overflow, |E| = 2^{squarings}",
+            None,
+            "Halve the step.",
+            OutsideDomainError,
+        )
+    return E
+
+
+def _taylor_exp(M: Array, chunks: int) -> Array:
+    """The terms M^j/j!, j < 4 chunks, by Paterson and Stockmeyer: Horner in M^4, cubic coefficients."""
+    powers = [eye_like(M), M, M @ M]
+    powers.append(powers[2] @ M)
+    fourth = powers[2] @ powers[2] if chunks > 1 else None
+    E: Array = 0
+    for k in reversed(range(chunks)):
+        E = E @ fourth if k < chunks - 1 else 0
+        for j, power in enumerate(powers):
+            E = E + power / math.factorial(4 * k + j)
+    return E

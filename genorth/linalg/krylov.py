@@ -1,0 +1,74 @@
+"""Directions in which a form is positive (or negative), found from products with its matrix alone.
+
+Block Krylov subspaces with Rayleigh-Ritz and restarts. Only signs are wanted, so the search ends long
+before eigenvalues have converged: by Cauchy's interlacing, k positive Ritz values prove k positive eigenvalues.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from genorth.linalg.arrays import ct
+
+_Matrix = np.ndarray[Any, Any]
+_COLUMNS = 60, 240  # of the Krylov basis: more of them where they are short,
+_ENTRIES = 500_000  # up to this size
+_ROUNDS = 40
+_CONVERGED = 1e-3
+
+
+def signed_directions(
+    product: Callable[[_Matrix], _Matrix], size: int, dtype: np.dtype[Any], least: int, sign: int, rounds: int = _ROUNDS
+) -> _Matrix:
+    """Orthonormal columns V with V^T M V diagonal and of the given sign; at least `least` and up to 2 `least` of them.
+
+    Fewer, if no more were found in the given number of rounds. A block of 2 `least` vectors sees multiple eigenvalues.
+    """
+    width = min(size, 2 * least)
+    columns = min(size, max(_COLUMNS[0], min(_COLUMNS[1], _ENTRIES // size), 3 * width))
+    V = np.random.default_rng(0).standard_normal((size, width)).astype(dtype)
+    before = V[:, :0]
+    for _ in range(rounds):
+        basis, image = _krylov_basis(product, V, before, columns)
+        values, W = np.linalg.eigh(ct(basis) @ image)
+        noise = size * np.finfo(dtype).eps * np.abs(values).max()
+        order = np.argsort(-sign * values)[:width]
+        before, V = V, basis @ W[:, order]
+        values, residual = values[order], image @ W[:, order]
+        del basis, image  # before those of the next round are made
+        found = sign * values > noise
+        if found[:least].all() or columns == size:
+            break
+        residual = np.linalg.norm(residual - V * values, axis=0)
+        if np.all(residual[:least] <= _CONVERGED * np.abs(values[:least])):
+            break  # the eigenvalues are known, and they have the other sign
+    return V[:, found]
+
+
+def _krylov_basis(
+    product: Callable[[_Matrix], _Matrix], V: _Matrix, before: _Matrix, columns: int
+) -> tuple[_Matrix, _Matrix]:
+    """Orthonormal K with the span of V, MV, M^2 V, ..., and M K.
+
+    The V of the round before comes last: as in conjugate gradients, it makes up for what a restart forgets.
+    """
+    K = np.empty((V.shape[0], columns), V.dtype)
+    image, start = np.empty_like(K), 0
+    while start < columns:
+        if before.size and start >= columns - before.shape[1]:
+            V = before
+        V = _orthonormalized(V[:, : columns - start], K[:, :start])
+        end = start + V.shape[1]
+        K[:, start:end], image[:, start:end] = V, product(V)
+        V, start = image[:, start:end], end
+    return K, image
+
+
+def _orthonormalized(V: _Matrix, K: _Matrix) -> _Matrix:
+    """V made orthonormal, and orthogonal to K; what QR fills in where V adds nothing new, the next pass corrects."""
+    for _ in range(3):
+        V = np.linalg.qr(V - K @ (ct(K) @ V))[0]
+    return V

@@ -1,0 +1,258 @@
+"""Square matrices known by their products: identity, diagonal, dense, sparse, LinearOperator, J.
+
+A manifold holds its matrices as operators, so that a diagonal stays a diagonal and a sparse
+matrix stays sparse: no n x n array is formed that the user did not pass in. What a user may pass in
+is checked in `genorth.linalg.inputs`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import lru_cache
+from typing import Any, final
+
+import attrs
+import numpy as np
+import scipy.linalg
+import scipy.sparse
+import scipy.sparse.linalg
+
+from genorth.errors import refuse
+from genorth.linalg import inertia
+from genorth.linalg.arrays import Array, as_like, namespace
+from genorth.linalg.inertia import Inertia
+from genorth.linalg.krylov import signed_directions
+
+_Matrix = np.ndarray[Any, Any]
+FEW_COLUMNS = 32  # up to here a row is too short to be copied by halves: the product with J is faster
+_ROUNDS = 5  # of Krylov subspaces, before a sparse matrix is factorised
+
+
+def _name() -> Any:
+    """The argument that the matrix was passed in as; Q is that of psi(T) = Q T Q^-1."""
+    return attrs.field(default="Q", kw_only=True, repr=False)
+
+
+class Operator(ABC):
+    """A square matrix M, by its products with the last two axes of an array."""
+
+    size: int
+    dtype: np.dtype[Any]
+    name: str
+
+    @abstractmethod
+    def left(self, X: Array) -> Array:
+        """M X."""
+
+    @abstractmethod
+    def right(self, X: Array) -> Array:
+        """X M."""
+
+    def inverse(self) -> Operator:
+        """M^-1, where it is cheap: identity, diagonal, J, and small dense matrices."""
+        raise NotImplementedError(f"{type(self).__name__} has no inverse here")
+
+    def inertia(self) -> Inertia:
+        """Numbers of positive and negative eigenvalues; all unknown where only products are known."""
+        return Inertia()
+
+    def directions(self, least: int, sign: int) -> _Matrix:
+        """Columns V with V^T M V of the given sign, at least `least` of them where they were found (symmetric M)."""
+        return signed_directions(self.left, self.size, self.dtype, least, sign)
+
+    @final
+    @property
+    def is_identity(self) -> bool:
+        """True for the identity, so that whole products can be left out."""
+        return isinstance(self, Identity)
+
+
+@attrs.frozen(eq=False)
+class Identity(Operator):
+    """I."""
+
+    size: int
+    dtype: np.dtype[Any] = np.dtype(float)
+    name: str = _name()
+
+    def left(self, X: Array) -> Array:
+        return X
+
+    def right(self, X: Array) -> Array:
+        return X
+
+    def inverse(self) -> Operator:
+        return self
+
+    def inertia(self) -> Inertia:
+        return Inertia(self.size, 0, 1.0)
+
+
+@attrs.frozen(eq=False)
+class Diagonal(Operator):
+    """diag(d), kept as the vector d."""
+
+    d: Array = attrs.field(repr=lambda d: f"<{d.shape[0]} entries>")
+    name: str = _name()
+
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        return int(self.d.shape[0])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
+        return np.asarray(self.d).dtype
+
+    def left(self, X: Array) -> Array:
+        return as_like(self.d, X)[:, None] * X
+
+    def right(self, X: Array) -> Array:
+        return X * as_like(self.d, X)
+
+    def inverse(self) -> Operator:
+        return Diagonal(1.0 / np.asarray(self.d))  # NumPy: inside jax.jit a quotient of JAX arrays would be a tracer
+
+    def inertia(self) -> Inertia:
+        return inertia.count(np.asarray(self.d).real)
+
+    def directions(self, least: int, sign: int) -> _Matrix:
+        d = sign * np.asarray(self.d).real
+        rows = np.argsort(-d)[: 2 * least]
+        rows = rows[d[rows] > 0]
+        V = np.zeros((self.size, rows.size), self.dtype)
+        V[rows, np.arange(rows.size)] = 1
+        return V
+
+
+@lru_cache
+def symplectic_units(size: int, dtype: np.dtype[Any]) -> tuple[_Matrix, _Matrix]:
+    """J and -J as matrices."""
+    half = size // 2
+    J = np.eye(size, k=half, dtype=dtype) - np.eye(size, k=-half, dtype=dtype)
+    return J, -J
+
+
+@attrs.frozen(eq=False)
+class SymplecticUnit(Operator):
+    """J = [[0, I], [-I, 0]], or -J for a negative factor: a signed permutation, never formed for large n."""
+
+    size: int
+    factor: float = 1.0
+    dtype: np.dtype[Any] = np.dtype(float)
+    name: str = _name()
+
+    def left(self, X: Array) -> Array:
+        upper, lower = X[..., : self.size // 2, :], X[..., self.size // 2 :, :]
+        return namespace(X).concat([lower, -upper] if self.factor > 0 else [-lower, upper], axis=-2)
+
+    def right(self, X: Array) -> Array:
+        if type(X) is np.ndarray and self.size <= FEW_COLUMNS:
+            return X @ symplectic_units(self.size, X.dtype)[self.factor < 0]
+        first, second = X[..., : self.size // 2], X[..., self.size // 2 :]
+        return namespace(X).concat([-second, first] if self.factor > 0 else [second, -first], axis=-1)
+
+    def inverse(self) -> Operator:
+        return SymplecticUnit(self.size, -self.factor, self.dtype)
+
+    def inertia(self) -> Inertia:
+        return Inertia(self.size // 2, self.size // 2, 1.0)
+
+
+@attrs.frozen(eq=False)
+class Dense(Operator):
+    """A matrix given entry by entry (or, for Q of a block manifold, a batch of them)."""
+
+    M: Array = attrs.field(repr=lambda M: f"<{'x'.join(map(str, M.shape))} array>")
+    name: str = _name()
+
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        return int(self.M.shape[-1])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
+        return np.asarray(self.M).dtype
+
+    def left(self, X: Array) -> Array:
+        return as_like(self.M, X) @ X
+
+    def right(self, X: Array) -> Array:
+        return X @ as_like(self.M, X)
+
+    def inverse(self) -> Operator:
+        M = np.asarray(self.M)
+        inv = np.linalg.inv(M)
+        # The inverse keeps the symmetry exactly: phi stays self-adjoint to the last digit.
+        return Dense((inv - inv.mT.conj() if inertia.is_skew(M) else inv + inv.mT.conj()) / 2)
+
+    def inertia(self) -> Inertia:
+        return inertia.of_dense(np.asarray(self.M))
+
+    def directions(self, least: int, sign: int) -> _Matrix:
+        width = min(self.size, 2 * least)
+        span = (self.size - width, self.size - 1) if sign > 0 else (0, width - 1)
+        values, V = scipy.linalg.eigh(np.asarray(self.M), subset_by_index=span)
+        return np.asarray(V[:, sign * values > 0])
+
+
+class _SciPyOperator(Operator):
+    """What SciPy gives: products with NumPy arrays from the left. Abstract."""
+
+    M: Any
+
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        return int(self.M.shape[0])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
+        kind = np.dtype(self.M.dtype)
+        return kind if kind.char in "fdFD" else np.dtype(complex if kind.kind == "c" else float)
+
+    @final
+    def left(self, X: Array) -> Array:
+        if not isinstance(X, np.ndarray):
+            refuse(
+                "X",
+                f"a NumPy array, as {self.name} is a SciPy {type(self.M).__name__}",
+                f"{type(X).__module__.partition('.')[0]} {type(X).__name__}",
+                None,
+                f"Pass {self.name} as an array of that library.",
+            )
+        Y = self.M @ X
+        # The precision is that of X, as it is for arrays.
+        return Y.astype(X.dtype if X.dtype.kind == Y.dtype.kind else np.result_type(X.dtype, np.complex64), copy=False)
+
+    @final
+    def right(self, X: Array) -> Array:
+        raise NotImplementedError("a SciPy operator stands on the left only")
+
+
+def _repr(M: Any) -> str:
+    return f"<{'x'.join(map(str, M.shape))} {type(M).__name__}>"
+
+
+@attrs.frozen(eq=False)
+class Sparse(_SciPyOperator):
+    """A SciPy sparse matrix."""
+
+    M: Any = attrs.field(repr=_repr)
+    name: str = _name()
+
+    def inertia(self) -> Inertia:
+        skew = (self.M.conj().T.multiply(self.M)).sum().real < 0
+        return Inertia(margin=inertia.sparse_margin(self.M)) if skew else inertia.of_sparse(self.M)
+
+    def directions(self, least: int, sign: int) -> _Matrix:
+        V = signed_directions(self.left, self.size, self.dtype, least, sign, _ROUNDS)
+        if V.shape[1] >= least:
+            return V
+        return inertia.sparse_directions(self.M, least, sign)
+
+
+@attrs.frozen(eq=False)
+class Products(_SciPyOperator):
+    """A SciPy LinearOperator: nothing is known but its products."""
+
+    M: Any = attrs.field(repr=_repr)
+    name: str = _name()

@@ -1,0 +1,1 @@
+"""Penalty methods: the dissolving functions, their thresholds, and how they are minimised."""

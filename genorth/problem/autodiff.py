@@ -1,0 +1,180 @@
+"""Derivatives by automatic differentiation: what a Problem lacks, from JAX or PyTorch.
+
+The user's callables take and return arrays of that library; what `complete` returns takes NumPy arrays (as solvers
+do) or arrays of the library, and answers in kind. A complex gradient is the G with df = Re tr(G^T Z).
+"""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, final
+
+import numpy as np
+
+from genorth.errors import refuse
+from genorth.linalg.arrays import Array
+
+_Function = Callable[..., Any]
+
+
+class _Library(ABC):
+    """How one library differentiates."""
+
+    def __init__(self, module: Any) -> None:
+        self.module = module
+
+    def double_precision(self) -> AbstractContextManager[Any]:
+        """The context in which the library works in double precision."""
+        return nullcontext()
+
+    @abstractmethod
+    def array(self, X: Array) -> Array:
+        """X as an array of the library."""
+
+    @abstractmethod
+    def numpy(self, X: Array) -> Array:
+        """X as a NumPy array."""
+
+    @abstractmethod
+    def value_and_gradient(self, cost: _Function) -> _Function:
+        """X -> (f, G)."""
+
+    @abstractmethod
+    def derivative(self, cost: _Function) -> _Function:
+        """(X, Z) -> the derivative of the gradient of cost in the direction Z."""
+
+    @abstractmethod
+    def derivative_of(self, gradient: _Function) -> _Function:
+        """(X, Z) -> the derivative of a given gradient in the direction Z."""
+
+    @final
+    def taking_numpy(self, function: _Function) -> _Function:
+        """The function on NumPy arrays; a result that is an array comes back as one."""
+
+        def call(*arrays: Array) -> Any:
+            if type(arrays[0]) is not np.ndarray:
+                return function(*arrays)
+            with self.double_precision():
+                result = function(*map(self.array, arrays))
+            return tuple(map(self.numpy, result)) if isinstance(result, tuple) else self.numpy(result)
+
+        return call
+
+
+@final
+class _Jax(_Library):
+    """JAX; derivatives are compiled. Its default of single precision is lifted inside the calls only."""
+
+    def double_precision(self) -> AbstractContextManager[Any]:
+        newer = hasattr(self.module, "enable_x64")
+        context: AbstractContextManager[Any] = (
+            self.module if newer else importlib.import_module("jax.experimental")
+        ).enable_x64(True)
+        return context
+
+    def array(self, X: Array) -> Array:
+        return self.module.numpy.asarray(X)
+
+    def numpy(self, X: Array) -> Array:
+        return np.asarray(X)
+
+    def value_and_gradient(self, cost: _Function) -> _Function:
+        def both(X: Array) -> tuple[Any, Array]:
+            f, G = self.module.value_and_grad(cost)(X)
+            return f, self.module.numpy.conj(G)  # JAX returns the conjugate of the G of this library
+
+        return self.module.jit(both)
+
+    def derivative(self, cost: _Function) -> _Function:
+        return self.derivative_of(lambda X: self.module.numpy.conj(self.module.grad(cost)(X)))
+
+    def derivative_of(self, gradient: _Function) -> _Function:
+        return self.module.jit(lambda X, Z: self.module.jvp(gradient, (X,), (Z,))[1])
+
+
+@final
+class _Torch(_Library):
+    """PyTorch; its gradient of a real cost is the G of this library, also for complex entries."""
+
+    def array(self, X: Array) -> Array:
+        return self.module.tensor(X)  # a copy: the user may write into it
+
+    def numpy(self, X: Array) -> Array:
+        return X.detach().cpu().numpy() if isinstance(X, self.module.Tensor) else np.asarray(X)
+
+    def value_and_gradient(self, cost: _Function) -> _Function:
+        def both(X: Array) -> tuple[Any, Array]:
+            X = X.detach().clone().requires_grad_(True)
+            f = cost(X)
+            return f.detach(), self._gradient(f, X)
+
+        return both
+
+    def _gradient(self, f: Array, X: Array, create_graph: bool = False) -> Array:
+        (G,) = self.module.autograd.grad(f, X, create_graph=create_graph, materialize_grads=True)
+        return G
+
+    def derivative(self, cost: _Function) -> _Function:
+        def product(X: Array, Z: Array) -> Array:
+            X = X.detach().clone().requires_grad_(True)
+            return self._product(self._gradient(cost(X), X, create_graph=True), X, Z)
+
+        return product
+
+    def derivative_of(self, gradient: _Function) -> _Function:
+        def product(X: Array, Z: Array) -> Array:
+            X = X.detach().clone().requires_grad_(True)
+            return self._product(gradient(X), X, Z)
+
+        return product
+
+    def _product(self, G: Array, X: Array, Z: Array) -> Array:
+        """The gradient of <G, Z>: the Hessian is symmetric for the real inner product."""
+        if not G.requires_grad:
+            return self.module.zeros_like(X)
+        inner = (G.conj() * Z).sum().real if G.is_complex() else (G * Z).sum()
+        return self._gradient(inner, X)
+
+
+_LIBRARIES: dict[str, type[_Library]] = {"jax": _Jax, "torch": _Torch}
+
+
+def _load(name: str) -> _Library:
+    if name not in _LIBRARIES:
+        refuse("autodiff", f"one of {', '.join(map(repr, _LIBRARIES))}", repr(name))
+    try:
+        return _LIBRARIES[name](importlib.import_module(name))
+    except ImportError as error:
+        raise ImportError(f"autodiff={name!r} needs {name}: pip install genorth[{name}]") from error
+
+
+def complete(
+    library: str,
+    *,
+    cost: _Function | None,
+    euclidean_gradient: _Function | None,
+    euclidean_hessian: _Function | None,
+    cost_and_gradient: _Function | None,
+) -> dict[str, _Function | None]:
+    """The four callables of a Problem, those that are missing derived, all of them on NumPy arrays."""
+    loaded = _load(library)
+    if euclidean_hessian is None:
+        if euclidean_gradient is not None:
+            euclidean_hessian = loaded.derivative_of(euclidean_gradient)
+        elif cost is not None:
+            euclidean_hessian = loaded.derivative(cost)
+        elif cost_and_gradient is not None:
+            fused = cost_and_gradient
+            euclidean_hessian = loaded.derivative_of(lambda X: fused(X)[1])
+    if cost is not None and euclidean_gradient is None and cost_and_gradient is None:
+        cost_and_gradient = loaded.value_and_gradient(cost)
+    given = {
+        "cost": cost,
+        "euclidean_gradient": euclidean_gradient,
+        "euclidean_hessian": euclidean_hessian,
+        "cost_and_gradient": cost_and_gradient,
+    }
+    return {name: None if function is None else loaded.taking_numpy(function) for name, function in given.items()}

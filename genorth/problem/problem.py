@@ -1,0 +1,298 @@
+"""`Problem`: a manifold and a cost with its derivatives, checked, counted, and shared per point.
+
+Every solver of this library, and every solver it is compared with, sees the user's callables through
+a Problem: so all of them are counted alike, and none pays twice for the same X.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import attrs
+import numpy as np
+
+from genorth.errors import refuse
+from genorth.geometry.manifold import GenOrthManifold
+from genorth.linalg.arrays import Array, as_like, is_complex
+from genorth.linalg.cache import ContentCache
+
+_Cost = Callable[[Array], Any]
+_Map = Callable[[Array], Array]
+
+
+@attrs.frozen
+class Counts:
+    """How often a Problem has called the user, and for how long; subtract two to get those of one run.
+
+    A fused call counts as one cost and one gradient.
+    """
+
+    nfev: int = 0
+    njev: int = 0
+    nhev: int = 0
+    #: Seconds spent inside the user's callables.
+    seconds: float = 0.0
+
+    def __sub__(self, earlier: Counts) -> Counts:
+        return Counts(
+            self.nfev - earlier.nfev, self.njev - earlier.njev, self.nhev - earlier.nhev, self.seconds - earlier.seconds
+        )
+
+    @property
+    def evaluations(self) -> int:
+        """Passes over the data: a cost with its gradient is one, a Hessian product is one."""
+        return max(self.nfev, self.njev) + self.nhev
+
+
+class _Evaluation:
+    """What is known at one X."""
+
+    __slots__ = ("X", "cost", "gradient")
+
+    def __init__(self, X: Array) -> None:
+        self.X = X
+        self.cost: Any = None
+        self.gradient: Any = None
+
+
+class Problem:
+    """min f(X) over a manifold, from f and its Euclidean derivatives.
+
+    cost(X): a real number. euclidean_gradient(X): G with df = Re tr(G^T Z), of the shape of X.
+    euclidean_hessian(X, Z): the derivative of G in the direction Z. cost_and_gradient(X): (f, G) in one call, where
+    they share work. autodiff="jax" or "torch": the derivatives that are missing come from automatic differentiation;
+    the callables then take arrays of that library (see `genorth.problem.autodiff`).
+
+    A NaN or an infinity is passed on (it ends a run with its own status); a cost that is not a real number and
+    a gradient of another shape raise ValueError; an exception of the user's is never caught.
+    """
+
+    def __init__(
+        self,
+        manifold: GenOrthManifold,
+        cost: _Cost | None = None,
+        euclidean_gradient: _Map | None = None,
+        euclidean_hessian: Callable[[Array, Array], Array] | None = None,
+        cost_and_gradient: Callable[[Array], tuple[Any, Array]] | None = None,
+        *,
+        autodiff: str | None = None,
+        name: str | None = None,
+    ) -> None:
+        if not isinstance(manifold, GenOrthManifold):
+            refuse("manifold", "a GenOrthManifold", type(manifold).__name__)
+        given: dict[str, Callable[..., Any] | None] = {
+            "cost": cost,
+            "euclidean_gradient": euclidean_gradient,
+            "euclidean_hessian": euclidean_hessian,
+            "cost_and_gradient": cost_and_gradient,
+        }
+        for key, value in given.items():
+            if value is not None and not callable(value):
+                refuse(key, "a callable", repr(value))
+        if cost is None and cost_and_gradient is None:
+            refuse("cost", "cost or cost_and_gradient", "neither")
+        if autodiff is not None:
+            from genorth.problem.autodiff import complete
+
+            given = complete(autodiff, **given)
+        self.manifold = manifold
+        self._shape, self._dtype, self._real = manifold.shape, manifold.dtype, manifold.dtype.kind == "f"
+        self._in_F = manifold.ambient_projector is None
+        #: What tables and reports call the problem.
+        self.name = name or getattr(cost or cost_and_gradient, "__name__", "problem")
+        self._cost, self._gradient = given["cost"], given["euclidean_gradient"]
+        self._hessian, self._fused = given["euclidean_hessian"], given["cost_and_gradient"]
+        self._memo = ContentCache()
+        self.reset_counts()
+
+    def __repr__(self) -> str:
+        return f"Problem({self.manifold!r}, name={self.name!r})"
+
+    def start(self, x0: Any = None, rng: Any = None) -> np.ndarray[Any, Any]:
+        """x0 as a NumPy array of F, checked; by default a random point of M, from rng."""
+        manifold = self.manifold
+        if x0 is None:
+            return manifold.random_point(rng)
+        X = np.asarray(x0)
+        if X.dtype.kind in "iub":
+            X = X.astype(float)
+        manifold._check(x0=X)
+        manifold._require_finite(x0=X)
+        return np.asarray(manifold.ambient(X.astype(complex if manifold.dtype.kind == "c" else float)))
+
+    # ------------------------------------------------------------------ counts
+
+    def reset_counts(self) -> None:
+        """Set all counts to zero."""
+        self._nfev = self._njev = self._nhev = 0
+        self._seconds = 0.0
+
+    @property
+    def counts(self) -> Counts:
+        """The counts so far."""
+        return Counts(self._nfev, self._njev, self._nhev, self._seconds)
+
+    @property
+    def has_cost(self) -> bool:
+        """True if the cost can be had without its gradient."""
+        return self._cost is not None
+
+    @property
+    def has_gradient(self) -> bool:
+        """True if a gradient is given or derived."""
+        return self._gradient is not None or self._fused is not None
+
+    @property
+    def has_hessian(self) -> bool:
+        """True if a Hessian product is given or derived."""
+        return self._hessian is not None
+
+    def lacks(self, second_order: bool = False) -> str | None:
+        """Why a solver, of second order or not, cannot run on it; None where it can."""
+        if not self.has_gradient:
+            return "the problem has no gradient"
+        return "the problem has no Hessian product" if second_order and not self.has_hessian else None
+
+    # ------------------------------------------------------------------ shared by content
+
+    def cost(self, X: Array) -> float:
+        """f(X)."""
+        here = self._at(X)
+        if here.cost is None:
+            if self._cost is None:
+                here.cost, here.gradient = self.evaluate(here.X)
+            else:
+                here.cost = self.evaluate_cost(here.X)
+        return here.cost
+
+    def euclidean_gradient(self, X: Array) -> Array:
+        """G with df = Re tr(G^T Z), projected onto F."""
+        here = self._at(X)
+        if here.gradient is None:
+            if self._gradient is None:
+                here.cost, here.gradient = self.evaluate(here.X)
+            else:
+                here.gradient = self.evaluate_gradient(here.X)
+        return here.gradient
+
+    def cost_and_gradient(self, X: Array) -> tuple[float, Array]:
+        """f(X) and G."""
+        here = self._at(X)
+        if here.cost is None and here.gradient is None:
+            here.cost, here.gradient = self.evaluate(here.X)
+        elif here.cost is None:
+            here.cost = self.cost(here.X)
+        elif here.gradient is None:
+            here.gradient = self.euclidean_gradient(here.X)
+        return here.cost, here.gradient
+
+    def euclidean_hessian(self, X: Array, Z: Array) -> Array:
+        """The derivative of G in the direction Z, projected onto F."""
+        if self._hessian is None:
+            refuse(
+                "euclidean_hessian",
+                "a Hessian product",
+                "none",
+                None,
+                "Pass euclidean_hessian, or autodiff='jax' (pip install genorth[jax]).",
+            )
+        begin = time.perf_counter()
+        H = self._hessian(X, Z)
+        self._seconds += time.perf_counter() - begin
+        self._nhev += 1
+        return self._array(H, X, "euclidean_hessian")
+
+    def _at(self, X: Array) -> _Evaluation:
+        self.manifold._check(X=X)
+        return self._memo.get(X, _Evaluation)
+
+    # ------------------------------------------------------------------ evaluated anew, for callers that share
+
+    def evaluate_cost(self, X: Array) -> float:
+        """f(X), evaluated anew."""
+        if self._cost is None:
+            return self.evaluate(X)[0]
+        begin = time.perf_counter()
+        f = self._cost(X)
+        self._seconds += time.perf_counter() - begin
+        self._nfev += 1
+        return f if type(f) is float else _scalar(f, "cost")
+
+    def evaluate_gradient(self, X: Array) -> Array:
+        """G at X, evaluated anew."""
+        if self._gradient is None:
+            return self.evaluate(X)[1]
+        begin = time.perf_counter()
+        G = self._gradient(X)
+        self._seconds += time.perf_counter() - begin
+        self._njev += 1
+        return self._array(G, X, "euclidean_gradient")
+
+    def evaluate(self, X: Array) -> tuple[float, Array]:
+        """f and G at X, evaluated anew."""
+        if self._fused is None:
+            if self._gradient is None:
+                refuse(
+                    "euclidean_gradient",
+                    "a gradient",
+                    "none",
+                    None,
+                    "Pass euclidean_gradient or cost_and_gradient, or autodiff='jax' or 'torch' "
+                    "(pip install genorth[jax] or genorth[torch]).",
+                )
+            return self.evaluate_cost(X), self.evaluate_gradient(X)
+        begin = time.perf_counter()
+        pair = self._fused(X)
+        self._seconds += time.perf_counter() - begin
+        self._nfev += 1
+        self._njev += 1
+        try:
+            f, G = pair
+        except (TypeError, ValueError):
+            _refuse_value("cost_and_gradient", "a pair (f, G)", pair)
+        return f if type(f) is float else _scalar(f, "cost_and_gradient"), self._array(G, X, "cost_and_gradient")
+
+    def _array(self, G: Array, X: Array, name: str) -> Array:
+        """G in the library of X, in F, and not an array that the user may write into later."""
+        if type(G) is np.ndarray and G.dtype is self._dtype and G.shape == self._shape and type(X) is np.ndarray:
+            return G.copy() if self._in_F else self.manifold.ambient(G)
+        if getattr(G, "shape", None) != self._shape and tuple(getattr(G, "shape", ())) != self._shape:
+            refuse(name, f"an array of shape {self._shape}, the shape of X", f"shape {tuple(np.shape(G))}")
+        if type(X) is np.ndarray:
+            G = np.array(G)
+            if G.dtype.kind not in "fc":
+                if G.dtype.kind not in "iub":
+                    _refuse_value(name, "floating-point entries", G)
+                G = G.astype(float)
+        elif type(G) is np.ndarray:
+            G = as_like(G, X)
+        if self._real and is_complex(G):
+            _refuse_value(name, "real entries (the manifold is real)", G)
+        return G if self._in_F else self.manifold.ambient(G)
+
+
+def _scalar(f: Any, name: str) -> Any:
+    """f as a float; a scalar of a library whose values cannot be looked at (traced by JAX) as it is."""
+    if type(f) is np.float64:
+        return float(f)
+    if getattr(f, "shape", ()) != () or isinstance(f, str | bytes | list | tuple | dict | None.__class__):
+        _refuse_value(name, "a real number", f)
+    if isinstance(f, complex | np.complexfloating) or (hasattr(f, "dtype") and "complex" in str(f.dtype)):
+        _refuse_value(name, "a real number", f, "Return its real part if the imaginary part is rounding.")
+    try:
+        return float(f)
+    except OverflowError:
+        return math.inf
+    except TypeError:
+        if type(f).__module__.startswith("jax"):
+            return f  # inside jit
+        _refuse_value(name, "a real number", f)
+
+
+def _refuse_value(name: str, need: str, value: Any, hint: str = "") -> NoReturn:
+    shape = f" of shape {tuple(value.shape)}" if getattr(value, "shape", ()) else ""
+    kind = f" with dtype {value.dtype}" if hasattr(value, "dtype") else ""
+    refuse(name, f"{name} to return {need}", f"{type(value).__name__}{shape}{kind}", None, hint)

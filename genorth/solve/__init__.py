@@ -1,0 +1,1 @@
+"""What every solver shares: the monitor of a run, its Result and status, line searches."""

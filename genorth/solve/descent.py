@@ -1,0 +1,105 @@
+"""Barzilai-Borwein descent with the nonmonotone line search of Zhang and Hager, for any way to make a step.
+
+The penalty method steps by addition, a Riemannian one by a retraction: both use this one loop, with OptM's defaults.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+import attrs
+
+from genorth.errors import OutsideDomainError
+from genorth.linalg.arrays import Array, inner
+
+
+class Iterate(Protocol):
+    """A point of the descent."""
+
+    @property
+    def X(self) -> Array:
+        """Where it is."""
+
+    @property
+    def value(self) -> float:
+        """The cost."""
+
+    @property
+    def gradient(self) -> Array:
+        """The direction d of the step -t d."""
+
+    @property
+    def decrease(self) -> float:
+        """<grad f, d>: |d|^2 where d is the gradient."""
+
+
+_P = TypeVar("_P", bound=Iterate)
+
+
+@attrs.frozen
+class Settings:
+    """The constants of the line search (those of OptM)."""
+
+    first_step: float = 1e-3
+    sufficient: float = 1e-4
+    backtracking: float = 0.1
+    trials: int = 5
+    averaging: float = 0.85
+    shortest: float = 1e-20
+    longest: float = 1e20
+
+
+_HALVINGS = 60  # from the longest step that makes sense down to rounding
+_NOISE = 16 * 2.0**-52  # differences of values below this, relative, are rounding
+
+
+class NoStep(Exception):
+    """No step along the negative gradient leads to an acceptable value."""
+
+
+def descend(point: _P, step: Callable[[_P, float], _P], accept: Callable[[_P], None], settings: Settings) -> None:
+    """Iterate until `accept`, which is told of every new point, raises.
+
+    step(point, t) is the point at -t times the gradient; it may raise `OutsideDomainError`, and the step is shortened.
+    A trial is accepted if its value is at most the average minus sufficient * t * decrease, or after the last trial.
+    """
+    t, average, weight, count = settings.first_step, point.value, 1.0, 0
+    while True:
+        trial, t = _search(point, step, average, t, settings)
+        count += 1
+        S, Y = trial.X - point.X, trial.gradient - point.gradient
+        t = _barzilai_borwein(S, Y, count, t, settings)
+        point = trial
+        accept(point)
+        weight, previous = settings.averaging * weight + 1, weight
+        average = (settings.averaging * previous * average + point.value) / weight
+
+
+def _search(
+    point: _P, step: Callable[[_P, float], _P], average: float, t: float, settings: Settings
+) -> tuple[_P, float]:
+    slack = _NOISE * abs(average)
+    for trial in range(1, _HALVINGS):
+        try:
+            candidate = step(point, t)
+        except OutsideDomainError:
+            t *= 0.5
+            continue
+        enough = candidate.value <= average - settings.sufficient * t * point.decrease + slack
+        if enough or (trial >= settings.trials and math.isfinite(candidate.value)):
+            return candidate, t
+        t *= settings.backtracking
+    raise NoStep
+
+
+def _barzilai_borwein(S: Array, Y: Array, count: int, t: float, settings: Settings) -> float:
+    """<S,S>/|<S,Y>| at even iterations, |<S,Y>|/<Y,Y> at odd ones, kept within the bounds."""
+    sy = abs(float(inner(S, Y)))
+    if count % 2 == 0:
+        over, under = float(inner(S, S)), sy
+    else:
+        over, under = sy, float(inner(Y, Y))
+    t = over / under if under > 0 else settings.longest
+    return max(min(t, settings.longest), settings.shortest)

@@ -1,0 +1,135 @@
+"""The checks that users run on their own manifold: what is broken is named, and nothing else is."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+import genorth as go
+import genorth.testing as gt
+from genorth.checks.report import Finding, Report, fit_slope
+from genorth.geometry.retractions import RETRACTIONS
+
+B = gt.conditioned_symmetric(7, 10, 0)
+K = gt.conditioned_skew(8, 3, 0)
+MASK = np.kron(np.eye(2), np.ones((4, 2)))
+
+
+@given(manifold=gt.manifolds(max_condition=1e8), seed=gt.seeds())
+def test_every_manifold_keeps_assumption_1(manifold: go.GenOrthManifold, seed: int) -> None:
+    report = go.check_assumptions(manifold, rng=seed)
+    assert report.passed, str(report)
+
+
+BROKEN = {
+    "1 closed": go.from_maps((8, 4), lambda X: X, lambda T: T, ambient=lambda Y: np.triu(Y)),
+    "2 phi linear": go.from_maps((7, 3), lambda X: X + 0.01 * X**3, lambda T: T),
+    "2 phi into F": go.from_maps((8, 4), lambda X: K @ X, lambda T: T, ambient=lambda Y: MASK * Y),
+    "2 phi one-to-one": go.from_maps((7, 3), lambda X: np.diag([0.0, 1, 1, 1, 1, 1, 1]) @ X, lambda T: T),
+    "2 phi self-adjoint": go.from_maps((7, 3), lambda X: np.triu(B) @ X, lambda T: T),
+    "3 psi linear": go.from_maps((7, 3), lambda X: X, lambda T: T + 0.1 * T**2),
+    "3 companion": go.from_maps((7, 3), lambda X: X @ np.diag([1.0, 2, 3]), lambda T: T),
+    "3 symmetry": go.from_maps((8, 4), lambda X: K @ X @ np.kron([[0, 1], [-1, 0]], np.eye(2)), lambda T: T),
+    "F1": go.from_maps((7, 3), lambda X: B @ X, lambda T: 2 * T),
+    "F2 multiplicative": go.from_maps((7, 3), lambda X: X, lambda T: T.mT),
+    "F2 unit": go.from_maps((7, 3), lambda X: X, lambda T: 0.5 * T),
+    "F2 self-adjoint": go.from_maps((7, 3), lambda X: X, lambda T: np.triu(np.ones((3, 3))) @ T),
+    "F2 inverse": go.from_maps((7, 3), lambda X: X, lambda T: 3 * T),
+    "M has points": go.from_maps((7, 3), lambda X: -B @ X, lambda T: T),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_fails_is_named(name: str) -> None:
+    report = go.check_assumptions(BROKEN[name], rng=0)
+    assert not report.passed
+    assert not report[name].passed, str(report)
+    assert "FAIL  " + name in str(report)
+
+
+def test_only_what_fails_is_named() -> None:
+    """An empty M, a kernel, and an asymmetric phi (C is then not in S1) leave the other parts standing."""
+    assert {f.name for f in go.check_assumptions(BROKEN["M has points"], rng=0).failures} == {"M has points"}
+    assert {f.name for f in go.check_assumptions(BROKEN["2 phi one-to-one"], rng=0).failures} == {"2 phi one-to-one"}
+    broken = {f.name for f in go.check_assumptions(BROKEN["2 phi self-adjoint"], rng=0).failures}
+    assert broken == {"2 phi self-adjoint", "3 symmetry", "F1", "M has points"}
+
+
+def test_violation_is_measured() -> None:
+    """An asymmetry of relative size 1e-6 is reported as about that."""
+    E = np.triu(np.ones((7, 7)), 1)
+    report = go.check_assumptions(go.from_maps((7, 3), lambda X: (B + 1e-6 * E) @ X, lambda T: T), rng=0)
+    assert 1e-9 < report["2 phi self-adjoint"].value < 1e-5
+
+
+def test_kernel_is_seen_at_sizes_where_phi_is_not_formed() -> None:
+    d = np.ones(400)
+    regular = go.from_maps((400, 3), lambda X: np.linspace(1, 10, 400)[:, None] * X, lambda T: T)
+    assert go.check_assumptions(regular, rng=0).passed
+    d[7] = 0
+    singular = go.from_maps((400, 3), lambda X: d[:, None] * X, lambda T: T)
+    assert not go.check_assumptions(singular, rng=0)["2 phi one-to-one"].passed
+
+
+@pytest.mark.parametrize("kind", RETRACTIONS)
+@given(manifold=gt.manifolds(max_condition=1e3), seed=gt.seeds())
+def test_every_retraction_is_one(kind: str, manifold: go.GenOrthManifold, seed: int) -> None:
+    report = go.check_retraction(manifold, kind, rng=seed)
+    assert report.passed, str(report)
+
+
+def test_order_of_a_retraction() -> None:
+    """On the Stiefel manifold the polar factor is the nearest point, so its curve has no tangential acceleration."""
+    manifold = go.Stiefel(8, 3)
+    assert go.check_retraction(manifold, "polar", rng=0)["order"].note.startswith("2")
+    assert go.check_retraction(manifold, "cayley", rng=0)["order"].note.startswith("1")
+
+
+@pytest.mark.parametrize(
+    ("name", "broken"),
+    [
+        ("on M", lambda manifold, T, Z: T.X + Z),
+        ("start", lambda manifold, T, Z: -RETRACTIONS["polar"](manifold, T, Z)),
+        ("first order", lambda manifold, T, Z: RETRACTIONS["polar"](manifold, T, 1.01 * Z)),
+    ],
+)
+def test_a_broken_retraction_is_named(monkeypatch: pytest.MonkeyPatch, name: str, broken) -> None:
+    monkeypatch.setitem(RETRACTIONS, "broken", broken)
+    report = go.check_retraction(go.Stiefel(8, 3), "broken", rng=0)
+    assert not report[name].passed
+
+
+def test_steps_outside_the_domain_are_counted() -> None:
+    """On the circle of the negative direction the polar step leaves the domain."""
+    manifold = go.HyperbolicStiefel([1.0, -1.0], 1)
+    X, Z = np.array([[1.0], [0.0]]), np.array([[0.0], [1.0]])
+    report = go.check_retraction(manifold, "polar", X, Z)
+    assert report.passed and "outside the domain" in report["on M"].note
+
+
+def test_slopes() -> None:
+    t = np.logspace(-6, 0, 25)
+    assert fit_slope(t, 3 * t**2, 1e-30) == pytest.approx(2)
+    assert fit_slope(t, t**3 + 1e-12 * np.cos(1e5 * t) ** 2, 1e-11) == pytest.approx(3, abs=0.1)
+    assert fit_slope(t, 0 * t, 1e-30) == np.inf
+    assert np.isnan(fit_slope(t, t * np.nan, 1e-30))
+
+
+def test_report_reads_and_draws() -> None:
+    report = go.check_retraction(go.Stiefel(5, 2), rng=0)
+    assert str(report).startswith("retraction 'cayley' on Stiefel")
+    with pytest.raises(KeyError, match="first order"):
+        report["nonsense"]
+    assert not Finding("x", "x = y", float("nan"), 1.0).passed
+    assert not Report("t", (Finding("x", "x >= y", 0.5, 1.0, at_least=True),)).passed
+    plt = pytest.importorskip("matplotlib.pyplot", reason="the extra 'report' is not installed")
+    plt.switch_backend("agg")
+    axis = report.plot()
+    assert len(axis.lines) == 2 and "slope" in axis.get_legend().get_texts()[0].get_text()
+    plt.close("all")
+
+
+def test_contract_finds_planted_errors() -> None:
+    """The contract itself can fail: on maps that break the theory, and on a wrong psi."""
+    for broken in (BROKEN["2 phi self-adjoint"], BROKEN["3 companion"], BROKEN["F1"]):
+        with pytest.raises(AssertionError, match="measured"):
+            next(prop for prop in gt.PROPERTIES if prop.name == "assumption-1").check(broken)

@@ -1,0 +1,167 @@
+"""The documentation builds without a warning, has every public name in it, and shows its formulas in a browser."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import _chromium
+import pytest
+
+import paper_repro.__main__
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+TOUR = DOCS / "tour" / "plot_tour.py"
+MODULES = ("genorth", "genorth.compare", "genorth.testing", "genorth.interop.pymanopt", "baselines")
+
+needs_chromium = pytest.mark.skipif(_chromium.CHROMIUM is None, reason=_chromium.REASON)
+
+
+def _build(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Build a copy of the pages, as the tour leaves files beside them; what they link to lies where they expect it."""
+    shutil.copytree(DOCS, folder / "docs", ignore=shutil.ignore_patterns("_build", "gallery", "__pycache__"))
+    for path in ROOT.iterdir():
+        if path.name != "docs" and not path.name.startswith("."):
+            (folder / path.name).symlink_to(path)
+    options = ["-b", "html", "-W", "--keep-going", "-q", "-d", str(folder / "doctrees")]
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
+    return subprocess.run(
+        [sys.executable, "-m", "sphinx", *options, str(folder / "docs"), str(folder / "html")],
+        capture_output=True, text=True, check=False, env=environment, timeout=300,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """The built pages; processes of one test run (xdist) share them, and the first one that comes builds them."""
+    fcntl = pytest.importorskip("fcntl", reason="the lock between test processes needs a POSIX system")
+    for package, module in (("sphinx", "sphinx"), ("myst-parser", "myst_parser"), ("furo", "furo"),
+                            ("sphinx-gallery", "sphinx_gallery"), ("latex2mathml", "latex2mathml"),
+                            ("matplotlib", "matplotlib")):  # fmt: skip
+        pytest.importorskip(module, reason=f"{package} is not installed: pip install 'genorth[docs]'")
+    base = tmp_path_factory.getbasetemp()
+    folder = (base if worker_id == "master" else base.parent) / "site"
+    with (folder.parent / "site.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            folder.mkdir()
+            done = _build(folder)
+            (folder / "log").write_text(f"{done.stdout}{done.stderr}", "utf-8")
+            (folder / "code").write_text(str(done.returncode), "utf-8")
+    return folder
+
+
+def _pages(site: Path) -> list[str]:
+    """Those that Sphinx made; a report that a page links to has tests of its own."""
+    pages = (path.relative_to(site / "html").as_posix() for path in (site / "html").rglob("*.html"))
+    return sorted(page for page in pages if not page.startswith("_downloads/"))
+
+
+def _ids(page: Path) -> set[str]:
+    return set(re.findall(r'\bid="([^"]+)"', page.read_text("utf-8")))
+
+
+def test_the_pages_build_without_a_warning(site: Path) -> None:
+    assert (site / "code").read_text() == "0", (site / "log").read_text("utf-8")
+    tour = (site / "html" / "gallery" / "plot_tour.html").read_text("utf-8")
+    assert len(set(re.findall(r'src="([^"]+/sphx_glr_plot_tour_\d+\.png)"', tour))) == 4
+    assert "Warning" not in tour
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_public_name_is_in_the_reference(site: Path, module: str) -> None:
+    known = set().union(*(_ids(page) for page in (site / "html" / "api").glob("*.html")))
+    names = importlib.import_module(module).__all__
+    missing = [name for name in names if not {f"{module}.{name}", f"module-{module}.{name}"} & known]
+    assert not missing
+
+
+def test_links_of_the_readme_lead_to_a_page_and_a_heading(site: Path) -> None:
+    links = re.findall(r"\]\(([^)#:]+)(?:#([^)]+))?\)", (ROOT / "README.md").read_text("utf-8"))
+    assert any(path.startswith("docs/") for path, _ in links)
+    for path, heading in links:
+        assert (ROOT / path).exists(), path
+        if heading:
+            page = (site / "html" / path.removeprefix("docs/")).with_suffix(".html")
+            assert heading in _ids(page), f"{path}#{heading}"
+
+
+def test_the_commands_of_the_comparison_guide_are_known() -> None:
+    text = "".join(page.read_text("utf-8") for page in (ROOT / "README.md", DOCS / "comparison.md"))
+    commands = re.findall(r"^python -m paper_repro *([^#\n]*)", text, re.MULTILINE)
+    assert len(commands) > 5
+    for command in commands:
+        paper_repro.__main__._parser().parse_args(command.split())
+    with pytest.raises(SystemExit):
+        paper_repro.__main__._parser().parse_args(["no-such-command"])
+
+
+@needs_chromium
+def test_a_browser_shows_every_formula(site: Path) -> None:
+    wrong, formulas, console = _chromium.look(site / "html", _pages(site))
+    assert not wrong
+    assert not console
+    # A page has as many formulas in the browser as in its source: none was lost on the way, or taken for text.
+    docs = site / "docs"
+    included = {docs / "results" / name for name in ("short.md", "tables.md")}  # in the page beside; without formulas
+    pages = [path for path in docs.rglob("*.md") if path not in included]
+    sources = {path.relative_to(docs).with_suffix(".html").as_posix(): path for path in pages}
+    assert {page: formulas[page] for page in sources} == {page: _formulas(path) for page, path in sources.items()}
+    assert formulas["index.html"] > 0
+
+
+def _formulas(page: Path) -> int:
+    text = re.sub(r"^```.*?^```$|`[^`\n]*`", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    return len(re.findall(r"\$\$.+?\$\$|\$[^$]+\$", text, re.DOTALL))
+
+
+_BROKEN = {
+    "dollar": ("<p>the norm $|X|$ of X</p>", "raw LaTeX"),
+    "command": (r"<p>the angle \theta</p>", "raw LaTeX"),
+    "parenthesis": (r'<span>\(x\)</span>', "raw LaTeX"),
+    "empty": ("<math alttext='x'></math>", "empty formula"),
+    "hidden": ("<math alttext='x' style='display: none'><mi>x</mi></math>", "empty formula"),
+    "error": ("<math><merror><mi>x</mi></merror></math>", "not rendered"),
+    "network": ("<link rel='stylesheet' href='https://example.org/style.css'>", "needs the network"),
+    "image": ("<img src='nowhere.svg'>", "image missing"),
+}  # fmt: skip
+
+
+@needs_chromium
+def test_the_browser_sees_what_is_broken(tmp_path: Path) -> None:
+    bodies = {name: body for name, (body, _) in _BROKEN.items()} | {
+        "good": r"<p>costs $5 or 6</p><pre>\theta $x$</pre><code>\(x\)</code><math alttext='x'><mi>x</mi></math>",
+        "script": "<script>missing()</script>",
+    }
+    for name, body in bodies.items():
+        (tmp_path / f"{name}.html").write_text(f"<!doctype html><meta charset='utf-8'><body>{body}</body>", "utf-8")
+    wrong, formulas, console = _chromium.look(tmp_path, [f"{name}.html" for name in bodies])
+    assert wrong.keys() == {f"{name}.html" for name in _BROKEN}
+    for name, (_, complaint) in _BROKEN.items():
+        assert any(complaint in line for line in wrong[f"{name}.html"]), wrong[f"{name}.html"]
+    assert formulas["good.html"] == 1
+    assert any("missing is not defined" in line for line in console)
+
+
+def test_the_tour_runs_as_a_script(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    pyplot = pytest.importorskip(
+        "matplotlib.pyplot", reason="matplotlib is not installed: pip install 'genorth[report]'"
+    )
+    pyplot.switch_backend("Agg")
+    monkeypatch.setattr(pyplot, "show", lambda: None)
+    try:
+        end = runpy.run_path(str(TOUR))
+        assert pyplot.get_fignums()
+    finally:
+        pyplot.close("all")
+    assert "FAIL  3 companion" in capsys.readouterr().out
+    for result in (end["by_penalty"], end["on_manifold"]):
+        assert result.success
+        assert abs(result.fun - end["known"]) <= 1e-12 * end["n"] * abs(end["known"])

@@ -1,0 +1,119 @@
+"""README and docs say what is true: their Python blocks run and print what is shown, their commands and names exist."""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import importlib.util
+import io
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+import genorth as go
+import genorth.testing as gt
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+#: A fenced block: its language, further words (modules it needs), its text.
+_FENCE = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_SCIENTIFIC = re.compile(r"-?\d+(?:\.\d+)?e[+-]\d+")
+
+
+@attrs.frozen
+class Block:
+    """A Python block, the modules it needs, and the output shown under it (None: nothing is shown)."""
+
+    code: str
+    line: int
+    needs: tuple[str, ...]
+    shown: str | None
+
+
+def blocks(text: str) -> list[Block]:
+    fences = list(_FENCE.finditer(text))
+    found = []
+    for fence, after in zip(fences, [*fences[1:], None], strict=False):  # a page may have no block at all
+        if fence[1] != "python":
+            continue
+        follows = after is not None and after[1] == "text" and not text[fence.end() : after.start()].strip()
+        line = text.count("\n", 0, fence.start()) + 2
+        found.append(Block(fence[3], line, tuple(fence[2].split()), after[3] if follows and after else None))
+    return found
+
+
+def _without_rounding(output: str) -> str:
+    """Figures below 1e-9 are rounding, which differs from machine to machine: only that they are so small counts."""
+    return _SCIENTIFIC.sub(lambda figure: "<rounding>" if abs(float(figure[0])) < 1e-9 else figure[0], output)
+
+
+def run(text: str, name: str) -> dict[str, Any]:
+    """Run all blocks in one namespace, compare what they print with what is shown, and return the namespace."""
+    namespace: dict[str, Any] = {"__name__": name}
+    for block in blocks(text):
+        if not all(map(importlib.util.find_spec, block.needs)):
+            continue
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            # The blank lines make tracebacks name the line of the page.
+            exec(compile("\n" * (block.line - 1) + block.code, name, "exec"), namespace)
+        if block.shown is not None:
+            shown, printed = _without_rounding(block.shown), _without_rounding(output.getvalue())
+            same = doctest.OutputChecker().check_output(shown, printed, doctest.ELLIPSIS)
+            assert same, f"{name}, line {block.line}: shown\n{block.shown}\nprinted\n{output.getvalue()}"
+    return namespace
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_python_blocks_print_what_is_shown(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # for what they write
+    text = page.read_text("utf-8")
+    assert text.count("```python") == len(blocks(text))
+    run(text, page.name)
+
+
+@pytest.mark.parametrize("shown", ["3", "2.5e-03", "2.4e-17\nmore"])
+def test_a_wrong_output_is_seen(shown: str) -> None:
+    page = "```python\nprint({!r})\n```\n\n```text\n{}\n```\n"
+    run(page.format(shown, shown), "right")
+    with pytest.raises(AssertionError, match="line 2: shown"):
+        run(page.format(shown, "2"), "wrong")
+
+
+def test_rounding_errors_may_differ_in_size_only() -> None:
+    page = "```python\nprint('{}')\n```\n```text\n{}\n```\n"
+    run(page.format("2.4e-17", "1.9e-16"), "both are rounding")
+    with pytest.raises(AssertionError):
+        run(page.format("2.4e-03", "1.9e-16"), "one is not")
+
+
+def test_the_contract_suite_in_three_lines() -> None:
+    """The test that README shows for a user's own manifold, the one of its first block, run as pytest would run it."""
+    first, *others = blocks((ROOT / "README.md").read_text("utf-8"))
+    (contract,) = [block for block in others if "def test_contract" in block.code]
+    page = "".join(f"```python\n{block.code}```\n" for block in (first, contract))
+    test_contract = run(page, "README.md")["test_contract"]
+    for prop in gt.PROPERTIES:
+        test_contract(prop)
+
+
+@pytest.mark.parametrize("marker", ["main command", "test command"])
+def test_a_command_is_one_line_and_its_extras_exist(marker: str) -> None:
+    block = re.search(rf"^<!-- {marker} -->\n```sh\n(.*?)^```$", (ROOT / "README.md").read_text("utf-8"), re.M | re.S)
+    assert block is not None
+    (line,) = block[1].splitlines()
+    asked = re.search(r"install -q -e \"\.\[([\w,]+)\]\"", line)
+    assert asked is not None
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert set(asked[1].split(",")) <= set(project["optional-dependencies"])
+
+
+def test_the_methods_that_the_geometry_page_names_exist() -> None:
+    text = (ROOT / "docs" / "geometry.md").read_text("utf-8")
+    named = set(re.findall(r"`(\w+)\(", text)) | set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE))
+    known = {name for name in (*vars(go.GenOrthManifold), *go.GenOrthManifold.__annotations__) if name[0] != "_"}
+    assert named == known

@@ -1,0 +1,181 @@
+"""How Theta_X is solved (F5): the choice, what is read off psi, and what is reused at one X."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+import genorth as go
+import genorth.testing as gt
+from genorth.geometry.companion import read_companion
+from genorth.geometry.multiplier import (
+    ClosedForm,
+    ConjugateGradients,
+    DenseLeastSquares,
+    Eigendecomposition,
+    ThetaSolver,
+)
+from genorth.geometry.tangent import TangentSpace
+
+INNER = tuple(name for name in gt.FAMILIES if name not in ("from-maps-subspace", "complex-orthogonal", "tensor-dft"))
+
+
+@pytest.mark.parametrize(
+    ("family", "solver"),
+    [
+        ("stiefel", ClosedForm),
+        ("stiefel-complex", ClosedForm),
+        ("tensor-dct", ClosedForm),
+        ("tensor-dft", ClosedForm),
+        ("generalized", Eigendecomposition),
+        ("hyperbolic", Eigendecomposition),
+        ("symplectic", Eigendecomposition),
+        ("indefinite-diagonal", Eigendecomposition),
+        ("bilinear-skew", Eigendecomposition),
+        ("from-maps", Eigendecomposition),
+        ("from-maps-subspace", ConjugateGradients),
+        ("complex-orthogonal", ConjugateGradients),
+    ],
+)
+def test_choice_is_made_from_structure_and_visible(family: str, solver: type[ThetaSolver]) -> None:
+    manifold = gt.Recipe(family, 6, 4, 10.0, 1).build()
+    assert manifold.theta_solver is solver
+    assert manifold.theta_solver.name in ("closed form", "eigendecomposition", "conjugate gradients")
+
+
+@given(manifold=gt.manifolds(families=INNER))
+def test_F5_companion_is_read_off_psi(manifold: go.GenOrthManifold) -> None:
+    """psi(T) = Q T Q^-1 and Q^T = e Q, from p evaluations of psi."""
+    *batch, _, p = manifold.shape
+    read = read_companion(manifold.psi, (*batch, p, p), manifold.dtype)
+    declared = manifold.companion
+    assert read is not None and declared is not None
+    eye = np.eye(p, dtype=manifold.dtype)
+    Q, known = np.asarray(read.Q.left(eye)), np.asarray(declared.Q.left(eye))
+    condition = np.linalg.cond(known).max()
+    tolerance = 100 * p * np.finfo(float).eps * condition
+    assert np.linalg.norm(Q.mT.conj() - read.sign * Q) <= tolerance * np.linalg.norm(Q)
+    if manifold.dtype.kind == "f" and p > 1:
+        assert read.sign == declared.sign
+    T = np.random.default_rng(0).standard_normal((*batch, p, p)).astype(manifold.dtype)
+    assert np.linalg.norm(read.psi(T) - manifold.psi(T)) <= tolerance * condition * np.linalg.norm(T)
+
+
+def test_F5_sign_of_Q() -> None:
+    """J_2p is skew, an involution is symmetric."""
+    for manifold, sign in ((go.SymplecticStiefel(6, 4), -1), (go.IndefiniteStiefel([1.0, 1, -1], [1, -1]), 1)):
+        assert read_companion(manifold.psi, (manifold.shape[-1],) * 2, manifold.dtype).sign == sign
+
+
+@pytest.mark.parametrize("psi", [lambda T: np.conj(T), lambda T: T.mT, lambda T: 2 * T, lambda T: 0 * T])
+def test_maps_of_another_form_are_not_read_as_inner(psi) -> None:
+    assert read_companion(psi, (3, 3), np.dtype(complex)) is None
+
+
+@given(manifold=gt.manifolds(families=("stiefel", "tensor-dct", "stiefel-complex")), seed=gt.seeds())
+def test_closed_form_equals_eigendecomposition(manifold: go.GenOrthManifold, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, D = manifold.random_point(rng), manifold.random_ambient(rng)
+    one, other = (solver(manifold, X, X).theta(D) for solver in (ClosedForm, Eigendecomposition))
+    assert np.linalg.norm(one - other) <= 1e3 * X.size**0.5 * np.finfo(float).eps * np.linalg.norm(D)
+
+
+@given(
+    manifold=gt.manifolds(families=("symplectic", "bilinear-skew", "indefinite-dense"), max_condition=1e3),
+    seed=gt.seeds(),
+)
+def test_F5_sylvester_equation(manifold: go.GenOrthManifold, seed: int) -> None:
+    """N^T N Y + Y N^T N = N^T D + e D^T N with Theta = Q Y, N = phi(X) Q."""
+    rng = np.random.default_rng(seed)
+    X, D = manifold.random_point(rng), manifold.random_ambient(rng)
+    companion, eye = manifold.companion, np.eye(manifold.shape[-1])
+    Q, e = companion.Q.left(eye), companion.sign
+    N = manifold.phi(X) @ Q
+    Y = np.linalg.solve(Q, manifold.theta(X, D))
+    K, R = N.T @ N, N.T @ D
+    size = np.linalg.norm(K) * np.linalg.norm(Y) + np.linalg.norm(R)
+    unit = 1e3 * X.size**0.5 * np.finfo(float).eps * np.linalg.cond(K) * np.linalg.cond(Q)
+    assert np.linalg.norm(K @ Y + Y @ K - R - e * R.T) <= unit * size
+    assert np.linalg.norm(Y.T - e * Y) <= unit * np.linalg.norm(Y)
+
+
+class _Counted(go.GenOrthManifold):
+    """X^T B X = I that counts phi."""
+
+    shape = (20, 4)
+
+    def __init__(self) -> None:
+        self.B = gt.conditioned_symmetric(20, 10, 0)
+        self.calls = 0
+
+    def phi(self, X):
+        self.calls += 1
+        return self.B @ X
+
+    def psi(self, T):
+        return T
+
+
+def test_one_factorisation_serves_projection_gradient_hessian_and_transport(monkeypatch: pytest.MonkeyPatch) -> None:
+    manifold, rng = _Counted(), np.random.default_rng(0)
+    X, Y = manifold.random_point(rng), manifold.random_point(rng)
+    D, Z = manifold.random_ambient(rng), manifold.random_tangent(X, rng)
+    factored = []
+    eigh = np.linalg.eigh
+    monkeypatch.setattr(np.linalg, "eigh", lambda K: factored.append(1) or eigh(K))
+    manifold.project(Y, D)
+    factored.clear()
+    manifold.calls = 0
+    manifold.project(X, D)
+    manifold.theta(X, Z)
+    manifold.gradient(X.copy(), D)  # the same entries, another array
+    manifold.transport(Y, X, Z)
+    assert (len(factored), manifold.calls) == (1, 1)
+    for _ in range(3):
+        manifold.hessian(X, D, Z, Z)
+    assert (len(factored), manifold.calls) == (1, 4)  # one phi(Z) for each Hessian product
+
+
+def test_the_multiplier_is_kept_between_hessian_products() -> None:
+    manifold, rng = go.Stiefel(8, 3), np.random.default_rng(1)
+    space = manifold.at(manifold.random_point(rng))
+    G, Z, solved = manifold.random_ambient(rng), manifold.random_ambient(rng), []
+    solve = space.solver.theta
+    space.solver.theta = lambda D: solved.append(D is Z) or solve(D)
+    first = space.hessian(G, Z, Z)
+    second = space.hessian(G, Z, Z)
+    np.testing.assert_array_equal(first, second)
+    space.hessian(2 * G, Z, Z)
+    # A multiplier for G, one for 2G, and one projection for each product.
+    assert len(solved) == 2 + 3
+
+
+def test_a_point_changed_in_place_is_a_new_point() -> None:
+    manifold, rng = go.SymplecticStiefel(8, 4), np.random.default_rng(2)
+    X, Y = manifold.random_point(rng), manifold.random_point(rng)
+    D = manifold.random_ambient(rng)
+    manifold.project(X, D)
+    X[...] = Y
+    np.testing.assert_array_equal(manifold.project(X, D), TangentSpace(manifold, Y).project(D))
+    before = manifold.project(X, D)
+    X[-1, -1] += 0.5  # only the last entry differs
+    assert np.linalg.norm(manifold.project(X, D) - before) > 1e-3
+
+
+def test_conjugate_gradients_at_a_size_where_the_oracle_is_slow() -> None:
+    manifold, rng = go.SymplecticStiefel(200, 30), np.random.default_rng(3)
+    X, D = manifold.random_point(rng), manifold.random_ambient(rng)
+    P = manifold.phi(X)
+    bound = 1e3 * X.size**0.5 * np.finfo(float).eps * np.linalg.cond(P) ** 2 * np.linalg.norm(D)
+    assert np.linalg.norm(ConjugateGradients(manifold, X, P).theta(D) - manifold.theta(X, D)) <= bound
+
+
+def test_oracle_minimises() -> None:
+    """|phi(X) S - D| is no smaller for any other S in S1."""
+    manifold, rng = gt.Recipe("bilinear-skew", 8, 4, 5.0, 3).build(), np.random.default_rng(4)
+    X, D = manifold.random_point(rng), manifold.random_ambient(rng)
+    P = manifold.phi(X)
+    S = DenseLeastSquares(manifold, X, P).theta(D)
+    least = np.linalg.norm(P @ S - D)
+    for _ in range(20):
+        other = S + 1e-3 * manifold.symmetrize(rng.standard_normal(S.shape))
+        assert np.linalg.norm(P @ other - D) > least

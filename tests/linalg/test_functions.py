@@ -1,0 +1,234 @@
+"""Functions of small matrices against their definitions, SciPy, and matrices built so that the answer is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.linalg
+from hypothesis import given
+from hypothesis import strategies as st
+
+import genorth as go
+from genorth.linalg.arrays import ct
+from genorth.linalg.functions import expm, inverse, inverse_sqrt
+
+EPS = float(np.finfo(float).eps)
+Matrix = np.ndarray
+
+seeds = st.integers(0, 2**32 - 1)
+sizes = st.integers(1, 12)
+batches = st.sampled_from([(), (1,), (3,)])
+kinds = st.sampled_from(["f", "c"])
+exponents = st.floats(0, 8)  # condition numbers 1 to 1e8
+
+
+def gaussian(rng: np.random.Generator, shape: tuple[int, ...], kind: str) -> Matrix:
+    G = rng.standard_normal(shape)
+    return G + 1j * rng.standard_normal(shape) if kind == "c" else G
+
+
+def orthogonal(rng: np.random.Generator, batch: tuple[int, ...], p: int, kind: str) -> Matrix:
+    return np.linalg.qr(gaussian(rng, (*batch, p, p), kind))[0]
+
+
+def graded(p: int, condition: float) -> Matrix:
+    return np.geomspace(1, 1 / condition, p) if p > 1 else np.ones(1)
+
+
+def skewed(rng: np.random.Generator, batch: tuple[int, ...], p: int, kind: str) -> tuple[Matrix, Matrix]:
+    """V of condition number 10, and its inverse: eigenvectors that are not orthogonal."""
+    U, W, s = orthogonal(rng, batch, p, kind), orthogonal(rng, batch, p, kind), graded(p, 10.0)
+    return U * s @ ct(W), W / s @ ct(U)
+
+
+def in_sector(rng: np.random.Generator, p: int, condition: float, kind: str) -> tuple[Matrix, Matrix]:
+    """D and D^(-1/2): moduli graded, angles up to 3/4 pi, as rotations of the plane where entries are real."""
+    angles, moduli = rng.uniform(-2.35, 2.35, p), graded(p, condition)
+    if kind == "c":
+        values = moduli * np.exp(1j * angles)
+        return np.diag(values), np.diag(values**-0.5)
+    D, root = np.diag(moduli), np.diag(moduli**-0.5)
+    for i in range(0, p - 1, 2):
+        r, a = moduli[i], angles[i]
+        D[i : i + 2, i : i + 2] = r * np.array([[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]])
+        a /= -2
+        root[i : i + 2, i : i + 2] = r**-0.5 * np.array([[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]])
+    return D, root
+
+
+def norm(M: Matrix) -> float:
+    return float(np.linalg.norm(M))
+
+
+# ---------------------------------------------------------------------- inverse
+
+
+@given(seeds, sizes, batches, kinds, exponents)
+def test_inverse_is_the_inverse(seed: int, p: int, batch: tuple[int, ...], kind: str, exponent: float) -> None:
+    rng, condition = np.random.default_rng(seed), 10.0**exponent
+    U, W, s = orthogonal(rng, batch, p, kind), orthogonal(rng, batch, p, kind), graded(p, condition)
+    result = inverse(U * s @ ct(W), "B")
+    exact = W / s @ ct(U)
+    assert norm(result - exact) <= 100 * p * EPS * condition * norm(exact)
+
+
+@pytest.mark.parametrize("smallest", [0.0, 1e-17])
+@pytest.mark.parametrize("batch", [(), (2,)])
+def test_inverse_refuses_what_leaves_no_digit(smallest: float, batch: tuple[int, ...]) -> None:
+    B = np.broadcast_to(np.eye(3), (*batch, 3, 3)).copy()
+    B[..., -1, -1] *= 1 if batch else smallest
+    B[(-1,) * len(batch)][..., -1, -1] = smallest  # one block is enough
+    with pytest.raises(go.OutsideDomainError, match=r"B of the step.*invertible.*tolerance.*Halve the step"):
+        inverse(B, "B of the step")
+
+
+# ---------------------------------------------------------------------- inverse square root
+
+
+@given(seeds, sizes, batches, kinds, exponents)
+def test_inverse_sqrt_of_a_definite_matrix(
+    seed: int, p: int, batch: tuple[int, ...], kind: str, exponent: float
+) -> None:
+    rng, condition = np.random.default_rng(seed), 10.0**exponent
+    U, s = orthogonal(rng, batch, p, kind), graded(p, condition)
+    exact = U * s**-0.5 @ ct(U)
+    for hermitian in (True, False):
+        Y = inverse_sqrt(U * s @ ct(U), hermitian)
+        assert norm(Y - exact) <= 100 * p * EPS * condition * norm(exact)
+
+
+@given(seeds, sizes, batches, kinds, exponents)
+def test_inverse_sqrt_is_the_principal_one(
+    seed: int, p: int, batch: tuple[int, ...], kind: str, exponent: float
+) -> None:
+    """The root whose eigenvalues have positive real part, also where M is far from normal."""
+    rng, condition = np.random.default_rng(seed), 10.0**exponent
+    D, root = in_sector(rng, p, condition, kind)
+    V, inv = skewed(rng, batch, p, kind)
+    exact = V @ root @ inv
+    Y = inverse_sqrt(V @ D @ inv)
+    assert norm(Y - exact) <= 1e4 * p * EPS * condition * norm(exact)
+
+
+@given(seeds, sizes, kinds)
+def test_inverse_sqrt_is_that_of_scipy(seed: int, p: int, kind: str) -> None:
+    rng = np.random.default_rng(seed)
+    D, _ = in_sector(rng, p, 100.0, kind)
+    V, inv = skewed(rng, (), p, kind)
+    M = V @ D @ inv
+    other = scipy.linalg.inv(scipy.linalg.sqrtm(M))
+    assert norm(inverse_sqrt(M) - other) <= 1e6 * p * EPS * norm(other)
+
+
+@given(seeds, sizes, batches, kinds, st.floats(-12, -0.31), st.booleans())
+def test_inverse_sqrt_near_the_identity_to_the_last_digits(
+    seed: int, p: int, batch: tuple[int, ...], kind: str, exponent: float, hermitian: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    E = gaussian(rng, (*batch, p, p), kind)
+    E = E + ct(E) if hermitian else E
+    E *= 10.0**exponent / norm(E)
+    Y = inverse_sqrt(np.eye(p) + E, hermitian)
+    assert norm(Y @ (np.eye(p) + E) @ Y - np.eye(p)) <= 20 * p * EPS * np.sqrt(1 + 3 * len(batch))
+    first_order = np.eye(p) - E / 2
+    assert norm(Y - first_order) <= 2 * norm(E) ** 2 + 20 * p * EPS
+
+
+@given(seeds, st.integers(2, 8), kinds, st.sampled_from(["negative", "zero"]), st.booleans())
+def test_inverse_sqrt_refuses_eigenvalues_on_the_negative_axis(
+    seed: int, p: int, kind: str, which: str, hermitian: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    values = rng.uniform(0.5, 2, p)
+    values[0] = -rng.uniform(0.1, 10) if which == "negative" else 0.0
+    U = orthogonal(rng, (), p, kind)
+    with pytest.raises(go.OutsideDomainError, match=r"<<X\+Z, X\+Z>>.*no eigenvalue on \(-inf, 0\].*Halve the step"):
+        inverse_sqrt(U * values @ ct(U), hermitian)
+
+
+@given(seeds, st.sampled_from([(4, 2), (4, 4), (10, 6)]), st.floats(-1, 1))
+def test_polar_factor_of_a_skew_form_is_on_the_manifold_or_refused(
+    seed: int, shape: tuple[int, int], exponent: float
+) -> None:
+    """Its <<Y, Y>> has double eigenvalues. Rounding parts negative ones, and a root of what is left leads off M."""
+    manifold = go.SymplecticStiefel(*shape)
+    rng = np.random.default_rng(seed)
+    X = manifold.random_point(rng)
+    Z = manifold.random_tangent(X, rng)
+    Z *= 10.0**exponent * norm(X) / norm(Z)
+    try:
+        R = manifold.retract(X, Z, "polar")
+    except go.OutsideDomainError:
+        values = np.linalg.eigvals(manifold.phi(X + Z).T @ (X + Z))
+        assert np.any(values.real < 0)
+    else:
+        assert manifold.feasibility(R) <= 1e-9 * manifold.scale(R)
+
+
+@pytest.mark.parametrize("shape", [(4, 2), (12, 6)])
+def test_a_double_negative_eigenvalue_is_refused(shape: tuple[int, int]) -> None:
+    """Three hundred long steps, of which nearly half have one; where Y* M Y = I is not asked for, some get through."""
+    manifold = go.SymplecticStiefel(*shape)
+    refused = 0
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        X = manifold.random_point(rng)
+        Z = manifold.random_tangent(X, rng)
+        Z *= rng.uniform(0.3, 3) * norm(X) / norm(Z)
+        try:
+            R = manifold.retract(X, Z, "polar")
+        except go.OutsideDomainError:
+            refused += 1
+        else:
+            assert manifold.feasibility(R) <= 1e-9 * manifold.scale(R)
+    assert 0 < refused < 300
+
+
+# ---------------------------------------------------------------------- exponential
+
+
+@given(seeds, sizes, batches, kinds, st.floats(-8, 2))
+def test_expm_is_that_of_scipy(seed: int, p: int, batch: tuple[int, ...], kind: str, exponent: float) -> None:
+    """Relative to the condition number |A| of the exponential of a normal matrix, with room for others."""
+    rng, size = np.random.default_rng(seed), 10.0**exponent
+    A = gaussian(rng, (*batch, p, p), kind)
+    A *= size / np.abs(A).sum(axis=-2).max()
+    other = scipy.linalg.expm(A)
+    assert norm(expm(A) - other) <= 1e3 * p * EPS * max(1.0, size) * norm(other)
+
+
+@given(seeds, sizes, batches, st.floats(-8, 2))
+def test_expm_of_a_skew_matrix(seed: int, p: int, batch: tuple[int, ...], exponent: float) -> None:
+    """exp(U i t U^T) = U e^(i t) U^T, which is unitary."""
+    rng, size = np.random.default_rng(seed), 10.0**exponent
+    U, t = orthogonal(rng, batch, p, "c"), size * rng.uniform(-1, 1, p)
+    E = expm(U * (1j * t) @ ct(U))
+    tolerance = 100 * p * EPS * max(1.0, size)
+    assert norm(E - U * np.exp(1j * t) @ ct(U)) <= tolerance * norm(E)
+    assert norm(ct(E) @ E - np.eye(p)) <= tolerance * norm(E)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_expm_of_numbers_to_the_last_digits(sign: int) -> None:
+    """Every number of Taylor terms and of squarings."""
+    for x in sign * np.geomspace(1e-8, 100, 500):
+        assert abs(float(expm(np.array([[x]]))[0, 0]) / np.exp(x) - 1) <= 10 * EPS * max(1.0, abs(x))
+
+
+def test_expm_of_zero_is_the_identity() -> None:
+    assert np.array_equal(expm(np.zeros((2, 3, 3))), np.broadcast_to(np.eye(3), (2, 3, 3)))
+
+
+@given(seeds, st.integers(1, 6), kinds)
+def test_a_batch_is_its_blocks(seed: int, p: int, kind: str) -> None:
+    """Block by block, blocks of very different size included."""
+    rng = np.random.default_rng(seed)
+    A = gaussian(rng, (3, p, p), kind) * np.array([1e-4, 1.0, 30.0])[:, None, None] / p
+    M = A @ ct(A) + np.eye(p)
+    of_definite = (lambda B: inverse(B, "B"), inverse_sqrt, lambda B: inverse_sqrt(B, hermitian=True))
+    for function, blocks in ((expm, A), *((function, M) for function in of_definite)):
+        whole = function(blocks)
+        for block, result in zip(blocks, whole, strict=True):
+            alone = function(block)
+            size = max(1.0, norm(block)) * np.linalg.cond(alone)
+            assert norm(result - alone) <= 1e3 * p * EPS * size * norm(alone)

@@ -1,0 +1,279 @@
+"""The matrices that users pass in: every kind gives the same manifold, and none is made dense."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.sparse
+import scipy.sparse.linalg
+from hypothesis import given
+from hypothesis import strategies as st
+
+import genorth as go
+from genorth.linalg import inertia
+from genorth.linalg.inertia import Inertia
+from genorth.testing.strategies import conditioned_skew, conditioned_symmetric, seeds
+
+CONDITIONS = st.floats(0, 8).map(lambda exponent: 10.0**exponent)
+FORMATS = {
+    "dense": np.asarray,
+    "list": lambda M: M.tolist(),
+    "csr": scipy.sparse.csr_array,
+    "csc": scipy.sparse.csc_array,
+    "coo": scipy.sparse.coo_array,
+    "dia": scipy.sparse.dia_array,
+    "lil": scipy.sparse.lil_array,
+    "csr-matrix": scipy.sparse.csr_matrix,
+    "coo-matrix": scipy.sparse.coo_matrix,
+    "dia-matrix": scipy.sparse.dia_matrix,
+    "operator": scipy.sparse.linalg.aslinearoperator,
+    "matvec": lambda M: scipy.sparse.linalg.LinearOperator(M.shape, matvec=lambda v: M @ v, dtype=M.dtype),
+}
+formats = st.sampled_from(sorted(FORMATS))
+
+
+def results(M: go.GenOrthManifold, X: np.ndarray, Z: np.ndarray) -> dict[str, np.ndarray]:
+    """What the geometry does with X on M and an ambient Z; steps are short enough for every retraction."""
+    Z = Z * (0.1 / np.sqrt(M.norm(Z) * M.norm(M.phi(Z))))
+    found = {"phi": M.phi(X), "psi": M.psi(X[: X.shape[1]]), "dissolve": M.dissolve(X)}
+    found |= {"theta": M.theta(X, Z), "project": (Z := M.project(X, Z))}
+    return found | {kind: M.retract(X, Z, kind) for kind in ("cayley", "polar", "exp")}
+
+
+def assert_same(M: go.GenOrthManifold, N: go.GenOrthManifold, condition: float, seed: int) -> None:
+    """N does what M does, up to rounding in products with matrices of this condition."""
+    assert M.shape == N.shape and M.dtype == N.dtype and M.dim == N.dim
+    X, Z = M.random_point(seed), M.random_ambient(seed + 1)
+    expected, found = results(M, X, Z), results(N, X, Z)
+    unit = np.finfo(M.dtype).eps * X.shape[0]
+    for name, value in expected.items():
+        assert M.norm(value - found[name]) <= 1e3 * unit * condition * (1 + M.norm(value)), name
+
+
+@given(kind=formats, n=st.integers(1, 12), condition=CONDITIONS, seed=seeds(), data=st.data())
+def test_definite(kind, n, condition, seed, data):
+    p, complex_ = data.draw(st.integers(1, n)), data.draw(st.booleans())
+    B = conditioned_symmetric(n, condition, seed, dtype=complex if complex_ else float)
+    assert_same(go.GeneralizedStiefel(B, p), go.GeneralizedStiefel(FORMATS[kind](B), p), condition, seed)
+
+
+@given(kind=formats, R_kind=formats, n=st.integers(2, 12), condition=CONDITIONS, seed=seeds())
+def test_complex(kind, R_kind, n, condition, seed):
+    A = conditioned_symmetric(n, condition, seed, negative=1, dtype=complex)
+    R = conditioned_symmetric(2, 2.0, seed, negative=1, dtype=complex)
+    assert_same(go.BilinearStiefel(A, R), go.BilinearStiefel(FORMATS[kind](A), FORMATS[R_kind](R)), condition, seed)
+    M = go.BilinearStiefel(A, R)
+    X = M.random_point(seed)
+    unit = n * np.finfo(float).eps * condition
+    assert M.norm(M.phi(X) @ R - A @ X) <= 100 * unit * M.norm(A @ X)
+
+
+@given(kind=formats, n=st.integers(1, 12), condition=CONDITIONS, seed=seeds(), data=st.data())
+def test_indefinite(kind, n, condition, seed, data):
+    plus = data.draw(st.integers(0, n))
+    minus = data.draw(st.integers(int(plus == 0), n - plus)) if plus < n else 0
+    negative = data.draw(st.integers(minus, n - plus))
+    A, J = conditioned_symmetric(n, condition, seed, negative=negative), np.r_[np.ones(plus), -np.ones(minus)]
+    J_kind = data.draw(formats)
+    M = go.IndefiniteStiefel(A, J)
+    assert_same(M, go.IndefiniteStiefel(FORMATS[kind](A), FORMATS[J_kind](np.diag(J))), condition, seed)
+    assert_same(M, go.BilinearStiefel(FORMATS[kind](A), FORMATS[J_kind](np.diag(J))), condition, seed)
+    if minus == 0:
+        assert_same(M, go.HyperbolicStiefel(FORMATS[kind](A), plus), condition, seed)
+
+
+@given(kind=formats, R_kind=formats, m=st.integers(1, 6), condition=CONDITIONS, seed=seeds(), data=st.data())
+def test_skew(kind, R_kind, m, condition, seed, data):
+    A, R = conditioned_skew(2 * m, condition, seed), conditioned_skew(2 * data.draw(st.integers(1, m)), 2.0, seed)
+    assert_same(go.BilinearStiefel(A, R), go.BilinearStiefel(FORMATS[kind](A), FORMATS[R_kind](R)), condition, seed)
+
+
+@given(kind=formats, n=st.integers(1, 12), condition=CONDITIONS, seed=seeds(), data=st.data())
+def test_diagonal(kind, n, condition, seed, data):
+    """A 1-D array is the diagonal matrix of it, on either side."""
+    p, rng = data.draw(st.integers(1, n)), np.random.default_rng(seed)
+    d = condition ** -rng.uniform(0, 1, n)
+    d[p:] *= rng.choice([-1.0, 1.0], n - p)
+    M = go.HyperbolicStiefel(d, p)
+    assert_same(M, go.HyperbolicStiefel(FORMATS[kind](np.diag(d)), p), condition, seed)
+    r = np.linspace(1, 2, p)
+    assert_same(go.BilinearStiefel(d, r), go.BilinearStiefel(FORMATS[kind](np.diag(d)), np.diag(r)), condition, seed)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("dtype", [int, bool, np.int8, np.uint16, np.float16, np.float32, np.longdouble])
+def test_number_types(kind, dtype):
+    """Whole numbers and precisions that LAPACK does not know are converted; single precision stays."""
+    if dtype is np.float16 and kind not in ("dense", "list", "operator", "matvec"):
+        dtype = np.float32  # SciPy has no sparse matrices of half precision
+    B = np.eye(4, dtype=dtype)
+    M = go.GeneralizedStiefel(FORMATS[kind](B), 2)
+    assert M.dtype == (np.float32 if dtype is np.float32 and kind != "list" else np.float64)
+    X = M.random_point(0)
+    assert X.dtype == M.dtype and M.phi(X).dtype == M.dtype
+    assert M.feasibility(X) <= 4500 * np.finfo(M.dtype).eps * M.scale(X)
+
+
+@pytest.mark.parametrize("kind", ["dense", "csr", "operator"])
+def test_single_precision_points_stay_so(kind):
+    M = go.GeneralizedStiefel(FORMATS[kind](conditioned_symmetric(6, 10.0, 0)), 2)
+    X = M.random_point(0).astype(np.float32)
+    for value in (M.phi(X), M.dissolve(X), M.project(X, X), M.retract(X, M.project(X, 0.1 * X))):
+        assert value.dtype == np.float32
+
+
+def test_numbers_of_the_matrix_are_not_copied():
+    """A dense matrix is kept as it was passed in."""
+    B = np.eye(5)
+    assert go.GeneralizedStiefel(B, 2).left.M is B
+
+
+# ---------------------------------------------------------------------------------------------- memory
+
+N, P = 20_000, 3
+_d = np.linspace(0.5, 2, N) * np.where(np.arange(N) % 5 == 0, -1, 1)
+_off = 0.4 * np.cos(np.arange(N - 1.0))
+_tridiagonal = scipy.sparse.diags_array([_off, _d, _off], offsets=[-1, 0, 1])
+_definite = scipy.sparse.diags_array([_off, 1 + np.abs(_d), _off], offsets=[-1, 0, 1])
+_no_diagonal = scipy.sparse.diags_array([1 + _off, 1 + _off], offsets=[-1, 1])
+LARGE = {
+    "stiefel": lambda: go.Stiefel(N, P),
+    "symplectic": lambda: go.SymplecticStiefel(N, 4),
+    "generalized-diagonal": lambda: go.GeneralizedStiefel(np.abs(_d), P),
+    "generalized-sparse": lambda: go.GeneralizedStiefel(_definite, P),
+    "generalized-operator": lambda: go.GeneralizedStiefel(scipy.sparse.linalg.aslinearoperator(_definite), P),
+    "indefinite-diagonal": lambda: go.IndefiniteStiefel(_d, np.array([1.0, 1.0, -1.0])),
+    "indefinite-sparse": lambda: go.IndefiniteStiefel(_tridiagonal, np.array([1.0, 1.0, -1.0])),
+    "indefinite-zero-diagonal": lambda: go.IndefiniteStiefel(_no_diagonal, np.array([1.0, 1.0, -1.0])),
+    "indefinite-operator": lambda: go.IndefiniteStiefel(
+        scipy.sparse.linalg.aslinearoperator(_tridiagonal), np.array([1.0, 1.0, -1.0])
+    ),
+    "few-negative-operator": lambda: go.IndefiniteStiefel(
+        scipy.sparse.linalg.aslinearoperator(scipy.sparse.diags_array(np.where(np.arange(N) < 2, -1.0, 1.0))),
+        np.array([1.0, -1.0, -1.0]),
+    ),
+    "skew-sparse": lambda: go.BilinearStiefel(
+        scipy.sparse.diags_array([1 + _off, -1 - _off], offsets=[1, -1]), np.array([[0.0, 1.0], [-1.0, 0.0]])
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_never_n_by_n(name):
+    """Peak memory of all that is done with n = 20000: below 1 % of an n x n array."""
+    go.SymplecticStiefel(4, 2).random_point(0)  # what is imported and cached on first use does not count
+    tracemalloc.start()
+    try:
+        M = LARGE[name]()
+        X = M.random_point(0)
+        Z = M.random_tangent(X, 1)
+        for kind in ("cayley", "polar", "exp"):
+            M.retract(X, 1e-3 * Z, kind)
+        M.project(X, Z), M.dissolve(X), M.dissolve_adjoint(X, Z), M.hessian(X, Z, Z, Z)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak <= 0.01 * 8 * N**2
+    assert M.feasibility(X) <= 1e-12 * M.scale(X)
+
+
+# ---------------------------------------------------------------------------------------------- inertia
+
+
+def random_sparse(n: int, rng: np.random.Generator, zero_diagonal: bool, dtype: type = float) -> scipy.sparse.csr_array:
+    """About four entries in a row, and a cycle through all rows so that none is empty."""
+    rows, columns = rng.integers(0, n, (2, n)), np.roll(np.arange(n), 1)
+    values = rng.standard_normal((2, n)) * (1 + 1j if dtype is complex else 1)
+    S = scipy.sparse.coo_array((values.ravel(), (np.r_[rows[0], np.arange(n)], np.r_[rows[1], columns])), shape=(n, n))
+    S = scipy.sparse.csr_array(S + S.conj().T)
+    return scipy.sparse.csr_array(S - scipy.sparse.diags_array(S.diagonal())) if zero_diagonal else S
+
+
+def arrow(n: int, rng: np.random.Generator, diagonal: float) -> scipy.sparse.csr_array:
+    """The first row and column are full; all else is a diagonal of the given size."""
+    S = np.diag(diagonal * (0.5 + rng.random(n)) * rng.choice([-1, 1], n))
+    S[0, :] = S[:, 0] = rng.standard_normal(n)
+    return scipy.sparse.csr_array(S)
+
+
+def saddle(n: int, rng: np.random.Generator) -> scipy.sparse.csr_array:
+    """[[H, B^T], [B, 0]] with a sparse B of full rank."""
+    m = n // 3
+    H = scipy.sparse.diags_array(rng.standard_normal(n - m))
+    B = scipy.sparse.eye_array(m, n - m) + 0.5 * scipy.sparse.eye_array(m, n - m, k=1)
+    return scipy.sparse.csr_array(scipy.sparse.block_array([[H, B.T], [B, None]]))
+
+
+def tiny_pivots(n: int, rng: np.random.Generator) -> scipy.sparse.csr_array:
+    """Blocks [[1e-20, 1, 1], [1, a, b], [1, b, c]], reordered: after the tiny pivot a, b and c are lost to rounding."""
+    G = rng.standard_normal((n // 3 + 1, 3, 3))
+    blocks = G + G.mT
+    blocks[:, 0, :] = blocks[:, :, 0] = [1e-20, 1, 1]
+    order = rng.permuted(np.tile(np.arange(3), (len(blocks), 1)), axis=1)
+    blocks = [block[np.ix_(o, o)] for block, o in zip(blocks, order, strict=True)]
+    return scipy.sparse.csr_array(scipy.sparse.block_diag(blocks))[:n, :n]
+
+
+MAKERS = {
+    "random": lambda n, rng: random_sparse(n, rng, False),
+    "complex": lambda n, rng: random_sparse(n, rng, False, complex),
+    "zero-diagonal": lambda n, rng: random_sparse(n, rng, True),
+    "complex-zero-diagonal": lambda n, rng: random_sparse(n, rng, True, complex),
+    "arrow": lambda n, rng: arrow(n, rng, 1.0),
+    "arrow-tiny-diagonal": lambda n, rng: arrow(n, rng, 1e-9),
+    "saddle": saddle,
+    "tiny-pivots": tiny_pivots,
+}
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+@given(n=st.integers(2, 60), decades=st.sampled_from([0, 4]), seed=seeds())
+def test_sparse_inertia(maker, n, decades, seed):
+    """Against eigenvalues, also where rows are scaled over several decades; what is not nearly singular is counted."""
+    rng = np.random.default_rng(seed)
+    D = scipy.sparse.diags_array(10.0 ** -(decades * rng.random(n)))
+    S = MAKERS[maker](n, rng)
+    exact = np.linalg.eigvalsh(S.toarray())  # of the unscaled one: a congruence does not change the signs
+    found = inertia.of_sparse(D @ S @ D)
+    regular = np.abs(exact).min() / np.abs(exact).max()
+    if regular > 1e-4 or (regular > 1e-10 and found.positive is not None):
+        assert (found.positive, found.negative) == (np.sum(exact > 0), np.sum(exact < 0))
+    scaled = np.abs(np.linalg.eigvalsh((D @ S @ D).toarray()))
+    margin = scaled.min() / scaled.max()
+    if margin > 1e-10:
+        assert 0.01 * margin <= found.margin <= 2 * margin
+
+
+@given(n=st.integers(1, 40), condition=CONDITIONS, seed=seeds(), data=st.data())
+def test_inertia_is_confirmed_or_unknown(n, condition, seed, data):
+    """[[0, K], [K^T, 0]] with an ill-conditioned K is the hardest: counts may stay unknown, but are never wrong."""
+    K = conditioned_symmetric(n, condition, seed, negative=data.draw(st.integers(0, n)))
+    found = inertia.of_sparse(scipy.sparse.csr_array(np.block([[np.zeros((n, n)), K], [K, np.zeros((n, n))]])))
+    assert (found.positive, found.negative) in [(n, n), (None, None)]
+    if condition <= 1e4:
+        assert found.positive == n
+
+
+@given(n=st.integers(2, 40), condition=CONDITIONS, seed=seeds(), data=st.data())
+def test_dense_inertia(n, condition, seed, data):
+    negative, complex_ = data.draw(st.integers(0, n)), data.draw(st.booleans())
+    A = conditioned_symmetric(n, condition, seed, negative=negative, dtype=complex if complex_ else float)
+    for found in (inertia.of_dense(A), inertia.of_sparse(A)):
+        assert (found.positive, found.negative) == (n - negative, negative)
+        assert found.margin is not None and 0.01 / (n * condition) <= found.margin <= 100 * n / condition
+    assert inertia.of_dense(conditioned_skew(2 * n, condition, seed)).positive == n
+
+
+def test_inertia_of_large_matrices_without_a_diagonal():
+    """The path and the grid graph, whose eigenvalues are known: 2 cos(pi k / (m+1)), and sums of two of them."""
+    m = 100
+    path = scipy.sparse.diags_array([np.ones(m - 1), np.ones(m - 1)], offsets=[-1, 1])
+    grid = scipy.sparse.kron(path, scipy.sparse.eye_array(m)) + scipy.sparse.kron(scipy.sparse.eye_array(m), path)
+    values = 2 * np.cos(np.pi * np.arange(1, m + 1) / (m + 1))
+    values = (values[:, None] + values + 0.1234).ravel()
+    found = inertia.of_sparse(grid + 0.1234 * scipy.sparse.eye_array(m * m))
+    assert (found.positive, found.negative) == (np.sum(values > 0), np.sum(values < 0))
+    long = scipy.sparse.diags_array([np.ones(99_999), np.ones(99_999)], offsets=[-1, 1])
+    assert inertia.of_sparse(long) == Inertia(50_000, 50_000, inertia.of_sparse(long).margin)

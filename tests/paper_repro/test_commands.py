@@ -1,0 +1,317 @@
+"""The command line of paper_repro: every table and figure at toy size, resuming, the words, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import attrs
+import pytest
+from compare_records import record
+
+from genorth import compare
+from genorth.compare import Records
+from paper_repro import agreement, data, figures
+from paper_repro.__main__ import main
+from paper_repro.experiments import AUTO, OURS, PAPERS, PROBLEMS, TABLES, TOLERANCES, generated, own, table
+from paper_repro.folder import known_experiments
+from paper_repro.short import short
+
+ROOT = Path(__file__).parents[2]
+
+pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
+pytest.importorskip("threadpoolctl", reason="the extra `report` is not installed")
+
+
+# ---------------------------------------------------------------------- the paper's figures
+
+
+def test_the_252_rows_of_the_paper() -> None:
+    rows = data.printed()
+    assert len(rows) == 252 == len({(row.table, row.size, row.solver, row.tolerance) for row in rows})
+    first = rows[0]
+    assert (first.table, first.size, first.solver, first.tolerance) == (1, "(100,10)", "cdf-gd", 1e-5)
+    assert first.figures == (6.29e-03, 265.0, 9.63e-06, 3.19e-15, 0.15)
+    stopped = [row for row in rows if isinstance(row.seconds, str)]
+    assert {(row.table, row.size, row.solver) for row in stopped} == {
+        (2, "(1000,50)", "rcg-faithful"),
+        (2, "(1000,100)", "rgd-faithful"),
+        (2, "(1000,100)", "rcg-faithful"),
+        (6, "(500,5,5)", "rcg-faithful"),
+        (7, "(100,30,5)", "rcg-faithful"),
+    }
+    assert all(row.figures == (None, None, None, None, ">1800") for row in stopped)
+
+
+@pytest.mark.statement("Ta1")
+@pytest.mark.statement("Ta2")
+@pytest.mark.statement("Ta3")
+@pytest.mark.statement("Ta4")
+@pytest.mark.statement("Ta5")
+@pytest.mark.statement("Ta6")
+@pytest.mark.statement("Ta7")
+@pytest.mark.parametrize("number", TABLES)
+def test_every_run_of_the_paper_has_one_of_ours(number: int) -> None:
+    """Sizes and solvers of the table are those of the paper, in its order; the penalty methods have its beta."""
+    experiment = table(number)
+    theirs = [row for row in data.printed() if row.table == number]
+    assert list(dict.fromkeys(row.size for row in theirs)) == [size.name for size in experiment.sizes]
+    expected = {
+        (experiment.name, size.name, solver, tol)
+        for size in experiment.sizes
+        for solver in PAPERS
+        for tol in TOLERANCES
+    }
+    assert set(experiment.reference()) == expected
+    assert set(experiment.solvers) == {*PAPERS, *OURS}
+    beta = {1: 0.012, 2: 0.012, 3: 0.5, 4: 0.5}.get(number, 0.8)
+    for instance in experiment.instances():
+        assert instance.options == {solver: {"beta": beta} for solver in PAPERS if solver.startswith("cdf")}
+        assert AUTO not in instance.options
+
+
+@pytest.mark.parametrize("printed", [False, True], ids=["corrected", "printed"])
+@pytest.mark.parametrize("number", TABLES)
+def test_starts_of_the_tables(number: int, printed: bool) -> None:
+    """On M, the same for the same seed, another for another seed, and not the point that the instance was made of."""
+    experiment = table(number, printed).toy()
+    (instance,) = experiment.instances()
+    problem, start = instance.made(3)
+    again, elsewhere = instance.made(3)[1], instance.made(4)[1]
+    M = problem.manifold
+    assert M.feasibility(start) <= 1e-12 * M.scale(start)
+    assert (start == again).all() and not (start == elsewhere).all()
+    value, G = problem.evaluate(start)
+    assert float(M.norm(M.gradient(start, G))) > 1e-3 * max(1.0, value)
+
+
+def test_tables_with_a_size_in_common_have_instances_of_their_own() -> None:
+    first, second = (attrs.evolve(table(number).toy().sizes[0]) for number in (1, 2))
+    assert first.numbers == second.numbers
+    assert not (generated("matching", first, 0).A == generated("matching", second, 0).A).all()
+
+
+# ---------------------------------------------------------------------- the commands
+
+
+def _words_only(records, path, title, sections, **_):
+    """The report without what genorth.compare puts into it, which has tests of its own and takes seconds."""
+    path.write_text(f"{title}\n{sections}", "utf-8")
+    return path
+
+
+@pytest.fixture
+def quick_report(monkeypatch) -> None:
+    monkeypatch.setattr(compare, "report", _words_only)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """All tables and figures at toy size."""
+    out = tmp_path_factory.mktemp("paper") / "toy"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compare, "report", _words_only)
+        assert main(["all", "--toy", "--out", str(out)]) == 0
+    return out
+
+
+@pytest.mark.statement("Ta1")
+@pytest.mark.statement("Ta2")
+@pytest.mark.statement("Ta3")
+@pytest.mark.statement("Ta4")
+@pytest.mark.statement("Ta5")
+@pytest.mark.statement("Ta6")
+@pytest.mark.statement("Ta7")
+@pytest.mark.statement("fig:1")
+@pytest.mark.statement("fig:2")
+@pytest.mark.statement("fig:3")
+def test_all_makes_every_table_and_figure(folder) -> None:
+    records = compare.load(folder / "records")
+    assert records.distinct("problem") == [table(number).name for number in TABLES]
+    assert len(records) == len(TABLES) * len([*PAPERS, *OURS]) * len(TOLERANCES)
+    assert not [r.message for r in records if r.status in ("RAISED", "UNSUPPORTED", "HUNG")]
+    assert all(r.success for r in records), [r.key for r in records if not r.success]
+    for number in figures.FIGURES:
+        assert json.loads((folder / f"figure-{number}.json").read_text("utf-8"))["runs"]
+    report = (folder / "report.html").read_text("utf-8")
+    for text in ("Agreement with the paper", "Figure 1", "Figure 3", "over 5 s", "Corrected (R7)"):
+        assert text in report
+
+
+@pytest.mark.usefixtures("quick_report")
+def test_a_second_run_makes_nothing_anew(folder, capsys) -> None:
+    before = {path.name: path.stat().st_mtime_ns for path in (folder / "records").iterdir()}
+    drawn = (folder / "figure-1.json").stat().st_mtime_ns
+    assert main(["table", "5", "--toy", "--out", str(folder)]) == 0
+    assert main(["figure", "1", "--toy", "--out", str(folder)]) == 0
+    assert {path.name: path.stat().st_mtime_ns for path in (folder / "records").iterdir()} == before
+    assert (folder / "figure-1.json").stat().st_mtime_ns == drawn
+    printed = capsys.readouterr().out
+    assert "Table 5: joint diagonalisation, " in printed and "Table 6" not in printed
+    assert (folder / "figure-1.svg").exists()
+
+
+def test_an_interrupted_figure_goes_on_where_it_stopped(folder, tmp_path) -> None:
+    kept = json.loads((folder / "figure-1.json").read_text("utf-8"))
+    first = kept["runs"][0] | {"seconds": 123.0}
+    (tmp_path / "figure-1.json").write_text(json.dumps(kept | {"runs": [first]}), "utf-8")
+    assert main(["figure", "1", "--toy", "--out", str(tmp_path)]) == 0
+    runs = json.loads((tmp_path / "figure-1.json").read_text("utf-8"))["runs"]
+    assert runs[0] == first
+    assert [run["solver"] for run in runs] == list(figures.METHODS)
+    for run in runs[1:]:
+        assert run["iterations"] == figures.ITERATIONS
+        assert 0 < run["gradient"] + run["retraction"] + run["transport"] <= 1.001 * run["seconds"] + run["gradient"]
+        assert (run["retraction"] > 0) == run["solver"].startswith("r")
+
+
+@pytest.mark.statement("fig:2")
+def test_figure_2_shows_smaller_errors_at_the_end(folder) -> None:
+    (run,) = json.loads((folder / "figure-2.json").read_text("utf-8"))["runs"]
+    assert sum(run["final"]) < sum(run["initial"])
+    assert "at the start" in figures.sentences(2, {"runs": [run]})[0]
+
+
+@pytest.mark.usefixtures("quick_report")
+def test_export_holds_everything_and_can_be_read_again(folder, tmp_path, capsys) -> None:
+    assert main(["export", "--out", str(folder), "--to", str(tmp_path / "kept")]) == 0
+    made = {path.name for path in (tmp_path / "kept").iterdir()}
+    assert {"short.md", "tables.md", "tables.csv", "tables.tex", "report.html", "records"} <= made
+    assert {f"figure-{number}.{kind}" for number in (1, 2, 3) for kind in ("svg", "png", "json")} <= made
+    mine, theirs = compare.load(folder / "records"), compare.load(tmp_path / "kept" / "records")
+    assert [r.key for r in mine] == [r.key for r in theirs]
+    assert max(len(r.trace) for r in theirs) <= 151
+    assert main(["report", "--out", str(tmp_path / "kept")]) == 0
+    assert "Report:" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("quick_report")
+def test_printed_instances_and_sizes_of_ones_own(tmp_path, capsys) -> None:
+    solvers = ["--solvers", "rtr-fast", "rgd-faithful"]
+    assert main(["table", "3", "--printed", "--toy", "--out", str(tmp_path), *solvers]) == 0
+    assert main(["table", "1", "--sizes", "6,2", "--time-limit", "1", "--out", str(tmp_path), *solvers]) == 0
+    assert main(["problem", "matching", "--sizes", "6,2", "--time-limit", "1", "--out", str(tmp_path), *solvers]) == 0
+    records = compare.load(tmp_path / "records")
+    assert records.distinct("problem") == ["Table 3: extrinsic mean, as printed", "Table 1: matching", "matching"]
+    assert records.distinct("solver") == ["rtr-fast", "rgd-faithful"]
+    assert "As printed: J = I" in capsys.readouterr().out
+
+
+def test_the_report_shows_the_papers_figures_beside_ours(tmp_path) -> None:
+    """The paper's size under its name, so that its figures are found; solved by one solver, with a loose limit."""
+    arguments = ["--solvers", "rtr-fast", "cdf-lbfgs", "--time-limit", "1", "--out", str(tmp_path)]
+    assert main(["table", "4", "--quick", *arguments]) == 0
+    report = (tmp_path / "report.html").read_text("utf-8")
+    for text in ("Agreement with the paper", "2.37e-01", "Corrected (R7)", "saddle", "<svg", "1800 s"):
+        assert text in report
+
+
+def test_a_table_in_short() -> None:
+    """Sizes in order, to 1e-5; to 1e-9. A run that was stopped gives a lower bound."""
+    seconds = {
+        ("a", 1e-5): {"cdf-gd": 4.0, "cdf-cg": 3.0, "rgd-fast": 2.0, "rgd-faithful": 50.0},
+        ("b", 1e-5): {"cdf-gd": 1.0, "rgd-fast": 2.0, "rgd-faithful": math.inf},
+        ("a", 1e-9): {"cdf-gd": math.inf, "rgd-fast": 5.0, "rgd-faithful": math.inf},
+        ("b", 1e-9): {"cdf-gd": math.inf, "rgd-fast": math.inf, "rgd-faithful": math.inf},
+    }
+    made = [
+        record(solver, min(time, 60.0), problem="Table 1: m", size=size, tolerance=tolerance,
+               status="CONVERGED" if math.isfinite(time) else "TIME_LIMIT")
+        for (size, tolerance), row in seconds.items() for solver, time in row.items()
+    ]  # fmt: skip
+    assert short(Records(made)).splitlines()[2] == (
+        "| 1: m, a, b | rgd-fast, cdf-gd; rgd-fast, none | 1.5, 0.5; > 12.0, - | 25.0, > 60.0; > 12.0, - |"
+    )
+
+
+def test_the_table_in_short_of_readme_and_docs_is_that_of_the_records() -> None:
+    results = ROOT / "docs" / "results"
+    shown = short(compare.load(results / "records"))
+    assert shown == (results / "short.md").read_text("utf-8")
+    assert shown in (ROOT / "README.md").read_text("utf-8")
+
+
+def test_list_names_everything(capsys) -> None:
+    assert main(["list"]) == 0
+    printed = capsys.readouterr().out
+    for text in ("table 7", "figure 3", *PROBLEMS, *PAPERS, *OURS, "(1000,1000)", "N=100"):
+        assert text in printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["table", "8"], "table: need one of 1, 2, 3, 4, 5, 6, 7; measured 8"),
+        (["figure", "4", "--toy"], "figure: need one of 1, 2, 3; measured 4"),
+        (
+            ["problem", "mean", "--sizes", "4,2"],
+            "'matching', 'extrinsic mean', 'joint diagonalisation'; measured 'mean'",
+        ),
+        (["problem", "matching", "--sizes", "11,4"], "n even"),
+        (["problem", "matching", "--sizes", "4,6"], "p <= n = 4; measured 6"),
+        (["problem", "extrinsic mean", "--sizes", "100,90", "--printed"], "at least 90 positive"),
+        (["table", "5", "--sizes", "8,2"], "4 numbers n,p,l,N"),
+        (["table", "1", "--toy", "--solvers", "rgd"], "solvers: need some of 'cdf-gd'"),
+        (["report", "--toy"], "has put records; measured none"),
+        (["table", "1", "--toy", "--time-limit", "-1"], "time_limit > 0"),
+    ],
+    ids=["table", "figure", "problem", "odd", "wide", "empty", "numbers", "solver", "nothing", "limit"],
+)
+def test_bad_input_is_told_in_a_sentence(arguments, named: str, tmp_path, capsys) -> None:
+    assert main([*arguments, "--out", str(tmp_path)]) == 2
+    assert named in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_other_settings_in_the_same_folder_are_refused(folder, capsys) -> None:
+    assert main(["table", "1", "--toy", "--time-limit", "2", "--out", str(folder)]) == 2
+    assert "time_limit" in capsys.readouterr().err
+    assert main(["figure", "1", "--toy", "--time-limit", "2", "--out", str(folder)]) == 2
+    assert "Choose another folder" in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------------- agreement in words
+
+
+def _like_the_paper(number: int, **changes) -> Records:
+    """Records with the paper's own figures; `changes` are applied to all."""
+    experiment = table(number)
+    made = []
+    for (problem, size, solver, tolerance), (fun, nit, *_, seconds) in experiment.reference().items():
+        stopped = isinstance(seconds, str)
+        figures = {} if stopped else {"fun": fun, "nit": int(nit)} | changes
+        status = "TIME_LIMIT" if stopped else "CONVERGED"
+        key = {"problem": problem, "size": size, "tolerance": tolerance}
+        made.append(record(solver, 1800.0 if stopped else seconds, status=status, **key, **figures))
+    return Records(made, {"time_limit": 60.0, "threads": 1})
+
+
+@pytest.mark.parametrize("number", TABLES)
+def test_the_papers_own_figures_agree_with_themselves(number: int) -> None:
+    told = " ".join(agreement.sentences(table(number), _like_the_paper(number)))
+    solved = sum(not isinstance(row.seconds, str) for row in data.printed() if row.table == number)
+    assert f"{solved} of {solved} counts are within a factor 2" in told
+    assert "the same in 6 of 6 rows, of the same family in 6." in told
+    assert "within 0 %" in told or "zero for both" in told
+    assert "Solved" not in told
+
+
+def test_what_does_not_agree_is_told() -> None:
+    experiment = table(3)
+    told = agreement.sentences(experiment, _like_the_paper(3, fun=0.1, nit=1000))
+    assert "at (1000,20) 0.1 (paper 0.374), a factor 3.7 apart" in told[0]
+    assert "farthest off is CDFTR (cdf-tr) at (5000,20) to 1e-5, 333 times as many" in told[1]
+    slow = [
+        attrs.evolve(r, success=False, status="TIME_LIMIT", time=60.0) if r.solver == "cdf-gd" else r
+        for r in _like_the_paper(3)
+    ]
+    told = agreement.sentences(experiment, Records(slow, {}))
+    assert any("out of time here after 60 s: CDFGD at (1000,20) to 1e-5; CDFGD" in line for line in told)
+    assert any("(1000,20) to 1e-5: CDFCG, not CDFGD" in line or "CDFTR, not CDFGD" in line for line in told)
+    assert any("saddle" in line for line in told)
+
+
+def test_nothing_is_told_of_what_was_not_measured() -> None:
+    assert agreement.by_table(known_experiments(), Records([record(problem="mine")])) == {}
+    assert own("matching", [(8, 2)]).reference() == {}

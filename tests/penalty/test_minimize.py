@@ -1,0 +1,459 @@
+"""Algorithm 1: known minima from many starts on every manifold, counts, budgets, statuses, beta, bad input."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from _problems import Matrix, known_minima, smooth, spd, trace
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import genorth as go
+import genorth.testing as gt
+from genorth.penalty.beta import initial_beta
+from genorth.solve.descent import NoStep, Settings, descend
+from genorth.solve.monitor import Monitor
+from genorth.solve.wolfe import strong_wolfe
+from paper_repro.problems import Matching
+
+METHODS = ("cdf-gd", "cdf-cg", "cdf-lbfgs", "cdf-lbfgs-lean", "cdf-tr")
+KNOWN = known_minima()
+EASY = trace(go.Stiefel(12, 3), spd(12, 20, 1), fused=False)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", KNOWN)
+def test_known_minimum_from_random_starts(name: str, method: str) -> None:
+    problem, best = KNOWN[name]
+    for seed in range(3):
+        result = go.minimize(problem, method=method, rng=seed, tol=1e-7)
+        assert result.success, result
+        # f is quadratic about the minimum, so |f - f*| is about tol^2 over the smallest curvature.
+        assert abs(result.fun - best) <= 1e-9 * (1 + abs(best)), result
+        assert result.gradient_norm <= 1e-7
+        assert result.feasibility <= 1e-12 * problem.manifold.scale(result.x)
+        assert result.beta is not None and result.threshold is not None
+        assert result.beta >= result.threshold * (1 - 1e-6)
+
+
+@settings(max_examples=2 * settings().max_examples)
+@given(manifold=gt.manifolds(max_n=7, max_condition=10), seed=gt.seeds())
+def test_a_projection_problem_succeeds_on_every_manifold(manifold: go.GenOrthManifold, seed: int) -> None:
+    """min |X - B|^2, B near M: bounded below and with a minimiser on every manifold, also where M is not compact."""
+    X = manifold.random_point(seed)
+    E = manifold.random_ambient(seed + 1)
+    B = X + 0.2 * E / float(np.linalg.norm(E))
+    problem = go.Problem(
+        manifold, lambda Y: float(np.sum(np.abs(Y - B) ** 2)), lambda Y: 2 * (Y - B), lambda Y, Z: 2 * Z
+    )
+    result = go.minimize(problem, X, tol=1e-6, max_iterations=3000)
+    assert result.success, result
+    assert result.fun <= problem.cost(X) * (1 + 1e-12)
+    tangent = manifold.project(result.x, result.x - B)
+    assert float(np.linalg.norm(2 * tangent)) == pytest.approx(result.gradient_norm, rel=1e-6, abs=1e-12)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_accuracy_near_rounding(method: str) -> None:
+    """Values that differ by less than rounding are compared through gradients: 1e-10 is reached although f is 1e3."""
+    problem = trace(go.Stiefel(12, 3), 1e3 * (np.eye(12) + spd(12, 20, 1)))
+    result = go.minimize(problem, method=method, rng=0, tol=1e-9)
+    assert result.success and result.gradient_norm <= 1e-9, result
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_counts_are_what_an_independent_counter_saw(method: str) -> None:
+    seen = {"cost": 0, "gradient": 0, "hessian": 0}
+    A = spd(12, 20, 1)
+
+    def cost(X: Matrix) -> float:
+        seen["cost"] += 1
+        return float(np.vdot(X, A @ X))
+
+    def gradient(X: Matrix) -> Matrix:
+        seen["gradient"] += 1
+        return 2 * A @ X
+
+    def hessian(X: Matrix, Z: Matrix) -> Matrix:
+        seen["hessian"] += 1
+        return 2 * A @ Z
+
+    problem = go.Problem(go.Stiefel(12, 3), cost, gradient, hessian)
+    for seed in range(2):  # the second run counts its own evaluations only
+        seen.update(cost=0, gradient=0, hessian=0)
+        result = go.minimize(problem, method=method, rng=seed)
+        assert (result.nfev, result.njev, result.nhev) == (seen["cost"], seen["gradient"], seen["hessian"])
+        assert result.trace.evaluations[-1] <= result.evaluations
+        assert 0 < result.seconds["cost"] < result.time + 1
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_trace_has_a_line_per_iteration(method: str) -> None:
+    result = go.minimize(EASY, method=method, rng=0, keep_points=True)
+    t = result.trace
+    assert len(t) == result.nit + 1 == len(t.points or ())
+    columns = t.as_arrays()
+    assert all(len(column) == len(t) and np.isfinite(column).all() for column in columns.values())
+    assert (np.diff(columns["time"]) >= 0).all() and (np.diff(columns["evaluations"]) >= 0).all()
+    assert columns["time"][-1] <= result.time
+    assert t.gradient_norm[-1] == result.stopping_measure <= 1e-6
+    manifold = EASY.manifold
+    for k in (0, len(t) // 2, len(t) - 1):
+        point = (t.points or [])[k]
+        assert t.cost[k] == pytest.approx(EASY.cost(manifold.dissolve(point)), rel=1e-12)
+        assert t.feasibility[k] == pytest.approx(float(manifold.feasibility(point)), abs=1e-14)
+        h = go.ConstraintDissolving(EASY, result.beta or math.nan)
+        assert t.gradient_norm[k] == pytest.approx(float(np.linalg.norm(h.gradient(point))), rel=1e-6)
+    assert go.minimize(EASY, method=method, rng=0).trace.points is None
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_stationary_start_returns_at_once(method: str) -> None:
+    x = np.linalg.eigh(spd(12, 20, 1))[1][:, :3]
+    result = go.minimize(EASY, x, method=method)
+    assert result.success and result.nit == 0
+    assert result.evaluations <= 4
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_runs_are_deterministic(method: str) -> None:
+    first, second = (go.minimize(EASY, method=method, rng=3) for _ in range(2))
+    np.testing.assert_array_equal(first.x, second.x)
+    assert first.trace.gradient_norm == second.trace.gradient_norm and first.beta == second.beta
+
+
+@pytest.mark.parametrize("size", [0.8, 1.5])
+def test_a_penalty_method_may_start_off_M(size: float) -> None:
+    manifold = EASY.manifold
+    result = go.minimize(EASY, size * manifold.random_point(0))
+    assert result.success and result.fun == pytest.approx(np.linalg.eigvalsh(spd(12, 20, 1))[:3].sum(), rel=1e-8)
+    assert result.trace.feasibility[0] > 0.1
+
+
+# ---------------------------------------------------------------------- budgets and stops
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_budget_of_iterations(method: str) -> None:
+    result = go.minimize(EASY, method=method, rng=0, max_iterations=3)
+    assert result.nit == 3 and result.status is go.Status.ITERATION_LIMIT and not result.success
+    assert result.feasibility <= 1e-12 * EASY.manifold.scale(result.x)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 7, 12])
+@pytest.mark.parametrize("method", METHODS)
+def test_budget_of_evaluations(method: str, limit: int) -> None:
+    """Also inside line searches; the one evaluation at the returned x is measuring."""
+    result = go.minimize(EASY, method=method, rng=0, max_evaluations=limit)
+    assert result.status is go.Status.EVALUATION_LIMIT and not result.success
+    assert result.evaluations <= limit + 2
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_budget_of_time_holds_within_a_line_search(method: str) -> None:
+    A = spd(12, 20, 1)
+
+    def slow(X: Matrix) -> tuple[float, Matrix]:
+        time.sleep(0.02)
+        return float(np.vdot(X, A @ X)), 2 * A @ X
+
+    problem = go.Problem(go.Stiefel(12, 3), None, None, lambda X, Z: 2 * A @ Z, slow)
+    result = go.minimize(problem, method=method, rng=0, max_time=0.1)
+    assert result.status is go.Status.TIME_LIMIT and not result.success
+    assert result.nfev <= 8
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_callback_sees_every_iterate_and_stops(method: str) -> None:
+    seen: list[go.Progress] = []
+
+    def callback(progress: go.Progress) -> None:
+        seen.append(progress)
+        progress.x[:] = 0  # a copy: the run does not notice
+        if progress.nit == 4:
+            raise StopIteration
+
+    result = go.minimize(EASY, method=method, rng=0, callback=callback)
+    assert [p.nit for p in seen] == [0, 1, 2, 3, 4]
+    assert result.status is go.Status.CALLBACK and not result.success and result.nit == 4
+    assert [p.gradient_norm for p in seen] == result.trace.gradient_norm
+    assert seen[-1].fun < seen[0].fun
+
+
+def test_the_callback_is_not_on_the_clock() -> None:
+    result = go.minimize(EASY, rng=0, max_iterations=5, callback=lambda progress: time.sleep(0.02))
+    assert result.time < 0.1
+
+
+def test_an_exception_of_the_callback_is_passed_on() -> None:
+    def callback(progress: go.Progress) -> None:
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        go.minimize(EASY, rng=0, callback=callback)
+
+
+# ---------------------------------------------------------------------- objectives that misbehave
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("where", ["cost", "gradient"])
+@pytest.mark.parametrize("method", METHODS)
+def test_not_finite_ends_with_the_best_iterate(method: str, where: str, value: float) -> None:
+    calls = 0
+    A = spd(12, 20, 1)
+
+    def both(X: Matrix) -> tuple[float, Matrix]:
+        nonlocal calls
+        calls += 1
+        f, G = float(np.vdot(X, A @ X)), 2 * A @ X
+        if calls > 8:
+            f, G = (value, G) if where == "cost" else (f, G + value)
+        return f, G
+
+    problem = go.Problem(go.Stiefel(12, 3), None, None, lambda X, Z: 2 * A @ Z, both)
+    X = problem.manifold.random_point(0)
+    result = go.minimize(problem, X, method=method)
+    assert result.status is go.Status.NOT_FINITE and not result.success
+    assert np.isfinite(result.x).all()
+    assert np.vdot(result.x, A @ result.x) < np.vdot(X, A @ X)
+    assert result.feasibility <= 1e-12 * problem.manifold.scale(result.x)
+    assert calls <= 12
+
+
+def test_not_finite_from_the_first_call() -> None:
+    problem = go.Problem(go.Stiefel(5, 2), lambda X: math.nan, lambda X: X)
+    X = problem.manifold.random_point(0)
+    result = go.minimize(problem, X)
+    assert result.status is go.Status.NOT_FINITE
+    np.testing.assert_allclose(result.x, X, atol=1e-14)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_exception_of_the_objective_is_passed_on(method: str) -> None:
+    calls = 0
+
+    def cost(X: Matrix) -> float:
+        nonlocal calls
+        calls += 1
+        if calls > 5:
+            raise ZeroDivisionError("mine")
+        return float(np.sum(X**4))
+
+    problem = go.Problem(go.Stiefel(6, 2), cost, lambda X: 4 * X**3, lambda X, Z: 12 * X**2 * Z)
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        go.minimize(problem, rng=0, method=method)
+
+
+def test_a_wrong_gradient_stalls_and_says_so() -> None:
+    A = spd(12, 20, 1)
+    problem = go.Problem(go.Stiefel(12, 3), lambda X: float(np.vdot(X, A @ X)), lambda X: -2 * A @ X)
+    result = go.minimize(problem, rng=0, max_evaluations=2000)
+    assert not result.success
+    assert result.status in (go.Status.STALLED, go.Status.DIVERGED, go.Status.EVALUATION_LIMIT)
+
+
+# ---------------------------------------------------------------------- beta
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_beta_is_estimated_checked_and_raised(name: str) -> None:
+    """From a start at which the estimate is useless (a constant cost there), or a good one, it ends above beta*."""
+    problem, _ = KNOWN[name]
+    result = go.minimize(problem, rng=11)
+    assert result.success and result.margin is not None and result.margin >= 1 - 1e-6
+
+
+def test_a_beta_below_the_threshold_is_raised_from_a_warm_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The estimate is replaced by one far too small: the check at the end finds it."""
+    module = sys.modules["genorth.penalty.minimize"]  # the name in genorth is the function
+    monkeypatch.setattr(module, "initial_beta", lambda problem, X: 1e-4)
+    problem, best = KNOWN["symplectic eigenvalues"]
+    result = go.minimize(problem, rng=0, max_iterations=20_000)
+    assert result.success and result.beta_raised >= 1
+    assert result.fun == pytest.approx(best, rel=1e-8)
+    assert result.beta is not None and result.beta > 1e-4
+
+
+def test_beta_is_raised_from_the_fifth_time_on_that_the_limit_is_reached() -> None:
+    """Before that it is the estimate at the restored point: the first steps from a long X are lost at every beta."""
+    module = sys.modules["genorth.penalty.minimize"]
+    instance = Matching.generate(10, 4, 0)
+    problem, x = instance.problem(), instance.start(1)
+    run = module._Run(problem, Monitor(problem), "cdf-lbfgs", None, "auto", 1e-12)
+    run.outcome = module._Outcome(go.Status.DIVERGED, x, 0.0, 1.0, 0.0, True, 1.0, restored=True)
+    betas = np.array([run._next_beta() for _ in range(6)])
+    np.testing.assert_allclose(betas / initial_beta(problem, x), [1, 1, 1, 1, 4, 16], rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_run_towards_a_point_away_from_M_is_ended_long_before_it_gets_there(seed: int) -> None:
+    """|grad h| is far below beta |C| while |C| is of the size of one: beta is raised then, not only at tol."""
+    instance = Matching.generate(40, 6, [seed, 1])
+    start = instance.start([seed, 2])
+    result = go.minimize(instance.problem(), start, method="cdf-gd", tol=1e-9, max_iterations=1500)
+    assert result.stopping_measure > 1e-9 and result.feasibility_before is not None
+    assert result.feasibility_before < 1e-3 and result.margin is not None and result.margin > 1
+
+
+def test_a_given_beta_below_the_threshold_is_reported() -> None:
+    """h has no minimum at the solution: no success, and the message names both numbers."""
+    problem, best = KNOWN["symplectic eigenvalues"]
+    threshold = go.minimize(problem, rng=0).threshold
+    assert threshold is not None
+    result = go.minimize(problem, rng=0, beta=threshold / 10, max_iterations=3000)
+    assert f"beta = {threshold / 10:.3g} is below the exactness threshold" in result.message
+    assert result.beta_raised == 0
+    if result.success:  # x is stationary nevertheless: it was reached by restoring
+        assert result.fun == pytest.approx(best, rel=1e-6)
+
+
+def test_a_given_beta_is_kept() -> None:
+    result = go.minimize(EASY, rng=0, beta=2.5)
+    assert result.success and result.beta == 2.5 and result.beta_raised == 0
+    assert "threshold" not in result.message
+
+
+def test_an_objective_that_is_unbounded_off_M() -> None:
+    """f(A(X)) falls like -|X|^6 far from M: line searches must turn back, with every method."""
+    problem = trace(go.Stiefel(12, 3), -1e3 * spd(12, 5, 1))
+    best = float(np.sort(np.linalg.eigvalsh(-1e3 * spd(12, 5, 1)))[:3].sum())
+    for method in METHODS:
+        result = go.minimize(problem, rng=1, method=method, beta=1e-3, tol=1e-4)
+        assert result.success and result.fun == pytest.approx(best, rel=1e-9), result
+
+
+# ---------------------------------------------------------------------- Result and arguments
+
+
+def test_repr_is_readable() -> None:
+    text = repr(go.minimize(EASY, rng=0))
+    for part in ("success: True", "status: CONVERGED", "cdf-lbfgs", "times the threshold", "shape (12, 3)"):
+        assert part in text
+    assert len(text) < 1000
+
+
+def test_statuses_are_sentences() -> None:
+    for status in go.Status:
+        assert status.value.endswith(".") and len(status.value.split()) >= 6
+
+
+def test_feasibility_that_rounding_forbids_is_no_success() -> None:
+    result = go.minimize(EASY, rng=0, feasibility_tol=1e-18)
+    assert not result.success and result.status is go.Status.NOT_FEASIBLE
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"method": "newton"}, "method: need one of 'cdf-gd', 'cdf-cg', 'cdf-lbfgs', 'cdf-lbfgs-lean', 'cdf-tr'"),
+        ({"beta": 0}, "beta: need beta > 0"),
+        ({"beta": -1.0}, "beta: need beta > 0"),
+        ({"beta": math.nan}, "beta: need beta > 0"),
+        ({"beta": "large"}, "beta: need beta > 0, or 'auto'"),
+        ({"tol": -1}, "tol: "),
+        ({"tol": math.nan}, "tol: "),
+        ({"feasibility_tol": 0}, "feasibility_tol: "),
+        ({"max_iterations": 0}, "max_iterations: need max_iterations > 0"),
+        ({"max_evaluations": 0}, "max_evaluations: "),
+        ({"max_time": 0.0}, "max_time: "),
+        ({"callback": 3}, "callback: "),
+        ({"x0": np.ones((3, 12))}, r"x0: need an array of shape \(12, 3\)"),
+        ({"x0": np.full((12, 3), np.nan)}, "x0: need finite entries"),
+        ({"x0": 1j * np.ones((12, 3))}, "x0: need real entries"),
+    ],
+    ids=str,
+)
+def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=r"^" + message):
+        go.minimize(EASY, **arguments)
+
+
+def test_what_is_missing_is_named() -> None:
+    with pytest.raises(ValueError, match=r"^problem: need a gradient"):
+        go.minimize(go.Problem(go.Stiefel(5, 2), np.sum))
+    with pytest.raises(ValueError, match=r"^problem: need euclidean_hessian"):
+        go.minimize(go.Problem(go.Stiefel(5, 2), np.sum, np.ones_like), method="cdf-tr")
+    with pytest.raises(ValueError, match=r"^problem: "):
+        go.minimize(lambda X: 0.0)  # type: ignore[arg-type]
+
+
+def test_integers_are_a_start() -> None:
+    assert go.minimize(EASY, np.eye(12, 3, dtype=int)).success
+
+
+# ---------------------------------------------------------------------- the shared line search
+
+
+def test_descent_halves_steps_outside_the_domain() -> None:
+    """A step function that refuses long steps is asked for shorter ones; BB steps then find the minimum."""
+    asked: list[float] = []
+
+    class Point:
+        def __init__(self, X: Matrix) -> None:
+            self.X, self.value, self.gradient = X, float(X @ X) / 2, X
+            self.decrease = float(X @ X)
+
+    class Done(Exception):
+        pass
+
+    def step(point: Point, t: float) -> Point:
+        asked.append(t)
+        if t * np.linalg.norm(point.gradient) > 0.5:
+            raise go.OutsideDomainError("too long")
+        return Point(point.X - t * point.gradient)
+
+    def accept(point: Point) -> None:
+        if np.linalg.norm(point.X) < 1e-10:
+            raise Done
+
+    with pytest.raises(Done):
+        descend(Point(np.array([3.0, 4.0])), step, accept, Settings(first_step=1.0))
+    assert asked[:5] == [1.0, 0.5, 0.25, 0.125, 0.0625]
+
+
+def _hard(t: float) -> tuple[float, float]:
+    """A function whose Wolfe steps lie in a narrow valley."""
+    return -t / (t * t + 2), (t * t - 2) / (t * t + 2) ** 2
+
+
+@pytest.mark.parametrize("first", [1e-6, 1e-3, 0.1, 1.0, 10.0, 1e3])
+@pytest.mark.parametrize("c2", [0.9, 0.1, 1e-3])
+def test_strong_wolfe(first: float, c2: float) -> None:
+    """Both conditions hold at the step returned, whatever the first trial; the last call is at that step."""
+    asked: list[float] = []
+
+    def curve(t: float) -> tuple[float, float]:
+        asked.append(t)
+        return _hard(t)
+
+    value, slope = _hard(0)
+    t = strong_wolfe(curve, value, slope, first, 1e-4, c2)
+    assert _hard(t)[0] <= value + 1e-4 * t * slope and abs(_hard(t)[1]) <= c2 * abs(slope)
+    assert asked[-1] == t and len(asked) <= 20
+
+
+def test_strong_wolfe_outside_the_domain() -> None:
+    def curve(t: float) -> tuple[float, float]:
+        if t > 0.3:
+            raise go.OutsideDomainError("too long")
+        return (t - 0.2) ** 2, 2 * (t - 0.2)
+
+    t = strong_wolfe(curve, 0.04, -0.4, 5.0, c2=0.1)
+    assert abs(2 * (t - 0.2)) <= 0.04
+    with pytest.raises(NoStep):
+        strong_wolfe(lambda t: (2.0 + t, 1.0), 1.0, -1.0)
+
+
+@given(data=st.data(), seed=gt.seeds())
+def test_value_never_worse_than_the_start(data: st.DataObject, seed: int) -> None:
+    """On compact manifolds: the restored x of a run that is cut off anywhere is not above the start."""
+    manifold = data.draw(gt.manifolds(("stiefel", "stiefel-complex", "tensor-dct", "tensor-dft"), max_n=6))
+    problem, X = smooth(manifold, seed), manifold.random_point(seed)
+    result = go.minimize(problem, X, max_iterations=data.draw(st.integers(1, 30)))
+    assert result.fun <= problem.cost(X) + 1e-9 * (1 + abs(problem.cost(X)))
