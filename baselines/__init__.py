@@ -1,8 +1,10 @@
-"""Riemannian solvers to compare with: as the paper ran them, and as fast as they can be; and a registry of all solvers.
+"""Riemannian solvers to compare with: as the paper ran them, and as fast as they can be.
 
-`rgd`, `rcg`, `rlbfgs` and `rtr` minimise a `genorth.Problem` over its manifold and return a `genorth.Result`, in the
-geometry "fast", "products" or "faithful". `SOLVERS` holds them by name, beside the penalty methods, pymanopt's
-optimizers and CDOpt.
+And a registry of all solvers.
+
+`rgd`, `rcg`, `rlbfgs` and `rtr` minimise a `genorth.Problem` over its manifold and return a
+`genorth.Result`, in the geometry "fast", "products" or "faithful". `SOLVERS` holds them by name,
+beside the penalty methods, pymanopt's optimizers and CDOpt.
 """
 
 from baselines.registry import SOLVERS, Solver

@@ -26,9 +26,12 @@ _Reason = Callable[[Problem], str | None]
 
 @attrs.frozen
 class Solver:
-    """A solver, called as `solver(problem, x0, tol=..., ...)`: the arguments of `genorth.penalty.minimize`, and a `Result`.
+    """A solver, called as `solver(problem, x0, tol=..., ...)`.
 
-    What else a solver takes (beta of a penalty method, the preconditioner of rlbfgs and rtr) can be passed too.
+    The arguments of `genorth.penalty.minimize`, and a `Result`.
+
+    What else a solver takes (beta of a penalty method, the preconditioner of rlbfgs and rtr) can be
+    passed too.
     """
 
     name: str
@@ -45,10 +48,15 @@ class Solver:
 
     def supports(self, problem: Problem) -> str | None:
         """Why the solver cannot run on the problem; None where it can."""
-        return problem.lacks(self.second_order) or (None if self._reason is None else self._reason(problem))
+        return problem.lacks(self.second_order) or (
+            None if self._reason is None else self._reason(problem)
+        )
 
     def load(self) -> None:
-        """Import what it needs, which may take seconds: a comparison does that before it watches the time."""
+        """Import what it needs, which may take seconds.
+
+        A comparison does that before it watches the time.
+        """
         for module in self._modules:
             importlib.import_module(module)
 
@@ -59,7 +67,9 @@ class Solver:
     def __reduce__(self) -> tuple[Callable[[str], Solver], tuple[str]]:
         """Pickled as its name: what it calls may be a closure, and worker processes have the same registry."""
         if SOLVERS.get(self.name) is not self:
-            raise pickle.PicklingError(f"{self.name!r} is not the solver of this name in baselines.SOLVERS")
+            raise pickle.PicklingError(
+                f"{self.name!r} is not the solver of this name in baselines.SOLVERS"
+            )
         return _registered, (self.name,)
 
 
@@ -68,15 +78,23 @@ def _registered(name: str) -> Solver:
 
 
 def _penalty(name: str) -> Solver:
-    return Solver(name, "penalty", None, partial(minimize, method=name), second_order=name == "cdf-tr")
+    return Solver(
+        name, "penalty", None, partial(minimize, method=name), second_order=name == "cdf-tr"
+    )
 
 
-def _riemannian(name: str, solver: Callable[..., Result], geometry: str, second_order: bool = False) -> Solver:
+def _riemannian(
+    name: str, solver: Callable[..., Result], geometry: str, second_order: bool = False
+) -> Solver:
     kind = GEOMETRIES[geometry]
     return Solver(
-        f"{name}-{geometry}", "Riemannian", geometry, partial(solver, geometry=geometry), second_order,
+        f"{name}-{geometry}",
+        "Riemannian",
+        geometry,
+        partial(solver, geometry=geometry),
+        second_order,
         lambda problem: kind.unsupported(problem.manifold),
-    )  # fmt: skip
+    )
 
 
 def _pymanopt(name: str, optimizer: str) -> Solver:
@@ -88,16 +106,25 @@ def _pymanopt(name: str, optimizer: str) -> Solver:
         return run(getattr(pymanopt.optimizers, optimizer), problem, x0, **arguments)
 
     return Solver(
-        name, "Riemannian", "fast", call, second_order=optimizer == "TrustRegions",
+        name,
+        "Riemannian",
+        "fast",
+        call,
+        second_order=optimizer == "TrustRegions",
         modules=("pymanopt.optimizers", "genorth.interop.pymanopt"),
-    )  # fmt: skip
+    )
 
 
 def _cdopt(name: str, method: str) -> Solver:
     return Solver(
-        name, "penalty", None, partial(cdopt.cdopt, method=method), method == "trust-ncg",
-        lambda problem: cdopt.unsupported(problem.manifold), cdopt.MODULES,
-    )  # fmt: skip
+        name,
+        "penalty",
+        None,
+        partial(cdopt.cdopt, method=method),
+        method == "trust-ncg",
+        lambda problem: cdopt.unsupported(problem.manifold),
+        cdopt.MODULES,
+    )
 
 
 #: The solvers by name.

@@ -23,9 +23,17 @@ extensions = [
     "mathml",
     "plain_docstrings",
 ]
-exclude_patterns = ["_build", "_ext", "tour/*", "gallery/*.ipynb", "results/short.md", "results/tables.md"]
+exclude_patterns = [
+    "_build",
+    "_ext",
+    "tour/*",
+    "gallery/*.ipynb",
+    "results/short.md",
+    "results/tables.md",
+]
 
-# Pages are Markdown. Headings have the anchors that GitHub gives them, so that a link works in both places.
+# Pages are Markdown. Headings have the anchors that GitHub gives them, so that a link works in both
+# places.
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence"]
 myst_heading_anchors = 4
 html_math_renderer = "mathml"
@@ -44,10 +52,13 @@ autodoc_typehints_format = "short"
 autodoc_default_options = {"members": True}
 python_display_short_literal_types = True
 nitpicky = True
-# Names in annotations that have no page: those of other packages (an inventory of theirs would need the network), and
-# those of ours that a user never calls by name.
+# Names in annotations that have no page: those of other packages (an inventory of theirs would need
+# the network), and those of ours that a user never calls by name.
 nitpick_ignore_regex = [
-    ("py:.*", r"(numpy|scipy|collections|typing|types|hypothesis|pymanopt|matplotlib|pathlib|os|rich)\..*"),
+    (
+        "py:.*",
+        r"(numpy|scipy|collections|typing|types|hypothesis|pymanopt|matplotlib|pathlib|os|rich)\..*",
+    ),
     ("py:.*", r"(.*\.)?(_\w+|Array|Any|Path|Console)"),
     ("py:class", r"genorth\.(linalg|geometry|penalty|solve)\.\w+\.(Operator|ThetaSolver|Point)"),
 ]

@@ -1,7 +1,9 @@
-"""Where our figures agree with the paper's and where they do not, in words; why, as far as it is known.
+"""Where our figures agree with the paper's and where they do not, in words.
 
-Random instances agree in size only, machines differ, and the paper's code is not public: what can be reproduced are the
-size of f, the counts of iterations within a factor, and which solvers win.
+Why, as far as it is known.
+
+Random instances agree in size only, machines differ, and the paper's code is not public: what can
+be reproduced are the size of f, the counts of iterations within a factor, and which solvers win.
 """
 
 from __future__ import annotations
@@ -15,7 +17,9 @@ from genorth.compare import Records
 from genorth.compare.rows import Runs, best_of, by_row, tolerance_text
 from paper_repro.experiments import LABELS, PAPERS, Experiment
 
-_ZERO = 1e-6  # of f: what ends below has gone to zero, and its size says how far beyond the tolerance the run went
+# of f: what ends below has gone to zero, and its size says how far beyond the tolerance the run
+# went
+_ZERO = 1e-6
 _FACTOR = 2.0  # within which counts of iterations are said to agree
 _REASONS = {
     "matching": "a and b of the eigenvalues a^(1-i) + b are random, and f is about 0.35 b/n at p = 10; the paper "
@@ -67,7 +71,12 @@ def sentences(experiment: Experiment, records: Records) -> list[str]:
     found = cells(experiment, records)
     if not found:
         return []
-    told = [_values(found), _iterations(found), _winners(experiment, records, found), _limits(found)]
+    told = [
+        _values(found),
+        _iterations(found),
+        _winners(experiment, records, found),
+        _limits(found),
+    ]
     reason = f"What is not reproduced, and why: {_REASONS[experiment.problem]}"
     more = [] if experiment.table not in _MORE or experiment.printed else [_MORE[experiment.table]]
     return [*filter(None, told), reason, *more, *experiment.missing]
@@ -84,7 +93,9 @@ def _values(found: Sequence[Cell]) -> str:
         if solved:
             tightest = min(cell.tolerance for cell in solved)
             last = [cell for cell in solved if cell.tolerance == tightest]
-            parts.append(_value(size, tightest, [cell.ours.median("fun") for cell in last], _numbers(last)))
+            parts.append(
+                _value(size, tightest, [cell.ours.median("fun") for cell in last], _numbers(last))
+            )
     return f"Fval: {'; '.join(parts)}." if parts else ""
 
 
@@ -99,7 +110,11 @@ def _value(size: str, tolerance: float, ours: Sequence[float], theirs: Sequence[
         return f"{at} zero for both, at most {max(ours):.1e} (paper {max(theirs):.1e}) to {to}"
     mine, printed = statistics.median(ours), statistics.median(theirs)
     off = abs(mine / printed - 1)
-    how = f"within {100 * off:.0f} %" if off <= 0.2 else f"a factor {max(mine / printed, printed / mine):.2g} apart"
+    how = (
+        f"within {100 * off:.0f} %"
+        if off <= 0.2
+        else f"a factor {max(mine / printed, printed / mine):.2g} apart"
+    )
     return f"{at} {mine:.3g} (paper {printed:.3g}), {how}"
 
 
@@ -142,7 +157,9 @@ def _winners(experiment: Experiment, records: Records, found: Sequence[Cell]) ->
     same = kind = total = 0
     differ, ours = [], []
     for (_, size, tolerance), runs in rows.items():
-        theirs = _fastest([cell for cell in found if (cell.size, cell.tolerance) == (size, tolerance)])
+        theirs = _fastest(
+            [cell for cell in found if (cell.size, cell.tolerance) == (size, tolerance)]
+        )
         mine = best_of(runs, [solver for solver in PAPERS if solver in runs])
         best = best_of(runs)
         if best is not None and best not in PAPERS:
@@ -153,7 +170,9 @@ def _winners(experiment: Experiment, records: Records, found: Sequence[Cell]) ->
         same += theirs == mine
         kind += theirs.startswith("cdf") == mine.startswith("cdf")
         if theirs != mine:
-            differ.append(f"{size} to {tolerance_text(tolerance)}: {_short(mine)}, not {_short(theirs)}")
+            differ.append(
+                f"{size} to {tolerance_text(tolerance)}: {_short(mine)}, not {_short(theirs)}"
+            )
     if not total:
         return ""
     text = (
@@ -192,7 +211,9 @@ def _limits(found: Sequence[Cell]) -> str:
     late = [cell for cell in ours if cell.ours.out_of_time]
     if late:
         limit = max(cell.ours.spent for cell in late)
-        parts.append(f"Solved in the paper, and out of time here after {limit:.0f} s: {_named(late)}.")
+        parts.append(
+            f"Solved in the paper, and out of time here after {limit:.0f} s: {_named(late)}."
+        )
     other = [cell for cell in ours if not cell.ours.out_of_time]
     if other:
         parts.append(f"Solved in the paper, and not here: {_named(other, note=True)}.")
@@ -212,5 +233,9 @@ def _named(found: Sequence[Cell], note: bool = False) -> str:
 
 def by_table(known: Mapping[str, Experiment], records: Records) -> dict[str, list[str]]:
     """The sentences of all tables of which there are records, by the name of the experiment."""
-    told = {name: sentences(known[name], records) for name in records.distinct("problem") if name in known}
+    told = {
+        name: sentences(known[name], records)
+        for name in records.distinct("problem")
+        if name in known
+    }
     return {name: lines for name, lines in told.items() if lines}

@@ -58,7 +58,9 @@ def tables(settings: Settings) -> int:
 
 def own(settings: Settings) -> int:
     """`problem matching --sizes 200,10`: one of the paper's problems at other sizes."""
-    return _compare(settings, [experiments.own(str(settings.problem), settings.sizes or (), settings.printed)])
+    return _compare(
+        settings, [experiments.own(str(settings.problem), settings.sizes or (), settings.printed)]
+    )
 
 
 def smallest(settings: Settings) -> int:
@@ -107,7 +109,11 @@ def _run(settings: Settings, chosen: Sequence[Experiment]) -> Records:
         for line in experiment.missing:
             print(f"{experiment.name} {line}")
     return settings.folder.run(
-        chosen, settings.solvers, starts=settings.seeds, time_limit=settings.time_limit, jobs=settings.jobs
+        chosen,
+        settings.solvers,
+        starts=settings.seeds,
+        time_limit=settings.time_limit,
+        jobs=settings.jobs,
     )
 
 
@@ -121,9 +127,12 @@ def _compare(settings: Settings, chosen: Sequence[Experiment]) -> int:
 def _measure(settings: Settings, number: int) -> dict[str, Any]:
     folder = settings.folder
     return figures.measure(
-        figures.plan(number).at(settings.mode), folder.figure(number), partial(folder.save_figure, number),
-        time_limit=settings.time_limit, say=print,
-    )  # fmt: skip
+        figures.plan(number).at(settings.mode),
+        folder.figure(number),
+        partial(folder.save_figure, number),
+        time_limit=settings.time_limit,
+        say=print,
+    )
 
 
 def example(settings: Settings) -> int:  # noqa: ARG001  every command takes the settings
@@ -142,7 +151,9 @@ def listing(settings: Settings) -> int:  # noqa: ARG001
         print(f"figure {number} {plan.problem}: {', '.join(size.name for size in plan.sizes)}")
         print(f"         {plan.caption}")
     print("problems ", ", ".join(f"{name} ({SIZES[name]})" for name in PROBLEMS))
-    print("solvers  ", ", ".join(experiments.PAPERS), "as in the paper;", ", ".join(experiments.OURS))
+    print(
+        "solvers  ", ", ".join(experiments.PAPERS), "as in the paper;", ", ".join(experiments.OURS)
+    )
     return 0
 
 

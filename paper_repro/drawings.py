@@ -1,4 +1,7 @@
-"""The paper's figures, drawn from their data: Figures 1 and 3 with three panels each, and the bars of Figure 2."""
+"""The paper's figures, drawn from their data.
+
+Figures 1 and 3 with three panels each, and the bars of Figure 2.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,22 @@ from genorth.compare.styles import BLUE, GREEN, GREY, ORANGE, VERMILLION, styles
 from paper_repro.figures import ITERATIONS, METHODS, per_iteration
 
 _NAMES = {
-    "cdf-gd": "CDFGD", "cdf-cg": "CDFCG", "rgd-faithful": "RGD", "rcg-faithful": "RCG",
-    "rgd-fast": "RGD, fast geometry", "rcg-fast": "RCG, fast geometry",
-}  # fmt: skip
+    "cdf-gd": "CDFGD",
+    "cdf-cg": "CDFCG",
+    "rgd-faithful": "RGD",
+    "rcg-faithful": "RCG",
+    "rgd-fast": "RGD, fast geometry",
+    "rcg-fast": "RCG, fast geometry",
+}
 _LOOK = {
-    "font.size": 9.0, "axes.titlesize": 9.0, "axes.spines.top": False, "axes.spines.right": False,
-    "legend.frameon": False, "legend.fontsize": 8.0, "axes.axisbelow": True,
-}  # fmt: skip
+    "font.size": 9.0,
+    "axes.titlesize": 9.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "legend.fontsize": 8.0,
+    "axes.axisbelow": True,
+}
 
 
 def draw(number: int, data: Mapping[str, Any]) -> Any:
@@ -26,7 +38,9 @@ def draw(number: int, data: Mapping[str, Any]) -> Any:
         import matplotlib
         import matplotlib.figure
     except ImportError as error:
-        raise ImportError("figures are drawn by matplotlib: pip install 'genorth[report]'") from error
+        raise ImportError(
+            "figures are drawn by matplotlib: pip install 'genorth[report]'"
+        ) from error
     with matplotlib.rc_context(_LOOK):
         if number == 2:
             figure = matplotlib.figure.Figure((9.0, 3.0), layout="constrained")
@@ -40,7 +54,9 @@ def draw(number: int, data: Mapping[str, Any]) -> Any:
         _totals(middle, sizes, runs)
         _each_iteration(right, sizes, runs)
         for axis in (left, middle, right):
-            axis.set_xticks(range(len(sizes)), sizes, rotation=30, ha="right", rotation_mode="anchor")
+            axis.set_xticks(
+                range(len(sizes)), sizes, rotation=30, ha="right", rotation_mode="anchor"
+            )
         return figure
 
 
@@ -48,8 +64,14 @@ _Runs = Mapping[tuple[str, str], Mapping[str, Any]]
 
 
 def _shares(axis: Any, sizes: Sequence[str], runs: _Runs) -> None:
-    """Left: the share of retraction and gradient in the time of RGD; narrow bars: in the fast geometry."""
-    for solver, shift, width, alpha in (("rgd-faithful", -0.12, 0.44, 1.0), ("rgd-fast", 0.26, 0.22, 0.55)):
+    """Left: the share of retraction and gradient in the time of RGD.
+
+    Narrow bars: in the fast geometry.
+    """
+    for solver, shift, width, alpha in (
+        ("rgd-faithful", -0.12, 0.44, 1.0),
+        ("rgd-fast", 0.26, 0.22, 0.55),
+    ):
         for place, size in enumerate(sizes):
             run = runs.get((size, solver))
             if run is None:
@@ -59,29 +81,39 @@ def _shares(axis: Any, sizes: Sequence[str], runs: _Runs) -> None:
                 share = 100 * run[part] / run["seconds"]
                 axis.bar(place + shift, share, width, bottom, color=color, alpha=alpha)
                 bottom += share
-            axis.bar(place + shift, max(100 - bottom, 0), width, bottom, color=GREY, alpha=alpha / 2)
+            axis.bar(
+                place + shift, max(100 - bottom, 0), width, bottom, color=GREY, alpha=alpha / 2
+            )
     for name, color in (("retraction", VERMILLION), ("gradient", GREEN), ("rest", GREY)):
         axis.bar(0, 0, color=color, label=name)
     axis.set(ylabel="share of the time of RGD (%)", ylim=(0, 100))
     axis.set_title("RGD (wide) and in the fast geometry (narrow)")
-    axis.legend(ncols=3, loc="lower left", bbox_to_anchor=(0.0, 1.07), borderaxespad=0.0, columnspacing=1.0)
+    axis.legend(
+        ncols=3, loc="lower left", bbox_to_anchor=(0.0, 1.07), borderaxespad=0.0, columnspacing=1.0
+    )
 
 
 def _totals(axis: Any, sizes: Sequence[str], runs: _Runs) -> None:
     """Middle: total, gradient and retraction time of CDFGD and RGD."""
     bars = [
-        ("cdf-gd", "seconds", BLUE, "CDFGD total"), ("cdf-gd", "gradient", "#8FC3E3", "CDFGD gradient"),
-        ("rgd-faithful", "seconds", "#7A2E00", "RGD total"), ("rgd-faithful", "gradient", GREEN, "RGD gradient"),
+        ("cdf-gd", "seconds", BLUE, "CDFGD total"),
+        ("cdf-gd", "gradient", "#8FC3E3", "CDFGD gradient"),
+        ("rgd-faithful", "seconds", "#7A2E00", "RGD total"),
+        ("rgd-faithful", "gradient", GREEN, "RGD gradient"),
         ("rgd-faithful", "retraction", VERMILLION, "RGD retraction"),
         ("rgd-fast", "seconds", GREY, "RGD total, fast geometry"),
-    ]  # fmt: skip
+    ]
     width = 0.84 / len(bars)
     for i, (solver, part, color, name) in enumerate(bars):
         places = [k for k, size in enumerate(sizes) if (size, solver) in runs]
         values = [ITERATIONS * per_iteration(runs[sizes[k], solver], part) for k in places]
-        axis.bar([k - 0.42 + (i + 0.5) * width for k in places], values, width, color=color, label=name)
+        axis.bar(
+            [k - 0.42 + (i + 0.5) * width for k in places], values, width, color=color, label=name
+        )
     axis.set(yscale="log", ylabel=f"seconds of {ITERATIONS} iterations")
-    axis.legend(ncols=2, loc="lower left", bbox_to_anchor=(0.0, 1.02), borderaxespad=0.0, columnspacing=1.0)
+    axis.legend(
+        ncols=2, loc="lower left", bbox_to_anchor=(0.0, 1.02), borderaxespad=0.0, columnspacing=1.0
+    )
 
 
 def _each_iteration(axis: Any, sizes: Sequence[str], runs: _Runs) -> None:
@@ -90,10 +122,17 @@ def _each_iteration(axis: Any, sizes: Sequence[str], runs: _Runs) -> None:
     for solver in METHODS:
         places = [k for k, size in enumerate(sizes) if (size, solver) in runs]
         values = [1e3 * per_iteration(runs[sizes[k], solver]) for k in places]
-        axis.plot(places, values, label=_NAMES[solver], **look[solver].line() | {"marker": "o", "markevery": None})
+        axis.plot(
+            places,
+            values,
+            label=_NAMES[solver],
+            **look[solver].line() | {"marker": "o", "markevery": None},
+        )
     axis.set(yscale="log", ylabel="milliseconds per iteration")
     axis.grid(axis="y", alpha=0.3)
-    axis.legend(ncols=2, loc="lower left", bbox_to_anchor=(0.0, 1.02), borderaxespad=0.0, columnspacing=1.0)
+    axis.legend(
+        ncols=2, loc="lower left", bbox_to_anchor=(0.0, 1.02), borderaxespad=0.0, columnspacing=1.0
+    )
 
 
 def _bars_of_errors(axis: Any, run: Mapping[str, Any]) -> None:

@@ -18,7 +18,9 @@ _Matrix = np.ndarray[Any, Any]
 _CostAndGradient = Callable[[_Matrix], tuple[float, _Matrix]]
 
 #: One solver of each family, and what the table calls it.
-FAMILIES: Mapping[str, str] = MappingProxyType({"cdf-lbfgs": "by the penalty", "rlbfgs-fast": "on the manifold"})
+FAMILIES: Mapping[str, str] = MappingProxyType(
+    {"cdf-lbfgs": "by the penalty", "rlbfgs-fast": "on the manifold"}
+)
 _TOLERANCE = 1e-7  # relative to |grad f| at the start
 
 
@@ -57,20 +59,25 @@ def _trace(A: Any) -> _CostAndGradient:
 
 
 def generalized_eigenvalues(n: int = 1000, p: int = 8) -> Example:
-    """min tr(X^T A X) over X^T B X = I: the sum of the p smallest eigenvalues of A v = l B v.
+    """Min tr(X^T A X) over X^T B X = I: the sum of the p smallest eigenvalues of A v = l B v.
 
-    A is the stiffness of an elastic string on springs, B its mass in linear finite elements; both stay sparse.
+    A is the stiffness of an elastic string on springs, B its mass in linear finite elements; both
+    stay sparse.
     """
     springs = np.random.default_rng(1).uniform(0, 1, n)
     A = scipy.sparse.diags_array([-1.0, 2.0 + springs, -1.0], offsets=[-1, 0, 1], shape=(n, n))
     B = scipy.sparse.diags_array([1 / 6, 2 / 3, 1 / 6], offsets=[-1, 0, 1], shape=(n, n))
-    values = scipy.linalg.eigh(A.toarray(), B.toarray(), eigvals_only=True, subset_by_index=(0, p - 1))
+    values = scipy.linalg.eigh(
+        A.toarray(), B.toarray(), eigvals_only=True, subset_by_index=(0, p - 1)
+    )
     manifold, minimum = go.GeneralizedStiefel(B, p), float(values.sum())
     return Example(manifold, "X^T B X = I", "tr(X^T A X)", _trace(A), minimum, "eigh(A, B)")
 
 
 def symplectic_eigenvalues(n: int = 600, p: int = 10) -> Example:
-    """min tr(X^T A X) over X^T J X = J: twice the sum of the p/2 smallest symplectic eigenvalues of A (Williamson).
+    """Min tr(X^T A X) over X^T J X = J.
+
+    Twice the sum of the p/2 smallest symplectic eigenvalues of A (Williamson).
 
     They are the positive eigenvalues of i L^T J L, for A = L L^T.
     """
@@ -84,9 +91,12 @@ def symplectic_eigenvalues(n: int = 600, p: int = 10) -> Example:
 
 
 def nearest_tensor(n: int = 100, p: int = 10, l: int = 24) -> Example:  # noqa: E741  the paper's name
-    """min |X - C|^2 / 2 over X^T * X = I: the sum of (s - 1)^2 / (2l) over the singular values s of the blocks of C.
+    """Min |X - C|^2 / 2 over X^T * X = I.
 
-    The blocks are those of the Fourier transform, so that |X|^2 of a tensor is 1/l of |X|^2 of its blocks (Parseval).
+    The sum of (s - 1)^2 / (2l) over the singular values s of the blocks of C.
+
+    The blocks are those of the Fourier transform, so that |X|^2 of a tensor is 1/l of |X|^2 of its
+    blocks (Parseval).
     """
     manifold = go.TensorStiefel(n, p, l, transform="dft")
     C = manifold.from_tensor(np.random.default_rng(3).standard_normal((n, p, l)))

@@ -1,6 +1,9 @@
-"""What the paper's tables consist of: problems, sizes, how they are generated, and which solvers run on them.
+"""What the paper's tables consist of.
 
-Each table has the corrected instance and the one that the paper prints; its notes say how they differ.
+Problems, sizes, how they are generated, and which solvers run on them.
+
+Each table has the corrected instance and the one that the paper prints; its notes say how they
+differ.
 """
 
 from __future__ import annotations
@@ -22,10 +25,16 @@ from paper_repro.problems import ExtrinsicMean, JointDiagonalisation, Matching
 
 #: The problems by name.
 PROBLEMS: Mapping[str, Any] = MappingProxyType(
-    {"matching": Matching, "extrinsic mean": ExtrinsicMean, "joint diagonalisation": JointDiagonalisation}
+    {
+        "matching": Matching,
+        "extrinsic mean": ExtrinsicMean,
+        "joint diagonalisation": JointDiagonalisation,
+    }
 )
 #: What the size of each problem is made of.
-SIZES = MappingProxyType({"matching": "n,p", "extrinsic mean": "n,p", "joint diagonalisation": "n,p,l,N"})
+SIZES = MappingProxyType(
+    {"matching": "n,p", "extrinsic mean": "n,p", "joint diagonalisation": "n,p,l,N"}
+)
 
 TOLERANCES = (1e-5, 1e-9)
 #: L-BFGS with the beta that genorth chooses; the other penalty methods run with the paper's.
@@ -35,7 +44,8 @@ PAPERS = tuple(data.SOLVERS.values())
 OURS = (AUTO, "rgd-fast", "rcg-fast", "rlbfgs-fast", "rtr-fast")
 #: What tables and plots call them.
 LABELS = MappingProxyType(
-    {ours: f"{theirs} ({ours})" for theirs, ours in data.SOLVERS.items()} | {AUTO: "cdf-lbfgs, beta auto"}
+    {ours: f"{theirs} ({ours})" for theirs, ours in data.SOLVERS.items()}
+    | {AUTO: "cdf-lbfgs, beta auto"}
 )
 
 
@@ -46,7 +56,8 @@ class Size:
     name: str
     numbers: tuple[int, ...]
     arguments: tuple[tuple[str, Any], ...] = ()
-    #: Joined with the seed, so that tables with a size in common have instances of their own, as in the paper.
+    #: Joined with the seed, so that tables with a size in common have instances of their own, as in
+    #: the paper.
     stream: int = 0
 
 
@@ -95,7 +106,9 @@ class Experiment:
 
     def at(self, sizes: Iterable[Sequence[int]]) -> Experiment:
         """The same at other sizes; refused where they do not fit the problem."""
-        return attrs.evolve(self, sizes=tuple(_own(self.problem, size, self.sizes[0]) for size in sizes), missing=())
+        return attrs.evolve(
+            self, sizes=tuple(_own(self.problem, size, self.sizes[0]) for size in sizes), missing=()
+        )
 
     def reference(self) -> dict[tuple[str, str, str, float], tuple[float | str | None, ...]]:
         """The paper's figures, by (problem, size, solver, tolerance) of the records."""
@@ -109,7 +122,9 @@ class Experiment:
 # ---------------------------------------------------------------------- the instances
 
 
-@lru_cache(maxsize=1)  # problem and start are made of the same instance; a large one is kept no longer than needed
+@lru_cache(
+    maxsize=1
+)  # problem and start are made of the same instance; a large one is kept no longer than needed
 def generated(problem: str, size: Size, seed: int) -> Any:
     """The instance of a seed."""
     return PROBLEMS[problem].generate(*size.numbers, [seed, size.stream], **dict(size.arguments))
@@ -120,7 +135,10 @@ def _make(problem: str, size: Size, seed: int) -> Problem:
 
 
 def _start(problem: str, size: Size, _: Problem, seed: int) -> Array:
-    """A random point, drawn apart from the instance; a further sample for the mean, as its figures in the paper ask."""
+    """A random point, drawn apart from the instance.
+
+    A further sample for the mean, as its figures in the paper ask.
+    """
     instance = generated(problem, size, seed)
     arguments = dict(size.arguments)
     if problem == "extrinsic mean" and arguments.get("center") == "axes":
@@ -161,13 +179,20 @@ def _mean(table: int, sizes: Sequence[tuple[int, int]], printed: bool) -> Experi
         else "Corrected (R7): J = diag(I, -I), samples near Y0. Y0 consists of multiples of unit vectors and the start "
         "is one more sample; the paper leaves both open, they were chosen by its values of f and counts of iterations."
     )
-    common: tuple[tuple[str, Any], ...] = (("center", "axes"), ("spread", 0.88), ("printed", printed))
+    common: tuple[tuple[str, Any], ...] = (
+        ("center", "axes"),
+        ("spread", 0.88),
+        ("printed", printed),
+    )
     possible = [(n, p) for n, p in sizes if not printed or p <= 0.6 * n]
     return Experiment(
         _title(table, "extrinsic mean", printed),
         "extrinsic mean",
         f"Extrinsic mean of 1000 samples on the indefinite Stiefel manifold, beta = {ExtrinsicMean.beta}. {note}",
-        tuple(Size(_named((n, p)), (n, p), (("columns", round(fraction * p)), *common), table) for n, p in possible),
+        tuple(
+            Size(_named((n, p)), (n, p), (("columns", round(fraction * p)), *common), table)
+            for n, p in possible
+        ),
         table,
         printed,
         tuple(
@@ -178,9 +203,13 @@ def _mean(table: int, sizes: Sequence[tuple[int, int]], printed: bool) -> Experi
     )
 
 
-def _diagonalisation(table: int, sizes: Mapping[str, tuple[int, int, int, int]], printed: bool) -> Experiment:
+def _diagonalisation(
+    table: int, sizes: Mapping[str, tuple[int, int, int, int]], printed: bool
+) -> Experiment:
     noise = 0.5 if table == 5 else 0.8
-    beyond = [name for name, size in sizes.items() if not JointDiagonalisation.zero_is_reachable(*size)]
+    beyond = [
+        name for name, size in sizes.items() if not JointDiagonalisation.zero_is_reachable(*size)
+    ]
     which = f"at {', '.join(beyond)} " if beyond else ""
     reach = (
         f"With it the paper's values near zero are out of reach {which}(more equations than unknowns, R8)."
@@ -225,9 +254,13 @@ def table(number: int, printed: bool = False) -> Experiment:
         case 5:
             return _diagonalisation(5, {f"N={N}": (100, 5, 10, N) for N in (10, 50, 100)}, printed)
         case 6:
-            return _diagonalisation(6, {f"({n},5,5)": (n, 5, 5, 30) for n in (100, 300, 500)}, printed)
+            return _diagonalisation(
+                6, {f"({n},5,5)": (n, 5, 5, 30) for n in (100, 300, 500)}, printed
+            )
         case 7:
-            return _diagonalisation(7, {f"(100,{p},5)": (100, p, 5, 30) for p in (5, 10, 30)}, printed)
+            return _diagonalisation(
+                7, {f"(100,{p},5)": (100, p, 5, 30) for p in (5, 10, 30)}, printed
+            )
     refuse("table", f"one of {', '.join(map(str, TABLES))}", number)
 
 
@@ -264,7 +297,11 @@ def _check(problem: str, numbers: Sequence[int], arguments: Mapping[str, Any]) -
 
 def _toy(problem: str, size: Size) -> Size:
     """At most ten rows, and few samples."""
-    numbers = {"matching": (4, 2), "extrinsic mean": (10, 5), "joint diagonalisation": (6, 2, 2, 3)}[problem]
+    numbers = {
+        "matching": (4, 2),
+        "extrinsic mean": (10, 5),
+        "joint diagonalisation": (6, 2, 2, 3),
+    }[problem]
     small = _own(problem, numbers, size)
     more = (("samples", 20),) if problem == "extrinsic mean" else ()
     return attrs.evolve(small, arguments=(*small.arguments, *more))

@@ -1,4 +1,7 @@
-"""The data of the paper's figures: where the time of 100 iterations goes (1 and 3), and errors of a mean (2)."""
+"""The data of the paper's figures.
+
+Where the time of 100 iterations goes (1 and 3), and errors of a mean (2).
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,10 @@ _Save = Callable[[dict[str, Any]], None]
 
 @attrs.frozen
 class Plan:
-    """A figure: what it shows, the problem, and its sizes. The paper does not give the sizes of Figures 1 and 3."""
+    """A figure: what it shows, the problem, and its sizes.
+
+    The paper does not give the sizes of Figures 1 and 3.
+    """
 
     number: int
     caption: str
@@ -67,15 +73,31 @@ def plan(number: int) -> Plan:
 
 
 def measure(
-    chosen: Plan, known: Mapping[str, Any] | None, save: _Save, *, time_limit: float, say: Callable[[str], None]
+    chosen: Plan,
+    known: Mapping[str, Any] | None,
+    save: _Save,
+    *,
+    time_limit: float,
+    say: Callable[[str], None],
 ) -> dict[str, Any]:
-    """The data of a figure: those that are known, and what is missing; saved after every measurement."""
-    settings = {"figure": chosen.number, "version": go.__version__, "time_limit": time_limit, "iterations": ITERATIONS}
+    """The data of a figure: those that are known, and what is missing.
+
+    Saved after every measurement.
+    """
+    settings = {
+        "figure": chosen.number,
+        "version": go.__version__,
+        "time_limit": time_limit,
+        "iterations": ITERATIONS,
+    }
     if known is not None and known["settings"] != settings:
         refuse(
-            "out", f"data of figure {chosen.number} with {settings}", str(known["settings"]), None,
+            "out",
+            f"data of figure {chosen.number} with {settings}",
+            str(known["settings"]),
+            None,
             "Choose another folder, or remove its file.",
-        )  # fmt: skip
+        )
     data = {"settings": settings, "runs": []} if known is None else {**known}
     with pinned(1):
         measured = _errors if chosen.number == 2 else _times
@@ -86,7 +108,9 @@ def measure(
 # ---------------------------------------------------------------------- Figures 1 and 3
 
 
-def _times(chosen: Plan, data: dict[str, Any], save: _Save, limit: float, say: Callable[[str], None]) -> None:
+def _times(
+    chosen: Plan, data: dict[str, Any], save: _Save, limit: float, say: Callable[[str], None]
+) -> None:
     done = {(run["size"], run["solver"]) for run in data["runs"]}
     for size in chosen.sizes:
         for solver in METHODS:
@@ -110,15 +134,28 @@ def _few_samples(size: Size) -> Size:
 
 
 def _timed(instance: Any, solver: str, limit: float) -> dict[str, Any]:
-    """100 iterations from a random point, where no method is near its end; fewer where the time limit ends it."""
+    """100 iterations from a random point, where no method is near its end.
+
+    Fewer where the time limit ends it.
+    """
     penalty = solver.startswith("cdf")
     problem, start = instance.problem(), instance.start(1)
     options: dict[str, Any] = {"beta": instance.beta} if penalty else {}
     result = SOLVERS[solver](
-        problem, start, tol=0, max_iterations=ITERATIONS, max_time=limit, keep_points=penalty, **options
+        problem,
+        start,
+        tol=0,
+        max_iterations=ITERATIONS,
+        max_time=limit,
+        keep_points=penalty,
+        **options,
     )
     seconds = result.seconds
-    gradient = _penalty_gradient(problem, instance.beta, result) if penalty else seconds["cost"] + seconds["gradient"]
+    gradient = (
+        _penalty_gradient(problem, instance.beta, result)
+        if penalty
+        else seconds["cost"] + seconds["gradient"]
+    )
     return {
         "iterations": result.nit,
         "status": result.status.name,
@@ -130,7 +167,10 @@ def _timed(instance: Any, solver: str, limit: float) -> dict[str, Any]:
 
 
 def _penalty_gradient(problem: go.Problem, beta: float, result: Result) -> float:
-    """The time of h and its gradient: evaluated again at the iterates, times evaluations per iterate."""
+    """The time of h and its gradient.
+
+    Evaluated again at the iterates, times evaluations per iterate.
+    """
     h = go.ConstraintDissolving(problem, beta)
     points: list[Array] = result.trace.points or []
     begin = time.perf_counter()
@@ -142,19 +182,34 @@ def _penalty_gradient(problem: go.Problem, beta: float, result: Result) -> float
 # ---------------------------------------------------------------------- Figure 2
 
 
-def _errors(chosen: Plan, data: dict[str, Any], save: _Save, limit: float, say: Callable[[str], None]) -> None:
+def _errors(
+    chosen: Plan, data: dict[str, Any], save: _Save, limit: float, say: Callable[[str], None]
+) -> None:
     if data["runs"]:
         return
     (size,) = chosen.sizes
-    instance = generated(chosen.problem, attrs.evolve(size, arguments=(*size.arguments, ("keep", 100))), 0)
+    instance = generated(
+        chosen.problem, attrs.evolve(size, arguments=(*size.arguments, ("keep", 100))), 0
+    )
     result = SOLVERS["cdf-cg"](
-        instance.problem(), instance.another, beta=instance.beta, tol=1e-9, max_time=limit, max_iterations=None
+        instance.problem(),
+        instance.another,
+        beta=instance.beta,
+        tol=1e-9,
+        max_time=limit,
+        max_iterations=None,
     )
     ends = {"initial": instance.another, "final": result.x}
-    errors = {name: np.linalg.norm(instance.samples - X, axis=(1, 2)).tolist() for name, X in ends.items()}
-    data["runs"].append({"size": size.name, "solver": "cdf-cg", "status": result.status.name, **errors})
+    errors = {
+        name: np.linalg.norm(instance.samples - X, axis=(1, 2)).tolist() for name, X in ends.items()
+    }
+    data["runs"].append(
+        {"size": size.name, "solver": "cdf-cg", "status": result.status.name, **errors}
+    )
     save(data)
-    say(f"figure 2, {size.name}, cdf-cg: {result.status.name}, {result.nit} iterations, {result.time:.3g} s")
+    say(
+        f"figure 2, {size.name}, cdf-cg: {result.status.name}, {result.nit} iterations, {result.time:.3g} s"
+    )
 
 
 def sentences(number: int, data: Mapping[str, Any]) -> list[str]:
@@ -165,9 +220,7 @@ def sentences(number: int, data: Mapping[str, Any]) -> list[str]:
 def _told_errors(data: Mapping[str, Any]) -> list[str]:
     run = data["runs"][0]
     before, after = (np.array(run[name]) for name in ("initial", "final"))
-    means = (
-        f"The mean error of {before.size} samples is {before.mean():.3g} at the start and {after.mean():.3g} at the end"
-    )
+    means = f"The mean error of {before.size} samples is {before.mean():.3g} at the start and {after.mean():.3g} at the end"
     return [f"{means}; it is smaller for {int((after < before).sum())} of them."]
 
 
@@ -184,11 +237,17 @@ def _told_times(data: Mapping[str, Any]) -> list[str]:
                 if (size, other) in runs
             ]
             text = f"At {size} retraction and gradient are {100 * share:.0f} % of the time of RGD"
-            told.append(f"{text}{'; its iteration takes ' + ' and '.join(ratios) if ratios else ''}.")
+            told.append(
+                f"{text}{'; its iteration takes ' + ' and '.join(ratios) if ratios else ''}."
+            )
     short = [run for run in runs.values() if run["iterations"] < ITERATIONS]
     if short:
-        names = ", ".join(f"{run['solver']} at {run['size']} ({run['iterations']})" for run in short)
-        told.append(f"Ended before {ITERATIONS} iterations, the totals scaled to {ITERATIONS}: {names}.")
+        names = ", ".join(
+            f"{run['solver']} at {run['size']} ({run['iterations']})" for run in short
+        )
+        told.append(
+            f"Ended before {ITERATIONS} iterations, the totals scaled to {ITERATIONS}: {names}."
+        )
     return told
 
 

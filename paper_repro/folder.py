@@ -21,14 +21,26 @@ class Folder:
 
     path: Path = attrs.field(converter=Path)
 
-    def run(self, experiments: Iterable[Experiment], solvers: Iterable[str] | None = None, **settings: Any) -> Records:
-        """Make the runs that are missing; the records of these experiments, with those of earlier calls."""
+    def run(
+        self,
+        experiments: Iterable[Experiment],
+        solvers: Iterable[str] | None = None,
+        **settings: Any,
+    ) -> Records:
+        """Make the runs that are missing.
+
+        The records of these experiments, with those of earlier calls.
+        """
         parts = []
         for experiment in experiments:
             chosen = _chosen(experiment.solvers, solvers)
             parts.append(
                 compare.run(
-                    experiment.instances(), chosen, tolerances=TOLERANCES, out=self.path / "records", **settings
+                    experiment.instances(),
+                    chosen,
+                    tolerances=TOLERANCES,
+                    out=self.path / "records",
+                    **settings,
                 )
             )
         return compare.join(parts)
@@ -36,7 +48,11 @@ class Folder:
     def records(self) -> Records:
         """All records."""
         if not (self.path / "records" / "settings.json").exists():
-            refuse("out", "a folder in which `python -m paper_repro` has put records", f"none in {self.path}")
+            refuse(
+                "out",
+                "a folder in which `python -m paper_repro` has put records",
+                f"none in {self.path}",
+            )
         return compare.load(self.path / "records")
 
     def save_figure(self, number: int, data: Mapping[str, Any]) -> None:

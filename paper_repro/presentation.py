@@ -18,13 +18,20 @@ from paper_repro.experiments import LABELS, Experiment
 from paper_repro.folder import Folder, known_experiments
 from paper_repro.short import short
 
-_FACTOR, _FROM = 10.0, 5.0  # the lead over the faithful RGD that is asked for, and where: from so many seconds on
+_FACTOR, _FROM = (
+    10.0,
+    5.0,
+)  # the lead over the faithful RGD that is asked for, and where: from so many seconds on
 _LINES = 150  # of a trace that is exported
 
 
 def reference(experiments: Iterable[Experiment]) -> dict[Any, Any]:
     """The paper's figures of all of them."""
-    return {key: figures for experiment in experiments for key, figures in experiment.reference().items()}
+    return {
+        key: figures
+        for experiment in experiments
+        for key, figures in experiment.reference().items()
+    }
 
 
 def lead(records: Records) -> str:
@@ -59,13 +66,21 @@ def report(folder: Folder, path: Path | None = None) -> Path:
         ("Agreement with the paper", [compare.Html(_html(words(records)))]),
     ]
     for number, data in _figures(folder).items():
-        content = [figures.plan(number).caption, draw(number, data), *figures.sentences(number, data)]
+        content = [
+            figures.plan(number).caption,
+            draw(number, data),
+            *figures.sentences(number, data),
+        ]
         sections.append((f"Figure {number}", content))
     known = known_experiments().values()
     return compare.report(
-        records, path or folder.path / "report.html", "The paper's experiments, measured again", sections,
-        reference=reference(known), labels=LABELS,
-    )  # fmt: skip
+        records,
+        path or folder.path / "report.html",
+        "The paper's experiments, measured again",
+        sections,
+        reference=reference(known),
+        labels=LABELS,
+    )
 
 
 def _html(told: Mapping[str, list[str]]) -> str:
@@ -99,13 +114,18 @@ def text(records: Records, format: str = "markdown") -> str:  # noqa: A002  the 
 
 
 def export(folder: Folder, to: Path) -> list[Path]:
-    """Tables (also in short), figures (SVG, PNG and data), report and thinned records: to be committed."""
+    """Tables (also in short), figures (SVG, PNG and data), report and thinned records.
+
+    To be committed.
+    """
     records = folder.records()
     to.mkdir(parents=True, exist_ok=True)
     made = [_write(to / "tables.md", text(records)), _write(to / "short.md", short(records))]
     beside = reference(known_experiments().values())
     for format, ending in (("csv", "csv"), ("latex", "tex")):  # noqa: A001  the name that the function has
-        made.append(_write(to / f"tables.{ending}", tables.paper_layout(records, format, beside, LABELS)))
+        made.append(
+            _write(to / f"tables.{ending}", tables.paper_layout(records, format, beside, LABELS))
+        )
     for number, data in _figures(folder).items():
         made.append(_write(to / f"figure-{number}.json", json.dumps(data, indent=1) + "\n"))
         drawing = draw(number, data)
@@ -114,8 +134,14 @@ def export(folder: Folder, to: Path) -> list[Path]:
             drawing.savefig(path, dpi=120)
             made.append(path)
     made.append(report(folder, to / "report.html"))
-    made.append(_write(to / "records" / "settings.json", json.dumps(records.settings, indent=1) + "\n"))
-    made.append(_write(to / "records" / "records.jsonl", "".join(f"{_thin(r).to_json()}\n" for r in records)))
+    made.append(
+        _write(to / "records" / "settings.json", json.dumps(records.settings, indent=1) + "\n")
+    )
+    made.append(
+        _write(
+            to / "records" / "records.jsonl", "".join(f"{_thin(r).to_json()}\n" for r in records)
+        )
+    )
     return made
 
 

@@ -23,7 +23,10 @@ _Matrix = np.ndarray[Any, Any]
 
 @attrs.frozen(eq=False, slots=False)
 class Matching:
-    """Least-squares matching, min tr(X^T A X N) over X^T J X = J (Tables 1 and 2): A symmetric, N = diag(mu)."""
+    """Least-squares matching, min tr(X^T A X N) over X^T J X = J (Tables 1 and 2).
+
+    A symmetric, N = diag(mu).
+    """
 
     A: _Matrix = attrs.field(repr=False)
     mu: _Matrix = attrs.field(repr=False)
@@ -35,9 +38,9 @@ class Matching:
     def generate(cls, n: int, p: int, rng: Any = None, *, printed: bool = False) -> Matching:
         """A = U diag(lambda) U^T / n, U Haar, lambda_i = a^(1-i) + b; mu_j = 0.1 exp(-2j/p).
 
-        n and p are the shape of a point, the paper's 2n and 2p. The paper does not say from where a > 1 and b in (0,
-        2) are drawn: here uniformly from (1, 2) and (0, 2). It prints A without the division by n, with which f is of
-        the size in its tables and without which it cannot be.
+        n and p are the shape of a point, the paper's 2n and 2p. The paper does not say from where a
+        > 1 and b in (0, 2) are drawn: here uniformly from (1, 2) and (0, 2). It prints A without
+        the division by n, with which f is of the size in its tables and without which it cannot be.
         """
         cls.check(n, p)
         rng = np.random.default_rng(rng)
@@ -77,9 +80,11 @@ class Matching:
         """The problem."""
         n, p = self.manifold.shape
         return go.Problem(
-            self.manifold, euclidean_hessian=self.hessian, cost_and_gradient=self.cost_and_gradient,
+            self.manifold,
+            euclidean_hessian=self.hessian,
+            cost_and_gradient=self.cost_and_gradient,
             name=f"matching ({n},{p})",
-        )  # fmt: skip
+        )
 
     def start(self, rng: Any = None) -> _Matrix:
         """A random point."""
@@ -88,7 +93,9 @@ class Matching:
 
 @attrs.frozen(eq=False, slots=False)
 class ExtrinsicMean:
-    """The mean of N samples, min |X - Y|^2 over X^T B X = J, Y = (X_1 + ... + X_N)/N (Tables 3 and 4).
+    """The mean of N samples, min |X - Y|^2 over X^T B X = J, Y = (X_1 + ...
+
+    + X_N)/N (Tables 3 and 4).
 
     It differs from the average of |X - X_i|^2 by a constant. B is a diagonal and stays one.
     """
@@ -99,26 +106,41 @@ class ExtrinsicMean:
     center: _Matrix = attrs.field(repr=False)
     #: The first samples, as many as were to be kept, (keep, n, p).
     samples: _Matrix = attrs.field(repr=False)
-    #: One more sample, which is not in the mean: a start that is as far from the others as they are.
+    #: One more sample, which is not in the mean: a start that is as far from the others as they
+    #: are.
     another: _Matrix = attrs.field(repr=False)
 
     beta = 0.5
 
     @classmethod
     def generate(
-        cls, n: int, p: int, rng: Any = None, *, positive: int | None = None, columns: int | None = None,
-        samples: int = 1000, spread: float = 0.3, center: str = "random", keep: int = 0, printed: bool = False,
-    ) -> ExtrinsicMean:  # fmt: skip
-        """B = diag(1, ..., k, -m, ..., -1), k = `positive` (0.6 n), p_k = `columns` (0.75 p); X_i = Y0 diag(W1, W2).
+        cls,
+        n: int,
+        p: int,
+        rng: Any = None,
+        *,
+        positive: int | None = None,
+        columns: int | None = None,
+        samples: int = 1000,
+        spread: float = 0.3,
+        center: str = "random",
+        keep: int = 0,
+        printed: bool = False,
+    ) -> ExtrinsicMean:
+        """B = diag(1, ..., k, -m, ..., -1), k = `positive` (0.6 n), p_k = `columns` (0.75 p).
 
-        W1 and W2 are orthogonal of sizes p_k and p - p_k. Samples lie around Y0 only if they are near I: here Cayley
-        transforms of skew matrices with entries of deviation spread/p_k^(1/2) and spread/(p - p_k)^(1/2). J = diag(I,
-        -I). As printed: W1 and W2 from all orthogonal matrices, whose average is zero, and J = I. Of the samples the
-        first `keep` are kept, the others only go into the mean.
+        X_i = Y0 diag(W1, W2).
 
-        center: the paper does not say what Y0 is. "random": a random point; |Y0| decreases with n. "axes": unit
-        vectors divided by |b_i|^(1/2), those with the smallest |b_i| of each sign; |Y0| does not depend on n, as
-        little as the values of f in the paper's tables, which this Y0 gives with spread = 0.88.
+        W1 and W2 are orthogonal of sizes p_k and p - p_k. Samples lie around Y0 only if they are
+        near I: here Cayley transforms of skew matrices with entries of deviation spread/p_k^(1/2)
+        and spread/(p - p_k)^(1/2). J = diag(I, -I). As printed: W1 and W2 from all orthogonal
+        matrices, whose average is zero, and J = I. Of the samples the first `keep` are kept, the
+        others only go into the mean.
+
+        center: the paper does not say what Y0 is. "random": a random point; |Y0| decreases with n.
+        "axes": unit vectors divided by |b_i|^(1/2), those with the smallest |b_i| of each sign;
+        |Y0| does not depend on n, as little as the values of f in the paper's tables, which this Y0
+        gives with spread = 0.88.
         """
         manifold = cls.check(n, p, positive=positive, columns=columns, printed=printed)
         check_size(samples, samples, "samples")
@@ -137,12 +159,19 @@ class ExtrinsicMean:
                 if i < keep:
                     kept[i, :, part] = Y0[:, part] @ W
             mean[:, part] = Y0[:, part] @ total / samples
-        another = np.hstack([Y0[:, part] @ _rotation(part.stop - part.start, spread, rng) for part in parts])
+        another = np.hstack(
+            [Y0[:, part] @ _rotation(part.stop - part.start, spread, rng) for part in parts]
+        )
         return cls(B, signs, mean, Y0, kept, another)
 
     @staticmethod
     def check(
-        n: int, p: int, *, positive: int | None = None, columns: int | None = None, printed: bool = False
+        n: int,
+        p: int,
+        *,
+        positive: int | None = None,
+        columns: int | None = None,
+        printed: bool = False,
     ) -> go.IndefiniteStiefel:
         """The manifold of that size; refused where there is none."""
         B, signs, _ = _forms(n, p, positive, columns, printed)
@@ -168,9 +197,11 @@ class ExtrinsicMean:
         """The problem."""
         n, p = self.manifold.shape
         return go.Problem(
-            self.manifold, euclidean_hessian=self.hessian, cost_and_gradient=self.cost_and_gradient,
+            self.manifold,
+            euclidean_hessian=self.hessian,
+            cost_and_gradient=self.cost_and_gradient,
             name=f"extrinsic mean ({n},{p})",
-        )  # fmt: skip
+        )
 
     def start(self, rng: Any = None) -> _Matrix:
         """A random point."""
@@ -202,11 +233,13 @@ class JointDiagonalisation:
         *,
         noise: float = 0.0,
     ) -> JointDiagonalisation:
-        """A_i = U * S_i * U^T + noise E_i/|E_i|: U orthogonal, S_i f-diagonal, E_i symmetric, both Gaussian.
+        """A_i = U * S_i * U^T + noise E_i/|E_i|.
 
-        The paper's instances have noise = 0.5 (Table 5) and 0.8 (Tables 6 and 7). The values near zero that it prints
-        can be reached with noise only where there are no more equations than unknowns (`zero_is_reachable`); with
-        noise = 0 they are reached for every N.
+        U orthogonal, S_i f-diagonal, E_i symmetric, both Gaussian.
+
+        The paper's instances have noise = 0.5 (Table 5) and 0.8 (Tables 6 and 7). The values near
+        zero that it prints can be reached with noise only where there are no more equations than
+        unknowns (`zero_is_reachable`); with noise = 0 they are reached for every N.
         """
         manifold, rng = cls.check(n, p, l, N), np.random.default_rng(rng)
         if not (isinstance(noise, int | float) and 0 <= noise < math.inf):
@@ -214,7 +247,9 @@ class JointDiagonalisation:
         U = manifold.random_point(rng)
         stacked = np.empty((l, n, N, n))
         for i in range(N):
-            S = manifold.from_tensor(rng.standard_normal((1, p, l)))  # blocks (l, 1, p): the diagonals
+            S = manifold.from_tensor(
+                rng.standard_normal((1, p, l))
+            )  # blocks (l, 1, p): the diagonals
             E = manifold.from_tensor(rng.standard_normal((n, n, l)))
             E = E + E.mT
             A = (U * S) @ U.mT + noise / np.linalg.norm(E) * E
@@ -245,7 +280,10 @@ class JointDiagonalisation:
 
     @cached_property
     def _at(self) -> Callable[[_Matrix], tuple[_Matrix, _Matrix]]:
-        """A_i X and off(X^T A_i X) of all i, kept for the next call with the same X: Hessian products come in rows."""
+        """A_i X and off(X^T A_i X) of all i, kept for the next call with the same X.
+
+        Hessian products come in rows.
+        """
         return _remembered(self._products)
 
     def _products(self, X: _Matrix) -> tuple[_Matrix, _Matrix]:
@@ -264,7 +302,10 @@ class JointDiagonalisation:
         return T
 
     def cost_and_gradient(self, X: _Matrix) -> tuple[float, _Matrix]:
-        """sum |O_i|^2 and 4 sum A_i X O_i, O_i = off(X^T A_i X); as O_i is symmetric, the sum is one product."""
+        """Sum |O_i|^2 and 4 sum A_i X O_i, O_i = off(X^T A_i X).
+
+        As O_i is symmetric, the sum is one product.
+        """
         AX, O = self._at(X)  # noqa: E741
         G = AX @ O.mT
         G *= 4
@@ -282,9 +323,11 @@ class JointDiagonalisation:
         """The problem."""
         blocks, rows, n = self.stacked.shape
         return go.Problem(
-            self.manifold, euclidean_hessian=self.hessian, cost_and_gradient=self.cost_and_gradient,
+            self.manifold,
+            euclidean_hessian=self.hessian,
+            cost_and_gradient=self.cost_and_gradient,
             name=f"joint diagonalisation ({n},{self.p},{blocks}), N={rows // n}",
-        )  # fmt: skip
+        )
 
     def start(self, rng: Any = None) -> _Matrix:
         """A random point."""
@@ -292,7 +335,10 @@ class JointDiagonalisation:
 
 
 def _remembered(function: Callable[[_Matrix], Any]) -> Callable[[_Matrix], Any]:
-    """The function with its last value kept; entries are compared with a copy, as the caller may change X in place."""
+    """The function with its last value kept.
+
+    Entries are compared with a copy, as the caller may change X in place.
+    """
     last: list[Any] = [None, None]
 
     def call(X: _Matrix) -> Any:
@@ -309,19 +355,31 @@ def _haar(n: int, rng: np.random.Generator) -> _Matrix:
     return np.asarray(Q * np.sign(np.diag(R)))
 
 
-def _forms(n: int, p: int, positive: int | None, columns: int | None, printed: bool) -> tuple[_Matrix, _Matrix, int]:
+def _forms(
+    n: int, p: int, positive: int | None, columns: int | None, printed: bool
+) -> tuple[_Matrix, _Matrix, int]:
     """B and J of the extrinsic mean as diagonals, and p_k."""
     check_size(n, n, "n")
     check_size(p, n)
-    k, pk = round(0.6 * n) if positive is None else positive, round(0.75 * p) if columns is None else columns
+    k, pk = (
+        round(0.6 * n) if positive is None else positive,
+        round(0.75 * p) if columns is None else columns,
+    )
     if not (0 <= pk <= k <= n and 0 <= p - pk <= n - k):
-        refuse("columns", f"p_k <= k = {k} and p - p_k <= m = {n - k}", f"p_k = {pk}, p - p_k = {p - pk}")
+        refuse(
+            "columns",
+            f"p_k <= k = {k} and p - p_k <= m = {n - k}",
+            f"p_k = {pk}, p - p_k = {p - pk}",
+        )
     B = np.concatenate([np.arange(1.0, k + 1), -np.arange(float(n - k), 0, -1)])
     return B, np.where(np.arange(p) < pk, 1.0, 1.0 if printed else -1.0), pk
 
 
 def _axes(B: _Matrix, signs: _Matrix) -> _Matrix:
-    """Y0 with Y0^T B Y0 = J for diagonals: column j is e_i/|b_i|^(1/2), b_i of the sign of j, smallest first."""
+    """Y0 with Y0^T B Y0 = J for diagonals.
+
+    Column j is e_i/|b_i|^(1/2), b_i of the sign of j, smallest first.
+    """
     Y0 = np.zeros((B.size, signs.size))
     for sign in (1.0, -1.0):
         columns = np.flatnonzero(signs == sign)
@@ -332,7 +390,10 @@ def _axes(B: _Matrix, signs: _Matrix) -> _Matrix:
 
 
 def _rotation(p: int, spread: float, rng: np.random.Generator) -> _Matrix:
-    """A random orthogonal matrix: of all of them (spread = inf), or (I - S/2)^-1 (I + S/2), S skew."""
+    """A random orthogonal matrix.
+
+    Of all of them (spread = inf), or (I - S/2)^-1 (I + S/2), S skew.
+    """
     if math.isinf(spread):
         return _haar(p, rng)
     T = rng.standard_normal((p, p)) * (spread / math.sqrt(2 * p))

@@ -1,4 +1,7 @@
-"""The comparison in one line per table: who is fastest, what the penalty costs, and what the fast geometry gains."""
+"""The comparison in one line per table.
+
+Who is fastest, what the penalty costs, and what the fast geometry gains.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,11 @@ from genorth.compare.table import times
 from paper_repro.experiments import TOLERANCES
 
 _HEADS = (
-    "table and sizes", "fastest", "best penalty method over best Riemannian solver, time",
+    "table and sizes",
+    "fastest",
+    "best penalty method over best Riemannian solver, time",
     "RGD as the paper ran it over the fastest",
-)  # fmt: skip
+)
 _Cell = Callable[[Mapping[str, Runs]], str]
 
 
@@ -25,13 +30,16 @@ def short(records: Records) -> str:
         mine = {row: runs for row, runs in rows.items() if row[0] == problem}
         sizes = ", ".join(records.where(problem=problem).distinct("size"))
         cells = [_entry(mine, cell) for cell in (_fastest, _penalty, _faithful)]
-        lines.append("| " + " | ".join([f"{problem.removeprefix('Table ')}, {sizes}", *cells]) + " |")
+        lines.append(
+            "| " + " | ".join([f"{problem.removeprefix('Table ')}, {sizes}", *cells]) + " |"
+        )
     return "\n".join(lines) + "\n"
 
 
 def _entry(rows: Mapping[Row, Mapping[str, Runs]], cell: _Cell) -> str:
     return "; ".join(
-        ", ".join(cell(runs) for row, runs in rows.items() if row[2] == tolerance) for tolerance in TOLERANCES
+        ", ".join(cell(runs) for row, runs in rows.items() if row[2] == tolerance)
+        for tolerance in TOLERANCES
     )
 
 
@@ -41,13 +49,16 @@ def _fastest(runs: Mapping[str, Runs]) -> str:
 
 def _penalty(runs: Mapping[str, Runs]) -> str:
     penalty, riemannian = (
-        best_of(runs, [name for name in runs if family(name) == kind]) for kind in (PENALTY, RIEMANNIAN)
+        best_of(runs, [name for name in runs if family(name) == kind])
+        for kind in (PENALTY, RIEMANNIAN)
     )
     if riemannian is None:
         return "-"
     if penalty is not None:
         return times(runs[penalty].time / runs[riemannian].time).text
-    spent = [entry.spent for name, entry in runs.items() if family(name) == PENALTY and entry.out_of_time]
+    spent = [
+        entry.spent for name, entry in runs.items() if family(name) == PENALTY and entry.out_of_time
+    ]
     return f"> {times(min(spent) / runs[riemannian].time).text}" if spent else "-"
 
 

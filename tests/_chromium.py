@@ -1,4 +1,7 @@
-"""Pages in a headless Chromium without network: what it complains of, and what a reader would see as unrendered."""
+"""Pages in a headless Chromium without network.
+
+What it complains of, and what a reader would see as unrendered.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +14,27 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
 REASON = "no Chromium is installed (Debian: apt install chromium)"
 
 _FLAGS = (
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-    "--hide-scrollbars", "--window-size=1200,900",
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--hide-scrollbars",
+    "--window-size=1200,900",
     "--allow-file-access-from-files",  # one page looks at the others, in frames
     "--host-resolver-rules=MAP * ~NOTFOUND",  # a page that needs the network fails
-    "--enable-logging=stderr", "--virtual-time-budget=60000",
-)  # fmt: skip
+    "--enable-logging=stderr",
+    "--virtual-time-budget=60000",
+)
 
-# Loads the pages one after the other into a frame and writes down what is wrong with each. Text in code may be LaTeX.
+# Loads the pages one after the other into a frame and writes down what is wrong with each. Text in
+# code may be LaTeX.
 _LOOK = r"""<!doctype html><meta charset="utf-8"><title>look</title><body><script>
 const pages = %s;
 const raw = /\$[^$\n]+\$|\\[([]|\\[a-zA-Z]{2,}|\\[\])]/;
@@ -73,16 +85,25 @@ def findings(page: Path, name: str) -> tuple[Any, list[str]]:
     try:
         done = subprocess.run(
             [CHROMIUM, *_FLAGS, f"--user-data-dir={profile}", "--dump-dom", page.as_uri()],
-            capture_output=True, text=True, timeout=240, check=True,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=True,
+        )
     finally:
         shutil.rmtree(profile, ignore_errors=True)
     match = re.search(rf'<pre id="{name}">(.*?)</pre>', done.stdout, re.DOTALL)
-    assert match is not None, f"the script did not come to its end:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
-    return json.loads(html.unescape(match[1])), [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    assert match is not None, (
+        f"the script did not come to its end:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+    )
+    return json.loads(html.unescape(match[1])), [
+        line for line in done.stderr.splitlines() if "CONSOLE" in line
+    ]
 
 
-def look(folder: Path, pages: Sequence[str]) -> tuple[dict[str, list[str]], dict[str, int], list[str]]:
+def look(
+    folder: Path, pages: Sequence[str]
+) -> tuple[dict[str, list[str]], dict[str, int], list[str]]:
     """What is wrong with each page, how many formulas each has, and what Chromium's console says of all of them."""
     harness = folder / "_look.html"
     harness.write_text(_LOOK % json.dumps(list(pages)), "utf-8")

@@ -13,7 +13,10 @@ Matrix = np.ndarray[Any, Any]
 
 
 def smooth(manifold: go.GenOrthManifold, seed: int) -> go.Problem:
-    """f(X) = Re<B, X> + 1/2 sum w |X|^2 + 1/4 sum c |X|^4: not quadratic, not symmetric, real or complex."""
+    """f(X) = Re<B, X> + 1/2 sum w |X|^2 + 1/4 sum c |X|^4.
+
+    Not quadratic, not symmetric, real or complex.
+    """
     rng = np.random.default_rng([3, seed])
     B = manifold.random_ambient(rng)
     w, c = rng.standard_normal(manifold.shape), rng.standard_normal(manifold.shape)
@@ -31,7 +34,9 @@ def smooth(manifold: go.GenOrthManifold, seed: int) -> go.Problem:
     return go.Problem(manifold, cost, gradient, hessian, name="smooth")
 
 
-def trace(manifold: go.GenOrthManifold, A: Matrix, name: str = "trace", fused: bool = True) -> go.Problem:
+def trace(
+    manifold: go.GenOrthManifold, A: Matrix, name: str = "trace", fused: bool = True
+) -> go.Problem:
     """f(X) = Re tr(X^T A X)."""
 
     def both(X: Matrix) -> tuple[float, Matrix]:
@@ -53,7 +58,10 @@ def spd(n: int, condition: float, rng: Any) -> Matrix:
 
 
 def symplectic_eigenvalues(A: Matrix) -> Matrix:
-    """The d_i > 0 of Williamson's form of A > 0, ascending: sizes of the imaginary spectrum of J A."""
+    """The d_i > 0 of Williamson's form of A > 0, ascending.
+
+    Sizes of the imaginary spectrum of J A.
+    """
     half = A.shape[0] // 2
     J = np.block([[np.zeros((half, half)), np.eye(half)], [-np.eye(half), np.zeros((half, half))]])
     return np.sort(np.abs(scipy.linalg.eigvals(J @ A).imag))[::2]
@@ -74,43 +82,62 @@ def known_minima() -> dict[str, tuple[go.Problem, float]]:
     positive = np.sort(pencil.real[pencil.real > 0])
     negative = np.sort(-pencil.real[pencil.real < 0])
     procrustes = go.Problem(
-        go.Stiefel(9, 3), lambda X: float(np.sum((X - C) ** 2)), lambda X: 2 * (X - C), lambda X, Z: 2 * Z
+        go.Stiefel(9, 3),
+        lambda X: float(np.sum((X - C) ** 2)),
+        lambda X: 2 * (X - C),
+        lambda X, Z: 2 * Z,
     )
     best = float(3 + np.sum(C**2) - 2 * np.linalg.svd(C, compute_uv=False).sum())
     real_tensors = go.TensorStiefel(6, 2, 4, "dft")
-    circulant = real_tensors.from_tensor(np.concatenate([spd(6, 5, 8)[:, :, None], np.zeros((6, 6, 3))], axis=2))
+    circulant = real_tensors.from_tensor(
+        np.concatenate([spd(6, 5, 8)[:, :, None], np.zeros((6, 6, 3))], axis=2)
+    )
     ordinary = go.from_maps((12, 3), lambda X: B @ X, lambda T: T, name="own")
     return {
-        "smallest eigenvalues": (trace(go.Stiefel(12, 3), S), float(np.linalg.eigvalsh(S)[:3].sum())),
+        "smallest eigenvalues": (
+            trace(go.Stiefel(12, 3), S),
+            float(np.linalg.eigvalsh(S)[:3].sum()),
+        ),
         "square Stiefel": (trace(go.Stiefel(4, 4), S[:4, :4]), float(np.trace(S[:4, :4]))),
-        "complex eigenvalues": (trace(go.Stiefel(10, 2, complex), H), float(np.linalg.eigvalsh(H)[:2].sum())),
+        "complex eigenvalues": (
+            trace(go.Stiefel(10, 2, complex), H),
+            float(np.linalg.eigvalsh(H)[:2].sum()),
+        ),
         "generalized eigenvalues": (
-            trace(go.GeneralizedStiefel(B, 3), S), float(scipy.linalg.eigvalsh(S, B)[:3].sum())
+            trace(go.GeneralizedStiefel(B, 3), S),
+            float(scipy.linalg.eigvalsh(S, B)[:3].sum()),
         ),
         "from_maps": (trace(ordinary, A), float(scipy.linalg.eigvalsh(A, B)[:3].sum())),
         "procrustes": (procrustes, best),
         "symplectic eigenvalues": (
-            trace(go.SymplecticStiefel(12, 4), A), float(2 * symplectic_eigenvalues(A)[:2].sum())
+            trace(go.SymplecticStiefel(12, 4), A),
+            float(2 * symplectic_eigenvalues(A)[:2].sum()),
         ),
         "hyperbolic": (trace(go.HyperbolicStiefel(signs, 3), A), float(positive[:3].sum())),
         "indefinite": (
-            trace(go.IndefiniteStiefel(signs, np.array([1.0, 1.0, -1.0])), A), float(positive[:2].sum() + negative[0])
+            trace(go.IndefiniteStiefel(signs, np.array([1.0, 1.0, -1.0])), A),
+            float(positive[:2].sum() + negative[0]),
         ),
         "bilinear": (
             trace(go.BilinearStiefel(signs, np.array([2.0, 0.5, -1.0])), A),
             float(2.0 * positive[0] + 0.5 * positive[1] + negative[0]),
         ),
         "tensor, cosine": (
-            trace(go.TensorStiefel(7, 2, 4), blocks), float(np.linalg.eigvalsh(blocks)[:, :2].sum())
+            trace(go.TensorStiefel(7, 2, 4), blocks),
+            float(np.linalg.eigvalsh(blocks)[:, :2].sum()),
         ),
         "tensor, Fourier": (
-            trace(real_tensors, circulant), float(np.linalg.eigvalsh(circulant)[:, :2].sum())
+            trace(real_tensors, circulant),
+            float(np.linalg.eigvalsh(circulant)[:, :2].sum()),
         ),
-    }  # fmt: skip
+    }
 
 
 def stationary(manifold: go.GenOrthManifold, X: Matrix, seed: int) -> tuple[go.Problem, Matrix]:
-    """A smooth problem that is stationary at X on M, and its multiplier Theta there: grad f(X) = phi(X) Theta."""
+    """A smooth problem that is stationary at X on M, and its multiplier Theta there.
+
+    Grad f(X) = phi(X) Theta.
+    """
     base = smooth(manifold, seed)
     T = X.mT.conj() @ manifold.random_ambient(np.random.default_rng([4, seed]))
     Theta = np.asarray(manifold.symmetrize(T)) / float(1 + np.linalg.norm(T))

@@ -1,4 +1,7 @@
-"""A small problem and solvers that end well, badly, or not at all; all picklable, for worker processes."""
+"""A small problem and solvers that end well, badly, or not at all.
+
+All picklable, for worker processes.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ SHAPE = (6, 2)
 
 
 def procrustes(seed: int) -> go.Problem:
-    """min |X - C|^2 / 2 over X^T X = I, C drawn from the seed."""
+    """Min |X - C|^2 / 2 over X^T X = I, C drawn from the seed."""
     C = np.random.default_rng([7, seed]).standard_normal(SHAPE)
 
     def cost_and_gradient(X: Any) -> tuple[float, Any]:
@@ -35,10 +38,21 @@ def instance(name: str = "procrustes", **fields: Any) -> compare.Instance:
 def ended(x: Any, **fields: Any) -> go.Result:
     """A Result that claims success at x."""
     claimed = {
-        "x": x, "fun": 0.0, "gradient_norm": 0.0, "feasibility": 0.0, "success": True,
-        "status": go.Status.CONVERGED, "message": "fine", "method": "stand-in", "nit": 0, "nfev": 0, "njev": 0,
-        "nhev": 0, "time": 0.0, "trace": go.Trace(),
-    }  # fmt: skip
+        "x": x,
+        "fun": 0.0,
+        "gradient_norm": 0.0,
+        "feasibility": 0.0,
+        "success": True,
+        "status": go.Status.CONVERGED,
+        "message": "fine",
+        "method": "stand-in",
+        "nit": 0,
+        "nfev": 0,
+        "njev": 0,
+        "nhev": 0,
+        "time": 0.0,
+        "trace": go.Trace(),
+    }
     return go.Result(**claimed | fields)
 
 
@@ -62,7 +76,9 @@ def hanging(problem: go.Problem, x0: Any, **arguments: Any) -> go.Result:
 
 def stuck(problem: go.Problem, x0: Any, **arguments: Any) -> go.Result:
     """Cannot be interrupted from inside: as a call into C that does not return."""
-    signal.signal(signal.SIGALRM, signal.SIG_IGN)  # a mask would hold for this thread only, and BLAS has others
+    signal.signal(
+        signal.SIGALRM, signal.SIG_IGN
+    )  # a mask would hold for this thread only, and BLAS has others
     while True:
         time.sleep(0.01)
 
@@ -79,7 +95,9 @@ class Counting:
     hold: int | None = None
     name: str = "counting"
 
-    def __call__(self, problem: go.Problem, x0: Any, *, tol: float, rng: int, **arguments: Any) -> go.Result:
+    def __call__(
+        self, problem: go.Problem, x0: Any, *, tol: float, rng: int, **arguments: Any
+    ) -> go.Result:
         with self.path.open("a") as file:
             file.write(f"{rng} {tol!r}\n")
         if len(self.calls) == self.hold:

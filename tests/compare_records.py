@@ -1,4 +1,7 @@
-"""Records made by hand, for the tests of what is made of records: every figure in them is chosen, none is measured."""
+"""Records made by hand, for the tests of what is made of records.
+
+Every figure in them is chosen, none is measured.
+"""
 
 from __future__ import annotations
 
@@ -32,12 +35,21 @@ def record(
     if status in ("RAISED", "UNSUPPORTED"):
         figures = {}
     return Record(
-        problem=problem, size=size, seed=seed, solver=solver, tolerance=tolerance, status=status, time=time,
-        success=status == "CONVERGED", **{"message": ENDINGS[status]} | figures | more,
-    )  # fmt: skip
+        problem=problem,
+        size=size,
+        seed=seed,
+        solver=solver,
+        tolerance=tolerance,
+        status=status,
+        time=time,
+        success=status == "CONVERGED",
+        **{"message": ENDINGS[status]} | figures | more,
+    )
 
 
-def trace(*norms: float, seconds: float = 0.1, feasibility: float = 1e-15, start: float = 1.0) -> Trace:
+def trace(
+    *norms: float, seconds: float = 0.1, feasibility: float = 1e-15, start: float = 1.0
+) -> Trace:
     """A trace with these gradient norms, a line every `seconds`, two evaluations a line, cost falling from `start`."""
     made = Trace()
     for number, norm in enumerate(norms):
@@ -46,7 +58,10 @@ def trace(*norms: float, seconds: float = 0.1, feasibility: float = 1e-15, start
 
 
 def times(**seconds: float) -> list[Record]:
-    """One record for each solver; infinity is a run that ended at its time limit, NaN one that raised."""
+    """One record for each solver.
+
+    Infinity is a run that ended at its time limit, NaN one that raised.
+    """
     status = {True: "RAISED", False: "CONVERGED"}
     return [
         record(solver, 60.0, status="TIME_LIMIT")
@@ -57,30 +72,61 @@ def times(**seconds: float) -> list[Record]:
 
 
 def small_comparison() -> Records:
-    """Two problems, two sizes, two tolerances, two seeds, four solvers of both families; some fail in each way."""
+    """Two problems, two sizes, two tolerances, two seeds, four solvers of both families.
+
+    Some fail in each way.
+    """
     records = []
     ways = {"cdf-lbfgs": 1.0, "cdf-gd": 3.0, "rgd-faithful": 40.0, "rtr-fast": 0.5}
-    for problem, sizes in {"matching": ["(40,6)", "(100,10)"], "extrinsic mean": ["(20,4)"]}.items():
+    for problem, sizes in {
+        "matching": ["(40,6)", "(100,10)"],
+        "extrinsic mean": ["(20,4)"],
+    }.items():
         for place, size in enumerate(sizes):
             for seed in (0, 1):
                 for tolerance in (1e-5, 1e-9):
                     for solver, factor in ways.items():
                         records.append(_run(problem, size, place, seed, tolerance, solver, factor))
     problems = [{"problem": "matching", "size": "(40,6)", "options": {}}, {"problem": "mean"}]
-    return Records(records, {"time_limit": 60.0, "problems": problems, "note": "made <by> hand & safe"})
+    return Records(
+        records, {"time_limit": 60.0, "problems": problems, "note": "made <by> hand & safe"}
+    )
 
 
-def _run(problem: str, size: str, place: int, seed: int, tolerance: float, solver: str, factor: float) -> Record:
-    key: dict[str, Any] = {"problem": problem, "size": size, "seed": seed, "tolerance": tolerance, "solver": solver}
+def _run(
+    problem: str, size: str, place: int, seed: int, tolerance: float, solver: str, factor: float
+) -> Record:
+    key: dict[str, Any] = {
+        "problem": problem,
+        "size": size,
+        "seed": seed,
+        "tolerance": tolerance,
+        "solver": solver,
+    }
     key["environment"] = {"genorth": "0.1", "python": "3.11", "blas": "OpenBLAS <x>"}
     if solver == "rgd-faithful" and tolerance < 1e-8:
-        return record(status="TIME_LIMIT", **{"time": 60.0, "trace": trace(1.0, 1e-2, 1e-4, 1e-6, seconds=15)} | key)
+        return record(
+            status="TIME_LIMIT",
+            **{"time": 60.0, "trace": trace(1.0, 1e-2, 1e-4, 1e-6, seconds=15)} | key,
+        )
     if solver == "cdf-gd" and problem == "extrinsic mean" and seed == 1:
-        return record(status="RAISED", message="The solver raised <b>ValueError</b>: a & b", time=math.nan, **key)
+        return record(
+            status="RAISED",
+            message="The solver raised <b>ValueError</b>: a & b",
+            time=math.nan,
+            **key,
+        )
     if solver == "rtr-fast" and problem == "matching" and place == 1:
-        return record(status="UNSUPPORTED", message="the problem has no Hessian product", time=math.nan, **key)
+        return record(
+            status="UNSUPPORTED", message="the problem has no Hessian product", time=math.nan, **key
+        )
     lines = 6 if tolerance > 1e-8 else 10
     norms = [10.0 ** (-n) for n in range(lines)]
     seconds = factor * (1 + place) * (1 + 0.1 * seed) / lines
-    phases = {"cost": 0.4 * seconds * lines} | ({"retraction": 0.5 * seconds * lines} if solver[0] == "r" else {})
-    return record(**{"time": seconds * lines, "trace": trace(*norms, seconds=seconds), "seconds": phases} | key)
+    phases = {"cost": 0.4 * seconds * lines} | (
+        {"retraction": 0.5 * seconds * lines} if solver[0] == "r" else {}
+    )
+    return record(
+        **{"time": seconds * lines, "trace": trace(*norms, seconds=seconds), "seconds": phases}
+        | key
+    )

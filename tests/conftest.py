@@ -23,12 +23,15 @@ _COMMON = {
     "print_blob": True,  # a failure prints how to run it again
     "suppress_health_check": [HealthCheck.too_slow],  # speaks of the machine, which may be shared
 }
-# The default draws the same examples each time (their seed is a hash of the test), so that a change is judged by what
-# it changed; the other two draw new ones, and a failure of theirs prints how to run it again.
+# The default draws the same examples each time (their seed is a hash of the test), so that a change
+# is judged by what it changed; the other two draw new ones, and a failure of theirs prints how to
+# run it again.
 settings.register_profile("quick", max_examples=_EXAMPLES, derandomize=True, **_COMMON)
 settings.register_profile("fresh", max_examples=_EXAMPLES, derandomize=False, **_COMMON)
 settings.register_profile("thorough", max_examples=10 * _EXAMPLES, derandomize=False, **_COMMON)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))  # --hypothesis-profile comes later and wins
+settings.load_profile(
+    os.environ.get("HYPOTHESIS_PROFILE", "quick")
+)  # --hypothesis-profile comes later and wins
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -51,7 +54,10 @@ def _blas() -> str:
     if threadpoolctl is None:
         return "unknown (no threadpoolctl)"
     pools = [pool for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
-    return ", ".join(f"{pool['internal_api']} {pool['version']} x {pool['num_threads']} threads" for pool in pools)
+    return ", ".join(
+        f"{pool['internal_api']} {pool['version']} x {pool['num_threads']} threads"
+        for pool in pools
+    )
 
 
 def pytest_report_header() -> list[str]:

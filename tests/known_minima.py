@@ -34,9 +34,14 @@ class Known:
 
 
 def _definite(n: int, seed: int, dtype: Any = float) -> _Matrix:
-    """Eigenvalues from 1 to 4, at distances of a quarter and more: every solver has a gap to work with."""
+    """Eigenvalues from 1 to 4, at distances of a quarter and more.
+
+    Every solver has a gap to work with.
+    """
     rng = np.random.default_rng(seed)
-    U = np.linalg.qr(rng.standard_normal((n, n)) + (1j * rng.standard_normal((n, n)) if dtype is complex else 0))[0]
+    U = np.linalg.qr(
+        rng.standard_normal((n, n)) + (1j * rng.standard_normal((n, n)) if dtype is complex else 0)
+    )[0]
     M = (U * np.linspace(1, 4, n)) @ U.conj().T
     return (M + M.conj().T) / 2
 
@@ -75,7 +80,11 @@ def indefinite() -> Known:
 
 def bilinear() -> Known:
     """X^T A X = diag(r): the largest weights |r_i| meet the smallest eigenvalues of their sign."""
-    M, A, r = _definite(8, 8), conditioned_symmetric(8, 3.0, 9, negative=3), np.array([2.0, 1.0, -1.5])
+    M, A, r = (
+        _definite(8, 8),
+        conditioned_symmetric(8, 3.0, 9, negative=3),
+        np.array([2.0, 1.0, -1.5]),
+    )
     minimum = np.dot([2.0, 1.0], _smallest(M, A, 2)) + 1.5 * _smallest(M, -A, 1)[0]
     return Known(go.BilinearStiefel(A, r), M, float(minimum))
 
@@ -112,13 +121,24 @@ def tensor_fourier() -> Known:
 def two_maps() -> Known:
     """The hyperbolic problem, told by phi and psi alone."""
     known = hyperbolic()
-    return Known(go.from_maps(known.manifold.shape, known.manifold.phi, lambda T: T), known.M, known.minimum)
+    return Known(
+        go.from_maps(known.manifold.shape, known.manifold.phi, lambda T: T), known.M, known.minimum
+    )
 
 
 KNOWN: dict[str, Callable[[], Known]] = {
     make.__name__: make
     for make in (
-        stiefel, stiefel_complex, generalized, hyperbolic, indefinite, bilinear, bilinear_skew, symplectic, tensor,
-        tensor_fourier, two_maps,
+        stiefel,
+        stiefel_complex,
+        generalized,
+        hyperbolic,
+        indefinite,
+        bilinear,
+        bilinear_skew,
+        symplectic,
+        tensor,
+        tensor_fourier,
+        two_maps,
     )
-}  # fmt: skip
+}

@@ -11,7 +11,11 @@ import pytest
 
 @contextmanager
 def refused(
-    argument: str, formula: str, measured: str, tolerance: bool = True, error: type[ValueError] = ValueError
+    argument: str,
+    formula: str,
+    measured: str,
+    tolerance: bool = True,
+    error: type[ValueError] = ValueError,
 ) -> Iterator[None]:
     """The block raises `argument: need ..formula..; measured ..measured.., tolerance ...`."""
     with pytest.raises(ValueError, match=re.escape(argument)) as caught:

@@ -1,11 +1,24 @@
-"""What `import genorth` costs: no optional package, and under 0.3 s on top of NumPy and scipy.linalg."""
+"""What `import genorth` costs.
+
+No optional package, and under 0.3 s on top of NumPy and scipy.linalg.
+"""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 
-OPTIONAL = ("pymanopt", "matplotlib", "rich", "jax", "torch", "hypothesis", "pytest", "array_api_strict", "cdopt")
+OPTIONAL = (
+    "pymanopt",
+    "matplotlib",
+    "rich",
+    "jax",
+    "torch",
+    "hypothesis",
+    "pytest",
+    "array_api_strict",
+    "cdopt",
+)
 SECONDS = 0.3
 RUNS = 5
 
@@ -19,7 +32,9 @@ print(time.process_time() - start)
 
 
 def _run(code: str) -> str:
-    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
+    return subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    ).stdout.strip()
 
 
 def test_import_brings_in_no_optional_package() -> None:
@@ -28,5 +43,8 @@ def test_import_brings_in_no_optional_package() -> None:
 
 
 def test_import_takes_under_a_third_of_a_second() -> None:
-    """In processor time, and the best of a few runs: an import does not wait, except for other work on the machine."""
+    """In processor time, and the best of a few runs.
+
+    An import does not wait, except for other work on the machine.
+    """
     assert min(float(_run(_CLOCK)) for _ in range(RUNS)) < SECONDS

@@ -36,7 +36,8 @@ def _fast(manifold: GenOrthManifold) -> Callable[[Array], Place]:
     return lambda X: FastForm(manifold, X, form, companion)
 
 
-#: By name: "faithful" as the paper ran, "fast" as fast as can be, "products" without any equation to solve.
+#: By name: "faithful" as the paper ran, "fast" as fast as can be, "products" without any equation
+#: to solve.
 GEOMETRIES: dict[str, Geometry] = {
     "faithful": Geometry(faithful.places, faithful.unsupported),
     "fast": Geometry(_fast, _never),

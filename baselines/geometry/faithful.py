@@ -1,8 +1,8 @@
 """The geometry as the paper ran it: a Lyapunov solver for Theta, n x n Cayley transforms, (t-)QR.
 
-The retraction is what the literature uses on the manifold: QR with a positive diagonal of R on the Stiefel manifold
-and, block by block, on the tensor one; Cholesky-QR where X^T B X = I with a definite B; everywhere else the Cayley
-transform with an n x n solve.
+The retraction is what the literature uses on the manifold: QR with a positive diagonal of R on the
+Stiefel manifold and, block by block, on the tensor one; Cholesky-QR where X^T B X = I with a
+definite B; everywhere else the Cayley transform with an n x n solve.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ def unsupported(manifold: GenOrthManifold) -> str | None:
     if manifold.isometric:
         return None
     if companion is None:
-        return "psi is not known to be T -> Q T Q^-1, so that there is no Lyapunov equation for Theta"
+        return (
+            "psi is not known to be T -> Q T Q^-1, so that there is no Lyapunov equation for Theta"
+        )
     if len(manifold.shape) > 2:
         return "scipy.linalg.solve_continuous_lyapunov takes single matrices, and points here are blocks"
     size = manifold.dtype.itemsize * manifold.shape[0] ** 2
@@ -40,7 +42,12 @@ def unsupported(manifold: GenOrthManifold) -> str | None:
 def places(manifold: GenOrthManifold) -> Callable[[Array], Place]:
     """X -> the Place of X; phi(X) = A X Q^-1 with A as an n x n array, as far as n x n arrays are formed at all."""
     phi, form, companion = manifold.phi, manifold.form, manifold.companion
-    if form is not None and companion is not None and not manifold.isometric and not _compact(manifold):
+    if (
+        form is not None
+        and companion is not None
+        and not manifold.isometric
+        and not _compact(manifold)
+    ):
         A = np.asarray(form.left(np.eye(form.size, dtype=form.dtype)))
 
         def phi(X: Array) -> Array:
@@ -51,7 +58,10 @@ def places(manifold: GenOrthManifold) -> Callable[[Array], Place]:
 
 @final
 class Faithful(Place):
-    """Theta by `scipy.linalg.solve_continuous_lyapunov`; QR, Cholesky-QR or the dense Cayley transform."""
+    """Theta by `scipy.linalg.solve_continuous_lyapunov`.
+
+    QR, Cholesky-QR or the dense Cayley transform.
+    """
 
     def __init__(self, manifold: GenOrthManifold, X: Array, phi: Callable[[Array], Array]) -> None:
         super().__init__(manifold, X)
@@ -72,7 +82,10 @@ class Faithful(Place):
         return V - self.P @ self.theta(V)
 
     def theta(self, D: Array) -> Array:
-        """Q Y with K Y + Y K = N^T D + e D^T N, N = phi(X) Q, K = N^T N; (X^T D + D^T X)/2 where it is explicit."""
+        """Q Y with K Y + Y K = N^T D + e D^T N, N = phi(X) Q, K = N^T N.
+
+        (X^T D + D^T X)/2 where it is explicit.
+        """
         if self.manifold.isometric:
             R = ct(self.X) @ D
             return (R + ct(R)) / 2
@@ -104,7 +117,9 @@ def qr_retraction(X: Array, Z: Array) -> Array:
     diagonal = np.einsum("...ii->...i", R)
     size = np.abs(diagonal)
     if not np.all(size > 0):
-        raise OutsideDomainError("X + Z has dependent columns: its QR decomposition gives no point of M")
+        raise OutsideDomainError(
+            "X + Z has dependent columns: its QR decomposition gives no point of M"
+        )
     return np.asarray(Q * (diagonal / size)[..., None, :])
 
 
@@ -114,7 +129,9 @@ def cholesky_qr(phi: Callable[[Array], Array], X: Array, Z: Array) -> Array:
     try:
         R = np.linalg.cholesky(ct(Y) @ phi(Y), upper=True)
     except np.linalg.LinAlgError:
-        raise OutsideDomainError("X + Z has dependent columns: Y^T B Y has no Cholesky factor") from None
+        raise OutsideDomainError(
+            "X + Z has dependent columns: Y^T B Y has no Cholesky factor"
+        ) from None
     return np.asarray(scipy.linalg.solve_triangular(R, ct(Y), trans="C", lower=False).conj().T)
 
 

@@ -16,8 +16,8 @@ from genorth.geometry.manifold import GenOrthManifold
 from genorth.linalg.arrays import Array, ct, eps, namespace, norm
 from genorth.linalg.operators import Operator
 
-# So far from M a step may lead without a look at it: a few of them are still below all tolerances. It is relative to p,
-# which on M is tr(X^T phi(X)) <= |X||phi(X)|, what feasibility is relative to.
+# So far from M a step may lead without a look at it: a few of them are still below all tolerances.
+# It is relative to p, which on M is tr(X^T phi(X)) <= |X||phi(X)|, what feasibility is relative to.
 _UNSEEN = 1e-14
 
 
@@ -25,10 +25,14 @@ _UNSEEN = 1e-14
 class FastForm(Place):
     """Theta by one symmetric eigendecomposition, the Cayley transform by a p x p inverse."""
 
-    def __init__(self, manifold: GenOrthManifold, X: Array, form: Operator, companion: Companion) -> None:
+    def __init__(
+        self, manifold: GenOrthManifold, X: Array, form: Operator, companion: Companion
+    ) -> None:
         super().__init__(manifold, X)
         self._form, self._companion = form, companion
-        self._gradient: tuple[Array, Array, float] | None = None  # d, N^T d, and the rounding in the latter
+        self._gradient: tuple[Array, Array, float] | None = (
+            None  # d, N^T d, and the rounding in the latter
+        )
 
     @cached_property
     def N(self) -> Array:
@@ -59,7 +63,7 @@ class FastForm(Place):
         return U @ rotated @ Ut
 
     def gradient(self, G: Array) -> tuple[Array, Array]:
-        """d = G - N Y, twice."""
+        """D = G - N Y, twice."""
         R = ct(self.N) @ G
         Y = self._half(R)
         d = self._without(G, Y)
@@ -89,12 +93,16 @@ class FastForm(Place):
 
         def at(t: float) -> tuple[Array, bool]:
             R, trusted = along(t)
-            return R, trusted and abs(t) * rounding <= _UNSEEN  # N^T d is a difference of what may be much larger
+            return R, trusted and abs(
+                t
+            ) * rounding <= _UNSEEN  # N^T d is a difference of what may be much larger
 
         return at
 
     def _ray(self, Z: Array, NZ: Array) -> Ray:
-        return ray(self.manifold, self.X, Z, self._form_of(NZ), self._form_of(ct(self._form.left(Z)) @ Z))
+        return ray(
+            self.manifold, self.X, Z, self._form_of(NZ), self._form_of(ct(self._form.left(Z)) @ Z)
+        )
 
     def _form_of(self, NZ: Array) -> Array:
         """<<X, Z>> = e Q^-1 N^T Z."""

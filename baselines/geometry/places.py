@@ -1,17 +1,20 @@
 """`Place`: what a Riemannian solver needs at a point; and two geometries, "fast" and "products".
 
-A `Place` is a point X with what was computed there. Solvers are written against it alone, so that the same loop runs
-in each geometry:
+A `Place` is a point X with what was computed there. Solvers are written against it alone, so that
+the same loop runs in each geometry:
 
-- `gradient(G)` gives the differential of f at X as a covector w, with df(Z) = <w, Z> for tangent Z, and the gradient
-  d, the tangent vector that stands for w in the metric of the geometry. |w|^2 = <w, d> is the square of its length
+- `gradient(G)` gives the differential of f at X as a covector w, with df(Z) = <w, Z> for tangent Z,
+  and the gradient
+  d, the tangent vector that stands for w in the metric of the geometry. |w|^2 = <w, d> is the
+  square of its length
   in that metric.
-- `transport(V)` is the tangent vector at X for any V of the ambient space: P_X(V), or DA(X)[V]; d = transport(w).
+- `transport(V)` is the tangent vector at X for any V of the ambient space: P_X(V), or DA(X)[V]; d =
+  transport(w).
 
-"fast" and "faithful" have the metric <U, V> of the ambient space, w = d = grad f. "products" has the metric of F12,
-in which w = DA(X)*[G] and d = DA(X)[w], and no equation is solved. As DA(X) is a projector onto the tangent space,
-<DA(X)*[G], grad f> = |grad f|^2, so that |w| >= |grad f|: what stops a run in "products" is never smaller than the
-measure of the others.
+"fast" and "faithful" have the metric <U, V> of the ambient space, w = d = grad f. "products" has
+the metric of F12, in which w = DA(X)*[G] and d = DA(X)[w], and no equation is solved. As DA(X) is a
+projector onto the tangent space, <DA(X)*[G], grad f> = |grad f|^2, so that |w| >= |grad f|: what
+stops a run in "products" is never smaller than the measure of the others.
 """
 
 from __future__ import annotations
@@ -29,7 +32,8 @@ from genorth.geometry.tangent import TangentSpace
 from genorth.linalg.arrays import Array, ct, eps, eye_like, norm
 from genorth.linalg.functions import inverse
 
-#: t -> the point at the end of the step t Z, and whether it is on M to rounding without a look at it.
+#: t -> the point at the end of the step t Z, and whether it is on M to rounding without a look at
+#: it.
 Ray = Callable[[float], tuple[Array, bool]]
 
 _TRUSTED = 1e3  # condition numbers up to here cost fewer digits than are looked at
@@ -56,9 +60,12 @@ class Place(ABC):
 
     @abstractmethod
     def ray(self, Z: Array) -> Ray:
-        """The retraction along the tangent vector Z; it raises `OutsideDomainError` where a step is too long.
+        """The retraction along the tangent vector Z.
 
-        What does not depend on the length of the step is computed once: a line search tries several.
+        It raises `OutsideDomainError` where a step is too long.
+
+        What does not depend on the length of the step is computed once: a line search tries
+        several.
         """
 
     @final
@@ -89,7 +96,8 @@ class Place(ABC):
 class Fast(Place):
     """Theta by one symmetric eigendecomposition (F5), the Cayley transform by a p x p inverse (F9).
 
-    For any phi and psi; where phi(X) = A X Q^-1 with a known A, `FastForm` does the same with fewer passes over X.
+    For any phi and psi; where phi(X) = A X Q^-1 with a known A, `FastForm` does the same with fewer
+    passes over X.
     """
 
     def __init__(self, manifold: GenOrthManifold, X: Array) -> None:
@@ -129,7 +137,7 @@ class Products(Place):
         return self.manifold.phi(self.X)
 
     def gradient(self, G: Array) -> tuple[Array, Array]:
-        """w = DA(X)*[G] = G - P Phi(G^T X)/2 and d = DA(X)[w], on M."""
+        """W = DA(X)*[G] = G - P Phi(G^T X)/2 and d = DA(X)[w], on M."""
         w = G - self.P @ (self.manifold.symmetrize(ct(G) @ self.X) / 2)
         return w, self.transport(w)
 
@@ -144,15 +152,15 @@ class Products(Place):
 
 
 def cayley_ray(manifold: GenOrthManifold, X: Array, P: Array, Z: Array) -> Ray:
-    """t -> R_X(tZ), the Cayley transform, from A = <<X,Z>> = P^T Z and <<Z,Z>>."""
+    """T -> R_X(tZ), the Cayley transform, from A = <<X,Z>> = P^T Z and <<Z,Z>>."""
     return ray(manifold, X, Z, ct(P) @ Z, ct(manifold.phi(Z)) @ Z)
 
 
 def ray(manifold: GenOrthManifold, X: Array, Z: Array, A: Array, ZZ: Array) -> Ray:
-    """t -> R_X(tZ) = X ((2I - tA) B^-1 - I) + t Z B^-1, B = I - t skew(A)/2 + t^2 <<H,H>>/4.
+    """T -> R_X(tZ) = X ((2I - tA) B^-1 - I) + t Z B^-1, B = I - t skew(A)/2 + t^2 <<H,H>>/4.
 
-    This is the Cayley transform of F9: A = <<X,Z>>, H = Z - XA, skew(A) = (A - A*)/2. As <<H,H>> = <<Z,Z>> - A*A, no
-    product of size n x p x p is left that depends on t, but for the last two.
+    This is the Cayley transform of F9: A = <<X,Z>>, H = Z - XA, skew(A) = (A - A*)/2. As <<H,H>> =
+    <<Z,Z>> - A*A, no product of size n x p x p is left that depends on t, but for the last two.
     """
     star = ct(manifold.psi(A))
     skew, HH, eye = (A - star) / 2, ZZ - star @ A, eye_like(A)
@@ -174,4 +182,6 @@ def _inverse(B: Array) -> Array:
         inv = None if singular else scipy.linalg.lapack.dgetri(lu, pivots, overwrite_lu=True)[0]
         if inv is not None and norm(B) * norm(inv) < 1 / (100 * B.shape[-1] * eps(B)):
             return inv
-    return inverse(B, "I - A/2 + <<H,H>>/4 of the Cayley retraction")  # also where it is refused, with the reason
+    return inverse(
+        B, "I - A/2 + <<H,H>>/4 of the Cayley retraction"
+    )  # also where it is refused, with the reason

@@ -1,7 +1,9 @@
-"""CDOpt 0.5.5 through its own API: its penalty function and its gradient, minimised by SciPy as its documentation does.
+"""CDOpt 0.5.5 through its own API.
 
-The counts, the budgets, the trace and the restored point at the end are ours; what is evaluated, and how often, is
-CDOpt's.
+Its penalty function and its gradient, minimised by SciPy as its documentation does.
+
+The counts, the budgets, the trace and the restored point at the end are ours; what is evaluated,
+and how often, is CDOpt's.
 """
 
 from __future__ import annotations
@@ -79,9 +81,10 @@ def cdopt(
 ) -> Result:
     """Minimise CDOpt's penalty function by SciPy's `method`: "L-BFGS-B", "CG" or "trust-ncg".
 
-    beta: a number, or "auto", which CDOpt draws from random samples around the start (seeded by rng). tol: on the
-    Frobenius norm of its gradient; SciPy's own tests are switched off. Cost and gradient at the same point are
-    evaluated once, also where CDOpt asks for them one after the other.
+    beta: a number, or "auto", which CDOpt draws from random samples around the start (seeded by
+    rng). tol: on the Frobenius norm of its gradient; SciPy's own tests are switched off. Cost and
+    gradient at the same point are evaluated once, also where CDOpt asks for them one after the
+    other.
     """
     if method not in _OPTIONS:
         refuse("method", f"one of {', '.join(map(repr, _OPTIONS))}", repr(method))
@@ -93,19 +96,33 @@ def cdopt(
         importlib.import_module(module)  # before the clock starts: it takes seconds
     start = problem.start(x0, rng)
     monitor = Monitor(
-        problem, tol=tol, max_iterations=max_iterations, max_evaluations=max_evaluations, max_time=max_time,
-        callback=callback, keep_points=keep_points,
-    )  # fmt: skip
+        problem,
+        tol=tol,
+        max_iterations=max_iterations,
+        max_evaluations=max_evaluations,
+        max_time=max_time,
+        callback=callback,
+        keep_points=keep_points,
+    )
     penalty = _Penalty(problem, monitor)
     status = _minimised(penalty, start, method, beta, np.random.default_rng(rng))
     X = start if penalty.last is None else penalty.last.reshape(start.shape)
     return finish(
-        monitor, status, X, None, float(feasibility_tol), method=f"cdopt-{method}",
-        seconds={"cost": monitor.counts.seconds}, beta=penalty.beta, stopping_measure=penalty.measure,
-    )  # fmt: skip
+        monitor,
+        status,
+        X,
+        None,
+        float(feasibility_tol),
+        method=f"cdopt-{method}",
+        seconds={"cost": monitor.counts.seconds},
+        beta=penalty.beta,
+        stopping_measure=penalty.measure,
+    )
 
 
-def _minimised(penalty: _Penalty, start: _Vector, method: str, beta: float | str, rng: np.random.Generator) -> Status:
+def _minimised(
+    penalty: _Penalty, start: _Vector, method: str, beta: float | str, rng: np.random.Generator
+) -> Status:
     """Make the penalty function and minimise it; why that ended."""
 
     def callback(intermediate_result: Any) -> None:
@@ -119,9 +136,14 @@ def _minimised(penalty: _Penalty, start: _Vector, method: str, beta: float | str
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", scipy.optimize.OptimizeWarning)
             scipy.optimize.minimize(
-                h.cdf_fun_vec_np, start.ravel(), method=method, jac=h.cdf_grad_vec_np, callback=callback,
-                options=_OPTIONS[method], **second,
-            )  # fmt: skip
+                h.cdf_fun_vec_np,
+                start.ravel(),
+                method=method,
+                jac=h.cdf_grad_vec_np,
+                callback=callback,
+                options=_OPTIONS[method],
+                **second,
+            )
     except Stop as stop:
         return stop.status
     return Status.STALLED
@@ -144,7 +166,9 @@ class _Penalty:
         def make() -> Any:
             manifold = _theirs(self.problem.manifold)
             manifold.Init_point = lambda Xinit=None: start  # noqa: ARG005  CDOpt ignores Xinit and draws a point
-            return make_problem(manifold, self._cost, obj_grad=self._gradient, obj_hvp=self._hessian, beta=beta)
+            return make_problem(
+                manifold, self._cost, obj_grad=self._gradient, obj_hvp=self._hessian, beta=beta
+            )
 
         self.theirs = _with_random_state(rng, make)
         self.beta = float(self.theirs.beta)
@@ -162,7 +186,7 @@ class _Penalty:
         return np.asarray(self.problem.euclidean_hessian(X, Z))
 
     def iteration(self, v: _Vector) -> None:
-        """v is the next iterate: to the trace, with figures measured while the clock stands."""
+        """V is the next iterate: to the trace, with figures measured while the clock stands."""
         with self.monitor.paused():
             self.last = v.copy()
             X = self.last.reshape(self.problem.manifold.shape)
@@ -179,7 +203,10 @@ def _finite(value: float) -> float:
 
 
 def _with_random_state(rng: np.random.Generator, make: Callable[[], Any]) -> Any:
-    """make(), while NumPy's global generator, which CDOpt draws from, is seeded by rng; afterwards as it was before."""
+    """make(), while NumPy's global generator, which CDOpt draws from, is seeded by rng.
+
+    Afterwards as it was before.
+    """
     state = np.random.get_state()  # noqa: NPY002
     np.random.seed(int(rng.integers(2**32)))  # noqa: NPY002
     try:

@@ -3,9 +3,11 @@
 The names, as they stand in `Result.seconds`:
 
 - "cost"        inside the user's callables: cost, Euclidean gradient and Hessian product;
-- "gradient"    from the Euclidean gradient to the Riemannian one (the equation for Theta, where there is one);
+- "gradient"    from the Euclidean gradient to the Riemannian one (the equation for Theta, where
+  there is one);
 - "projection"  other projections onto the tangent space: of directions, and in Hessian products;
-- "retraction"  from a tangent vector to the next point, with the steps of A that take out its rounding;
+- "retraction"  from a tangent vector to the next point, with the steps of A that take out its
+  rounding;
 - "transport"   of tangent vectors from point to point.
 """
 

@@ -25,14 +25,17 @@ def rcg(
 
     Z <- -g + beta T(Z), g the gradient at the new point and T the transport by projection, with
 
-        beta = min(beta_FR, beta_DY),  beta_FR = |g|^2/|g_old|^2,  beta_DY = |g|^2/(<g, T(Z)> - <g_old, Z>).
+        beta = min(beta_FR, beta_DY),  beta_FR = |g|^2/|g_old|^2,  beta_DY = |g|^2/(<g, T(Z)> -
+        <g_old, Z>).
 
-    The line search (`baselines.riemannian.wolfe`) ends with |<g, T(Z)>| <= curvature |<g_old, Z>|, so that the last denominator
-    is at least (1 - curvature)|<g_old, Z>| > 0; where it could not reach that and the denominator is not positive,
-    beta = 0. Z is replaced by -g where it is not a direction of descent, and where no step along it can be found. The
-    first trial of each search is the last step times the ratio of the slopes.
+    The line search (`baselines.riemannian.wolfe`) ends with |<g, T(Z)>| <= curvature |<g_old, Z>|,
+    so that the last denominator is at least (1 - curvature)|<g_old, Z>| > 0; where it could not
+    reach that and the denominator is not positive, beta = 0. Z is replaced by -g where it is not a
+    direction of descent, and where no step along it can be found. The first trial of each search is
+    the last step times the ratio of the slopes.
 
-    geometry: "fast", "products" or "faithful". The other arguments are those of `genorth.penalty.minimize`; x0 must be near M.
+    geometry: "fast", "products" or "faithful". The other arguments are those of
+    `genorth.penalty.minimize`; x0 must be near M.
     """
     run = Run(problem, x0, "rcg", geometry, **common)
     chosen = Conditions() if conditions is None else conditions
@@ -52,7 +55,9 @@ def _solve(run: Run, conditions: Conditions) -> None:
             continue
         run.accept(trial)
         carried = run.transport(trial, Z)
-        beta = sato(trial.decrease, point.decrease, trial.slope(Z) - slope)  # <g, T(Z)> = <g, Z>, as g is tangent
+        beta = sato(
+            trial.decrease, point.decrease, trial.slope(Z) - slope
+        )  # <g, T(Z)> = <g, Z>, as g is tangent
         point, before = trial, slope
         Z = beta * carried - point.gradient
         slope = point.slope(Z)
@@ -62,11 +67,18 @@ def _solve(run: Run, conditions: Conditions) -> None:
 
 
 def sato(squared: float, squared_old: float, growth: float) -> float:
-    """min(beta_FR, beta_DY) from |g|^2, |g_old|^2 and <g, T(Z)> - <g_old, Z>; zero where the latter is not positive."""
+    """min(beta_FR, beta_DY) from |g|^2, |g_old|^2 and <g, T(Z)> - <g_old, Z>.
+
+    Zero where the latter is not positive.
+    """
     return squared / max(squared_old, growth) if growth > 0 else 0.0
 
 
 def _steepest(point: Iterate) -> tuple[Array, float, float]:
     """The negative gradient, its slope, and a first step of a hundredth of |X|."""
     length = float(norm(point.gradient))
-    return -point.gradient, -point.decrease, 0.01 * float(norm(point.X)) / (length if length > 0 else math.inf)
+    return (
+        -point.gradient,
+        -point.decrease,
+        0.01 * float(norm(point.X)) / (length if length > 0 else math.inf),
+    )

@@ -22,13 +22,14 @@ def rgd(
 ) -> Result:
     """Minimise f over M by Riemannian gradient descent [Iannazzo and Porcelli 2018].
 
-    X <- R_X(-t grad f(X)). With S and Y the differences of two iterates and of their gradients, the next t is
-    <S,S>/|<S,Y>| after an even number of iterations and |<S,Y>|/<Y,Y> after an odd one, <.,.> that of the ambient
-    space. A step is accepted by comparison with an average of the last costs [Zhang and Hager 2004], else divided by
-    ten; `settings` has the constants, by default those of OptM [Wen and Yin 2013]. A step outside the domain of the
-    retraction is halved.
+    X <- R_X(-t grad f(X)). With S and Y the differences of two iterates and of their gradients, the
+    next t is <S,S>/|<S,Y>| after an even number of iterations and |<S,Y>|/<Y,Y> after an odd one,
+    <.,.> that of the ambient space. A step is accepted by comparison with an average of the last
+    costs [Zhang and Hager 2004], else divided by ten; `settings` has the constants, by default
+    those of OptM [Wen and Yin 2013]. A step outside the domain of the retraction is halved.
 
-    geometry: "fast", "products" or "faithful". The other arguments are those of `genorth.penalty.minimize`; x0 must be near M.
+    geometry: "fast", "products" or "faithful". The other arguments are those of
+    `genorth.penalty.minimize`; x0 must be near M.
     """
     run = Run(problem, x0, "rgd", geometry, **common)
     chosen = Settings() if settings is None else settings

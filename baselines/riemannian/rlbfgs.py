@@ -18,8 +18,8 @@ from genorth.problem.problem import Problem
 from genorth.solve.descent import NoStep
 from genorth.solve.result import Result
 
-#: preconditioner(X, V): an approximation of the inverse Hessian at X applied to V, symmetric and positive definite;
-#: as in pymanopt.
+#: preconditioner(X, V): an approximation of the inverse Hessian at X applied to V, symmetric and
+#: positive definite; as in pymanopt.
 Preconditioner = Callable[[Array, Array], Array]
 
 _Vector = np.ndarray[Any, Any]
@@ -39,18 +39,20 @@ def rlbfgs(
 ) -> Result:
     """Minimise f over M by a limited-memory BFGS method.
 
-    The direction is -P_X H(w): H is the BFGS matrix of the last `memory` pairs S = X_new - X and Y = w_new - w, held
-    in the ambient space, w the differential of f, and P_X the projection onto the tangent space (DA(X) in
-    "products"). H is symmetric and positive definite, and w = P_X* w, hence <w, P_X H w> = <w, H w> > 0: the
-    direction is one of descent. To carry all pairs along by projection, as is usual [Huang, Gallivan and Absil 2015],
-    costs 2 memory projections for each step and saves no iterations (docs/baselines.md has the figures).
+    The direction is -P_X H(w): H is the BFGS matrix of the last `memory` pairs S = X_new - X and Y
+    = w_new - w, held in the ambient space, w the differential of f, and P_X the projection onto the
+    tangent space (DA(X) in "products"). H is symmetric and positive definite, and w = P_X* w, hence
+    <w, P_X H w> = <w, H w> > 0: the direction is one of descent. To carry all pairs along by
+    projection, as is usual [Huang, Gallivan and Absil 2015], costs 2 memory projections for each
+    step and saves no iterations (docs/baselines.md has the figures).
 
-    H starts from the identity times <S,Y>/<Y,Y>, with a preconditioner V -> preconditioner(X, V) from that, times
-    <S,Y>/<Y, preconditioner(Y)>. A pair is stored only if <S,Y> >= 1e-8 |S||Y| |w|/|w_0| (the cautious update of Li
-    and Fukushima, without a unit). Steps satisfy the conditions of `baselines.riemannian.wolfe`, with curvature 0.9; the first
-    trial is t = 1.
+    H starts from the identity times <S,Y>/<Y,Y>, with a preconditioner V -> preconditioner(X, V)
+    from that, times <S,Y>/<Y, preconditioner(Y)>. A pair is stored only if <S,Y> >= 1e-8 |S||Y|
+    |w|/|w_0| (the cautious update of Li and Fukushima, without a unit). Steps satisfy the
+    conditions of `baselines.riemannian.wolfe`, with curvature 0.9; the first trial is t = 1.
 
-    geometry: "fast", "products" or "faithful". The other arguments are those of `genorth.penalty.minimize`; x0 must be near M.
+    geometry: "fast", "products" or "faithful". The other arguments are those of
+    `genorth.penalty.minimize`; x0 must be near M.
     """
     if isinstance(memory, bool) or not isinstance(memory, int) or memory < 1:
         refuse("memory", "an integer, memory >= 1", repr(memory))
@@ -61,7 +63,9 @@ def rlbfgs(
     return run.solve(lambda run: _solve(run, Pairs(memory), preconditioner, chosen))
 
 
-def _solve(run: Run, pairs: Pairs, preconditioner: Preconditioner | None, conditions: Conditions) -> None:
+def _solve(
+    run: Run, pairs: Pairs, preconditioner: Preconditioner | None, conditions: Conditions
+) -> None:
     point = run.start()
     first = math.sqrt(point.decrease)
     while True:
@@ -78,11 +82,17 @@ def _solve(run: Run, pairs: Pairs, preconditioner: Preconditioner | None, condit
             pairs.clear()
             continue
         run.accept(trial)
-        pairs.add(trial.X - point.X, trial.covector - point.covector, _CAUTION * math.sqrt(trial.decrease) / first)
+        pairs.add(
+            trial.X - point.X,
+            trial.covector - point.covector,
+            _CAUTION * math.sqrt(trial.decrease) / first,
+        )
         point = trial
 
 
-def _direction(run: Run, pairs: Pairs, point: Iterate, preconditioner: Preconditioner | None) -> Array:
+def _direction(
+    run: Run, pairs: Pairs, point: Iterate, preconditioner: Preconditioner | None
+) -> Array:
     """-P_X H(w)."""
     shape, dtype = point.X.shape, point.covector.dtype
 
@@ -120,8 +130,14 @@ class Pairs:
             self._pairs.append((s, y, sy))
 
     def inverse(self, w: _Vector, start: Callable[[_Vector], _Vector]) -> _Vector:
-        """H w by the two loops over the pairs [Nocedal 1980]; `start` is the first matrix, up to a factor."""
-        q, weights = w.copy(), []  # NumPy's BLAS alone: threads of SciPy's would wait for it by spinning
+        """H w by the two loops over the pairs [Nocedal 1980].
+
+        `start` is the first matrix, up to a factor.
+        """
+        q, weights = (
+            w.copy(),
+            [],
+        )  # NumPy's BLAS alone: threads of SciPy's would wait for it by spinning
         for s, y, sy in reversed(self._pairs):
             weights.append(float(np.dot(s, q)) / sy)
             q -= weights[-1] * y

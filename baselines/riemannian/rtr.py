@@ -26,8 +26,8 @@ class Settings:
 
     #: A step is taken if the cost decreases by this share of what the model says.
     accept: float = 0.1
-    #: The model is minimised until its residual is this part of the gradient: so much is gained in each iteration
-    #: near a solution.
+    #: The model is minimised until its residual is this part of the gradient: so much is gained in
+    #: each iteration near a solution.
     accuracy: float = 0.5
     #: The first and the largest radius, relative to |X|.
     first_radius: float = 0.125
@@ -46,26 +46,38 @@ def rtr(
     settings: Settings | None = None,
     **common: Unpack[Common],
 ) -> Result:
-    """Minimise f over M by Riemannian trust regions [Absil, Baker and Gallivan 2007]; needs a Hessian product.
+    """Minimise f over M by Riemannian trust regions [Absil, Baker and Gallivan 2007].
 
-    The model <g, Z> + <Z, hess f(X)[Z]>/2 is minimised over |Z| <= radius by conjugate gradients, which stop at the
-    boundary, at negative curvature, or where the residual is half of the gradient (or a tenth of tol): to solve for
-    more, as superlinear convergence would need, took more Hessian products on the paper's problems. Theta_X(grad f) is
-    computed once for each X. The decrease of the cost is taken from the gradients where it is rounding, as in
-    `baselines.riemannian.wolfe`. A step outside the domain of the retraction is rejected like one that does not decrease the
-    cost: the radius becomes a quarter of its length. Each iteration of the trace is one such step, taken or rejected.
+    Needs a Hessian product.
 
-    preconditioner(X, V): an approximation of the inverse Hessian applied to V; the radius is then measured in its
-    norm. geometry: "fast" or "faithful" (in the metric of "products" the Hessian is another one). The other arguments
-    are those of `genorth.penalty.minimize`.
+    The model <g, Z> + <Z, hess f(X)[Z]>/2 is minimised over |Z| <= radius by conjugate gradients,
+    which stop at the boundary, at negative curvature, or where the residual is half of the gradient
+    (or a tenth of tol): to solve for more, as superlinear convergence would need, took more Hessian
+    products on the paper's problems. Theta_X(grad f) is computed once for each X. The decrease of
+    the cost is taken from the gradients where it is rounding, as in `baselines.riemannian.wolfe`. A
+    step outside the domain of the retraction is rejected like one that does not decrease the cost:
+    the radius becomes a quarter of its length. Each iteration of the trace is one such step, taken
+    or rejected.
+
+    preconditioner(X, V): an approximation of the inverse Hessian applied to V; the radius is then
+    measured in its norm. geometry: "fast" or "faithful" (in the metric of "products" the Hessian is
+    another one). The other arguments are those of `genorth.penalty.minimize`.
     """
     if isinstance(problem, Problem) and not problem.has_hessian:
-        refuse("problem", "euclidean_hessian, which rtr uses", "none", None, "Pass it, or use rlbfgs.")
+        refuse(
+            "problem", "euclidean_hessian, which rtr uses", "none", None, "Pass it, or use rlbfgs."
+        )
     if preconditioner is not None and not callable(preconditioner):
         refuse("preconditioner", "a callable, preconditioner(X, V)", repr(preconditioner))
     run = Run(problem, x0, "rtr", geometry, **common)
     if geometry == "products":
-        refuse("geometry", "'fast' or 'faithful'", "'products'", None, "The Hessian is that of the ambient metric.")
+        refuse(
+            "geometry",
+            "'fast' or 'faithful'",
+            "'products'",
+            None,
+            "The Hessian is that of the ambient metric.",
+        )
     chosen = Settings() if settings is None else settings
     return run.solve(lambda run: _solve(run, preconditioner, chosen))
 
@@ -75,11 +87,14 @@ def _solve(run: Run, preconditioner: Preconditioner | None, settings: Settings) 
     size = float(norm(point.X))
     model = _Model(run, point, preconditioner)
     shortest, radius, largest = (
-        share * size * model.stretch() for share in (_SHORTEST, settings.first_radius, settings.largest_radius)
+        share * size * model.stretch()
+        for share in (_SHORTEST, settings.first_radius, settings.largest_radius)
     )
     while True:
         goal = max(settings.accuracy * math.sqrt(point.decrease), 0.1 * run.monitor.tol)
-        step = truncated_cg(model.hessian, model.precondition, point.gradient, radius, goal, run.manifold.dim)
+        step = truncated_cg(
+            model.hessian, model.precondition, point.gradient, radius, goal, run.manifold.dim
+        )
         trial, ratio = _tried(run, point, step)
         if ratio < 0.25:
             radius = 0.25 * step.length
@@ -119,7 +134,7 @@ class _Model:
             self._multiplier = -self._place.theta(point.G)
 
     def hessian(self, Z: Array) -> Array:
-        """hess f(X)[Z] = P_X(H - phi(Z) Theta_X(G))."""
+        """Hess f(X)[Z] = P_X(H - phi(Z) Theta_X(G))."""
         self._run.monitor.check()
         H = self._run.problem.euclidean_hessian(self._point.X, Z)
         with self._run.phases.projection:
@@ -165,7 +180,11 @@ def truncated_cg(
     V = precondition(residual)
     D = -V
     rv = float(inner(residual, V))
-    zz, zd, dd = 0.0, 0.0, rv  # <Z,Z>, <Z,D>, <D,D> in the norm of the preconditioner; its inverse is never applied
+    zz, zd, dd = (
+        0.0,
+        0.0,
+        rv,
+    )  # <Z,Z>, <Z,D>, <D,D> in the norm of the preconditioner; its inverse is never applied
     for _ in range(limit):
         HD = hessian(D)
         curvature = float(inner(D, HD))

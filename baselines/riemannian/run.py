@@ -1,4 +1,7 @@
-"""`Run`: what the Riemannian solvers have in common: the start, the steps, the books, and the Result."""
+"""`Run`: what the Riemannian solvers have in common.
+
+The start, the steps, the books, and the Result.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,11 @@ from genorth.solve.monitor import Monitor, Stop
 from genorth.solve.result import Progress, Result, Status
 
 _LOOK = 16  # iterations between two looks at the drift from M, which costs a product and is slow
-_DRIFT = 0.05  # of feasibility_tol: a point that is farther from M is led back by A before anything is evaluated there
-_REPAIRS = 3  # steps of A, which square the violation; a point that needs more was not reached by a retraction
+# of feasibility_tol: a point that is farther from M is led back by A before anything is evaluated
+# there
+_DRIFT = 0.05
+# steps of A, which square the violation; a point that needs more was not reached by a retraction
+_REPAIRS = 3
 
 
 class Common(TypedDict, total=False):
@@ -37,7 +43,10 @@ class Common(TypedDict, total=False):
 
 
 class Iterate:
-    """A point with cost and Euclidean gradient; the Riemannian gradient is made when it is asked for."""
+    """A point with cost and Euclidean gradient.
+
+    The Riemannian gradient is made when it is asked for.
+    """
 
     def __init__(self, place: Place, value: float, G: Array, phases: Phases) -> None:
         self.place, self.X, self.value, self.G = place, place.X, value, G
@@ -50,7 +59,7 @@ class Iterate:
 
     @property
     def covector(self) -> Array:
-        """w with df(Z) = <w, Z> for tangent Z."""
+        """W with df(Z) = <w, Z> for tangent Z."""
         return self._differential[0]
 
     @property
@@ -69,7 +78,10 @@ class Iterate:
 
 
 class Run:
-    """One run of a solver, which is a function of the Run: it ends by `Stop`, or returns where it is stuck."""
+    """One run of a solver, which is a function of the Run.
+
+    It ends by `Stop`, or returns where it is stuck.
+    """
 
     def __init__(
         self,
@@ -104,9 +116,14 @@ class Run:
         self._start = restored_start(problem, x0, rng, self.feasibility_tol)
         self.phases = Phases()
         self.monitor = Monitor(
-            problem, tol=tol, max_iterations=max_iterations, max_evaluations=max_evaluations, max_time=max_time,
-            callback=callback, keep_points=keep_points,
-        )  # fmt: skip
+            problem,
+            tol=tol,
+            max_iterations=max_iterations,
+            max_evaluations=max_evaluations,
+            max_time=max_time,
+            callback=callback,
+            keep_points=keep_points,
+        )
         self._drift = max(_DRIFT * self.feasibility_tol, 20 * eps(self._start))
         self._last: Iterate | None = None
         self._best: Iterate | None = None
@@ -120,7 +137,7 @@ class Run:
         return first
 
     def evaluate(self, place: Place) -> Iterate:
-        """f and its gradient at a place; a value that is not finite ends the run."""
+        """F and its gradient at a place; a value that is not finite ends the run."""
         self.monitor.check()
         value, G = self.problem.evaluate(place.X)
         if not (math.isfinite(value) and math.isfinite(norm(G))):
@@ -128,7 +145,7 @@ class Run:
         return Iterate(place, value, G, self.phases)
 
     def line(self, point: Iterate, Z: Array) -> Callable[[float], Iterate]:
-        """t -> the iterate at the end of the step t Z, not yet accepted."""
+        """T -> the iterate at the end of the step t Z, not yet accepted."""
         with self.phases.retraction:
             ray = point.place.ray(Z)
 
@@ -150,7 +167,9 @@ class Run:
             place = self.place(place.dissolved())
         if place.feasibility <= self._drift * place.scale():
             return place
-        raise OutsideDomainError(f"|C| = {place.feasibility:.3g} after the step, too long for this retraction")
+        raise OutsideDomainError(
+            f"|C| = {place.feasibility:.3g} after the step, too long for this retraction"
+        )
 
     def transport(self, point: Iterate, Z: Array) -> Array:
         """Z, carried to the point."""
@@ -182,9 +201,15 @@ class Run:
         measure = math.nan if end is None else math.sqrt(end.decrease)
         known = None if end is None else (end.value, end.G)
         return finish(
-            self.monitor, status, X, known, self.feasibility_tol, method=self.method, seconds=seconds,
+            self.monitor,
+            status,
+            X,
+            known,
+            self.feasibility_tol,
+            method=self.method,
+            seconds=seconds,
             stopping_measure=measure,
-        )  # fmt: skip
+        )
 
 
 def check_feasibility_tol(feasibility_tol: Any) -> None:
@@ -201,10 +226,13 @@ def restored_start(problem: Problem, x0: Any, rng: Any, tol: float) -> Array:
         return np.asarray(manifold.restore(X, tol))
     except NotRestorableError:
         refuse(
-            "x0", "a point near M, where a Riemannian solver starts: |C(x0)|", float(manifold.feasibility(X)), tol,
+            "x0",
+            "a point near M, where a Riemannian solver starts: |C(x0)|",
+            float(manifold.feasibility(X)),
+            tol,
             "Repeated A does not lead to M from there. Start from manifold.random_point(rng), or use a penalty method.",
             NotRestorableError,
-        )  # fmt: skip
+        )
 
 
 def finish(
@@ -215,7 +243,9 @@ def finish(
     feasibility_tol: float,
     **fields: Any,
 ) -> Result:
-    """The Result at X, restored to M where it is not on it; f and G at X are evaluated where they are not known.
+    """The Result at X, restored to M where it is not on it.
+
+    f and G at X are evaluated where they are not known.
 
     The restoring is in the time, the measuring is not; counts are those of the solver.
     """
@@ -231,7 +261,10 @@ def finish(
             status = Status.DIVERGED if status is not Status.NOT_FINITE else status
     elapsed = monitor.elapsed
     if known is None:
-        feasibility, limit = float(manifold.feasibility(X)), feasibility_tol * float(manifold.scale(X))
+        feasibility, limit = (
+            float(manifold.feasibility(X)),
+            feasibility_tol * float(manifold.scale(X)),
+        )
         known = problem.evaluate(X)
     value, G = known
     gradient_norm = float(norm(manifold.gradient(X, G))) if math.isfinite(norm(G)) else math.nan

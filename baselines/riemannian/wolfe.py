@@ -43,12 +43,18 @@ class _End:
 
 
 def search(
-    point: Iterate, Z: Array, slope: float, t: float, step: Callable[[float], Iterate], conditions: Conditions
+    point: Iterate,
+    Z: Array,
+    slope: float,
+    t: float,
+    step: Callable[[float], Iterate],
+    conditions: Conditions,
 ) -> tuple[Iterate, float]:
     """An acceptable step along Z, from the first trial t on; slope = s(0) < 0.
 
-    Raises `NoStep` where not even the cost decreases. Where the slopes contradict the costs (they belong to the
-    transport and not to the retraction) the longest step that keeps the first condition is taken.
+    Raises `NoStep` where not even the cost decreases. Where the slopes contradict the costs (they
+    belong to the transport and not to the retraction) the longest step that keeps the first
+    condition is taken.
     """
     low, high, best = _End(0.0, slope), _End(math.inf, math.nan), None
     for _ in range(_TRIALS):
@@ -86,7 +92,10 @@ def difference(point: Iterate, trial: Iterate, before: float, after: float) -> f
 
 
 def _between(low: _End, high: _End) -> float:
-    """The zero of the secant of the slopes, or the middle where they have the same sign; away from both ends."""
+    """The zero of the secant of the slopes, or the middle where they have the same sign.
+
+    Away from both ends.
+    """
     width = high.t - low.t
     share = -low.slope / (high.slope - low.slope) if high.slope > 0 else 0.5
     return low.t + min(max(share, 0.05), 0.95) * width

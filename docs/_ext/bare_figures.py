@@ -13,7 +13,10 @@ _shown: WeakSet[Figure] = WeakSet()
 
 
 def _scrape(block: Any, variables: dict[str, Any], gallery: dict[str, Any]) -> str:  # noqa: ARG001
-    """The figures that variables of the script hold, each once; those of pyplot have a manager, and are left to it."""
+    """The figures that variables of the script hold, each once.
+
+    Those of pyplot have a manager, and are left to it.
+    """
     found = [value for value in variables["example_globals"].values() if isinstance(value, Figure)]
     figures = [figure for figure in found if figure.canvas.manager is None and figure not in _shown]
     _shown.update(found)

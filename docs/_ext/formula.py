@@ -1,6 +1,7 @@
 """`mathml`: a formula in LaTeX as MathML Core, the part of MathML that browsers show by themselves.
 
-latex2mathml translates. What it does not know and passes on as text is refused; what is not in MathML Core is replaced.
+latex2mathml translates. What it does not know and passes on as text is refused; what is not in
+MathML Core is replaced.
 """
 
 from __future__ import annotations
@@ -22,13 +23,21 @@ _SAME = (
 )
 _KNOWN = {"split", "array", "cases", "matrix", "pmatrix", "bmatrix", "vmatrix", "align*"}
 _SPACES = {
-    "negativethinmathspace": "-0.1667em", "negativemediummathspace": "-0.2222em", "negativethickmathspace": "-0.2778em",
-    "thinmathspace": "0.1667em", "mediummathspace": "0.2222em", "thickmathspace": "0.2778em",
-}  # fmt: skip
+    "negativethinmathspace": "-0.1667em",
+    "negativemediummathspace": "-0.2222em",
+    "negativethickmathspace": "-0.2778em",
+    "thinmathspace": "0.1667em",
+    "mediummathspace": "0.2222em",
+    "thickmathspace": "0.2778em",
+}
 _ALPHABETS = {
-    "script": ("SCRIPT",), "double-struck": ("DOUBLE-STRUCK",), "fraktur": ("FRAKTUR", "BLACK-LETTER"),
-    "bold": ("BOLD",), "bold-italic": ("BOLD ITALIC",), "sans-serif": ("SANS-SERIF",),
-}  # fmt: skip
+    "script": ("SCRIPT",),
+    "double-struck": ("DOUBLE-STRUCK",),
+    "fraktur": ("FRAKTUR", "BLACK-LETTER"),
+    "bold": ("BOLD",),
+    "bold-italic": ("BOLD ITALIC",),
+    "sans-serif": ("SANS-SERIF",),
+}
 #: What latex2mathml takes for letters: colon, "is defined as", prime.
 _RELATIONS = {":", "\u2254", "\u2032"}
 #: Operators whose subscript stands below them in displayed formulas.
@@ -52,7 +61,9 @@ def mathml(latex: str, display: bool = False) -> str:
         raise NotUnderstoodError(f"unknown environment {', '.join(sorted(unknown))}")
     text = convert(source, display="block" if display else "inline")
     try:
-        root = ElementTree.fromstring(text.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', ""))
+        root = ElementTree.fromstring(
+            text.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "")
+        )
     except ElementTree.ParseError as error:  # an alignment mark outside of any table
         raise NotUnderstoodError(str(error)) from error
     for element in list(root.iter()):
@@ -73,7 +84,10 @@ def _refuse_raw(element: ElementTree.Element) -> None:
 
 
 def _letters(element: ElementTree.Element) -> None:
-    """Alphabets by their own characters, as browsers ignore mathvariant; Greek capitals upright, as TeX has them."""
+    """Alphabets by their own characters, as browsers ignore mathvariant.
+
+    Greek capitals upright, as TeX has them.
+    """
     text = element.text or ""
     variant = element.get("mathvariant", "normal")
     if variant != "normal":
@@ -98,9 +112,16 @@ def _in_alphabet(letter: str, variant: str) -> str:
 
 
 def _names(element: ElementTree.Element) -> None:
-    r"""\operatorname{tr} comes as an operator and \mathrm{tr} as a row of letters: both are one name."""
+    r"""\operatorname{tr} comes as an operator and \mathrm{tr} as a row of letters.
+
+    Both are one name.
+    """
     parts = list(element)
-    if element.tag == "mrow" and len(parts) > 1 and all(part.get("mathvariant") == "normal" for part in parts):
+    if (
+        element.tag == "mrow"
+        and len(parts) > 1
+        and all(part.get("mathvariant") == "normal" for part in parts)
+    ):
         name = "".join(part.text or "" for part in parts)
         if name.isascii() and name.isalpha():
             for part in parts:
@@ -114,7 +135,9 @@ def _layout(element: ElementTree.Element, display: bool) -> None:
     if element.tag == "mtd" and "columnalign" in element.attrib:
         element.set("style", f"text-align: {element.attrib.pop('columnalign')}")
     if element.tag == "mo" and element.text == "\u2016" and "stretchy" not in element.attrib:
-        element.set("stretchy", "false")  # the closing bar of a norm with an index would not grow with the opening one
+        element.set(
+            "stretchy", "false"
+        )  # the closing bar of a norm with an index would not grow with the opening one
     if element.get("width") in _SPACES:
         element.set("width", _SPACES[element.attrib["width"]])
     if display and element.tag in _BELOW and len(element) and element[0].text in _LIMITS:

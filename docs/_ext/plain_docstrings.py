@@ -1,6 +1,9 @@
-"""Docstrings are plain text with formulas such as |C(X)| or DA(X)*[T]: what reST would take for markup is escaped.
+"""Docstrings are plain text with formulas such as |C(X)| or DA(X)*[T].
 
-Single backticks are code (`default_role` of conf.py), paragraphs and literal blocks after `::` keep their meaning.
+What reST would take for markup is escaped.
+
+Single backticks are code (`default_role` of conf.py), paragraphs and literal blocks after `::` keep
+their meaning.
 """
 
 from __future__ import annotations
@@ -26,9 +29,14 @@ def plain(lines: list[str]) -> list[str]:
 
 
 def _escaped(line: str) -> str:
-    """An odd number of backticks means that code goes on in the next line; then the line is left as it is."""
+    """An odd number of backticks means that code goes on in the next line.
+
+    Then the line is left as it is.
+    """
     parts = _CODE.split(line)
-    return "".join(part if index % 2 else _MARKUP.sub(r"\\\g<0>", part) for index, part in enumerate(parts))
+    return "".join(
+        part if index % 2 else _MARKUP.sub(r"\\\g<0>", part) for index, part in enumerate(parts)
+    )
 
 
 def _process(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:  # noqa: ARG001

@@ -2,18 +2,19 @@ r"""
 From a constraint of your own to a comparison
 =============================================
 
-Signals of :math:`n` sensors are recorded in two conditions, with covariances :math:`S_a` and :math:`S_b`. We look
-for :math:`p` mixtures of the sensors, the columns of :math:`X`, that tell the conditions apart: each has a given
-difference of power between them, :math:`r_i > 0` for those that are stronger in the first condition and
-:math:`r_i < 0` for the others, and no two of them have a difference in common:
+Signals of :math:`n` sensors are recorded in two conditions, with covariances :math:`S_a` and
+:math:`S_b`. We look for :math:`p` mixtures of the sensors, the columns of :math:`X`, that tell the
+conditions apart: each has a given difference of power between them, :math:`r_i > 0` for those that
+are stronger in the first condition and :math:`r_i < 0` for the others, and no two of them have a
+difference in common:
 
 .. math:: X^\top (S_a - S_b) X = R, \qquad R = \mathrm{diag}(r_1, \dots, r_p).
 
 Among all such :math:`X` we want the one that picks up the least background noise,
 :math:`f(X) = \mathrm{tr}(X^\top N X)`.
 
-The tour writes this constraint as a manifold, checks it, solves the problem both ways, and compares the methods. Each
-section goes on where the last one ended; the script runs in a few seconds.
+The tour writes this constraint as a manifold, checks it, solves the problem both ways, and compares
+the methods. Each section goes on where the last one ended; the script runs in a few seconds.
 """
 
 # %%
@@ -45,20 +46,22 @@ N = background + np.eye(n)
 # From the constraint to two maps
 # -------------------------------
 #
-# genorth knows constraints of the form :math:`X^\top\varphi(X) = I` with a linear, self-adjoint :math:`\varphi`.
-# Multiply ours by :math:`R^{-1}` from the right: :math:`\varphi(X) = A X R^{-1}` with :math:`A = S_a - S_b`. As
-# :math:`\varphi` acts on the columns of :math:`X` too, a companion :math:`\psi` is needed, with
-# :math:`\varphi(XT) = \varphi(X)\psi(T)`. Suppose that we overlook it and pass the identity:
+# genorth knows constraints of the form :math:`X^\top\varphi(X) = I` with a linear, self-adjoint
+# :math:`\varphi`. Multiply ours by :math:`R^{-1}` from the right: :math:`\varphi(X) = A X R^{-1}`
+# with :math:`A = S_a - S_b`. As :math:`\varphi` acts on the columns of :math:`X` too, a companion
+# :math:`\psi` is needed, with :math:`\varphi(XT) = \varphi(X)\psi(T)`. Suppose that we overlook it
+# and pass the identity:
 
-A = S_a - S_b + 0.1 * np.diag(np.where(np.arange(n) < n // 2, 1.0, -1.0))  # regularised, so that it is nonsingular
+A = (
+    S_a - S_b + 0.1 * np.diag(np.where(np.arange(n) < n // 2, 1.0, -1.0))
+)  # regularised, so that it is nonsingular
 r = np.array([2.0, 1.0, -1.0, -2.0])
 
 hasty = go.from_maps((n, p), phi=lambda X: A @ X / r, psi=lambda T: T, name="contrast")
 print(go.check_assumptions(hasty, rng=0))
 
-# %%
-# The lines that fail say what is wrong: :math:`\varphi(XT) = A X T R^{-1} = A X R^{-1}\,(R T R^{-1})`, so that
-# :math:`\psi(T) = R T R^{-1}`.
+# %% The lines that fail say what is wrong: :math:`\varphi(XT) = A X T R^{-1} = A X R^{-1}\,(R T
+# R^{-1})`, so that :math:`\psi(T) = R T R^{-1}`.
 
 M = go.from_maps((n, p), phi=lambda X: A @ X / r, psi=lambda T: r[:, None] * T / r, name="contrast")
 print(go.check_assumptions(M, rng=0))
@@ -75,9 +78,9 @@ print(np.round(X.T @ A @ X, 12) + 0.0)
 # The problem
 # -----------
 #
-# The cost, its gradient and its Hessian product, as functions of any :math:`X`, on the manifold or not. A check
-# measures whether they belong together: the error of the expansion to first order has to fall with the square of the
-# step.
+# The cost, its gradient and its Hessian product, as functions of any :math:`X`, on the manifold or
+# not. A check measures whether they belong together: the error of the expansion to first order has
+# to fall with the square of the step.
 
 
 def cost_and_gradient(X):
@@ -89,7 +92,9 @@ def hessian(X, Z):
     return 2 * N @ Z
 
 
-problem = go.Problem(M, cost_and_gradient=cost_and_gradient, euclidean_hessian=hessian, name="contrast")
+problem = go.Problem(
+    M, cost_and_gradient=cost_and_gradient, euclidean_hessian=hessian, name="contrast"
+)
 report = go.check_gradient(problem, rng=0)
 print(report)
 _, ax = plt.subplots()
@@ -105,8 +110,8 @@ plt.show()
 # .. math:: h(X) = f(\mathcal{A}(X)) + \frac{\beta}{2}\lVert X^\top\varphi(X) - I\rVert^2,
 #           \qquad \mathcal{A}(X) = \tfrac{3}{2}X - \tfrac{1}{2}X\varphi(X)^\top X,
 #
-# and its solution is restored to the manifold. The parameter :math:`\beta` is chosen at the start and checked at the
-# end against the sharp threshold above which :math:`h` is exact.
+# and its solution is restored to the manifold. The parameter :math:`\beta` is chosen at the start
+# and checked at the end against the sharp threshold above which :math:`h` is exact.
 
 by_penalty = go.minimize(problem, X, tol=1e-8)
 print(by_penalty)
@@ -117,25 +122,34 @@ print(by_penalty)
 on_manifold = rlbfgs(problem, X, tol=1e-8)
 print(on_manifold)
 
-# %%
-# Here linear algebra knows the minimum. With :math:`\mu` the eigenvalues of :math:`A v = \mu N v`, each :math:`r_i`
-# takes an eigenvector of its sign, and costs :math:`r_i/\mu_i`; the largest go together.
+# %% Here linear algebra knows the minimum. With :math:`\mu` the eigenvalues of :math:`A v = \mu N
+# v`, each :math:`r_i` takes an eigenvector of its sign, and costs :math:`r_i/\mu_i`; the largest go
+# together.
 
-mu = np.linalg.eigvalsh(np.linalg.solve(np.linalg.cholesky(N), np.linalg.solve(np.linalg.cholesky(N), A).T))
+mu = np.linalg.eigvalsh(
+    np.linalg.solve(np.linalg.cholesky(N), np.linalg.solve(np.linalg.cholesky(N), A).T)
+)
 known = (np.array([2.0, 1.0]) / mu[[-1, -2]]).sum() + (np.array([-2.0, -1.0]) / mu[[0, 1]]).sum()
 for result in (by_penalty, on_manifold):
-    print(f"{result.method:12} f - known = {result.fun - known:9.1e}, {result.evaluations} evaluations")
+    print(
+        f"{result.method:12} f - known = {result.fun - known:9.1e}, {result.evaluations} evaluations"
+    )
 
 # %%
 # The comparison
 # --------------
 #
-# Which method suits this problem? `compare.run` starts all of them at the same random points, with the same
-# stopping measure and one BLAS thread, and keeps what happened in records.
+# Which method suits this problem? `compare.run` starts all of them at the same random points, with
+# the same stopping measure and one BLAS thread, and keeps what happened in records.
 
 names = ["cdf-lbfgs", "cdf-cg", "cdf-tr", "rgd-fast", "rcg-fast", "rlbfgs-fast", "rtr-fast"]
 records = compare.run(
-    problem, {name: SOLVERS[name] for name in names}, starts=3, tolerances=(1e-4, 1e-8), time_limit=5, progress=None
+    problem,
+    {name: SOLVERS[name] for name in names},
+    starts=3,
+    tolerances=(1e-4, 1e-8),
+    time_limit=5,
+    progress=None,
 )
 print(f"{len(records)} runs, {sum(record.success for record in records)} successes")
 print(tables.to_target(records.where(tolerance=1e-8)))
@@ -145,17 +159,19 @@ print(tables.to_target(records.where(tolerance=1e-8)))
 
 for row in tables.best(records):
     second = sorted(row.ratios.values())[1]
-    print(f"to {row.tolerance:g}: {row.solver}, {1e3 * row.time:.1f} ms; the next one takes {second:.1f} times as long")
+    print(
+        f"to {row.tolerance:g}: {row.solver}, {1e3 * row.time:.1f} ms; the next one takes {second:.1f} times as long"
+    )
 
-# %%
-# Gradient norm and feasibility on the way, against time and against evaluations. The Riemannian methods stay on the
-# manifold. A penalty method leaves it at once; where it leads too far away, it is restored and goes on from there with
-# a new :math:`\beta` (the vertical lines), and in the end gradient and violation fall together.
+# %% Gradient norm and feasibility on the way, against time and against evaluations. The Riemannian
+# methods stay on the manifold. A penalty method leaves it at once; where it leads too far away, it
+# is restored and goes on from there with a new :math:`\beta` (the vertical lines), and in the end
+# gradient and violation fall together.
 
 convergence = plots.convergence(records)
 
-# %%
-# The share of runs that each method finishes within a factor of the fastest, and where the time goes.
+# %% The share of runs that each method finishes within a factor of the fastest, and where the time
+# goes.
 
 profile = plots.profile(records)
 
@@ -163,6 +179,5 @@ profile = plots.profile(records)
 
 phases = plots.phases(records.where(tolerance=1e-8))
 
-# %%
-# For a colleague: `compare.report(records, "report.html")` writes all of this, with the settings and the machine, as
-# one page that needs no network. :doc:`/comparison` says what else there is.
+# %% For a colleague: `compare.report(records, "report.html")` writes all of this, with the settings
+# and the machine, as one page that needs no network. :doc:`/comparison` says what else there is.

@@ -17,21 +17,26 @@ from genorth.geometry.multiplier import realvec
 from genorth.linalg.arrays import Array, ct, eps, norm
 
 _SAMPLES = 5
-_DENSE_LIMIT = 600  # real dimension up to which phi is formed as a matrix, to see that it is one-to-one
+_DENSE_LIMIT = (
+    600  # real dimension up to which phi is formed as a matrix, to see that it is one-to-one
+)
 
 
 def check_assumptions(manifold: GenOrthManifold, rng: Any = None) -> Report:
     """Which part of Assumption 1 holds for phi and psi, and by how much another fails.
 
-    Also its consequences: M has points, F1 (psi(phi(U)^T V) = U^T phi(V)) and F2 (psi is multiplicative, keeps I,
-    is self-adjoint, and psi^-1(T) = psi(T^T)^T). Every figure is relative to the size of the terms that are compared;
-    random elements come from `rng`.
+    Also its consequences: M has points, F1 (psi(phi(U)^T V) = U^T phi(V)) and F2 (psi is
+    multiplicative, keeps I, is self-adjoint, and psi^-1(T) = psi(T^T)^T). Every figure is relative
+    to the size of the terms that are compared; random elements come from `rng`.
     """
     rng = np.random.default_rng(rng)
     worst: dict[str, tuple[str, float]] = {}
     for _ in range(_SAMPLES):
         for name, formula, value in _violations(manifold, rng):
-            worst[name] = (formula, float(np.fmax(worst.get(name, ("", 0.0))[1], value)) if value == value else np.nan)
+            worst[name] = (
+                formula,
+                float(np.fmax(worst.get(name, ("", 0.0))[1], value)) if value == value else np.nan,
+            )
     *_, n, p = manifold.shape
     bound = 100 * np.sqrt(n * p) * eps(manifold.dtype) * _growth(manifold, rng)
     findings = [Finding(name, formula, value, bound) for name, (formula, value) in worst.items()]
@@ -40,7 +45,9 @@ def check_assumptions(manifold: GenOrthManifold, rng: Any = None) -> Report:
     return Report(f"Assumption 1 for {title(manifold)}", tuple(findings))
 
 
-def _violations(manifold: GenOrthManifold, rng: np.random.Generator) -> Iterator[tuple[str, str, float]]:
+def _violations(
+    manifold: GenOrthManifold, rng: np.random.Generator
+) -> Iterator[tuple[str, str, float]]:
     """(name, formula, relative violation) for one set of random elements."""
 
     def apply(function: Callable[[Array], Array], X: Array) -> Any:
@@ -69,7 +76,11 @@ def _violations(manifold: GenOrthManifold, rng: np.random.Generator) -> Iterator
     yield "2 phi into F", "phi(X) in F", gap(phi(U), manifold.ambient(phi(U)))
     left, right = float(manifold.inner(phi(U), V)), float(manifold.inner(U, phi(V)))
     sizes = float(norm(phi(U)) * norm(V) + norm(U) * norm(phi(V)))
-    yield "2 phi self-adjoint", "<phi(U), V> = <U, phi(V)>", abs(left - right) / max(sizes, np.finfo(float).tiny)
+    yield (
+        "2 phi self-adjoint",
+        "<phi(U), V> = <U, phi(V)>",
+        abs(left - right) / max(sizes, np.finfo(float).tiny),
+    )
     yield "3 psi linear", "psi(aS + bT) = a psi(S) + b psi(T)", linear(psi, S, T)
     yield "3 companion", "phi(XT) = phi(X) psi(T)", gap(phi(U @ T), phi(U) @ psi(T))
     yield "3 symmetry", "psi(phi(X)^T X) = X^T phi(X)", gap(psi(ct(phi(U)) @ U), ct(U) @ phi(U))
@@ -78,7 +89,11 @@ def _violations(manifold: GenOrthManifold, rng: np.random.Generator) -> Iterator
     yield "F2 unit", "psi(I) = I", gap(psi(eye), eye)
     left, right = float(manifold.inner(psi(S), T)), float(manifold.inner(S, psi(T)))
     sizes = float(norm(psi(S)) * norm(T) + norm(S) * norm(psi(T)))
-    yield "F2 self-adjoint", "<psi(S), T> = <S, psi(T)>", abs(left - right) / max(sizes, np.finfo(float).tiny)
+    yield (
+        "F2 self-adjoint",
+        "<psi(S), T> = <S, psi(T)>",
+        abs(left - right) / max(sizes, np.finfo(float).tiny),
+    )
     yield "F2 inverse", "psi(psi(T^T)^T) = T", gap(psi(ct(psi(ct(T)))), T)
 
 
@@ -98,20 +113,32 @@ def _growth(manifold: GenOrthManifold, rng: np.random.Generator) -> float:
 
 
 def _one_to_one(manifold: GenOrthManifold, rng: np.random.Generator) -> Finding:
-    """The smallest singular value of phi; for large sizes, whether phi(U) = phi(V) leads back to V."""
+    """The smallest singular value of phi.
+
+    For large sizes, whether phi(U) = phi(V) leads back to V.
+    """
     V = manifold.random_ambient(rng)
     size = realvec(V).size
     formula, unit = "phi(X) = 0 only for X = 0", eps(manifold.dtype)
 
     def apply(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         X = np.ascontiguousarray(x, V.real.dtype).view(V.dtype).reshape(V.shape)
-        outside = X - np.asarray(manifold.ambient(X))  # phi is the identity off F, so that only F counts
+        outside = X - np.asarray(
+            manifold.ambient(X)
+        )  # phi is the identity off F, so that only F counts
         return realvec(np.asarray(manifold.phi(X - outside)) + outside)
 
     if size <= _DENSE_LIMIT:
         values = np.linalg.svd(np.stack([apply(e) for e in np.eye(size)]), compute_uv=False)
         ratio = float(values[-1] / values[0]) if values[0] > 0 else 0.0
-        return Finding("2 phi one-to-one", formula, ratio, size * unit, True, "smallest / largest singular value")
+        return Finding(
+            "2 phi one-to-one",
+            formula,
+            ratio,
+            size * unit,
+            True,
+            "smallest / largest singular value",
+        )
     operator = scipy.sparse.linalg.LinearOperator((size, size), matvec=apply, dtype=float)
     target = apply(realvec(V))
     U, _ = scipy.sparse.linalg.minres(operator, target, rtol=1e-12, maxiter=500)

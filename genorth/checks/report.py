@@ -28,7 +28,10 @@ class Finding:
 
     def __str__(self) -> str:
         sign = ">=" if self.at_least else "<="
-        verdict, figures = "ok  " if self.passed else "FAIL", f"{self.value:9.2e} {sign} {self.bound:8.2e}"
+        verdict, figures = (
+            "ok  " if self.passed else "FAIL",
+            f"{self.value:9.2e} {sign} {self.bound:8.2e}",
+        )
         line = f"{verdict}  {self.name:<22} {figures}  {self.formula}"
         return f"{line}  ({self.note})" if self.note else line
 
@@ -45,7 +48,10 @@ class Curve:
 
 @attrs.frozen(eq=False)
 class Report:
-    """The findings of one check. `passed` if all of them are; `print(report)` shows them as a table."""
+    """The findings of one check. `passed` if all of them are.
+
+    `print(report)` shows them as a table.
+    """
 
     title: str
     findings: tuple[Finding, ...]
@@ -68,8 +74,12 @@ class Report:
         raise KeyError(f"{name!r}; known: {', '.join(finding.name for finding in self.findings)}")
 
     def __str__(self) -> str:
-        verdict = "passed" if self.passed else f"{len(self.failures)} of {len(self.findings)} failed"
-        return "\n".join([f"{self.title}: {verdict}", *(f"  {finding}" for finding in self.findings)])
+        verdict = (
+            "passed" if self.passed else f"{len(self.failures)} of {len(self.findings)} failed"
+        )
+        return "\n".join(
+            [f"{self.title}: {verdict}", *(f"  {finding}" for finding in self.findings)]
+        )
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the curves on a matplotlib axis (a new one by default) and return it."""
@@ -77,10 +87,14 @@ class Report:
             try:
                 import matplotlib.pyplot as plt
             except ImportError as error:
-                raise ImportError("Report.plot needs matplotlib: pip install 'genorth[report]'") from error
+                raise ImportError(
+                    "Report.plot needs matplotlib: pip install 'genorth[report]'"
+                ) from error
             _, ax = plt.subplots()
         for curve in self.curves:
-            ax.loglog(curve.steps, curve.errors, ".-", label=f"{curve.name}, slope {curve.slope:.2f}")
+            ax.loglog(
+                curve.steps, curve.errors, ".-", label=f"{curve.name}, slope {curve.slope:.2f}"
+            )
         ax.set_xlabel("step t")
         ax.set_ylabel("error")
         ax.set_title(self.title)
@@ -94,7 +108,9 @@ def title(manifold: GenOrthManifold) -> str:
     return f"{getattr(manifold, 'name', type(manifold).__name__)}{manifold.shape}"
 
 
-def fit_slope(steps: np.ndarray[Any, Any], errors: np.ndarray[Any, Any], floor: float, points: int = 8) -> float:
+def fit_slope(
+    steps: np.ndarray[Any, Any], errors: np.ndarray[Any, Any], floor: float, points: int = 8
+) -> float:
     """The slope of log(errors) against log(steps), over the shortest steps whose error is above the floor.
 
     There the leading term rules and rounding does not yet. The median of the slopes between neighbours, so that one

@@ -21,20 +21,26 @@ _STEPS = np.logspace(-6, 0, 25)
 
 
 def check_retraction(
-    manifold: GenOrthManifold, kind: str = "cayley", X: Array | None = None, Z: Array | None = None, rng: Any = None
+    manifold: GenOrthManifold,
+    kind: str = "cayley",
+    X: Array | None = None,
+    Z: Array | None = None,
+    rng: Any = None,
 ) -> Report:
     """That R(tZ) is on M, R(0) = X, and R(tZ) = X + tZ + O(t^2), by the slope of the error.
 
-    The slope of the tangential part of the error tells the order: 3 where the curve has no tangential
-    acceleration (a second-order retraction), 2 else; it is reported and never a failure. Z gives the direction; the
-    steps are scaled to the curvature of M. Steps outside the domain are left out and counted. Neither a distance nor a
-    geodesic is needed.
+    The slope of the tangential part of the error tells the order: 3 where the curve has no
+    tangential acceleration (a second-order retraction), 2 else; it is reported and never a failure.
+    Z gives the direction; the steps are scaled to the curvature of M. Steps outside the domain are
+    left out and counted. Neither a distance nor a geodesic is needed.
     """
     rng = np.random.default_rng(rng)
     X = manifold.random_point(rng) if X is None else X
     Z = np.asarray(manifold.random_tangent(X, rng)) if Z is None else Z
     size = step_size(manifold, X, Z)
-    Z = Z / size if manifold.dim and size > 0 else 0 * Z  # where M is a set of points there is no direction
+    Z = (
+        Z / size if manifold.dim and size > 0 else 0 * Z
+    )  # where M is a set of points there is no direction
     steps, rest, tangential, feasibility, outside = [], [], [], [0.0], 0
     for t in _STEPS:
         try:
@@ -59,7 +65,14 @@ def check_retraction(
     return Report(
         f"retraction {kind!r} on {title(manifold)}",
         (
-            Finding("on M", "|C(R(tZ))| / max(1, |R| |phi(R)|)", max(feasibility), 100 * unit, False, dropped),
+            Finding(
+                "on M",
+                "|C(R(tZ))| / max(1, |R| |phi(R)|)",
+                max(feasibility),
+                100 * unit,
+                False,
+                dropped,
+            ),
             Finding("start", "R(0) = X", start, 100 * unit),
             Finding("first order", "slope of |R(tZ) - X - tZ|", curves[0].slope, 1.9, True),
             Finding(
@@ -112,7 +125,9 @@ def check_gradient(problem: Problem, X: Array | None = None, rng: Any = None) ->
 
 
 def check_hessian(problem: Problem, X: Array | None = None, rng: Any = None) -> Report:
-    """That euclidean_hessian(X, E) is the derivative of the gradient: slopes, symmetry, linearity; and tangency on M.
+    """That euclidean_hessian(X, E) is the derivative of the gradient.
+
+    Slopes, symmetry, linearity; and tangency on M.
 
     |G(X + tE) - G(X) - t H[E]| must be of second order and f(X + tE) - f - t <G, E> - t^2/2 <E, H[E]> of third; a
     slope is infinite where the expansion is exact (f quadratic). The Riemannian Hessian is checked to be tangent and
@@ -126,12 +141,19 @@ def check_hessian(problem: Problem, X: Array | None = None, rng: Any = None) -> 
     HE, HD, HZ, HY = (problem.euclidean_hessian(X, V) for V in (E, D, Z, Y))
     slope, half = _dot(G, E), _dot(E, HE) / 2
     first = _curve(
-        "|G(X + tE) - G - t H[E]|", lambda t: float(norm(problem.evaluate_gradient(X + t * E) - G - t * HE)), 0.0, G, E
+        "|G(X + tE) - G - t H[E]|",
+        lambda t: float(norm(problem.evaluate_gradient(X + t * E) - G - t * HE)),
+        0.0,
+        G,
+        E,
     )
     second = _curve(
         "f(X + tE) - f - t <G, E> - t^2/2 <E, H[E]>",
-        lambda t: abs(problem.evaluate_cost(X + t * E) - f - t * slope - t * t * half), f, G, E,
-    )  # fmt: skip
+        lambda t: abs(problem.evaluate_cost(X + t * E) - f - t * slope - t * t * half),
+        f,
+        G,
+        E,
+    )
     RZ, RY = manifold.hessian(X, G, HZ, Z), manifold.hessian(X, G, HY, Y)
     mixed = problem.euclidean_hessian(X, 2 * E - 3 * D)
     return Report(
@@ -140,16 +162,26 @@ def check_hessian(problem: Problem, X: Array | None = None, rng: Any = None) -> 
             Finding("gradient", f"slope of {first.name}", first.slope, 1.9, True),
             Finding("value", f"slope of {second.name}", second.slope, 2.8, True),
             _symmetric("symmetry", "<D, H[E]> = <H[D], E>", D, HD, E, HE, problem),
-            Finding("linearity", "H[2E - 3D] = 2 H[E] - 3 H[D]", _gap(mixed, 2 * HE - 3 * HD), _unit(problem)),
+            Finding(
+                "linearity",
+                "H[2E - 3D] = 2 H[E] - 3 H[D]",
+                _gap(mixed, 2 * HE - 3 * HD),
+                _unit(problem),
+            ),
             _tangent(manifold, X, RZ, HZ),
-            _symmetric("Riemannian symmetry", "<Y, hess f[Z]> = <hess f[Y], Z>", Y, RY, Z, RZ, problem),
+            _symmetric(
+                "Riemannian symmetry", "<Y, hess f[Z]> = <hess f[Y], Z>", Y, RY, Z, RZ, problem
+            ),
         ),
         (first, second),
     )
 
 
 def _directions(problem: Problem, X: Array, rng: np.random.Generator) -> tuple[Array, Array]:
-    """An element of F of the size of X, and a tangent vector scaled to the curvature of M; zero where M is points."""
+    """An element of F of the size of X, and a tangent vector scaled to the curvature of M.
+
+    Zero where M is points.
+    """
     manifold = problem.manifold
     E, Z = manifold.random_ambient(rng), np.asarray(manifold.random_tangent(X, rng))
     length = step_size(manifold, X, Z)
@@ -173,17 +205,33 @@ def _curve(name: str, error: Callable[[float], float], f: float, G: Array, E: Ar
     """Errors over the steps; those outside the domain are left out, and rounding of the terms is the floor."""
     errors = np.array([error(t) for t in _STEPS])
     kept = np.isfinite(errors)
-    floor = 10 * eps(E) * float(np.sqrt(E.size)) * (abs(f) + float(norm(G)) * max(1.0, float(norm(E))))
+    floor = (
+        10 * eps(E) * float(np.sqrt(E.size)) * (abs(f) + float(norm(G)) * max(1.0, float(norm(E))))
+    )
     return Curve(name, _STEPS[kept], errors[kept], fit_slope(_STEPS[kept], errors[kept], floor))
 
 
 def _tangent(manifold: GenOrthManifold, X: Array, U: Array, source: Array) -> Finding:
     """|DC(X)[U]|, relative to the terms of the projection that made U."""
-    size = float(norm(manifold.phi(X))) * (float(norm(U)) + float(norm(source)) * float(manifold.scale(X)))
-    bound = 1e3 * eps(manifold.dtype) * float(np.sqrt(np.prod(manifold.shape))) * float(manifold.scale(X))
-    return Finding("tangency", "|DC(X)[U]|, relative", float(manifold.tangency(X, U)) / max(size, 1e-300), bound)
+    size = float(norm(manifold.phi(X))) * (
+        float(norm(U)) + float(norm(source)) * float(manifold.scale(X))
+    )
+    bound = (
+        1e3
+        * eps(manifold.dtype)
+        * float(np.sqrt(np.prod(manifold.shape)))
+        * float(manifold.scale(X))
+    )
+    return Finding(
+        "tangency",
+        "|DC(X)[U]|, relative",
+        float(manifold.tangency(X, U)) / max(size, 1e-300),
+        bound,
+    )
 
 
-def _symmetric(name: str, formula: str, D: Array, HD: Array, E: Array, HE: Array, problem: Problem) -> Finding:
+def _symmetric(
+    name: str, formula: str, D: Array, HD: Array, E: Array, HE: Array, problem: Problem
+) -> Finding:
     size = max(float(norm(D) * norm(HE) + norm(HD) * norm(E)), np.finfo(float).tiny)
     return Finding(name, formula, abs(_dot(D, HE) - _dot(HD, E)) / size, _unit(problem))

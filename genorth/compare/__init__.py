@@ -1,4 +1,7 @@
-"""Compare solvers: `run` makes records; tables, profiles, plots and the report are made of records."""
+"""Compare solvers: `run` makes records.
+
+Tables, profiles, plots and the report are made of records.
+"""
 
 from genorth.compare import plots, profiles, summary, tables
 from genorth.compare.html import Html, report
@@ -8,6 +11,17 @@ from genorth.compare.run import run
 from genorth.compare.store import load
 
 __all__ = [
-    "ENDINGS", "Html", "Instance", "Record", "Records", "join", "load", "plots", "profiles", "report", "run", "summary",
+    "ENDINGS",
+    "Html",
+    "Instance",
+    "Record",
+    "Records",
+    "join",
+    "load",
+    "plots",
+    "profiles",
+    "report",
+    "run",
+    "summary",
     "tables",
-]  # fmt: skip
+]

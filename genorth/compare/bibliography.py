@@ -146,7 +146,10 @@ _USED = (
     (r"(cdf|cdopt)-tr|rtr|pymanopt-tr", ("steihaug1983conjugate",)),
     (r"cdopt-", ("xiao2024dissolving", "xiao2022cdopt")),
     (r"rgd|rcg|rlbfgs|rtr|pymanopt-", ("absil2008optimization",)),
-    (r"rgd", ("barzilai1988two", "zhang2004nonmonotone", "wen2013feasible", "iannazzo2018riemannian")),
+    (
+        r"rgd",
+        ("barzilai1988two", "zhang2004nonmonotone", "wen2013feasible", "iannazzo2018riemannian"),
+    ),
     (r"rcg", ("sato2022riemannian",)),
     (r"rlbfgs", ("huang2015broyden",)),
     (r"rtr|pymanopt-tr", ("absil2007trust",)),
@@ -156,9 +159,17 @@ _USED = (
 
 
 def keys(solvers: Iterable[str]) -> list[str]:
-    """The keys of what these solvers stand on, in the order of the bibliography; the profiles are always used."""
+    """The keys of what these solvers stand on, in the order of the bibliography.
+
+    The profiles are always used.
+    """
     names = list(solvers)
-    used = {key for pattern, found in _USED for key in found if any(re.match(pattern, name) for name in names)}
+    used = {
+        key
+        for pattern, found in _USED
+        for key in found
+        if any(re.match(pattern, name) for name in names)
+    }
     return [key for key in _ENTRIES if key in used | {"dolan2002benchmarking"}]
 
 

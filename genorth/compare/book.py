@@ -16,7 +16,9 @@ from genorth.compare.store import Store
 class Book:
     """Which runs are to be made and which are finished."""
 
-    def __init__(self, setup: Setup, tasks: list[Task], store: Store | None, progress: Progress, retry: bool) -> None:
+    def __init__(
+        self, setup: Setup, tasks: list[Task], store: Store | None, progress: Progress, retry: bool
+    ) -> None:
         self._setup, self._tasks, self._store, self._progress = setup, tasks, store, progress
         known = [] if store is None else store.records.values()
         again = ("RAISED", "HUNG") if retry else ()
@@ -33,9 +35,14 @@ class Book:
             self._endless.setdefault(record.key[:-1], []).append(record)
 
     def carried(self, task: Task) -> Record | None:
-        """The record of a looser tolerance that the time limit ended, for this tolerance; None where there is none."""
+        """The record of a looser tolerance that the time limit ended, for this tolerance.
+
+        None where there is none.
+        """
         *run, tolerance = self._setup.key(task)
-        looser = [record for record in self._endless.get(tuple(run), []) if record.tolerance > tolerance]
+        looser = [
+            record for record in self._endless.get(tuple(run), []) if record.tolerance > tolerance
+        ]
         if not looser:
             return None
         first = max(looser, key=lambda record: record.tolerance)
@@ -44,7 +51,9 @@ class Book:
 
     def begin(self, task: Task) -> None:
         """The run begins."""
-        self._progress.begin(self._setup.instances[task.instance], task.seed, task.solver, task.tolerance)
+        self._progress.begin(
+            self._setup.instances[task.instance], task.seed, task.solver, task.tolerance
+        )
 
     def finish(self, record: Record) -> None:
         """The run is finished: to disk first."""

@@ -69,6 +69,4 @@ def _pool(pool: dict[str, Any]) -> str:
     details = [pool[key] for key in ("architecture", "threading_layer") if pool.get(key)]
     folder = Path(pool["filepath"]).parent.name  # "numpy.libs": wheels bring a BLAS of their own
     owner = f" of {folder.removesuffix('.libs')}" if folder.endswith(".libs") else ""
-    return (
-        f"{pool['internal_api']} {pool['version'] or '?'}{owner} ({', '.join(details)}), threads {pool['num_threads']}"
-    )
+    return f"{pool['internal_api']} {pool['version'] or '?'}{owner} ({', '.join(details)}), threads {pool['num_threads']}"

@@ -22,7 +22,8 @@ from genorth.linalg.arrays import Array
 from genorth.problem.problem import Counts, Problem
 from genorth.solve.result import Result, Trace
 
-_LINES = 1000  # of a trace that are kept: more than a plot shows, and the file stays small and quick to write
+# of a trace that are kept: more than a plot shows, and the file stays small and quick to write
+_LINES = 1000
 _FEASIBILITY_TOL = 1e-12  # the default of all solvers
 
 
@@ -61,7 +62,9 @@ class Setup:
 
     def fields(self, task: Task) -> dict[str, Any]:
         """The same by name, as a Record takes it."""
-        return dict(zip(("problem", "size", "seed", "solver", "tolerance"), self.key(task), strict=True))
+        return dict(
+            zip(("problem", "size", "seed", "solver", "tolerance"), self.key(task), strict=True)
+        )
 
     def environment(self) -> dict[str, str]:
         """What the figures depend on beyond the code, with the threads that the solvers have."""
@@ -79,7 +82,10 @@ class Bench:
         self._start: Array
 
     def prepare(self, task: Task) -> None:
-        """Make the problem and the start of the task, unless they are there; the ones before are released first."""
+        """Make the problem and the start of the task, unless they are there.
+
+        The ones before are released first.
+        """
         if load := getattr(self._setup.solvers[task.solver], "load", None):
             with suppress(Exception):  # it is raised again in the run, whose record says so
                 load()
@@ -99,7 +105,11 @@ class Bench:
         solver, instance = setup.solvers[task.solver], setup.instances[task.instance]
         fields = setup.fields(task) | {"environment": self._environment}
         options = dict(instance.options.get(task.solver, {}))
-        arguments = {"tol": task.tolerance, "max_time": setup.time_limit, "max_iterations": setup.max_iterations}
+        arguments = {
+            "tol": task.tolerance,
+            "max_time": setup.time_limit,
+            "max_iterations": setup.max_iterations,
+        }
         if takes(solver, "rng"):
             arguments["rng"] = task.seed  # of a solver that draws: the same in every run
         before, begin = problem.counts, time.perf_counter()
@@ -111,12 +121,20 @@ class Bench:
                 result = solver(problem, self._start.copy(), **arguments | options)
                 wall, counts = time.perf_counter() - begin, problem.counts - before
                 if not isinstance(result, Result):
-                    raise TypeError(f"the solver returned {type(result).__name__}, not a genorth.Result")
+                    raise TypeError(
+                        f"the solver returned {type(result).__name__}, not a genorth.Result"
+                    )
                 record = _succeeded(result, counts, wall, fields)
-                return verified(record, Figures.at(problem, result.x), options.get("feasibility_tol", _FEASIBILITY_TOL))
+                return verified(
+                    record,
+                    Figures.at(problem, result.x),
+                    options.get("feasibility_tol", _FEASIBILITY_TOL),
+                )
         except PastLimitError:
             message = f"max_time was {setup.time_limit:g} s."
-            return failed("HUNG", message, fields, problem.counts - before, time.perf_counter() - begin)
+            return failed(
+                "HUNG", message, fields, problem.counts - before, time.perf_counter() - begin
+            )
         except (Exception, SystemExit) as error:
             counts, wall = problem.counts - before, time.perf_counter() - begin
             return failed("RAISED", _told(error), fields, counts, wall)
@@ -127,9 +145,12 @@ class Bench:
 
 
 def _warm_up(problem: Problem, start: Array, patience: float) -> None:
-    """Evaluate at -start, which no solver sees: what is made once per problem is not on the clock of the first solver.
+    """Evaluate at -start, which no solver sees.
 
-    -X is on M with X, as C(-X) = C(X). A cost that raises or hangs does so again in the runs, whose records say it.
+    What is made once per problem is not on the clock of the first solver.
+
+    -X is on M with X, as C(-X) = C(X). A cost that raises or hangs does so again in the runs, whose
+    records say it.
     """
     if not problem.has_gradient:
         return
@@ -161,14 +182,19 @@ def _succeeded(result: Result, counts: Counts, wall: float, fields: dict[str, An
 
 
 def _count(reported: int, measured: int) -> int:
-    """What the problem has measured; a solver may leave out the one evaluation at its end, which is measuring."""
+    """What the problem has measured.
+
+    A solver may leave out the one evaluation at its end, which is measuring.
+    """
     return int(reported) if measured - 1 <= reported <= measured else measured
 
 
 def thinned(trace: Trace, lines: int = _LINES) -> Trace:
     """At most so many lines and the last one, evenly spread; without points."""
     length = len(trace)
-    chosen = range(length) if length <= lines else [i * (length - 1) // lines for i in range(lines + 1)]
+    chosen = (
+        range(length) if length <= lines else [i * (length - 1) // lines for i in range(lines + 1)]
+    )
 
     def column(values: list[Any], kind: type[Any]) -> list[Any]:
         return [kind(values[i]) for i in chosen]
@@ -183,14 +209,25 @@ def thinned(trace: Trace, lines: int = _LINES) -> Trace:
 
 
 def failed(
-    status: str, message: str, fields: dict[str, Any], counts: Counts | None = None, seconds: float = math.nan
+    status: str,
+    message: str,
+    fields: dict[str, Any],
+    counts: Counts | None = None,
+    seconds: float = math.nan,
 ) -> Record:
     """The record of a run that gave no Result."""
     counts = counts or Counts()
     return Record(
-        status=status, message=f"{ENDINGS[status]} {message}", success=False, time=seconds, nfev=counts.nfev,
-        njev=counts.njev, nhev=counts.nhev, seconds={"cost": counts.seconds} if counts.seconds else {}, **fields,
-    )  # fmt: skip
+        status=status,
+        message=f"{ENDINGS[status]} {message}",
+        success=False,
+        time=seconds,
+        nfev=counts.nfev,
+        njev=counts.njev,
+        nhev=counts.nhev,
+        seconds={"cost": counts.seconds} if counts.seconds else {},
+        **fields,
+    )
 
 
 def _told(error: BaseException) -> str:

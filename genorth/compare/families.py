@@ -1,4 +1,7 @@
-"""What the name of a solver tells: its family and its algorithm; nothing where it is a solver of the user's own."""
+"""What the name of a solver tells: its family and its algorithm.
+
+Nothing where it is a solver of the user's own.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,10 @@ _ALGORITHMS = {"lbfgs": "lbfgs", "gd": "gd", "sd": "gd", "cg": "cg", "tr": "tr"}
 
 
 def family(solver: str) -> str:
-    """The family: cdf-* and cdopt-* are penalty methods; rgd*, rcg*, rlbfgs*, rtr* and pymanopt-* are Riemannian."""
+    """The family: cdf-* and cdopt-* are penalty methods.
+
+    Rgd*, rcg*, rlbfgs*, rtr* and pymanopt-* are Riemannian.
+    """
     return next((name for name, prefix in _PREFIXES.items() if prefix.match(solver)), OTHER)
 
 

@@ -1,4 +1,7 @@
-"""A `Table` as Markdown, plain text, CSV, LaTeX (booktabs) or HTML. What stands in an entry is decided elsewhere."""
+"""A `Table` as Markdown, plain text, CSV, LaTeX (booktabs) or HTML.
+
+What stands in an entry is decided elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +24,21 @@ def markdown(table: Table) -> str:
     for group, columns in groupby(table.columns, key=lambda column: column.group):
         names = [column.name for column in columns]
         heads += map(_markdown_text, [f"{group}: {names[0]}" if group else names[0], *names[1:]])
-    marks = ["---"] * bool(table.stub) + ["---:" if column.numeric else "---" for column in table.columns]
+    marks = ["---"] * bool(table.stub) + [
+        "---:" if column.numeric else "---" for column in table.columns
+    ]
     lines = [heads, marks]
     for block in table.blocks:
         for number, line in enumerate(block.lines):
             label = [_markdown_text(block.label) if number == 0 else ""] if table.stub else []
             lines.append([*label, *map(_markdown_entry, line.entries)])
     body = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-    return "\n\n".join(filter(None, [f"**{table.caption}**" if table.caption else "", body, table.footnote])) + "\n"
+    return (
+        "\n\n".join(
+            filter(None, [f"**{table.caption}**" if table.caption else "", body, table.footnote])
+        )
+        + "\n"
+    )
 
 
 def _markdown_entry(entry: Entry) -> str:
@@ -44,17 +54,24 @@ def _markdown_text(text: str) -> str:
 
 
 def text(table: Table) -> str:
-    """Aligned columns for a terminal: the groups of columns below each other, each beside the columns of none."""
+    """Aligned columns for a terminal.
+
+    The groups of columns below each other, each beside the columns of none.
+    """
     alone = [number for number, column in enumerate(table.columns) if not column.group]
     groups = list(dict.fromkeys(column.group for column in table.columns if column.group)) or [""]
     parts = []
     for block in table.blocks:
         for group in groups:
-            chosen = alone + [n for n, column in enumerate(table.columns) if column.group == group and group]
+            chosen = alone + [
+                n for n, column in enumerate(table.columns) if column.group == group and group
+            ]
             columns = [table.columns[n] for n in chosen]
             head = ", ".join(filter(None, [table.caption, block.label, group]))
             rows = [[_text_entry(line.entries[n]) for n in chosen] for line in block.lines]
-            parts.append("\n".join([head, *aligned(columns, [[column.name for column in columns], *rows])]))
+            parts.append(
+                "\n".join([head, *aligned(columns, [[column.name for column in columns], *rows])])
+            )
     return "\n\n".join([*parts, *filter(None, [table.footnote.replace("Bold:", "*:")])]) + "\n"
 
 
@@ -78,7 +95,10 @@ def aligned(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[st
 
 
 def csv_of(tables: Sequence[Table]) -> str:
-    """All tables as one, the caption in the first column; a note has a column of its own, "... note"."""
+    """All tables as one, the caption in the first column; a note has a column of its own, "...
+
+    Note".
+    """
     lines: list[dict[str, Value]] = []
     for table in tables:
         for block in table.blocks:
@@ -106,7 +126,9 @@ def _ordered(keys: Iterable[Iterable[str]]) -> list[str]:
     for line in map(list, keys):
         for number, name in enumerate(line):
             if name not in names:
-                later = next((names.index(other) for other in line[number:] if other in names), len(names))
+                later = next(
+                    (names.index(other) for other in line[number:] if other in names), len(names)
+                )
                 names.insert(later, name)
     return names
 
@@ -114,9 +136,20 @@ def _ordered(keys: Iterable[Iterable[str]]) -> list[str]:
 # ---------------------------------------------------------------------- LaTeX
 
 _SPECIAL = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"$<$", ">": r"$>$", "|": r"$|$",
-}  # fmt: skip
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"$<$",
+    ">": r"$>$",
+    "|": r"$|$",
+}
 
 
 def latex_escape(text: str) -> str:
@@ -125,9 +158,14 @@ def latex_escape(text: str) -> str:
 
 
 def latex(table: Table) -> str:
-    r"""A table environment with booktabs rules, as wide as the page; needs booktabs, multirow and graphicx."""
+    r"""A table environment with booktabs rules, as wide as the page.
+
+    Needs booktabs, multirow and graphicx.
+    """
     width = bool(table.stub) + len(table.columns)
-    alignment = "l" * bool(table.stub) + "".join("r" if column.numeric else "l" for column in table.columns)
+    alignment = "l" * bool(table.stub) + "".join(
+        "r" if column.numeric else "l" for column in table.columns
+    )
     lines = [
         r"% \usepackage{booktabs,multirow,graphicx}",
         r"\begin{table}",
@@ -145,23 +183,36 @@ def latex(table: Table) -> str:
                 lines.append(rf"\cmidrule(l){{{1 + bool(table.stub)}-{width}}}")
             entries = [_latex_entry(entry) for entry in line.entries]
             if table.stub:
-                label = rf"\multirow{{{len(block.lines)}}}{{*}}{{{latex_escape(block.label)}}}" if number == 0 else ""
+                label = (
+                    rf"\multirow{{{len(block.lines)}}}{{*}}{{{latex_escape(block.label)}}}"
+                    if number == 0
+                    else ""
+                )
                 entries.insert(0, label)
             lines.append(" & ".join(entries) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}}"]
-    lines += [rf"\par\smallskip\footnotesize {latex_escape(table.footnote)}"] if table.footnote else []
+    lines += (
+        [rf"\par\smallskip\footnotesize {latex_escape(table.footnote)}"] if table.footnote else []
+    )
     return "\n".join([*lines, r"\end{table}", ""])
 
 
 def _latex_head(table: Table) -> list[str]:
     names = [table.stub] * bool(table.stub) + [column.name for column in table.columns]
     lower = " & ".join(map(latex_escape, names)) + r" \\"
-    groups = [(group, len(list(columns))) for group, columns in groupby(table.columns, key=lambda c: c.group)]
+    groups = [
+        (group, len(list(columns)))
+        for group, columns in groupby(table.columns, key=lambda c: c.group)
+    ]
     if not any(group for group, _ in groups):
         return [lower]
     upper, rules, place = [""] * bool(table.stub), [], 1 + bool(table.stub)
     for group, size in groups:
-        upper.append(rf"\multicolumn{{{size}}}{{c}}{{{latex_escape(group)}}}" if group else " & " * (size - 1))
+        upper.append(
+            rf"\multicolumn{{{size}}}{{c}}{{{latex_escape(group)}}}"
+            if group
+            else " & " * (size - 1)
+        )
         rules += [rf"\cmidrule(lr){{{place}-{place + size - 1}}}"] if group else []
         place += size
     return [" & ".join(upper) + r" \\", " ".join(rules), lower]
@@ -177,10 +228,15 @@ def _latex_entry(entry: Entry) -> str:
 
 def html(table: Table) -> str:
     """A table whose columns sort within each block, by the script of the report."""
-    groups = [(group, len(list(columns))) for group, columns in groupby(table.columns, key=lambda c: c.group)]
+    groups = [
+        (group, len(list(columns)))
+        for group, columns in groupby(table.columns, key=lambda c: c.group)
+    ]
     head = ""
     if any(group for group, _ in groups):
-        head = "".join(f'<th colspan="{size}" scope="colgroup">{escape(group)}</th>' for group, size in groups)
+        head = "".join(
+            f'<th colspan="{size}" scope="colgroup">{escape(group)}</th>' for group, size in groups
+        )
         head = f'<tr class="groups">{head}</tr>'
     starts = _group_starts(table.columns)
     names = "".join(
@@ -198,7 +254,11 @@ def html(table: Table) -> str:
 
 
 def _group_starts(columns: Sequence[Column]) -> set[int]:
-    return {n for n in range(1, len(columns)) if columns[n].group and columns[n].group != columns[n - 1].group}
+    return {
+        n
+        for n in range(1, len(columns))
+        if columns[n].group and columns[n].group != columns[n - 1].group
+    }
 
 
 def _classes(first: bool, left: bool, *more: str) -> str:

@@ -1,6 +1,9 @@
-"""`report`: one HTML file with everything in it, to be sent to a colleague; no network is needed to read it.
+"""`report`: one HTML file with everything in it, to be sent to a colleague.
 
-The summary comes first, then tables that sort, plots, what failed, the settings and the machine, and what to cite.
+No network is needed to read it.
+
+The summary comes first, then tables that sort, plots, what failed, the settings and the machine,
+and what to cite.
 """
 
 from __future__ import annotations
@@ -25,7 +28,8 @@ from genorth.compare.tables import Reference, paper_tables, target_tables
 from genorth.compare.winners import best_table, failures_table
 from genorth.errors import refuse
 
-#: What a section may hold: HTML, a Table, a matplotlib Figure, text (paragraphs), or several of these.
+#: What a section may hold: HTML, a Table, a matplotlib Figure, text (paragraphs), or several of
+#: these.
 Content = Any
 
 
@@ -62,9 +66,9 @@ def report(
 ) -> Path:
     """Write the report of the records to `path` (an .html file) and return it.
 
-    sections: further ones, (title, content) each, to stand behind the summary; content is text, `Html`, a `Table`, a
-    matplotlib Figure, or a list of these. reference: figures to show beside ours, as for `tables.paper_layout`.
-    labels: how problems and solvers are to be called, by name.
+    sections: further ones, (title, content) each, to stand behind the summary; content is text,
+    `Html`, a `Table`, a matplotlib Figure, or a list of these. reference: figures to show beside
+    ours, as for `tables.paper_layout`. labels: how problems and solvers are to be called, by name.
     """
     if not len(records):
         refuse("records", "at least one record", "none")
@@ -74,7 +78,9 @@ def report(
         _summary(page, records, labels),
         *(_Section(name, page.content(content, name)) for name, content in sections or ()),
         _Section("Results", page.content(paper_tables(records, reference, labels), "")),
-        _Section("Time to a common target", page.content(target_tables(records, labels), ""), "Targets"),
+        _Section(
+            "Time to a common target", page.content(target_tables(records, labels), ""), "Targets"
+        ),
         _profiles(page, records, labels),
         _convergence(page, records, labels),
         _phases(page, records, labels),
@@ -85,7 +91,9 @@ def report(
     name = title or f"Comparison of {len(records.distinct('solver'))} solvers"
     out = Path(path)
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(_document(name, _counted(records), [part for part in parts if part.body]), encoding="utf-8")
+    out.write_text(
+        _document(name, _counted(records), [part for part in parts if part.body]), encoding="utf-8"
+    )
     return out
 
 
@@ -99,14 +107,20 @@ class _Page:
         if isinstance(content, Html):
             return str(content)
         if isinstance(content, str):
-            return "".join(f"<p>{escape(text)}</p>\n" for text in content.split("\n\n") if text.strip())
+            return "".join(
+                f"<p>{escape(text)}</p>\n" for text in content.split("\n\n") if text.strip()
+            )
         if isinstance(content, Table):
             return table_html(content)
         if hasattr(content, "savefig"):
             return self.figure(content, label)
         if isinstance(content, Sequence):
             return "".join(self.content(each, label) for each in content)
-        refuse("sections", "text, Html, a Table, a matplotlib Figure, or a list of these", type(content).__name__)
+        refuse(
+            "sections",
+            "text, Html, a Table, a matplotlib Figure, or a list of these",
+            type(content).__name__,
+        )
 
     def figure(self, figure: Any, label: str, caption: str = "") -> str:
         self._figures += 1
@@ -124,7 +138,9 @@ def _summary(page: _Page, records: Records, labels: Labels) -> _Section:
         "Seconds of each solver; an arrow where it ran out of time. Full dots are penalty methods, hollow squares "
         "Riemannian ones, full squares Riemannian ones as the paper ran them."
     )
-    figure = page.figure(plots.overview(records, labels=labels), "Seconds of each solver in each row", caption)
+    figure = page.figure(
+        plots.overview(records, labels=labels), "Seconds of each solver in each row", caption
+    )
     table = page.content(best_table(records, labels), "")
     return _Section("Summary", f'<div class="summary">{words}</div>{figure}{table}')
 
@@ -132,7 +148,11 @@ def _summary(page: _Page, records: Records, labels: Labels) -> _Section:
 def _led(sentence: str, problems: Sequence[str]) -> str:
     """The sentence, with the problem that it begins with in bold."""
     name = next((name for name in problems if sentence.startswith(f"{name}: ")), "")
-    return f"<strong>{escape(name)}</strong>{escape(sentence[len(name) :])}" if name else escape(sentence)
+    return (
+        f"<strong>{escape(name)}</strong>{escape(sentence[len(name) :])}"
+        if name
+        else escape(sentence)
+    )
 
 
 def _profiles(page: _Page, records: Records, labels: Labels) -> _Section:
@@ -163,9 +183,15 @@ def _convergence(page: _Page, records: Records, labels: Labels) -> _Section:
             mine = records.where(lambda record: len(record.trace) > 1, problem=problem, size=size)
             if len(mine):
                 name = " ".join([labels.get(problem, problem), size])
-                figure = page.figure(plots.convergence(mine, labels=labels, look=look), f"Convergence, {name}", caption)
+                figure = page.figure(
+                    plots.convergence(mine, labels=labels, look=look),
+                    f"Convergence, {name}",
+                    caption,
+                )
                 shown = " open" if number == 0 else ""
-                parts.append(f"<details{shown}><summary>{escape(name)}</summary>{figure}</details>\n")
+                parts.append(
+                    f"<details{shown}><summary>{escape(name)}</summary>{figure}</details>\n"
+                )
     return _Section("Convergence", "".join(parts))
 
 
@@ -178,7 +204,11 @@ def _phases(page: _Page, records: Records, labels: Labels) -> _Section:
         "the products of the penalty function, the solver's own algebra."
     )
     figures = [
-        page.figure(plots.phases(timed.where(problem=problem), labels=labels), f"Time by phase, {problem}", caption)
+        page.figure(
+            plots.phases(timed.where(problem=problem), labels=labels),
+            f"Time by phase, {problem}",
+            caption,
+        )
         for problem in timed.distinct("problem")
     ]
     return _Section("Where the time goes", "".join(figures), "Phases")
@@ -186,7 +216,9 @@ def _phases(page: _Page, records: Records, labels: Labels) -> _Section:
 
 def _failures(page: _Page, records: Records, labels: Labels) -> _Section:
     table = failures_table(records, labels)
-    return _Section("What failed", "<p>Nothing.</p>" if table is None else page.content(table, ""), "Failures")
+    return _Section(
+        "What failed", "<p>Nothing.</p>" if table is None else page.content(table, ""), "Failures"
+    )
 
 
 def _settings(records: Records) -> str:
@@ -212,9 +244,15 @@ def _settings(records: Records) -> str:
 def _text(value: Any) -> str:
     """A setting in words: names before values, commas between them, semicolons between several sets of names."""
     if isinstance(value, dict):
-        return ", ".join(f"{name} {_text(item)}" for name, item in value.items() if item not in ({}, [], None, ""))
+        return ", ".join(
+            f"{name} {_text(item)}"
+            for name, item in value.items()
+            if item not in ({}, [], None, "")
+        )
     if isinstance(value, list | tuple):
-        return ("; " if any(isinstance(item, dict) for item in value) else ", ").join(map(_text, value))
+        return ("; " if any(isinstance(item, dict) for item in value) else ", ").join(
+            map(_text, value)
+        )
     return "none" if value is None else str(value)
 
 
@@ -237,10 +275,15 @@ def _counted(records: Records) -> str:
 
 def _document(title: str, lead: str, sections: Sequence[_Section]) -> str:
     assets = files("genorth.compare") / "assets"
-    style, script = ((assets / f"report.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
-    links = "".join(f'<a href="#{part.anchor}">{escape(part.short or part.title)}</a>' for part in sections)
+    style, script = (
+        (assets / f"report.{kind}").read_text(encoding="utf-8") for kind in ("css", "js")
+    )
+    links = "".join(
+        f'<a href="#{part.anchor}">{escape(part.short or part.title)}</a>' for part in sections
+    )
     bodies = "".join(
-        f'<section id="{part.anchor}"><h2>{escape(part.title)}</h2>\n{part.body}</section>\n' for part in sections
+        f'<section id="{part.anchor}"><h2>{escape(part.title)}</h2>\n{part.body}</section>\n'
+        for part in sections
     )
     return f"""<!DOCTYPE html>
 <html lang="en">

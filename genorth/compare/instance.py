@@ -1,4 +1,7 @@
-"""`Instance`: a problem of a size that is made anew from a seed; and what `run` makes of the problems it is given."""
+"""`Instance`: a problem of a size that is made anew from a seed.
+
+And what `run` makes of the problems it is given.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +22,10 @@ _Make = Callable[[int], Problem]
 class Instance:
     """A problem of a size: `make(seed)` gives the same problem for the same seed.
 
-    start(problem, seed): where all solvers start, by default a random point of the manifold. options: further keyword
-    arguments by name of solver, as `{"cdf-gd": {"beta": 0.012}}`. For jobs > 1 all of it must be picklable: functions
-    of a module and partials of them are, lambdas are not.
+    start(problem, seed): where all solvers start, by default a random point of the manifold.
+    options: further keyword arguments by name of solver, as `{"cdf-gd": {"beta": 0.012}}`. For jobs
+    > 1 all of it must be picklable: functions of a module and partials of them are, lambdas are
+    not.
     """
 
     problem: str
@@ -39,13 +43,20 @@ class Instance:
         """The problem of the seed, and the start that all solvers share."""
         problem = self.make(seed)
         if not isinstance(problem, Problem):
-            refuse("problems", f"make of {self.name!r} to return a genorth.Problem", type(problem).__name__)
+            refuse(
+                "problems",
+                f"make of {self.name!r} to return a genorth.Problem",
+                type(problem).__name__,
+            )
         given = None if self.start is None else self.start(problem, seed)
         return problem, np.array(problem.start(given, seed))
 
 
 def as_instances(problems: Any, seed: int = 0) -> list[Instance]:
-    """The instances of what `run` was given; a function in a mapping is called with `seed` to learn its size."""
+    """The instances of what `run` was given.
+
+    A function in a mapping is called with `seed` to learn its size.
+    """
     if isinstance(problems, Problem | Instance):
         problems = [problems]
     if isinstance(problems, Mapping):
@@ -68,7 +79,10 @@ _FORMS = (
 
 @attrs.frozen
 class _Same:
-    """The same problem for every seed, which then is that of the start alone. A class, as lambdas are not picklable."""
+    """The same problem for every seed, which then is that of the start alone.
+
+    A class, as lambdas are not picklable.
+    """
 
     problem: Problem
 
@@ -100,18 +114,29 @@ def _named(name: Any, entry: Any, seed: int) -> Instance:
         refuse("problems", _FORMS, f"{name!r}: {_kind(entry)}")
     made = entry(seed)
     if not isinstance(made, Problem):
-        refuse("problems", f"{name!r} to be a function seed -> Problem", f"a function that returns {_kind(made)}")
+        refuse(
+            "problems",
+            f"{name!r} to be a function seed -> Problem",
+            f"a function that returns {_kind(made)}",
+        )
     return Instance(name, _size(made), entry)
 
 
 def _kind(value: Any) -> str:
-    return repr(value) if isinstance(value, str | int | float | None.__class__) else type(value).__name__
+    return (
+        repr(value)
+        if isinstance(value, str | int | float | None.__class__)
+        else type(value).__name__
+    )
 
 
 def _refuse_twins(names: list[str]) -> None:
     twins = sorted({name for name in names if names.count(name) > 1})
     if twins:
         refuse(
-            "problems", "each name with its size once", f"twice {', '.join(map(repr, twins))}", None,
+            "problems",
+            "each name with its size once",
+            f"twice {', '.join(map(repr, twins))}",
+            None,
             "Give names by a mapping, or go.Problem(..., name=...).",
-        )  # fmt: skip
+        )

@@ -1,4 +1,7 @@
-"""What holds a solver within bounds: a fixed number of BLAS threads, and an end where it does not look at the clock."""
+"""What holds a solver within bounds.
+
+A fixed number of BLAS threads, and an end where it does not look at the clock.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,15 @@ from contextlib import AbstractContextManager, contextmanager
 from types import FrameType, ModuleType
 from typing import Any
 
-_AGAIN = 1.0  # seconds between two interruptions: a solver may have swallowed the first, or be busy cleaning up
+# seconds between two interruptions: a solver may have swallowed the first, or be busy cleaning up
+_AGAIN = 1.0
 
 
 class PastLimitError(BaseException):
-    """Raised inside a solver that runs past its limit; not an Exception, so that `except Exception` lets it pass."""
+    """Raised inside a solver that runs past its limit.
+
+    Not an Exception, so that `except Exception` lets it pass.
+    """
 
 
 def threadpoolctl() -> ModuleType:
@@ -37,10 +44,13 @@ def pinned(threads: int) -> AbstractContextManager[Any]:
 def interrupted(seconds: float) -> Iterator[None]:
     """Raise `PastLimitError` in the block after so many seconds of wall time.
 
-    By SIGALRM: it reaches Python code only, so that a single call into C is waited for; and it needs the main thread
-    of a POSIX system. Elsewhere the block is not interrupted. An alarm that was set before is set again afterwards.
+    By SIGALRM: it reaches Python code only, so that a single call into C is waited for; and it
+    needs the main thread of a POSIX system. Elsewhere the block is not interrupted. An alarm that
+    was set before is set again afterwards.
     """
-    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+    if threading.current_thread() is not threading.main_thread() or not hasattr(
+        signal, "setitimer"
+    ):
         yield
         return
 

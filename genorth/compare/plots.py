@@ -1,6 +1,9 @@
-"""Plots of records: convergence, performance profiles, phases, and all times at a glance; each a matplotlib Figure.
+"""Plots of records: convergence, performance profiles, phases, and all times at a glance.
 
-They are made without pyplot: nothing opens, nothing is kept. `figure.savefig("name.svg")` writes one to a file.
+Each a matplotlib Figure.
+
+They are made without pyplot: nothing opens, nothing is kept. `figure.savefig("name.svg")` writes
+one to a file.
 """
 
 from __future__ import annotations
@@ -24,10 +27,20 @@ Styles = Mapping[str, Style]
 
 _POINTS = 250  # of one line: more are not seen, and a report holds many lines
 _LOOK = {
-    "font.size": 9.0, "font.family": "sans-serif", "axes.titlesize": 9.0, "axes.spines.top": False,
-    "axes.spines.right": False, "axes.grid": True, "grid.color": "#808080", "grid.alpha": 0.25, "grid.linewidth": 0.6,
-    "legend.frameon": False, "legend.handlelength": 3.2, "axes.axisbelow": True, "axes.formatter.use_mathtext": False,
-}  # fmt: skip
+    "font.size": 9.0,
+    "font.family": "sans-serif",
+    "axes.titlesize": 9.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#808080",
+    "grid.alpha": 0.25,
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "legend.handlelength": 3.2,
+    "axes.axisbelow": True,
+    "axes.formatter.use_mathtext": False,
+}
 
 
 def _matplotlib() -> Any:
@@ -35,7 +48,9 @@ def _matplotlib() -> Any:
         import matplotlib
         import matplotlib.figure
     except ImportError as error:
-        raise ImportError("genorth.compare.plots needs matplotlib: pip install 'genorth[report]'") from error
+        raise ImportError(
+            "genorth.compare.plots needs matplotlib: pip install 'genorth[report]'"
+        ) from error
     return matplotlib
 
 
@@ -58,7 +73,11 @@ def _logarithmic(axis: Any, direction: str) -> None:
 
 
 def convergence(
-    records: Records, *, seed: int | None = None, labels: Labels | None = None, look: Styles | None = None
+    records: Records,
+    *,
+    seed: int | None = None,
+    labels: Labels | None = None,
+    look: Styles | None = None,
 ) -> Any:
     """Gradient norm (above) and feasibility (below) against seconds (left) and evaluations (right), in log scale.
 
@@ -69,8 +88,13 @@ def convergence(
     """
     places = list(dict.fromkeys((record.problem, record.size) for record in records))
     if len(places) != 1:
-        refuse("records", "those of one problem and size", f"{len(places)} of them", None,
-               "Choose with records.where(problem=..., size=...).")  # fmt: skip
+        refuse(
+            "records",
+            "those of one problem and size",
+            f"{len(places)} of them",
+            None,
+            "Choose with records.where(problem=..., size=...).",
+        )
     runs = _drawn(records, records[0].seed if seed is None else seed)
     look, labels = look or styles(records.distinct("solver")), labels or {}
     with _matplotlib().rc_context(_LOOK):
@@ -79,8 +103,12 @@ def convergence(
         for solver, run in runs.items():
             for column, across in enumerate(("time", "evaluations")):
                 for line, up in enumerate(("gradient_norm", "feasibility")):
-                    x, y = _thinned(getattr(run.trace, across), getattr(run.trace, up), smallest=line == 0)
-                    axes[line, column].plot(x, y, label=labels.get(solver, solver), **look[solver].line())
+                    x, y = _thinned(
+                        getattr(run.trace, across), getattr(run.trace, up), smallest=line == 0
+                    )
+                    axes[line, column].plot(
+                        x, y, label=labels.get(solver, solver), **look[solver].line()
+                    )
         for axis in axes.flat:
             _logarithmic(axis, "x")
             _logarithmic(axis, "y")
@@ -107,7 +135,9 @@ def _drawn(records: Records, seed: int) -> dict[str, Record]:
 
 
 def _thinned(x: Sequence[float], y: Sequence[float], smallest: bool = False) -> tuple[Any, Any]:
-    """The points that a logarithmic plot shows: positive ones, at most 250, spread evenly over log x, with the last.
+    """The points that a logarithmic plot shows.
+
+    Positive ones, at most 250, spread evenly over log x, with the last.
 
     smallest: of y the smallest so far.
     """
@@ -117,7 +147,9 @@ def _thinned(x: Sequence[float], y: Sequence[float], smallest: bool = False) -> 
     across, up = across[seen], up[seen]
     if across.size > _POINTS:
         wanted = np.geomspace(across[0], across[-1], _POINTS)
-        kept = np.unique(np.append(np.searchsorted(across, wanted).clip(0, across.size - 1), across.size - 1))
+        kept = np.unique(
+            np.append(np.searchsorted(across, wanted).clip(0, across.size - 1), across.size - 1)
+        )
         across, up = across[kept], up[kept]
     return across, up
 
@@ -126,9 +158,15 @@ def _thinned(x: Sequence[float], y: Sequence[float], smallest: bool = False) -> 
 
 
 def profile(records: Records, *, labels: Labels | None = None, look: Styles | None = None) -> Any:
-    """The performance profiles by time (left) and by evaluations (right); a solver that fails never reaches 1."""
+    """The performance profiles by time (left) and by evaluations (right).
+
+    A solver that fails never reaches 1.
+    """
     look, labels = look or styles(records.distinct("solver")), labels or {}
-    names = {"time": "times the seconds of the best", "evaluations": "times the evaluations of the best"}
+    names = {
+        "time": "times the seconds of the best",
+        "evaluations": "times the evaluations of the best",
+    }
     with _matplotlib().rc_context(_LOOK):
         figure = _figure(9.0, 3.7)
         axes = figure.subplots(1, 2, sharey=True)
@@ -154,20 +192,32 @@ def phases(records: Records, *, labels: Labels | None = None) -> Any:
     One panel for each problem and size, of the runs to the tightest tolerance there; medians over the seeds.
     """
     labels = labels or {}
-    places = {row[:2]: runs for row, runs in by_row(records).items()}  # the last row of a place is the tightest
-    bars = {place: {name: _shares(entry) for name, entry in runs.items()} for place, runs in places.items()}
-    bars = {place: {name: shares for name, shares in runs.items() if shares} for place, runs in bars.items()}
+    places = {
+        row[:2]: runs for row, runs in by_row(records).items()
+    }  # the last row of a place is the tightest
+    bars = {
+        place: {name: _shares(entry) for name, entry in runs.items()}
+        for place, runs in places.items()
+    }
+    bars = {
+        place: {name: shares for name, shares in runs.items() if shares}
+        for place, runs in bars.items()
+    }
     bars = {place: runs for place, runs in bars.items() if runs}
     names = _phase_names(bars)
     with _matplotlib().rc_context(_LOOK | {"axes.grid": False}):
         heights = [len(runs) + 1.2 for runs in bars.values()] or [1.0]
         figure = _figure(9.0, 0.23 * sum(heights) + 0.9)
-        axes = figure.subplots(max(len(bars), 1), 1, sharex=True, height_ratios=heights, squeeze=False)[:, 0]
+        axes = figure.subplots(
+            max(len(bars), 1), 1, sharex=True, height_ratios=heights, squeeze=False
+        )[:, 0]
         for axis, (place, runs) in zip(axes, bars.items(), strict=False):
             _phase_bars(axis, runs, places[place], names, labels)
             axis.set_title(" ".join([labels.get(place[0], place[0]), place[1]]), loc="left")
         axes[-1].set_xlabel("share of the time")
-        handles = [_matplotlib().patches.Patch(color=color, label=name) for name, color in names.items()]
+        handles = [
+            _matplotlib().patches.Patch(color=color, label=name) for name, color in names.items()
+        ]
         if handles:
             _legend(figure, handles, 8)
     return figure
@@ -179,16 +229,23 @@ def _shares(runs: Runs) -> dict[str, float]:
     if not timed:
         return {}
     names = list(dict.fromkeys(name for record in timed for name in record.seconds))
-    shares = {name: statistics.median(r.seconds.get(name, 0.0) / r.time for r in timed) for name in names}
+    shares = {
+        name: statistics.median(r.seconds.get(name, 0.0) / r.time for r in timed) for name in names
+    }
     return shares | {"rest": max(0.0, 1.0 - sum(shares.values()))}
 
 
 def _phase_names(bars: Mapping[Any, Mapping[str, Mapping[str, float]]]) -> dict[str, str]:
     """The phases that occur, with their colours, the rest last."""
-    found = dict.fromkeys(name for runs in bars.values() for shares in runs.values() for name in shares)
+    found = dict.fromkeys(
+        name for runs in bars.values() for shares in runs.values() for name in shares
+    )
     known = [name for name in PHASES if name in found and name != "rest"]
     unknown = [name for name in found if name not in PHASES]
-    return {name: PHASES.get(name, ORANGE) for name in [*known, *unknown, *(["rest"] if "rest" in found else [])]}
+    return {
+        name: PHASES.get(name, ORANGE)
+        for name in [*known, *unknown, *(["rest"] if "rest" in found else [])]
+    }
 
 
 def _phase_bars(
@@ -215,10 +272,12 @@ def _phase_bars(
 
 
 def overview(records: Records, *, labels: Labels | None = None, look: Styles | None = None) -> Any:
-    """All times at a glance: a line for each row, a dot for each solver; an arrow from where it ran out of time.
+    """All times at a glance: a line for each row, a dot for each solver.
 
-    Full dots are penalty methods, hollow squares Riemannian ones, full squares those as the paper ran them. A solver
-    that failed in another way has no dot.
+    An arrow from where it ran out of time.
+
+    Full dots are penalty methods, hollow squares Riemannian ones, full squares those as the paper
+    ran them. A solver that failed in another way has no dot.
     """
     look, labels = look or styles(records.distinct("solver")), labels or {}
     rows = by_row(records)
@@ -227,10 +286,18 @@ def overview(records: Records, *, labels: Labels | None = None, look: Styles | N
         figure = _figure(9.0, 0.42 * len(rows) + 1.2)
         axis = figure.subplots()
         handles = {
-            solver: axis.plot([], [], label=labels.get(solver, solver), **look[solver].dot())[0] for solver in solvers
+            solver: axis.plot([], [], label=labels.get(solver, solver), **look[solver].dot())[0]
+            for solver in solvers
         }
-        # Each solver has its own height within the line, so that equal times do not hide one another.
-        heights = dict(zip(solvers, np.linspace(-0.28, 0.28, len(solvers)) if len(solvers) > 1 else [0.0], strict=True))
+        # Each solver has its own height within the line, so that equal times do not hide one
+        # another.
+        heights = dict(
+            zip(
+                solvers,
+                np.linspace(-0.28, 0.28, len(solvers)) if len(solvers) > 1 else [0.0],
+                strict=True,
+            )
+        )
         for place, runs in enumerate(rows.values()):
             axis.axhspan(place - 0.42, place + 0.42, color=GREY, alpha=0.08, linewidth=0)
             for solver, entry in runs.items():

@@ -1,4 +1,7 @@
-"""Performance profiles of Dolan and More (2002): the share of runs that a solver does within a factor of the best."""
+"""Performance profiles of Dolan and More (2002).
+
+The share of runs that a solver does within a factor of the best.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,10 @@ class Profile:
     @property
     def largest(self) -> float:
         """The largest finite ratio; 1 where there is none."""
-        return max((float(r) for ratios in self.ratios.values() for r in ratios if math.isfinite(r)), default=1.0)
+        return max(
+            (float(r) for ratios in self.ratios.values() for r in ratios if math.isfinite(r)),
+            default=1.0,
+        )
 
 
 def profile(records: Records, measure: str = "time") -> Profile:
@@ -62,7 +68,11 @@ def profile(records: Records, measure: str = "time") -> Profile:
         problems.setdefault((*record.row, record.seed), {})[record.solver] = _cost(record, measure)
     complete = [costs for costs in problems.values() if len(costs) == len(solvers)]
     if not complete:
-        refuse("records", "at least one start of a row that every solver has a record of", f"none of {len(problems)}")
+        refuse(
+            "records",
+            "at least one start of a row that every solver has a record of",
+            f"none of {len(problems)}",
+        )
     ratios = {solver: np.sort([_ratio(costs, solver) for costs in complete]) for solver in solvers}
     return Profile(measure, solvers, ratios, len(complete), len(problems) - len(complete))
 

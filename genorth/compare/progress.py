@@ -1,4 +1,6 @@
-"""How a comparison tells of its progress: an object with four methods; here the silent one and the one of plain lines.
+"""How a comparison tells of its progress: an object with four methods.
+
+Here the silent one and the one of plain lines.
 
 The bar for a terminal is in `genorth.compare.terminal`.
 """
@@ -19,7 +21,10 @@ class Progress(Protocol):
     """What `run` calls; `begin` of several runs may come before the first `finish` where jobs > 1."""
 
     def start(self, total: int) -> None:
-        """So many runs are to be made; those that were kept from an earlier call are not among them."""
+        """So many runs are to be made.
+
+        Those that were kept from an earlier call are not among them.
+        """
 
     def begin(self, instance: Instance, seed: int, solver: str, tolerance: float) -> None:
         """A run begins. A record that is carried over from a looser tolerance has no beginning."""
@@ -85,5 +90,9 @@ def chosen(progress: Any) -> Progress:
             return Bar()
         return Lines()
     if isinstance(progress, str) or not isinstance(progress, Progress):
-        refuse("progress", "'auto', None, or an object with start, begin, finish and close", repr(progress))
+        refuse(
+            "progress",
+            "'auto', None, or an object with start, begin, finish and close",
+            repr(progress),
+        )
     return progress

@@ -1,6 +1,7 @@
 """`Record`: what one run of one solver left behind, and `Records`, a tidy set of them.
 
-A record is data: everything that tables, profiles, plots and reports show is computed from records alone.
+A record is data: everything that tables, profiles, plots and reports show is computed from records
+alone.
 """
 
 from __future__ import annotations
@@ -14,14 +15,16 @@ import attrs
 
 from genorth.solve.result import Result, Status, Trace
 
-#: What a run may end with beyond the statuses of a Result; the value is the sentence that the user reads.
+#: What a run may end with beyond the statuses of a Result; the value is the sentence that the user
+#: reads.
 ENDINGS = {status.name: status.value for status in Status} | {
     "RAISED": "The solver raised an exception.",
     "HUNG": "The solver did not look at the clock and was interrupted past its time limit.",
     "UNSUPPORTED": "The solver does not run on this problem.",
 }
 
-#: Runs that ended because their budget of time was used up: their time is a lower bound, also to tighter tolerances.
+#: Runs that ended because their budget of time was used up: their time is a lower bound, also to
+#: tighter tolerances.
 OUT_OF_TIME = ("TIME_LIMIT", "HUNG")
 
 _COLUMNS = ("time", "cost", "gradient_norm", "feasibility", "evaluations")
@@ -31,8 +34,8 @@ _COLUMNS = ("time", "cost", "gradient_norm", "feasibility", "evaluations")
 class Record:
     """One run: a solver on a problem of a size, from the start of a seed, to a tolerance.
 
-    `fun`, `nit`, `gradient_norm`, `feasibility` and `time` are the five figures of the paper's tables (Fval, Iter,
-    Grad, Feas, CPU time); NaN where the run did not come so far as to have one.
+    `fun`, `nit`, `gradient_norm`, `feasibility` and `time` are the five figures of the paper's
+    tables (Fval, Iter, Grad, Feas, CPU time); NaN where the run did not come so far as to have one.
     """
 
     problem: str
@@ -40,7 +43,8 @@ class Record:
     seed: int
     solver: str
     tolerance: float
-    #: A key of `ENDINGS`, and the sentence with what else there is to say (the exception, the reason).
+    #: A key of `ENDINGS`, and the sentence with what else there is to say (the exception, the
+    #: reason).
     status: str
     message: str
     success: bool
@@ -78,13 +82,31 @@ class Record:
     @classmethod
     def of(cls, result: Result, **key: Any) -> Record:
         """The record of a Result; `key` holds problem, size, seed, solver, tolerance, environment."""
-        shared = ("message", "success", "fun", "nit", "gradient_norm", "feasibility", "time", "nfev", "njev", "nhev",
-                  "seconds", "beta", "threshold", "trace")  # fmt: skip
-        return cls(status=result.status.name, **{name: getattr(result, name) for name in shared}, **key)
+        shared = (
+            "message",
+            "success",
+            "fun",
+            "nit",
+            "gradient_norm",
+            "feasibility",
+            "time",
+            "nfev",
+            "njev",
+            "nhev",
+            "seconds",
+            "beta",
+            "threshold",
+            "trace",
+        )
+        return cls(
+            status=result.status.name, **{name: getattr(result, name) for name in shared}, **key
+        )
 
     def to_json(self) -> str:
         """One line of JSON; numbers that are not finite become strings, as JSON has none of them."""
-        fields = attrs.asdict(self, recurse=False) | {"trace": {name: getattr(self.trace, name) for name in _COLUMNS}}
+        fields = attrs.asdict(self, recurse=False) | {
+            "trace": {name: getattr(self.trace, name) for name in _COLUMNS}
+        }
         try:
             return _dumps(fields)  # most records have finite numbers only
         except ValueError:
@@ -92,13 +114,20 @@ class Record:
 
     @classmethod
     def from_json(cls, line: str) -> Record:
-        """The record of a line that `to_json` made; ValueError, KeyError or TypeError where it is none."""
+        """The record of a line that `to_json` made.
+
+        ValueError, KeyError or TypeError where it is none.
+        """
         fields = _restored(json.loads(line))
-        return cls(**fields | {"trace": Trace(**{name: list(fields["trace"][name]) for name in _COLUMNS})})
+        return cls(
+            **fields | {"trace": Trace(**{name: list(fields["trace"][name]) for name in _COLUMNS})}
+        )
 
 
 def _as_tuple(records: Iterable[Record]) -> tuple[Record, ...]:
-    return tuple(records)  # named, as mypy does not see the type of the items through `converter=tuple`
+    return tuple(
+        records
+    )  # named, as mypy does not see the type of the items through `converter=tuple`
 
 
 @attrs.frozen
@@ -119,11 +148,15 @@ class Records:
         return self._records[index]
 
     def where(self, test: Callable[[Record], bool] | None = None, **fields: Any) -> Records:
-        """Those that pass the test and have these values: `records.where(solver="cdf-lbfgs", tolerance=1e-5)`."""
+        """Those that pass the test and have these values.
+
+        `records.where(solver="cdf-lbfgs", tolerance=1e-5)`.
+        """
         chosen = (
             record
             for record in self
-            if (test is None or test(record)) and all(getattr(record, name) == value for name, value in fields.items())
+            if (test is None or test(record))
+            and all(getattr(record, name) == value for name, value in fields.items())
         )
         return attrs.evolve(self, records=chosen)
 

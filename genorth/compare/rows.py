@@ -1,6 +1,9 @@
-"""The runs behind one entry of a table: one solver in one row (problem, size, tolerance), over all seeds.
+"""The runs behind one entry of a table.
 
-Also which solver of a row is the best, and how a run that failed is called; tables, summary and plots all ask here.
+One solver in one row (problem, size, tolerance), over all seeds.
+
+Also which solver of a row is the best, and how a run that failed is called; tables, summary and
+plots all ask here.
 """
 
 from __future__ import annotations
@@ -18,7 +21,8 @@ from genorth.compare.table import Entry, seconds_text
 #: The row of a table: problem, size, tolerance.
 Row = tuple[str, str, float]
 
-_ANOTHER = 1e-3  # of the decrease: a value of f that is higher by more belongs to another minimum, or to none
+# of the decrease: a value of f that is higher by more belongs to another minimum, or to none
+_ANOTHER = 1e-3
 
 
 @attrs.frozen
@@ -45,8 +49,13 @@ class Runs:
 
     @property
     def time(self) -> float:
-        """The median time, a run that failed counting as infinite: so is the median where half of them failed."""
-        return statistics.median(record.time if record.success else math.inf for record in self.records)
+        """The median time, a run that failed counting as infinite.
+
+        So is the median where half of them failed.
+        """
+        return statistics.median(
+            record.time if record.success else math.inf for record in self.records
+        )
 
     @property
     def out_of_time(self) -> bool:
@@ -75,7 +84,10 @@ def short(status: str) -> str:
 
 
 def note_of(failed: Sequence[str], total: int) -> str:
-    """What is to be said of so many runs, of which some failed with these statuses: "1 of 3 time limit"."""
+    """What is to be said of so many runs, of which some failed with these statuses.
+
+    "1 of 3 time limit".
+    """
     share = f"{len(failed)} of {total} " if 0 < len(failed) < total else ""
     return share + ", ".join(dict.fromkeys(map(short, failed)))
 
@@ -104,11 +116,19 @@ def time_entry(runs: Runs, best: bool = False) -> Entry:
 
 
 def by_row(records: Records) -> dict[Row, dict[str, Runs]]:
-    """The runs by row and solver: sizes as they appear, tolerances from loose to tight, solvers by family."""
-    places = {place: number for number, place in enumerate(dict.fromkeys((r.problem, r.size) for r in records))}
+    """The runs by row and solver.
+
+    Sizes as they appear, tolerances from loose to tight, solvers by family.
+    """
+    places = {
+        place: number
+        for number, place in enumerate(dict.fromkeys((r.problem, r.size) for r in records))
+    }
     rows = sorted(records.distinct("row"), key=lambda row: (places[row[:2]], -row[2]))
     solvers = by_family(records.distinct("solver"))
-    collected: dict[Row, dict[str, list[Record]]] = {row: {solver: [] for solver in solvers} for row in rows}
+    collected: dict[Row, dict[str, list[Record]]] = {
+        row: {solver: [] for solver in solvers} for row in rows
+    }
     for record in records:
         collected[record.row][record.solver].append(record)
     return {
@@ -118,7 +138,10 @@ def by_row(records: Records) -> dict[Row, dict[str, Runs]]:
 
 
 def best_of(runs: Mapping[str, Runs], among: Iterable[str] | None = None) -> str | None:
-    """The solver that is fastest among those that solved most seeds; None where none solved more than half of them."""
+    """The solver that is fastest among those that solved most seeds.
+
+    None where none solved more than half of them.
+    """
     names = [name for name in (runs if among is None else among) if math.isfinite(runs[name].time)]
     return min(names, key=lambda name: runs[name].rank, default=None)
 
@@ -126,8 +149,9 @@ def best_of(runs: Mapping[str, Runs], among: Iterable[str] | None = None) -> str
 def elsewhere(runs: Mapping[str, Runs]) -> dict[str, float]:
     """Solvers whose f is not the lowest of the row, each with its excess.
 
-    A run from the same start counts where f - f_best > 1e-3 (f_start - f_best), f_best being the lowest f that any
-    solver reached from that start: this tells another minimum from rounding, also where f_best is zero.
+    A run from the same start counts where f - f_best > 1e-3 (f_start - f_best), f_best being the
+    lowest f that any solver reached from that start: this tells another minimum from rounding, also
+    where f_best is zero.
     """
     lowest: dict[int, float] = {}
     start: dict[int, float] = {}

@@ -50,13 +50,17 @@ def as_solvers(solvers: Any) -> dict[str, Solver]:
     names = [name for name, _ in named]
     twins = sorted({name for name in names if names.count(name) > 1})
     if twins:
-        refuse("solvers", "each name once", f"twice {', '.join(map(repr, twins))}", None, "Give names by a mapping.")
+        refuse(
+            "solvers",
+            "each name once",
+            f"twice {', '.join(map(repr, twins))}",
+            None,
+            "Give names by a mapping.",
+        )
     return dict(named)
 
 
-_FORMS = (
-    "a mapping of names to callables, or a list of methods of genorth.penalty.minimize and of callables with a name"
-)
+_FORMS = "a mapping of names to callables, or a list of methods of genorth.penalty.minimize and of callables with a name"
 
 
 def _named(entry: Any) -> tuple[str, Any]:
@@ -64,7 +68,13 @@ def _named(entry: Any) -> tuple[str, Any]:
         return entry, _method(entry)
     name = getattr(entry, "name", None) or getattr(entry, "__name__", None)
     if name is None or name == "<lambda>":
-        refuse("solvers", _FORMS, f"{type(entry).__name__} without a name", None, "Give its name by a mapping.")
+        refuse(
+            "solvers",
+            _FORMS,
+            f"{type(entry).__name__} without a name",
+            None,
+            "Give its name by a mapping.",
+        )
     return name, entry
 
 
@@ -73,9 +83,12 @@ def _method(name: str) -> Method:
 
     if name not in METHODS:
         refuse(
-            "solvers", f"one of {', '.join(map(repr, METHODS))}", repr(name), None,
+            "solvers",
+            f"one of {', '.join(map(repr, METHODS))}",
+            repr(name),
+            None,
             "Solvers that are no methods of genorth.penalty.minimize are given as objects, as baselines.SOLVERS[name].",
-        )  # fmt: skip
+        )
     return Method(name)
 
 

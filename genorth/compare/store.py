@@ -1,7 +1,8 @@
 """The folder of a comparison: `settings.json`, and `records.jsonl` with one line per finished run.
 
-A line is on disk before the next run begins. What a later call would have to mean by the same records (version, time
-limit, threads, iteration limit, options) must be as before; other problems, solvers, seeds and tolerances may be added.
+A line is on disk before the next run begins. What a later call would have to mean by the same
+records (version, time limit, threads, iteration limit, options) must be as before; other problems,
+solvers, seeds and tolerances may be added.
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ _AXES = ("solvers", "seeds", "tolerances")
 
 
 class Store:
-    """Opens the folder for more runs, or refuses it; `records` are those that are in it, the last one of each key."""
+    """Opens the folder for more runs, or refuses it.
+
+    `records` are those that are in it, the last one of each key.
+    """
 
     def __init__(self, out: str | os.PathLike[str], settings: Mapping[str, Any]) -> None:
         self.folder = Path(out)
@@ -52,7 +56,10 @@ class Store:
         self.records[record.key] = record
 
     def _end_last_line(self) -> None:
-        """A process that was killed may have left half a line: what follows must not continue it."""
+        """A process that was killed may have left half a line.
+
+        What follows must not continue it.
+        """
         path = self.folder / _RECORDS
         if path.exists() and path.stat().st_size and not path.read_bytes().endswith(b"\n"):
             with path.open("ab") as file:
@@ -62,8 +69,8 @@ class Store:
 def load(out: str | os.PathLike[str]) -> Records:
     """The records of a folder that `run(..., out=...)` made, with their settings.
 
-    Lines that are no records are left out, each with a warning that names the file and the number of the line. Of runs
-    that were made twice the last one counts.
+    Lines that are no records are left out, each with a warning that names the file and the number
+    of the line. Of runs that were made twice the last one counts.
     """
     folder = Path(out)
     if not (folder / _SETTINGS).exists():
@@ -84,11 +91,16 @@ def _read_records(folder: Path) -> Iterator[Record]:
                 yield _checked(Record.from_json(line.decode()))
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 reason = f"{type(error).__name__}: {error}"
-                warnings.warn(f"{path}, line {number}: no record ({reason}); it is left out", stacklevel=3)
+                warnings.warn(
+                    f"{path}, line {number}: no record ({reason}); it is left out", stacklevel=3
+                )
 
 
 def _checked(record: Record) -> Record:
-    """The record, if its key and status are of the right kind: JSON that is well formed may be anything."""
+    """The record, if its key and status are of the right kind.
+
+    JSON that is well formed may be anything.
+    """
     strings = (record.problem, record.size, record.solver, record.status, record.message)
     if not all(isinstance(value, str) for value in strings) or record.status not in ENDINGS:
         raise ValueError("names or status")
@@ -133,7 +145,8 @@ def _merged(folder: Path, known: dict[str, Any], settings: Mapping[str, Any]) ->
             then, now = before["options"].get(solver, {}), entry["options"].get(solver, {})
             if then != now:
                 _refuse_folder(
-                    folder, f"records of {solver} on {entry['problem']} {entry['size']} with options {then}, not {now}"
+                    folder,
+                    f"records of {solver} on {entry['problem']} {entry['size']} with options {then}, not {now}",
                 )
         before["options"] = before["options"] | entry["options"]
     axes = {axis: list(dict.fromkeys([*known[axis], *settings[axis]])) for axis in _AXES}
@@ -142,9 +155,12 @@ def _merged(folder: Path, known: dict[str, Any], settings: Mapping[str, Any]) ->
 
 def _refuse_folder(folder: Path, measured: str) -> NoReturn:
     refuse(
-        "out", "a folder that is new or was made by the same version with the same settings",
-        f"{folder}: {measured}", None, "Choose another folder, or remove this one.",
-    )  # fmt: skip
+        "out",
+        "a folder that is new or was made by the same version with the same settings",
+        f"{folder}: {measured}",
+        None,
+        "Choose another folder, or remove this one.",
+    )
 
 
 def described(value: Any) -> Any:

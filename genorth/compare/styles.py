@@ -1,7 +1,9 @@
-"""How a solver is drawn, the same in every plot: the colour tells the algorithm, the line the family.
+"""How a solver is drawn, the same in every plot.
 
-The colours are those of Okabe and Ito, which colour-blind readers can tell apart, as far as they read on white and on
-black. Penalty methods are drawn solid, Riemannian ones broken.
+The colour tells the algorithm, the line the family.
+
+The colours are those of Okabe and Ito, which colour-blind readers can tell apart, as far as they
+read on white and on black. Penalty methods are drawn solid, Riemannian ones broken.
 """
 
 from __future__ import annotations
@@ -14,20 +16,36 @@ import attrs
 from genorth.compare.families import OTHER, PENALTY, algorithm, family
 
 BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, GREY = (
-    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A8A8A"
-)  # fmt: skip
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#E69F00",
+    "#56B4E9",
+    "#8A8A8A",
+)
 
 _ALGORITHMS = {"gd": BLUE, "cg": VERMILLION, "lbfgs": GREEN, "tr": PURPLE}
 _OTHERS = (ORANGE, SKY, GREY)
 _MARKERS = ("D", "^", "v", "P", "*")  # with each colour in turn
 
-# Of the Riemannian solvers: dashes by what follows or leads the name; what is none of these is drawn in long dashes.
-_DASHES = {"faithful": (1.0, 1.3), "products": (5.0, 1.3, 1.0, 1.3, 1.0, 1.3), "pymanopt": (5.0, 1.3, 1.0, 1.3)}
+# Of the Riemannian solvers: dashes by what follows or leads the name; what is none of these is
+# drawn in long dashes.
+_DASHES = {
+    "faithful": (1.0, 1.3),
+    "products": (5.0, 1.3, 1.0, 1.3, 1.0, 1.3),
+    "pymanopt": (5.0, 1.3, 1.0, 1.3),
+}
 
 #: Colours of the phases of `Record.seconds`, and of the rest.
 PHASES = {
-    "cost": SKY, "gradient": GREEN, "projection": ORANGE, "retraction": VERMILLION, "transport": PURPLE, "rest": GREY,
-}  # fmt: skip
+    "cost": SKY,
+    "gradient": GREEN,
+    "projection": ORANGE,
+    "retraction": VERMILLION,
+    "transport": PURPLE,
+    "rest": GREY,
+}
 
 
 @attrs.frozen
@@ -68,14 +86,21 @@ def styles(solvers: Iterable[str]) -> dict[str, Style]:
     """A style for each solver: by its name where that is known, else the next one that is free."""
     names = list(dict.fromkeys(solvers))
     own = [name for name in names if family(name) == OTHER]
-    return {name: _known(name) if family(name) != OTHER else _next(own.index(name)) for name in names}
+    return {
+        name: _known(name) if family(name) != OTHER else _next(own.index(name)) for name in names
+    }
 
 
 def _known(solver: str) -> Style:
     color = _ALGORITHMS.get(algorithm(solver) or "", GREY)
     if family(solver) == PENALTY:
         theirs, lean = solver.startswith("cdopt"), solver.endswith("lean")
-        return Style(color, (), "x" if theirs else "o" if lean else "", "X" if theirs else "p" if lean else "o")
+        return Style(
+            color,
+            (),
+            "x" if theirs else "o" if lean else "",
+            "X" if theirs else "p" if lean else "o",
+        )
     dashes = next((dashes for word, dashes in _DASHES.items() if word in solver), (4.0, 1.8))
     shape = "d" if "pymanopt" in solver else "h" if "products" in solver else "s"
     return Style(color, dashes, "", shape, full="faithful" in solver)

@@ -29,11 +29,14 @@ def sentences(records: Records, labels: Labels | None = None) -> list[str]:
     return [*found, *_failures(list(records), labels)]
 
 
-def lead(records: Records, over: str, factor: float, from_seconds: float, labels: Labels | None = None) -> str:
+def lead(
+    records: Records, over: str, factor: float, from_seconds: float, labels: Labels | None = None
+) -> str:
     """In how many rows the best solver is at least `factor` times faster than the solver `over`.
 
-    Of the rows in which that takes more than `from_seconds`, or runs out of time after them: its time is then a lower
-    bound, and where the bound is not enough nothing can be told. Rows in which the lead is smaller are named.
+    Of the rows in which that takes more than `from_seconds`, or runs out of time after them: its
+    time is then a lower bound, and where the bound is not enough nothing can be told. Rows in which
+    the lead is smaller are named.
     """
     labels = labels or {}
     held, missed, open_ = 0, list[str](), 0
@@ -62,7 +65,10 @@ def lead(records: Records, over: str, factor: float, from_seconds: float, labels
 
 
 def _time_of(runs: Runs | None) -> tuple[float, bool]:
-    """The time of a solver in a row, and whether it is that or a lower bound; NaN where it has none."""
+    """The time of a solver in a row, and whether it is that or a lower bound.
+
+    NaN where it has none.
+    """
     if runs is None:
         return math.nan, True
     if math.isfinite(runs.time):
@@ -77,14 +83,19 @@ def _winners(rows: _Rows, labels: Labels) -> str:
     parts = [f"{name} is fastest in {count} of {total}" for name, count in counts[:1]]
     parts += [f"{name} in {count}" for name, count in counts[1:]]
     text = _listed(parts) + "." if parts else ""
-    return " ".join(filter(None, [text, f"No solver solves {nobody} of {total}." if nobody else ""]))
+    return " ".join(
+        filter(None, [text, f"No solver solves {nobody} of {total}." if nobody else ""])
+    )
 
 
 def _families(rows: _Rows) -> str:
     """The best penalty method against the best Riemannian solver of the same row, whoever wins."""
     ratios, only = [], Counter[str]()
     for runs in rows.values():
-        best = {kind: best_of(runs, [s for s in runs if family(s) == kind]) for kind in (PENALTY, RIEMANNIAN)}
+        best = {
+            kind: best_of(runs, [s for s in runs if family(s) == kind])
+            for kind in (PENALTY, RIEMANNIAN)
+        }
         entered = all(any(family(s) == kind for s in runs) for kind in best)
         ours, theirs = best[PENALTY], best[RIEMANNIAN]
         if ours is not None and theirs is not None:
@@ -129,7 +140,11 @@ def _other_values(rows: _Rows, labels: Labels) -> str:
         excess = elsewhere(runs)
         if winner in excess:
             told.append(f"{labels.get(winner, winner)} at {row_text(row)}, by {excess[winner]:.2g}")
-    return f"The winner ends at a higher value of f than another solver: {_listed(told)}." if told else ""
+    return (
+        f"The winner ends at a higher value of f than another solver: {_listed(told)}."
+        if told
+        else ""
+    )
 
 
 def _failures(records: Sequence[Record], labels: Labels) -> list[str]:
@@ -138,7 +153,10 @@ def _failures(records: Sequence[Record], labels: Labels) -> list[str]:
     ran = len(records) - len(left_out)
     found = []
     if ran:
-        parts = [f"{_by_solver(failed, status, labels)}" for status in dict.fromkeys(r.status for r in failed)]
+        parts = [
+            f"{_by_solver(failed, status, labels)}"
+            for status in dict.fromkeys(r.status for r in failed)
+        ]
         detail = f": {'; '.join(parts)}" if parts else ""
         runs = "1 run" if ran == 1 else f"{ran} runs"
         found.append(f"{len(failed) or 'None'} of {runs} failed{detail}.")
@@ -151,7 +169,9 @@ def _failures(records: Sequence[Record], labels: Labels) -> list[str]:
 
 
 def _by_solver(failed: Sequence[Record], status: str, labels: Labels) -> str:
-    solvers = Counter(labels.get(record.solver, record.solver) for record in failed if record.status == status)
+    solvers = Counter(
+        labels.get(record.solver, record.solver) for record in failed if record.status == status
+    )
     names = ", ".join(f"{name} {count}" for name, count in solvers.most_common())
     return f"{short(status)} {sum(solvers.values())} ({names})"
 
@@ -162,4 +182,6 @@ def _rows(count: int) -> str:
 
 def _listed(parts: Sequence[str]) -> str:
     """A, b and c."""
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""
+    return (
+        parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""
+    )

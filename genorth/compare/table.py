@@ -1,4 +1,7 @@
-"""`Table`: entries in columns and blocks, as data; and how figures read. `formats` writes tables down."""
+"""`Table`: entries in columns and blocks, as data; and how figures read.
+
+`formats` writes tables down.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +81,9 @@ def count(value: float) -> Entry:
     if math.isnan(value):
         return Entry()
     whole = value == round(value)
-    return Entry(f"{value:.0f}" if whole or value >= 100 else f"{value:.1f}", int(value) if whole else value)
+    return Entry(
+        f"{value:.0f}" if whole or value >= 100 else f"{value:.1f}", int(value) if whole else value
+    )
 
 
 def seconds_text(value: float) -> str:

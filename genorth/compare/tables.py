@@ -31,10 +31,20 @@ from genorth.compare.table import (
 from genorth.compare.target import Reached, reached, targets
 from genorth.compare.winners import Best, best, best_table, failures_table
 
-#: (problem, size, solver, tolerance) -> fun, nit, gradient_norm, feasibility, seconds; also ">1800", or None.
+#: (problem, size, solver, tolerance) -> fun, nit, gradient_norm, feasibility, seconds; also
+#: ">1800", or None.
 Reference = Mapping[tuple[str, str, str, float], Sequence[float | str | None]]
 
-__all__ = ["Best", "best", "best_table", "failures_table", "paper_layout", "paper_tables", "target_tables", "to_target"]
+__all__ = [
+    "Best",
+    "best",
+    "best_table",
+    "failures_table",
+    "paper_layout",
+    "paper_tables",
+    "target_tables",
+    "to_target",
+]
 
 _FIGURES = ("fun", "nit", "gradient_norm", "feasibility", "time")
 _HEADS = ("Fval", "Iter", "Grad", "Feas", "CPU time (s)")
@@ -46,21 +56,31 @@ _WRITE = {"fun": scientific, "nit": count, "gradient_norm": scientific, "feasibi
 
 
 def paper_layout(
-    records: Records, format: str = "markdown", reference: Reference | None = None, labels: Labels | None = None  # noqa: A002
-) -> str:  # fmt: skip
-    """For each problem a table as in the paper: blocks of sizes, lines of solvers, five figures for each tolerance.
+    records: Records,
+    format: str = "markdown",
+    reference: Reference | None = None,
+    labels: Labels | None = None,  # noqa: A002
+) -> str:
+    """For each problem a table as in the paper.
 
-    format: "markdown", "text", "csv", "latex" or "html". reference: figures to show beside ours (Fval, Iter and CPU
-    time), by (problem, size, solver, tolerance). labels: how problems and solvers are to be called, by name.
+    Blocks of sizes, lines of solvers, five figures for each tolerance.
+
+    format: "markdown", "text", "csv", "latex" or "html". reference: figures to show beside ours
+    (Fval, Iter and CPU time), by (problem, size, solver, tolerance). labels: how problems and
+    solvers are to be called, by name.
     """
     return render(paper_tables(records, reference, labels), format)
 
 
-def paper_tables(records: Records, reference: Reference | None = None, labels: Labels | None = None) -> list[Table]:
+def paper_tables(
+    records: Records, reference: Reference | None = None, labels: Labels | None = None
+) -> list[Table]:
     """What `paper_layout` writes, one table for each problem."""
     labels, reference = labels or {}, reference or {}
     return [
-        _paper_table(records.where(problem=problem), reference, labels, labels.get(problem, problem))
+        _paper_table(
+            records.where(problem=problem), reference, labels, labels.get(problem, problem)
+        )
         for problem in records.distinct("problem")
     ]
 
@@ -95,7 +115,9 @@ def _paper_table(records: Records, reference: Reference, labels: Labels, caption
 def _with_rules(solvers: Sequence[str]) -> list[tuple[str, bool]]:
     """The solvers by family; True where a new family begins, which a rule tells from the one above."""
     ordered = by_family(list(solvers))
-    return [(name, n > 0 and family(name) != family(ordered[n - 1])) for n, name in enumerate(ordered)]
+    return [
+        (name, n > 0 and family(name) != family(ordered[n - 1])) for n, name in enumerate(ordered)
+    ]
 
 
 def _paper_columns(group: str, beside: bool) -> list[Column]:
@@ -107,7 +129,9 @@ def _paper_columns(group: str, beside: bool) -> list[Column]:
     return columns
 
 
-def _paper_entries(runs: Runs | None, best: bool, reference: Mapping[str, float | str | None]) -> list[Entry]:
+def _paper_entries(
+    runs: Runs | None, best: bool, reference: Mapping[str, float | str | None]
+) -> list[Entry]:
     entries = []
     for figure in _FIGURES:
         entries.append(_figure(runs, figure, best))
@@ -139,10 +163,13 @@ def _theirs(value: float | str | None, figure: str) -> Entry:
 
 
 def to_target(records: Records, format: str = "markdown", labels: Labels | None = None) -> str:  # noqa: A002
-    """For each problem, how each solver got to each target: seconds, evaluations, their ratio to the best, and |C|.
+    """For each problem, how each solver got to each target.
 
-    The targets are the tolerances of the records. The figures are read off the traces: the first line whose gradient
-    norm is at most the target (and |C| at most 0.1, as h may be stationary away from M).
+    Seconds, evaluations, their ratio to the best, and |C|.
+
+    The targets are the tolerances of the records. The figures are read off the traces: the first
+    line whose gradient norm is at most the target (and |C| at most 0.1, as h may be stationary away
+    from M).
     """
     return render(target_tables(records, labels), format)
 
@@ -192,11 +219,21 @@ def _target_entries(ways: Mapping[str, Reached], solver: str) -> list[Entry]:
         value, best = way.median(figure), least(ways, figure)
         if math.isinf(value):
             spent = max((each for each in way.spent if math.isfinite(each)), default=math.nan)
-            text = "-" if figure == "evaluations" or math.isnan(spent) else f"> {seconds_text(spent)}"
-            entries += [Entry(text, None, way.note if figure == "seconds" else "", failed=True), Entry(failed=True)]
+            text = (
+                "-" if figure == "evaluations" or math.isnan(spent) else f"> {seconds_text(spent)}"
+            )
+            entries += [
+                Entry(text, None, way.note if figure == "seconds" else "", failed=True),
+                Entry(failed=True),
+            ]
         else:
-            entry = Entry(seconds_text(value), value, way.note) if figure == "seconds" else count(value)
-            entries += [attrs.evolve(entry, bold=value == best), times(value / best if best > 0 else 1.0)]
+            entry = (
+                Entry(seconds_text(value), value, way.note) if figure == "seconds" else count(value)
+            )
+            entries += [
+                attrs.evolve(entry, bold=value == best),
+                times(value / best if best > 0 else 1.0),
+            ]
     away = way.median("feasibility")
     return [*entries, Entry(failed=True) if math.isinf(away) else scientific(away)]
 

@@ -1,7 +1,9 @@
-"""Time and evaluations to a common target, read off the traces: when the gradient norm was first at most the target.
+"""Time and evaluations to a common target, read off the traces.
 
-One run to a tight tolerance tells the time to every looser one, so that solvers are compared at the same point of
-their way, whatever their own last step added.
+When the gradient norm was first at most the target.
+
+One run to a tight tolerance tells the time to every looser one, so that solvers are compared at the
+same point of their way, whatever their own last step added.
 """
 
 from __future__ import annotations
@@ -16,13 +18,17 @@ from genorth.compare.record import OUT_OF_TIME, Record, Records
 from genorth.compare.rows import note_of
 from genorth.penalty.beta import AWAY
 
-# A run that ended so reached what its trace says; one that ended otherwise (raised, diverged, not stationary) did not.
+# A run that ended so reached what its trace says; one that ended otherwise (raised, diverged, not
+# stationary) did not.
 _SOUND = (*OUT_OF_TIME, "ITERATION_LIMIT", "EVALUATION_LIMIT", "CALLBACK", "STALLED")
 
 
 @attrs.frozen
 class Reached:
-    """A solver's way to a target, from each start: seconds, evaluations and |C| there, infinite where not met."""
+    """A solver's way to a target, from each start.
+
+    Seconds, evaluations and |C| there, infinite where not met.
+    """
 
     seconds: tuple[float, ...]
     evaluations: tuple[float, ...]
@@ -48,14 +54,18 @@ class Reached:
 
 
 def crossing(record: Record, target: float) -> int | None:
-    """The first line of the trace with gradient norm <= target and |C| <= 0.1; None where there is none.
+    """The first line of the trace with gradient norm <= target and |C| <= 0.1.
+
+    None where there is none.
 
     With a larger |C| a small gradient of h means nothing: h may be stationary away from M.
     """
     if not (record.success or record.status in _SOUND):
         return None
     lines = zip(record.trace.gradient_norm, record.trace.feasibility, strict=True)
-    return next((n for n, (norm, away) in enumerate(lines) if norm <= target and away <= AWAY), None)
+    return next(
+        (n for n, (norm, away) in enumerate(lines) if norm <= target and away <= AWAY), None
+    )
 
 
 def reach(runs: Sequence[Record], target: float) -> tuple[Record, int] | None:
@@ -87,7 +97,9 @@ def reached(runs: Iterable[Record], target: float) -> Reached:
             figures.append((math.inf, math.inf, math.inf))
         else:
             trace, line = found[0].trace, found[1]
-            figures.append((trace.time[line], float(trace.evaluations[line]), trace.feasibility[line]))
+            figures.append(
+                (trace.time[line], float(trace.evaluations[line]), trace.feasibility[line])
+            )
     seconds, evaluations, feasibility = zip(*figures, strict=True)
     return Reached(seconds, evaluations, feasibility, tuple(reasons), tuple(spent))
 

@@ -22,15 +22,19 @@ def _rich() -> Any:
     try:
         import rich
     except ImportError as error:
-        raise ImportError("genorth.compare.terminal needs rich: pip install 'genorth[report]'") from error
+        raise ImportError(
+            "genorth.compare.terminal needs rich: pip install 'genorth[report]'"
+        ) from error
     return rich
 
 
 class Bar:
-    """A bar: finished and total runs, time used and time left; below it what runs now, and who leads its row.
+    """A bar: finished and total runs, time used and time left.
 
-    It is drawn between runs only, so that drawing takes no time from a run that is being clocked. The time left is
-    a guess from the pace so far.
+    Below it what runs now, and who leads its row.
+
+    It is drawn between runs only, so that drawing takes no time from a run that is being clocked.
+    The time left is a guess from the pace so far.
     """
 
     def __init__(self, console: Console | None = None) -> None:
@@ -49,10 +53,15 @@ class Bar:
 
         self.close()
         self._progress: Progress = parts.Progress(
-            parts.TextColumn("[bold]runs"), parts.BarColumn(bar_width=None), parts.MofNCompleteColumn(),
-            parts.TimeElapsedColumn(), parts.TextColumn("left"), parts.TimeRemainingColumn(),
-            console=self._console, expand=True,
-        )  # fmt: skip
+            parts.TextColumn("[bold]runs"),
+            parts.BarColumn(bar_width=None),
+            parts.MofNCompleteColumn(),
+            parts.TimeElapsedColumn(),
+            parts.TextColumn("left"),
+            parts.TimeRemainingColumn(),
+            console=self._console,
+            expand=True,
+        )
         self._task: TaskID = self._progress.add_task("", total=total)
         self._live = Live(self._shown(), console=self._console, transient=True, auto_refresh=False)
         self._live.start()
@@ -100,7 +109,9 @@ class Bar:
 
         lines = [
             Text(
-                f"{text}   best so far: {self.best_so_far((key[0], key[1], key[4]))}", no_wrap=True, overflow="ellipsis"
+                f"{text}   best so far: {self.best_so_far((key[0], key[1], key[4]))}",
+                no_wrap=True,
+                overflow="ellipsis",
             )
             for key, text in self._running.items()
         ]
@@ -139,11 +150,23 @@ def winners(records: Records) -> Table:
 def _texts(row: Row, runs: dict[str, Runs]) -> list[Any]:
     from rich.text import Text
 
-    names = [best_of(runs), *(best_of(runs, [s for s in runs if family(s) == kind]) for kind in (PENALTY, RIEMANNIAN))]
+    names = [
+        best_of(runs),
+        *(best_of(runs, [s for s in runs if family(s) == kind]) for kind in (PENALTY, RIEMANNIAN)),
+    ]
     found: list[Any] = []
     for number, name in enumerate(names):
         style = "bold" if number == 0 else ""
-        found += [Text(name or "none", style), Text("-" if name is None else seconds_text(runs[name].time), style)]
+        found += [
+            Text(name or "none", style),
+            Text("-" if name is None else seconds_text(runs[name].time), style),
+        ]
     failed = sum(len(entry.failed) for entry in runs.values())
     # Text, not str: rich would read brackets in a name as markup.
-    return [Text(row[0]), Text(row[1]), Text(tolerance_text(row[2])), *found, Text(str(failed) if failed else "")]
+    return [
+        Text(row[0]),
+        Text(row[1]),
+        Text(tolerance_text(row[2])),
+        *found,
+        Text(str(failed) if failed else ""),
+    ]

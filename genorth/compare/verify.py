@@ -1,4 +1,6 @@
-"""What a solver says of its end, held against x itself: f, gradient norm and feasibility are computed anew.
+"""What a solver says of its end, held against x itself.
+
+f, gradient norm and feasibility are computed anew.
 
 Off the clock, and not counted. A success that x does not bear out is taken back.
 """
@@ -21,7 +23,10 @@ _SLACK = 2.0  # as in the solvers' own last check: x is restored after the measu
 
 @attrs.frozen
 class Figures:
-    """f, the Riemannian gradient norm, |C| and its scale max(1, |x| |phi(x)|) at a point; NaN where there is none."""
+    """f, the Riemannian gradient norm, |C| and its scale max(1, |x| |phi(x)|) at a point.
+
+    NaN where there is none.
+    """
 
     fun: float = math.nan
     gradient_norm: float = math.nan
@@ -39,26 +44,38 @@ class Figures:
             return cls(problem.cost(x), math.nan, feasibility, scale)
         fun, G = problem.cost_and_gradient(x)
         finite = bool(np.all(np.isfinite(G)))
-        return cls(fun, float(norm(manifold.gradient(x, G))) if finite else math.nan, feasibility, scale)
+        return cls(
+            fun, float(norm(manifold.gradient(x, G))) if finite else math.nan, feasibility, scale
+        )
 
 
 def verified(record: Record, figures: Figures, feasibility_tol: float) -> Record:
     """The record with these figures, and its success taken back where they contradict it."""
     record = attrs.evolve(
-        record, fun=figures.fun, gradient_norm=figures.gradient_norm, feasibility=figures.feasibility,
+        record,
+        fun=figures.fun,
+        gradient_norm=figures.gradient_norm,
+        feasibility=figures.feasibility,
         success=record.success and record.status == Status.CONVERGED.name,
-    )  # fmt: skip
+    )
     if not record.success:
         return record
-    status, reason = _contradiction(figures, _SLACK * record.tolerance, _SLACK * feasibility_tol * figures.scale)
+    status, reason = _contradiction(
+        figures, _SLACK * record.tolerance, _SLACK * feasibility_tol * figures.scale
+    )
     if status is None:
         return record
     return attrs.evolve(
-        record, success=False, status=status.name, message=f"The solver reports success, but at its x {reason}."
+        record,
+        success=False,
+        status=status.name,
+        message=f"The solver reports success, but at its x {reason}.",
     )
 
 
-def _contradiction(figures: Figures, tol: float, feasibility_tol: float) -> tuple[Status | None, str]:
+def _contradiction(
+    figures: Figures, tol: float, feasibility_tol: float
+) -> tuple[Status | None, str]:
     named = {
         "|C|": figures.feasibility,
         "the cost": figures.fun,

@@ -34,7 +34,8 @@ class Best:
     solver: str | None
     #: Seconds, the median over the seeds; NaN where nobody solved it.
     time: float
-    #: Time of each solver over that of the best: infinite for one that failed; below 1 for one that failed at times.
+    #: Time of each solver over that of the best: infinite for one that failed; below 1 for one that
+    #: failed at times.
     ratios: dict[str, float]
     #: For one that ran out of time: its ratio is more than this.
     at_least: dict[str, float]
@@ -51,7 +52,8 @@ def best(records: Records) -> list[Best]:
         winner = best_of(runs)
         time = math.nan if winner is None else runs[winner].time
         ratios = {
-            solver: entry.time / time if winner is not None and time > 0 else math.inf for solver, entry in runs.items()
+            solver: entry.time / time if winner is not None and time > 0 else math.inf
+            for solver, entry in runs.items()
         }
         at_least = {
             solver: entry.spent / time
@@ -69,20 +71,25 @@ def best_table(records: Records, labels: Labels | None = None) -> Table:
     found = best(records)
     solvers = list(dict.fromkeys(solver for row in found for solver in row.ratios))
     columns = [
-        *(Column(name, numeric=False) for name in ("Problem", "Size")), Column("tol"), Column("Best", numeric=False),
-        Column("Seconds"), *(Column(labels.get(solver, solver), "times the time of the best") for solver in solvers),
-    ]  # fmt: skip
+        *(Column(name, numeric=False) for name in ("Problem", "Size")),
+        Column("tol"),
+        Column("Best", numeric=False),
+        Column("Seconds"),
+        *(Column(labels.get(solver, solver), "times the time of the best") for solver in solvers),
+    ]
     lines = []
     for row in found:
         name = "none" if row.solver is None else labels.get(row.solver, row.solver)
         ratios = [_ratio(row, solver) for solver in solvers]
         time = Entry(failed=True) if row.solver is None else Entry(seconds_text(row.time), row.time)
-        first = [words(labels.get(row.problem, row.problem)), words(row.size),
-                 Entry(tolerance_text(row.tolerance), row.tolerance), words(name)]  # fmt: skip
+        first = [
+            words(labels.get(row.problem, row.problem)),
+            words(row.size),
+            Entry(tolerance_text(row.tolerance), row.tolerance),
+            words(name),
+        ]
         lines.append(Line([*first, time, *ratios]))
-    footnote = (
-        ">: it ran out of time. Other f: it ended at a higher value of f than the lowest found from the same start."
-    )
+    footnote = ">: it ran out of time. Other f: it ended at a higher value of f than the lowest found from the same start."
     return Table("", columns, [Block("", lines)], "", footnote)
 
 
@@ -92,7 +99,9 @@ def _ratio(row: Best, solver: str) -> Entry:
         return attrs.evolve(bound, text=f"> {bound.text}", hint=row.notes[solver], failed=True)
     notes = [row.notes.get(solver), "other f" if solver in row.elsewhere else ""]
     return attrs.evolve(
-        times(row.ratios.get(solver, math.nan)), note=", ".join(filter(None, notes)), bold=solver == row.solver
+        times(row.ratios.get(solver, math.nan)),
+        note=", ".join(filter(None, notes)),
+        bold=solver == row.solver,
     )
 
 
@@ -102,19 +111,35 @@ def failures_table(records: Records, labels: Labels | None = None) -> Table | No
     failed = [record for record in records if not record.success]
     if not failed:
         return None
-    names = ("Problem", "Size", "Seed", "Solver", "tol", "Status", "Seconds", "Gradient norm", "What it said")
+    names = (
+        "Problem",
+        "Size",
+        "Seed",
+        "Solver",
+        "tol",
+        "Status",
+        "Seconds",
+        "Gradient norm",
+        "What it said",
+    )
     numeric = {"Seed", "tol", "Seconds", "Gradient norm"}
     return Table(
-        "", [Column(name, numeric=name in numeric) for name in names],
+        "",
+        [Column(name, numeric=name in numeric) for name in names],
         [Block("", [Line(_failure(record, labels)) for record in failed])],
-    )  # fmt: skip
+    )
 
 
 def _failure(record: Record, labels: Labels) -> list[Entry]:
     runs = Runs((record,))
     return [
-        words(labels.get(record.problem, record.problem)), words(record.size), count(record.seed),
-        words(labels.get(record.solver, record.solver)), Entry(tolerance_text(record.tolerance), record.tolerance),
-        words(runs.note), attrs.evolve(time_entry(runs), note="", hint="", failed=False),
-        scientific(record.gradient_norm), words(record.message),
-    ]  # fmt: skip
+        words(labels.get(record.problem, record.problem)),
+        words(record.size),
+        count(record.seed),
+        words(labels.get(record.solver, record.solver)),
+        Entry(tolerance_text(record.tolerance), record.tolerance),
+        words(runs.note),
+        attrs.evolve(time_entry(runs), note="", hint="", failed=False),
+        scientific(record.gradient_norm),
+        words(record.message),
+    ]

@@ -27,7 +27,8 @@ _context = multiprocessing.get_context("spawn")
 def make_in_workers(setup: Setup, book: Book) -> None:
     """Make the missing runs, as many at once as there are jobs.
 
-    Tolerances of the same solver on the same problem come one after the other, as a loose one may spare the others.
+    Tolerances of the same solver on the same problem come one after the other, as a loose one may
+    spare the others.
     """
     payload = _pickled(setup)
     pending = list(book.missing)
@@ -40,13 +41,17 @@ def make_in_workers(setup: Setup, book: Book) -> None:
                     workers.remove(worker)
             for worker in [worker for worker in workers if time.monotonic() > worker.deadline]:
                 workers.remove(worker)
-                worker.end("HUNG", f"max_time was {setup.time_limit:g} s; its process was killed.", book)
+                worker.end(
+                    "HUNG", f"max_time was {setup.time_limit:g} s; its process was killed.", book
+                )
     finally:
         for worker in workers:
             worker.kill()
 
 
-def _assign(pending: list[Task], workers: list[_Worker], setup: Setup, payload: bytes, book: Book) -> None:
+def _assign(
+    pending: list[Task], workers: list[_Worker], setup: Setup, payload: bytes, book: Book
+) -> None:
     """Give every worker that has none a task, and start workers as long as there are fewer than jobs."""
     for task in list(pending):
         if record := book.carried(task):
@@ -69,7 +74,10 @@ def _assign(pending: list[Task], workers: list[_Worker], setup: Setup, payload: 
 def _woken(workers: list[_Worker]) -> list[_Worker]:
     """Those that have something to say; none where the nearest deadline comes first."""
     by_connection = {worker.connection: worker for worker in workers if worker.task}
-    left = min((worker.deadline for worker in by_connection.values()), default=math.inf) - time.monotonic()
+    left = (
+        min((worker.deadline for worker in by_connection.values()), default=math.inf)
+        - time.monotonic()
+    )
     if not by_connection:
         return []
     ready: list[Any] = wait(by_connection, None if math.isinf(left) else max(left, 0.0))
@@ -137,8 +145,13 @@ class _Worker:
 
 
 def _work(connection: Connection, payload: bytes) -> None:
-    """What a worker does: for each task `None` when the solver starts, then the record; text where it cannot go on."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the parent ends its workers
+    """What a worker does: for each task `None` when the solver starts, then the record.
+
+    Text where it cannot go on.
+    """
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C reaches all processes; the parent ends its workers
     with suppress(EOFError, BrokenPipeError):  # the parent has ended
         try:
             bench = Bench(pickle.loads(payload))
@@ -163,7 +176,10 @@ def _pickled(setup: Setup) -> bytes:
             pickle.dumps(part)
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             refuse(
-                argument, "what can be pickled, for jobs > 1", f"{name}: {error}", None,
+                argument,
+                "what can be pickled, for jobs > 1",
+                f"{name}: {error}",
+                None,
                 "Use functions of a module, and functools.partial of them, not lambdas and closures; or jobs=1.",
-            )  # fmt: skip
+            )
     return pickle.dumps(setup)

@@ -42,17 +42,21 @@ class Companion:
         return self.Q.is_identity
 
 
-def read_companion(psi: Callable[[Array], Array], shape: tuple[int, ...], dtype: np.dtype[Any]) -> Companion | None:
+def read_companion(
+    psi: Callable[[Array], Array], shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> Companion | None:
     """Q from p evaluations of psi, or None where psi is not of the form Q T Q^-1.
 
-    psi(E_i1) = (Q e_i)(e_1^T Q^-1) has rank one, and its columns are multiples of Q e_i with factors
-    that do not depend on i: one column of each gives Q up to one factor per block.
+    psi(E_i1) = (Q e_i)(e_1^T Q^-1) has rank one, and its columns are multiples of Q e_i with
+    factors that do not depend on i: one column of each gives Q up to one factor per block.
     """
     with untraced():
         return _read(psi, shape, dtype)
 
 
-def _read(psi: Callable[[Array], Array], shape: tuple[int, ...], dtype: np.dtype[Any]) -> Companion | None:
+def _read(
+    psi: Callable[[Array], Array], shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> Companion | None:
     p, T, j = shape[-1], np.zeros(shape, dtype), None
     Q = np.empty(shape, dtype)
     for i in range(p):
@@ -82,7 +86,9 @@ def _verified(psi: Callable[[Array], Array], Q: np.ndarray[Any, Any]) -> Compani
         return None
     T = np.random.default_rng(0).standard_normal((2, *Q.shape))
     T = (T[0] + 1j * T[1]) if Q.dtype.kind == "c" else T[0]
-    defect = np.linalg.norm(np.asarray(psi(T)) @ Q - Q @ T) / (np.linalg.norm(Q) * np.linalg.norm(T))
+    defect = np.linalg.norm(np.asarray(psi(T)) @ Q - Q @ T) / (
+        np.linalg.norm(Q) * np.linalg.norm(T)
+    )
     if not defect <= 1e3 * p * unit * condition:
         return None
     scalar = np.einsum("...ii->...", Q)[..., None, None] / p * np.eye(p)

@@ -17,7 +17,10 @@ _Matrix = np.ndarray[Any, Any]
 
 @attrs.frozen(eq=False)
 class PhiForm(Operator):
-    """A of one block of M, by evaluations of phi: A Y = phi(Y) Q, p columns at a time, all other blocks zero."""
+    """A of one block of M, by evaluations of phi.
+
+    A Y = phi(Y) Q, p columns at a time, all other blocks zero.
+    """
 
     manifold: GenOrthManifold
     block: tuple[int, ...]
@@ -26,7 +29,7 @@ class PhiForm(Operator):
 
     @property
     def size(self) -> int:  # type: ignore[override]
-        """n."""
+        """N."""
         return self.manifold.shape[-2]
 
     @property

@@ -44,8 +44,8 @@ _RESTORE_STEPS = 60
 class GenOrthManifold(ABC):
     """M = {X in F : X^T phi(X) = I}, for a linear self-adjoint phi with phi(XT) = phi(X) psi(T).
 
-    To define one, give `phi`, `psi` and `shape` (and `dtype`, if complex). The other facts below may
-    be given where they are known; they make things faster, never different.
+    To define one, give `phi`, `psi` and `shape` (and `dtype`, if complex). The other facts below
+    may be given where they are known; they make things faster, never different.
     """
 
     #: Shape of a point: (n, p), or (l, n, p) for l blocks.
@@ -78,7 +78,7 @@ class GenOrthManifold(ABC):
         return read_companion(self.psi, (*batch, p, p), self.dtype)
 
     def dimensions(self) -> tuple[int, int, int]:
-        """dim F, dim G, and the trace of T -> psi(T^T) on G, as real vector spaces."""
+        """Dim F, dim G, and the trace of T -> psi(T^T) on G, as real vector spaces."""
         *batch, n, p = self.shape
         blocks, real = math.prod(batch), 1 if self.dtype.kind == "f" else 2
         if self.ambient_projector is None and self.companion is not None:
@@ -102,7 +102,10 @@ class GenOrthManifold(ABC):
         return round(total)
 
     def __repr__(self) -> str:
-        name, entries = getattr(self, "name", type(self).__name__), "complex" if self.dtype.kind == "c" else "real"
+        name, entries = (
+            getattr(self, "name", type(self).__name__),
+            "complex" if self.dtype.kind == "c" else "real",
+        )
         return f"<{name}: {' x '.join(map(str, self.shape))}, {entries}>"
 
     # ------------------------------------------------------------------ derived, never overridden
@@ -116,7 +119,7 @@ class GenOrthManifold(ABC):
     @final
     @cached_property
     def dim(self) -> int:
-        """dim M = dim F - dim S1, dim S1 = (dim G + trace of T -> psi(T^T))/2 (F10)."""
+        """Dim M = dim F - dim S1, dim S1 = (dim G + trace of T -> psi(T^T))/2 (F10)."""
         F, G, trace = self.dimensions()
         return F - (G + trace) // 2
 
@@ -151,7 +154,9 @@ class GenOrthManifold(ABC):
             if tuple(X.shape) != self.shape:
                 refuse(name, f"an array of shape {self.shape}", f"shape {tuple(X.shape)}")
             if not is_floating(X):
-                refuse(name, "floating-point entries of single or double precision", f"dtype {X.dtype}")
+                refuse(
+                    name, "floating-point entries of single or double precision", f"dtype {X.dtype}"
+                )
             if self.dtype.kind == "f" and is_complex(X):
                 refuse(name, "real entries (the manifold is real)", f"dtype {X.dtype}")
 
@@ -159,8 +164,8 @@ class GenOrthManifold(ABC):
     def _checked(self, result: _T, **arrays: Array) -> _T:
         """The result, or an error that says which input is NaN or infinite.
 
-        Of a p x p result all is looked at. Of an n x p one a row is enough: it is the product with a p x p matrix in
-        which sums over the rows of all inputs stand. So the check is free.
+        Of a p x p result all is looked at. Of an n x p one a row is enough: it is the product with
+        a p x p matrix in which sums over the rows of all inputs stand. So the check is free.
         """
         small = result.shape[-2] == result.shape[-1]  # type: ignore[attr-defined]
         if not all_finite(result if small else result[..., :1, :]):  # type: ignore[index]
@@ -173,7 +178,12 @@ class GenOrthManifold(ABC):
             if not all_finite(X):
                 xp = namespace(X)
                 bad = int(xp.sum(xp.astype(~xp.isfinite(X), xp.int64)))
-                refuse(name, "finite entries", f"{bad} of {math.prod(X.shape)} entries NaN or infinite", 0)
+                refuse(
+                    name,
+                    "finite entries",
+                    f"{bad} of {math.prod(X.shape)} entries NaN or infinite",
+                    0,
+                )
 
     @final
     def inner(self, U: Array, V: Array) -> Any:
@@ -218,7 +228,11 @@ class GenOrthManifold(ABC):
         """max(1, |X| |phi(X)|): every tolerance on the feasibility is relative to it."""
         self._check(X=X)
         size = self.norm(X) * self.norm(self.phi(X))
-        return namespace(X).maximum(size, namespace(X).ones_like(size)) if is_lazy(X) else max(1.0, number(size))
+        return (
+            namespace(X).maximum(size, namespace(X).ones_like(size))
+            if is_lazy(X)
+            else max(1.0, number(size))
+        )
 
     @final
     def constraint_differential(self, X: Array, Z: Array) -> Array:
@@ -295,13 +309,16 @@ class GenOrthManifold(ABC):
 
     @final
     def gradient(self, X: Array, egrad: Array) -> Array:
-        """grad f(X) = P_X(egrad), from the Euclidean gradient."""
+        """Grad f(X) = P_X(egrad), from the Euclidean gradient."""
         self._check(egrad=egrad)
         return self._checked(self._at_once(X).gradient(egrad), X=X, egrad=egrad)
 
     @final
     def hessian(self, X: Array, egrad: Array, ehess: Array, Z: Array) -> Array:
-        """hess f(X)[Z] = P_X(ehess - phi(Z) Theta_X(egrad)); ehess is the Euclidean Hessian applied to Z."""
+        """Hess f(X)[Z] = P_X(ehess - phi(Z) Theta_X(egrad)).
+
+        Ehess is the Euclidean Hessian applied to Z.
+        """
         self._check(egrad=egrad, ehess=ehess, Z=Z)
         result = self.at(X).hessian(egrad, ehess, Z)
         return self._checked(result, X=X, egrad=egrad, ehess=ehess, Z=Z)
@@ -332,12 +349,15 @@ class GenOrthManifold(ABC):
     def restore(self, X: Array, tol: float | None = None) -> Array:
         """Steps 3 to 5 of Algorithm 1: X <- A(X) until |C(X)| <= tol max(1, |X| |phi(X)|).
 
-        Converges quadratically from near M (F6). `tol` is 4500 units of roundoff by default (1e-12 in double
-        precision); it is not undercut below rounding. Raises `NotRestorableError` from too far away.
+        Converges quadratically from near M (F6). `tol` is 4500 units of roundoff by default (1e-12
+        in double precision); it is not undercut below rounding. Raises `NotRestorableError` from
+        too far away.
         """
         self._check(X=X)
         if is_lazy(X):
-            raise NotImplementedError("restore looks at values and cannot run under JAX; iterate dissolve instead")
+            raise NotImplementedError(
+                "restore looks at values and cannot run under JAX; iterate dissolve instead"
+            )
         if tol is not None and not tol >= 0:
             refuse("tol", "a number >= 0", tol)
         unit = arrays.eps(X)

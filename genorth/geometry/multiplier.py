@@ -3,7 +3,8 @@
 Three ways, chosen from structure facts by `choose`, and one oracle for tests:
 
 - `ClosedForm`            phi(X)^T phi(X) = I on M and psi = id (Stiefel, tensors): (R + R^T)/2.
-- `Eigendecomposition`    psi(T) = Q T Q^-1: one symmetric eigendecomposition of N^T N, N = phi(X) Q.
+- `Eigendecomposition`    psi(T) = Q T Q^-1: one symmetric eigendecomposition of N^T N, N = phi(X)
+  Q.
 - `ConjugateGradients`    nothing known but phi and psi: iteration on Phi(K Phi(T)) = Phi(R).
 - `DenseLeastSquares`     a basis of S1, formed and solved: O(n p^5), the oracle.
 
@@ -115,7 +116,8 @@ class ConjugateGradients(ThetaSolver):
         T, rho, unit = namespace(R).zeros_like(R), float(inner(residual, residual)), eps(R)
         if not math.isfinite(rho):
             return R * math.nan  # as in the other ways, what is not finite reaches the result
-        # Phi cancels what of R is in its kernel, so the residual means nothing below the rounding of R.
+        # Phi cancels what of R is in its kernel, so the residual means nothing below the rounding
+        # of R.
         goal, flat = float(inner(R, R)) * (4 * unit) ** 2, 10 * unit * float(norm(self.gram))
         for _ in range(4 * math.prod(R.shape)):
             if not rho > goal:

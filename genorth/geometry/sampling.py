@@ -1,10 +1,11 @@
 """Random points of M, from phi and Q alone.
 
-Definite forms: a Gaussian matrix, made orthonormal for the form by its polar factor. All others: by F13 M is
-{X : X^T A X = Q}, block by block. A random subspace of 4p dimensions is drawn; A (on it) and Q are made diagonal.
-In the positive part of the subspace a Gaussian matrix is made orthonormal, and another one in its negative
-part. M is unbounded then: a random step of the exponential retraction moves the point along the unbounded
-directions too. No n x n array is formed, unless n <= 4p.
+Definite forms: a Gaussian matrix, made orthonormal for the form by its polar factor. All others: by
+F13 M is {X : X^T A X = Q}, block by block. A random subspace of 4p dimensions is drawn; A (on it)
+and Q are made diagonal. In the positive part of the subspace a Gaussian matrix is made orthonormal,
+and another one in its negative part. M is unbounded then: a random step of the exponential
+retraction moves the point along the unbounded directions too. No n x n array is formed, unless n <=
+4p.
 """
 
 from __future__ import annotations
@@ -24,20 +25,27 @@ if TYPE_CHECKING:
     from genorth.geometry.manifold import GenOrthManifold
 
 _Matrix = np.ndarray[Any, Any]
-# Random starts and steps from each, before a form of unknown structure is said to have no point. On some manifolds
-# every second start fails (square pairs, X1^T X2 = I: where det X1 det X2 < 0), so that five were not enough.
+# Random starts and steps from each, before a form of unknown structure is said to have no point. On
+# some manifolds every second start fails (square pairs, X1^T X2 = I: where det X1 det X2 < 0), so
+# that five were not enough.
 _DRAWS, _STEPS = 30, 30
-_WEAK = 0.01  # relative to the largest: directions as weak as that make long points; stronger ones are looked for
+# relative to the largest: directions as weak as that make long points; stronger ones are looked for
+_WEAK = 0.01
 
 
 class Sampler:
-    """Draws points of one manifold. Made when the first point is drawn; what all draws share is made once."""
+    """Draws points of one manifold.
+
+    Made when the first point is drawn; what all draws share is made once.
+    """
 
     def __init__(self, manifold: GenOrthManifold) -> None:
         self.manifold = manifold
         if manifold.definite and manifold.form is not None:
             require_positive_products(manifold.form)
-        self.blocks = [] if manifold.definite else [_Block(A, Q, manifold) for A, Q in forms(manifold)]
+        self.blocks = (
+            [] if manifold.definite else [_Block(A, Q, manifold) for A, Q in forms(manifold)]
+        )
 
     def draw(self, rng: np.random.Generator) -> _Matrix:
         """A point of M that spreads over M; raises `EmptyManifoldError` where M has none."""
@@ -49,24 +57,34 @@ class Sampler:
             X = random_walk(self.manifold, X, rng)
         X = self.manifold.restore(self.manifold.ambient(X))
         # A last step, to be nearer to M than `restore` asks for (rounding may have it otherwise).
-        return np.asarray(min((X, self.manifold.dissolve(X)), key=lambda Y: float(self.manifold.feasibility(Y))))
+        return np.asarray(
+            min((X, self.manifold.dissolve(X)), key=lambda Y: float(self.manifold.feasibility(Y)))
+        )
 
 
 def random_walk(manifold: GenOrthManifold, X: _Matrix, rng: np.random.Generator) -> _Matrix:
-    """A random step of the exponential retraction, about as long as X; shorter, if its exponent were larger than one.
+    """A random step of the exponential retraction, about as long as X.
 
-    The length is not near zero: where all eigenvalues of a sign are small, points without the directions of the others
-    are those in which rounding shows most, as |A| |X|^2 is far above |X| |phi(X)|.
+    Shorter, if its exponent were larger than one.
+
+    The length is not near zero: where all eigenvalues of a sign are small, points without the
+    directions of the others are those in which rounding shows most, as |A| |X|^2 is far above |X|
+    |phi(X)|.
     """
     Z = np.asarray(manifold.random_tangent(X, rng))
     size = max(step_size(manifold, X, Z), float(norm(Z) / norm(X)))
-    return np.asarray(manifold.retract(X, Z * (rng.uniform(0.5, 1.5) / size), kind="exp")) if size > 0 else X
+    return (
+        np.asarray(manifold.retract(X, Z * (rng.uniform(0.5, 1.5) / size), kind="exp"))
+        if size > 0
+        else X
+    )
 
 
 def _by_polar_factor(manifold: GenOrthManifold, rng: np.random.Generator) -> _Matrix:
     """Y <<Y,Y>>^(-1/2) for a random Y, Y^T Y = I.
 
-    Where it does not exist, subspace iteration with id + phi/|phi| moves Y into directions in which phi is positive.
+    Where it does not exist, subspace iteration with id + phi/|phi| moves Y into directions in which
+    phi is positive.
     """
     reason: Exception | None = None
     for _ in range(_DRAWS):
@@ -110,7 +128,10 @@ def _eigh(K: _Matrix, sign: int) -> tuple[_Matrix, _Matrix]:
 
 
 def _real_pairs(V: _Matrix) -> _Matrix:
-    """[b, a] for eigenvectors (a + ib)/sqrt(2) of iK with eigenvalue s > 0: [b, a]^T K [b, a] = s J."""
+    """[b, a] for eigenvectors (a + ib)/sqrt(2) of iK with eigenvalue s > 0.
+
+    [b, a]^T K [b, a] = s J.
+    """
     return np.sqrt(2) * np.concatenate([V.imag, V.real], axis=-1)
 
 
@@ -131,7 +152,9 @@ class _Block:
 
     def draw(self, rng: np.random.Generator) -> _Matrix:
         """A random X with X^T A X = Q."""
-        m = min(self.n, (4 if self.sign > 0 else 2) * self.p)  # half of them, or more, have a wanted sign
+        m = min(
+            self.n, (4 if self.sign > 0 else 2) * self.p
+        )  # half of them, or more, have a wanted sign
         Y = _gaussian((self.n, m), self.dtype, rng) / self.dtype.type(np.sqrt(self.n))
         E, g = self._diagonalized(Y)
         weak = [self._directions(sign) for sign in (1, -1) if self._is_weak(g, sign)]
@@ -141,9 +164,12 @@ class _Block:
         return np.asarray((L if self.sign > 0 else _real_pairs(L)) @ self.right)
 
     def _diagonalized(self, Y: _Matrix) -> tuple[_Matrix, _Matrix]:
-        """E = YW and g with E^T A E = diag(g), without those g whose sign is rounding (skew A: iA, and g > 0).
+        """E = YW and g with E^T A E = diag(g), without those g whose sign is rounding (skew A.
 
-        Random columns are orthonormal, up to a factor below six, if they are twice as long as many; else QR is used.
+        IA, and g > 0).
+
+        Random columns are orthonormal, up to a factor below six, if they are twice as long as many;
+        else QR is used.
         """
         if self.n < 2 * Y.shape[1]:
             Y = np.linalg.qr(Y)[0]
@@ -165,10 +191,15 @@ class _Block:
             self._known[sign] = np.linalg.qr(self.A.directions(self.needs[sign], sign))[0]
         return self._known[sign]
 
-    def _orthonormal_part(self, E: _Matrix, g: _Matrix, sign: int, rng: np.random.Generator) -> _Matrix:
-        """X in the span of the directions E of a sign, X^T A X = +-I: the polar factor of a Gaussian N for the form.
+    def _orthonormal_part(
+        self, E: _Matrix, g: _Matrix, sign: int, rng: np.random.Generator
+    ) -> _Matrix:
+        """X in the span of the directions E of a sign, X^T A X = +-I.
 
-        It is D^-1 times the polar factor of DN, D = |g|^(1/2); singular values give that one to full accuracy.
+        The polar factor of a Gaussian N for the form.
+
+        It is D^-1 times the polar factor of DN, D = |g|^(1/2); singular values give that one to
+        full accuracy.
         """
         k, chosen = self.needs[sign], sign * g > 0
         if chosen.sum() < k:

@@ -39,10 +39,13 @@ class TangentSpace:
         return self.solver.project(D)
 
     def gradient(self, egrad: Array) -> Array:
-        """grad f(X) = egrad - phi(X) Theta_X(egrad)."""
+        """Grad f(X) = egrad - phi(X) Theta_X(egrad)."""
         return self.project(egrad)
 
     def hessian(self, egrad: Array, ehess: Array, Z: Array) -> Array:
-        """hess f(X)[Z] = P_X(ehess - phi(Z) Theta_X(egrad)); Theta_X(egrad) is kept for the next Z."""
+        """Hess f(X)[Z] = P_X(ehess - phi(Z) Theta_X(egrad)).
+
+        Theta_X(egrad) is kept for the next Z.
+        """
         multiplier = self._multiplier.get(egrad, self.theta)
         return self.project(plus(self.manifold.phi(Z) @ -multiplier, ehess))

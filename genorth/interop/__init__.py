@@ -1,1 +1,4 @@
-"""Interfaces to other packages. Nothing is imported here: each module loads the package that it is for."""
+"""Interfaces to other packages.
+
+Nothing is imported here: each module loads the package that it is for.
+"""

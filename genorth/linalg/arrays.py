@@ -26,7 +26,10 @@ def namespace(X: Array) -> Any:
 
 
 def is_lazy(X: Array) -> bool:
-    """True where values cannot be looked at: inside jax.jit or jax.grad, or in a library that computes later."""
+    """True where values cannot be looked at.
+
+    Inside jax.jit or jax.grad, or in a library that computes later.
+    """
     if type(X) is np.ndarray:
         return False
     if compat.is_jax_array(X):
@@ -79,7 +82,10 @@ def as_like(M: Array, X: Array) -> Array:
         M = np.asarray(M)
         if M.dtype == X.dtype:
             return M
-        return M.astype(X.real.dtype if M.dtype.kind == "f" else np.result_type(X.dtype, np.complex64), copy=False)
+        return M.astype(
+            X.real.dtype if M.dtype.kind == "f" else np.result_type(X.dtype, np.complex64),
+            copy=False,
+        )
     return namespace(X).asarray(M, dtype=X.dtype, device=compat.device(X))
 
 

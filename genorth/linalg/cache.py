@@ -24,7 +24,9 @@ class ContentCache:
 
     def holds(self, key: Array) -> bool:
         """True if `get` would not build."""
-        return type(key) is np.ndarray and self._last is not None and same_entries(self._last[0], key)
+        return (
+            type(key) is np.ndarray and self._last is not None and same_entries(self._last[0], key)
+        )
 
     def get(self, key: Array, build: Callable[[Array], _T]) -> _T:
         if type(key) is not np.ndarray:

@@ -13,18 +13,31 @@ from typing import Any
 import numpy as np
 
 from genorth.errors import OutsideDomainError, refuse
-from genorth.linalg.arrays import Array, all_finite, ct, eps, eye_like, is_lazy, namespace, norm, number
+from genorth.linalg.arrays import (
+    Array,
+    all_finite,
+    ct,
+    eps,
+    eye_like,
+    is_lazy,
+    namespace,
+    norm,
+    number,
+)
 
-# Newton-Schulz contracts for |M - I| < 1. Up to here its few products are cheaper than an inverse or eigenvalues.
+# Newton-Schulz contracts for |M - I| < 1. Up to here its few products are cheaper than an inverse
+# or eigenvalues.
 _NEAR = 0.5
-# The scaled iteration takes at most 9 steps for condition numbers up to 1/eps, and one more for every halving of the
-# angle between an eigenvalue and the negative axis: what takes more has no root that is worth having.
+# The scaled iteration takes at most 9 steps for condition numbers up to 1/eps, and one more for
+# every halving of the angle between an eigenvalue and the negative axis: what takes more has no
+# root that is worth having.
 _SQRT_STEPS = 12
 # Y* M Y differs from I by rounding for a root Y of M, and by more than 1/2 for what is none.
 _DEFECT = 0.01
 _TRACED_SQUARINGS = 12
 _FINITE_SQUARINGS = 6  # exp(2^6) and its products do not overflow, not even in single precision
-_CHUNKS = 5  # of four Taylor terms: degree 19 is enough for |M| <= 1, beyond which one more squaring is as cheap
+# of four Taylor terms: degree 19 is enough for |M| <= 1, beyond which one more squaring is as cheap
+_CHUNKS = 5
 
 
 def _inverse(B: Array) -> Array:
@@ -56,12 +69,15 @@ def inverse(B: Array, formula: str) -> Array:
     return inv
 
 
-def inverse_sqrt(M: Array, hermitian: bool = False, star: Callable[[Array], Array] = lambda T: T) -> Array:
+def inverse_sqrt(
+    M: Array, hermitian: bool = False, star: Callable[[Array], Array] = lambda T: T
+) -> Array:
     """M^(-1/2), the principal one: it exists where no eigenvalue lies on (-inf, 0].
 
-    Near I by the Newton-Schulz iteration, which takes products alone. Elsewhere Hermitian M by eigenvalues, any other
-    by the product form of the Denman-Beavers iteration [Higham 2008], scaled, until it is near I. `star` is an
-    involution of the algebra that fixes M; a root Y must then satisfy Y* M Y = I.
+    Near I by the Newton-Schulz iteration, which takes products alone. Elsewhere Hermitian M by
+    eigenvalues, any other by the product form of the Denman-Beavers iteration [Higham 2008],
+    scaled, until it is near I. `star` is an involution of the algebra that fixes M; a root Y must
+    then satisfy Y* M Y = I.
     """
     if is_lazy(M):
         return _traced_inverse_sqrt(M, star)
@@ -101,8 +117,9 @@ def _hermitian_inverse_sqrt(M: Array) -> Array:
 def _denman_beavers(M: Array, star: Callable[[Array], Array]) -> Array:
     """Steps until M_k is near I; M^(-1/2) = Y_k M_k^(-1/2).
 
-    Rounding can part two equal negative eigenvalues, as skew forms have them, into a conjugate pair, and so find a
-    root that M does not have. It is not fixed by the involution: Y* M Y is not I.
+    Rounding can part two equal negative eigenvalues, as skew forms have them, into a conjugate
+    pair, and so find a root that M does not have. It is not fixed by the involution: Y* M Y is not
+    I.
     """
     start, eye, Y, size = M, eye_like(M), None, math.inf
     for _ in range(_SQRT_STEPS):
@@ -116,7 +133,9 @@ def _denman_beavers(M: Array, star: Callable[[Array], Array]) -> Array:
         if size < _NEAR:
             Y = _newton_schulz(E, size, Y)
             defect = number(norm(star(Y) @ start @ Y - eye))
-            return Y if defect <= _DEFECT else _outside("|Y* M Y - I| of the root Y", defect, _DEFECT)
+            return (
+                Y if defect <= _DEFECT else _outside("|Y* M Y - I| of the root Y", defect, _DEFECT)
+            )
     _outside("|M_k - I| of the iteration for the square root", size, _NEAR)
 
 
@@ -139,7 +158,8 @@ def _block_norm(M: Array) -> Array:
 def _traced_inverse_sqrt(M: Array, star: Callable[[Array], Array]) -> Array:
     """As many steps as ever, because values cannot be looked at; NaN where they are not enough.
 
-    No eigenvectors for Hermitian M: they have no derivative where eigenvalues meet, as they do at M = I.
+    No eigenvectors for Hermitian M: they have no derivative where eigenvalues meet, as they do at M
+    = I.
     """
     xp, start, eye = namespace(M), M, eye_like(M)
     Y = eye + xp.zeros_like(M)
@@ -174,7 +194,10 @@ def expm(M: Array) -> Array:
     squarings = max(0, math.ceil(math.log2(size))) if 0 < size < math.inf else 0
     size = math.ldexp(size, -squarings)
     unit = eps(M)
-    chunks = next((k for k in range(1, _CHUNKS) if size ** (4 * k) / math.factorial(4 * k) <= unit / 2), _CHUNKS)
+    chunks = next(
+        (k for k in range(1, _CHUNKS) if size ** (4 * k) / math.factorial(4 * k) <= unit / 2),
+        _CHUNKS,
+    )
     E = _taylor_exp(M * 2.0**-squarings, chunks)
     if squarings > _FINITE_SQUARINGS:
         return _squared(E, squarings)
@@ -201,7 +224,10 @@ def _squared(E: Array, squarings: int) -> Array:
 
 
 def _taylor_exp(M: Array, chunks: int) -> Array:
-    """The terms M^j/j!, j < 4 chunks, by Paterson and Stockmeyer: Horner in M^4, cubic coefficients."""
+    """The terms M^j/j!, j < 4 chunks, by Paterson and Stockmeyer.
+
+    Horner in M^4, cubic coefficients.
+    """
     powers = [eye_like(M), M, M @ M]
     powers.append(powers[2] @ M)
     fourth = powers[2] @ powers[2] if chunks > 1 else None

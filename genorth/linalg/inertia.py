@@ -26,8 +26,8 @@ _POWERS = 4  # of M^-1 on the probes: the norm of M^-1 to within a factor of abo
 class Inertia:
     """How many eigenvalues are positive and negative, and how near to zero one comes.
 
-    `margin` stands for min |eigenvalue| / max |eigenvalue|, to within a modest factor. For a skew matrix K the counts
-    are those of the Hermitian iK. None: not known without forming the matrix.
+    `margin` stands for min |eigenvalue| / max |eigenvalue|, to within a modest factor. For a skew
+    matrix K the counts are those of the Hermitian iK. None: not known without forming the matrix.
     """
 
     positive: int | None = None
@@ -56,11 +56,14 @@ def of_dense(M: _Matrix) -> Inertia:
 
 
 def of_sparse(M: Any) -> Inertia:
-    """From Gershgorin's discs where they miss zero; else from an LU factorisation without row exchanges.
+    """From Gershgorin's discs where they miss zero.
 
-    Such an LU is that of a nearby M + E. The counts are right if |(M+E)^-1 E| < 1, as then no M + tE is singular;
-    this is measured on random vectors. Where it fails (a zero on the diagonal can do that), M + i tau I is
-    factorised instead: see `_shifted_count`. Counts that no factorisation confirms stay unknown.
+    Else from an LU factorisation without row exchanges.
+
+    Such an LU is that of a nearby M + E. The counts are right if |(M+E)^-1 E| < 1, as then no M +
+    tE is singular; this is measured on random vectors. Where it fails (a zero on the diagonal can
+    do that), M + i tau I is factorised instead: see `_shifted_count`. Counts that no factorisation
+    confirms stay unknown.
     """
     M = scipy.sparse.csc_array(M)
     discs = _by_discs(M)
@@ -76,7 +79,9 @@ def of_sparse(M: Any) -> Inertia:
     if lu is None:
         return Inertia(margin=0.0)
     negative = _shifted_count(scaled, lu, probes)
-    return Inertia(None if negative is None else M.shape[0] - negative, negative, _margin(M, scale, lu))
+    return Inertia(
+        None if negative is None else M.shape[0] - negative, negative, _margin(M, scale, lu)
+    )
 
 
 def sparse_margin(M: Any) -> float:
@@ -90,8 +95,9 @@ def sparse_margin(M: Any) -> float:
 def sparse_directions(M: Any, least: int, sign: int) -> _Matrix:
     """Columns V with V^T M V of the given sign, at least `least` of them where M has as many.
 
-    From D M D = L S L^T, S the signed pivots: v = D L^-T e_j has v^T M v = s_j. Where that factorisation is not
-    confirmed, by Krylov subspaces of the inverse, whose large eigenvalues are the small ones of M.
+    From D M D = L S L^T, S the signed pivots: v = D L^-T e_j has v^T M v = s_j. Where that
+    factorisation is not confirmed, by Krylov subspaces of the inverse, whose large eigenvalues are
+    the small ones of M.
     """
     scaled, scale = _equilibrated(scipy.sparse.csc_array(M))
     lu = _unpivoted(scaled, _gaussian(M))
@@ -110,7 +116,10 @@ def sparse_directions(M: Any, least: int, sign: int) -> _Matrix:
 
 
 def _equilibrated(M: Any) -> tuple[Any, _Matrix]:
-    """D M D and the diagonal D that brings the largest entry of each row near one; a congruence keeps the inertia."""
+    """D M D and the diagonal D that brings the largest entry of each row near one.
+
+    A congruence keeps the inertia.
+    """
     scale = np.ones(M.shape[0], M.real.dtype)
     for _ in range(_SCALINGS):
         D = scipy.sparse.diags_array(scale)
@@ -139,7 +148,9 @@ def _by_discs(M: Any) -> Inertia | None:
     near, far = np.abs(diagonal) - radius, np.abs(diagonal) + radius
     if not near.min() > 0:
         return None
-    return Inertia(int((diagonal > 0).sum()), int((diagonal < 0).sum()), float(near.min() / far.max()))
+    return Inertia(
+        int((diagonal > 0).sum()), int((diagonal < 0).sum()), float(near.min() / far.max())
+    )
 
 
 def _unpivoted(M: Any, probes: _Matrix) -> Any:
@@ -165,16 +176,20 @@ def _margin(M: Any, scale: _Matrix, lu: Any) -> float:
         with np.errstate(all="ignore"):
             V = scale[:, None] * lu.solve(scale[:, None] * (V / np.linalg.norm(V, axis=0)))
             growth = np.linalg.norm(V, axis=0)
-    return float(1.0 / (abs(M).sum(axis=0).max() * growth.max())) if np.all(np.isfinite(growth)) else 0.0
+    return (
+        float(1.0 / (abs(M).sum(axis=0).max() * growth.max()))
+        if np.all(np.isfinite(growth))
+        else 0.0
+    )
 
 
 def _shifted_count(M: Any, lu: Any, probes: _Matrix) -> int | None:
     """The number of negative eigenvalues, from the pivots d of M + i tau I.
 
-    Every Schur complement of M + i tau I has an imaginary part of at least tau: no pivot vanishes, whatever stands on
-    the diagonal. The arguments of the pivots, all in (0, pi), sum to those of lambda + i tau: the sums are equal for
-    large tau, and both are continuous. So their sum is pi times the number wanted, up to sum tau/|lambda|, which tau
-    keeps small.
+    Every Schur complement of M + i tau I has an imaginary part of at least tau: no pivot vanishes,
+    whatever stands on the diagonal. The arguments of the pivots, all in (0, pi), sum to those of
+    lambda + i tau: the sums are equal for large tau, and both are continuous. So their sum is pi
+    times the number wanted, up to sum tau/|lambda|, which tau keeps small.
     """
     n = M.shape[0]
     with np.errstate(all="ignore"):
@@ -182,7 +197,9 @@ def _shifted_count(M: Any, lu: Any, probes: _Matrix) -> int | None:
         tau = 0.25 / (np.sqrt(n) * inverse_norm)  # sum 1/|lambda| <= sqrt(n) |M^-1|_F
     if not tau > 0:
         return None
-    shifted = _unpivoted(scipy.sparse.csc_array(M + 1j * tau * scipy.sparse.eye_array(n)), probes + 0j)
+    shifted = _unpivoted(
+        scipy.sparse.csc_array(M + 1j * tau * scipy.sparse.eye_array(n)), probes + 0j
+    )
     if shifted is None:
         return None
     turns = float(np.angle(shifted.U.diagonal()).sum() / np.pi)

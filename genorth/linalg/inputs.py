@@ -1,8 +1,11 @@
-"""What a user may pass in as a matrix, and what is refused: the checks that are made once, when a manifold is made.
+"""What a user may pass in as a matrix, and what is refused.
 
-Dense, a diagonal (1-D), SciPy sparse, or a LinearOperator. Dense and sparse matrices are factorised once, to know the
-signs of their eigenvalues. Of a LinearOperator only products are known: its signs are looked at when the first point is
-drawn. So `scipy.sparse.linalg.aslinearoperator(B)` is the way out where the factors of a sparse B would not fit.
+The checks that are made once, when a manifold is made.
+
+Dense, a diagonal (1-D), SciPy sparse, or a LinearOperator. Dense and sparse matrices are factorised
+once, to know the signs of their eigenvalues. Of a LinearOperator only products are known: its signs
+are looked at when the first point is drawn. So `scipy.sparse.linalg.aslinearoperator(B)` is the way
+out where the factors of a sparse B would not fit.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ _DEFINITENESS_ROUNDS = 3  # of Krylov subspaces, in search of a direction in whi
 
 
 def check_size(p: Any, n: int, name: str = "p") -> int:
-    """p as an integer with 1 <= p <= n."""
+    """P as an integer with 1 <= p <= n."""
     if isinstance(p, bool) or not isinstance(p, int | np.integer) or p < 1:
         refuse(name, "a positive integer", repr(p))
     if p > n:
@@ -36,7 +39,13 @@ def check_size(p: Any, n: int, name: str = "p") -> int:
 def check_width(A: Operator, Q: Operator) -> None:
     """A right-hand side no larger than the left one."""
     if Q.size > A.size:
-        refuse(Q.name, f"size p <= n = {A.size}, the size of {A.name}", Q.size, 0, "A point is an n x p matrix.")
+        refuse(
+            Q.name,
+            f"size p <= n = {A.size}, the size of {A.name}",
+            Q.size,
+            0,
+            "A point is an n x p matrix.",
+        )
 
 
 def check_dtype(dtype: Any) -> np.dtype[Any]:
@@ -48,7 +57,10 @@ def check_dtype(dtype: Any) -> np.dtype[Any]:
 
 
 def as_operator(M: Any, name: str, symmetry: int, reason: str = "") -> Operator:
-    """M as an operator, with M^T = M (symmetry +1) or M^T = -M (-1); `reason` tells why this one is needed."""
+    """M as an operator, with M^T = M (symmetry +1) or M^T = -M (-1).
+
+    `reason` tells why this one is needed.
+    """
     if isinstance(M, scipy.sparse.linalg.LinearOperator):
         _require_square(M, name)
         products = Products(M, name=name)
@@ -62,12 +74,19 @@ def as_operator(M: Any, name: str, symmetry: int, reason: str = "") -> Operator:
         return Diagonal(M, name=name)
     _require_square(values, name)
     defect = np.linalg.norm(values - symmetry * values.conj().T)
-    _require_symmetry(name, symmetry, float(defect), float(np.linalg.norm(values)), values.dtype, reason)
+    _require_symmetry(
+        name, symmetry, float(defect), float(np.linalg.norm(values)), values.dtype, reason
+    )
     return Dense(M, name=name)
 
 
-def as_small_operator(M: Any, name: str, symmetries: tuple[int, ...] = (1, -1)) -> tuple[Operator, int]:
-    """A nonsingular p x p matrix Q as a dense or diagonal operator, and its sign: Q^T = Q or Q^T = -Q."""
+def as_small_operator(
+    M: Any, name: str, symmetries: tuple[int, ...] = (1, -1)
+) -> tuple[Operator, int]:
+    """A nonsingular p x p matrix Q as a dense or diagonal operator, and its sign.
+
+    Q^T = Q or Q^T = -Q.
+    """
     if isinstance(M, scipy.sparse.linalg.LinearOperator):
         M = M @ np.eye(M.shape[1], dtype=M.dtype)
     elif scipy.sparse.issparse(M):
@@ -75,7 +94,9 @@ def as_small_operator(M: Any, name: str, symmetries: tuple[int, ...] = (1, -1)) 
     values = as_array(M, name)[1]
     square = values.ndim == 2 and values.shape[0] == values.shape[1]
     sign = -1 if -1 in symmetries and square and is_skew(values) else 1
-    Q = as_operator(M, name, sign, f" or {name}^T = -{name}" if sign > 0 and -1 in symmetries else "")
+    Q = as_operator(
+        M, name, sign, f" or {name}^T = -{name}" if sign > 0 and -1 in symmetries else ""
+    )
     if sign < 0 and Q.dtype.kind == "c":
         refuse(
             name,
@@ -89,7 +110,10 @@ def as_small_operator(M: Any, name: str, symmetries: tuple[int, ...] = (1, -1)) 
 
 
 def as_array(M: Any, name: str) -> tuple[Any, _Matrix]:
-    """M as an array with finite entries of a precision that LAPACK knows; in its library, and as a NumPy array."""
+    """M as an array with finite entries of a precision that LAPACK knows.
+
+    In its library, and as a NumPy array.
+    """
     try:
         values = np.asarray(M)
     except ValueError:
@@ -108,7 +132,9 @@ def _sparse(M: Any, name: str, symmetry: int, reason: str) -> Operator:
     if M.dtype.kind not in "fciub":
         refuse(name, "real or complex numbers", f"dtype {M.dtype}")
     _require_square(M, name)
-    M = scipy.sparse.csr_array(M)  # the format with the fastest products; those of others have no common attributes
+    M = scipy.sparse.csr_array(
+        M
+    )  # the format with the fastest products; those of others have no common attributes
     if M.dtype.char not in "fdFD":
         M = M.astype(complex if M.dtype.kind == "c" else float)
     _require_finite(M.data, name)
@@ -119,7 +145,9 @@ def _sparse(M: Any, name: str, symmetry: int, reason: str) -> Operator:
 
 def _require_square(M: Any, name: str) -> None:
     if len(M.shape) != 2 or M.shape[0] != M.shape[1] or M.shape[0] == 0:
-        refuse(name, "a square matrix (n, n), or a diagonal as a 1-D array", f"shape {tuple(M.shape)}")
+        refuse(
+            name, "a square matrix (n, n), or a diagonal as a 1-D array", f"shape {tuple(M.shape)}"
+        )
 
 
 def _require_finite(values: _Matrix, name: str) -> None:
@@ -133,10 +161,14 @@ def _require_real_diagonal(d: _Matrix, name: str, symmetry: int, reason: str) ->
         refuse(name, f"{name}^T = -{name}{reason}", "a diagonal (1-D array), which is symmetric")
     imaginary = float(np.abs(d.imag).max())
     if imaginary > 0:
-        refuse(name, f"{name}^T = {name}{reason}", f"imaginary part {imaginary:.3g} on the diagonal", 0)
+        refuse(
+            name, f"{name}^T = {name}{reason}", f"imaginary part {imaginary:.3g} on the diagonal", 0
+        )
 
 
-def _require_symmetry(name: str, sign: int, defect: float, size: float, dtype: np.dtype[Any], reason: str) -> None:
+def _require_symmetry(
+    name: str, sign: int, defect: float, size: float, dtype: np.dtype[Any], reason: str
+) -> None:
     bound = _SYMMETRY_UNITS * float(np.finfo(dtype).eps) * size
     if not defect <= bound:
         minus, other, plus = ("", "-", "+") if sign > 0 else ("-", "+", "-")
@@ -172,7 +204,12 @@ def require_regular(op: Operator, inertia: Inertia) -> None:
     """Refuse a singular matrix: phi would not be one-to-one."""
     bound = op.size * float(np.finfo(op.dtype).eps)
     if inertia.margin is not None and not inertia.margin > bound:
-        refuse(op.name, f"{op.name} nonsingular", f"smallest / largest |eigenvalue| about {inertia.margin:.3g}", bound)
+        refuse(
+            op.name,
+            f"{op.name} nonsingular",
+            f"smallest / largest |eigenvalue| about {inertia.margin:.3g}",
+            bound,
+        )
 
 
 def require_positive(op: Operator) -> None:
@@ -180,18 +217,33 @@ def require_positive(op: Operator) -> None:
     inertia = op.inertia()
     require_regular(op, inertia)
     if inertia.negative:
-        refuse(op.name, f"{op.name} positive definite", f"{inertia.negative} of {op.size} eigenvalues negative", 0)
-    if inertia.positive is None and inertia.margin is not None:  # a stable factorisation has only positive pivots
+        refuse(
+            op.name,
+            f"{op.name} positive definite",
+            f"{inertia.negative} of {op.size} eigenvalues negative",
+            0,
+        )
+    if (
+        inertia.positive is None and inertia.margin is not None
+    ):  # a stable factorisation has only positive pivots
         refuse(op.name, f"{op.name} positive definite", "a zero or negative pivot", 0)
 
 
 def require_positive_products(op: Operator) -> None:
-    """Refuse a matrix known by its products in which a few steps find a negative direction; nothing else is proved."""
+    """Refuse a matrix known by its products in which a few steps find a negative direction.
+
+    Nothing else is proved.
+    """
     if isinstance(op, Products):
         V = signed_directions(op.left, op.size, op.dtype, 1, -1, _DEFINITENESS_ROUNDS)[:, :1]
         if V.size:
             quotient = float(np.vdot(V, op.left(V)).real)
-            refuse(op.name, f"{op.name} positive definite", f"v^T {op.name} v = {quotient:.3g} for a unit vector v", 0)
+            refuse(
+                op.name,
+                f"{op.name} positive definite",
+                f"v^T {op.name} v = {quotient:.3g} for a unit vector v",
+                0,
+            )
 
 
 def require_signature(op: Operator, other: str, positive: int, negative: int) -> None:
@@ -202,12 +254,17 @@ def require_signature(op: Operator, other: str, positive: int, negative: int) ->
     if plus is None or minus is None:
         if inertia.margin is None:
             return  # known by products alone: looked at when the first point is drawn
-        plus, minus = (op.directions(k, sign).shape[1] if k else 0 for k, sign in ((positive, 1), (negative, -1)))
+        plus, minus = (
+            op.directions(k, sign).shape[1] if k else 0
+            for k, sign in ((positive, 1), (negative, -1))
+        )
     if plus < positive or minus < negative:
         refuse_signature(op, other, (plus, minus), (positive, negative))
 
 
-def refuse_signature(op: Operator, other: str, has: tuple[int, int], needs: tuple[int, int]) -> None:
+def refuse_signature(
+    op: Operator, other: str, has: tuple[int, int], needs: tuple[int, int]
+) -> None:
     """M is empty: X^T A X = Q needs as many positive and negative directions in A as Q has."""
     hint = "The manifold is empty."
     if not isinstance(op, Dense | Diagonal | Sparse):

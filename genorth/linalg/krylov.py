@@ -1,7 +1,8 @@
 """Directions in which a form is positive (or negative), found from products with its matrix alone.
 
-Block Krylov subspaces with Rayleigh-Ritz and restarts. Only signs are wanted, so the search ends long
-before eigenvalues have converged: by Cauchy's interlacing, k positive Ritz values prove k positive eigenvalues.
+Block Krylov subspaces with Rayleigh-Ritz and restarts. Only signs are wanted, so the search ends
+long before eigenvalues have converged: by Cauchy's interlacing, k positive Ritz values prove k
+positive eigenvalues.
 """
 
 from __future__ import annotations
@@ -21,11 +22,19 @@ _CONVERGED = 1e-3
 
 
 def signed_directions(
-    product: Callable[[_Matrix], _Matrix], size: int, dtype: np.dtype[Any], least: int, sign: int, rounds: int = _ROUNDS
+    product: Callable[[_Matrix], _Matrix],
+    size: int,
+    dtype: np.dtype[Any],
+    least: int,
+    sign: int,
+    rounds: int = _ROUNDS,
 ) -> _Matrix:
-    """Orthonormal columns V with V^T M V diagonal and of the given sign; at least `least` and up to 2 `least` of them.
+    """Orthonormal columns V with V^T M V diagonal and of the given sign.
 
-    Fewer, if no more were found in the given number of rounds. A block of 2 `least` vectors sees multiple eigenvalues.
+    At least `least` and up to 2 `least` of them.
+
+    Fewer, if no more were found in the given number of rounds. A block of 2 `least` vectors sees
+    multiple eigenvalues.
     """
     width = min(size, 2 * least)
     columns = min(size, max(_COLUMNS[0], min(_COLUMNS[1], _ENTRIES // size), 3 * width))
@@ -53,7 +62,8 @@ def _krylov_basis(
 ) -> tuple[_Matrix, _Matrix]:
     """Orthonormal K with the span of V, MV, M^2 V, ..., and M K.
 
-    The V of the round before comes last: as in conjugate gradients, it makes up for what a restart forgets.
+    The V of the round before comes last: as in conjugate gradients, it makes up for what a restart
+    forgets.
     """
     K = np.empty((V.shape[0], columns), V.dtype)
     image, start = np.empty_like(K), 0
@@ -68,7 +78,10 @@ def _krylov_basis(
 
 
 def _orthonormalized(V: _Matrix, K: _Matrix) -> _Matrix:
-    """V made orthonormal, and orthogonal to K; what QR fills in where V adds nothing new, the next pass corrects."""
+    """V made orthonormal, and orthogonal to K.
+
+    What QR fills in where V adds nothing new, the next pass corrects.
+    """
     for _ in range(3):
         V = np.linalg.qr(V - K @ (ct(K) @ V))[0]
     return V

@@ -24,7 +24,9 @@ from genorth.linalg.inertia import Inertia
 from genorth.linalg.krylov import signed_directions
 
 _Matrix = np.ndarray[Any, Any]
-FEW_COLUMNS = 32  # up to here a row is too short to be copied by halves: the product with J is faster
+FEW_COLUMNS = (
+    32  # up to here a row is too short to be copied by halves: the product with J is faster
+)
 _ROUNDS = 5  # of Krylov subspaces, before a sparse matrix is factorised
 
 
@@ -53,7 +55,10 @@ class Operator(ABC):
         raise NotImplementedError(f"{type(self).__name__} has no inverse here")
 
     def inertia(self) -> Inertia:
-        """Numbers of positive and negative eigenvalues; all unknown where only products are known."""
+        """Numbers of positive and negative eigenvalues.
+
+        All unknown where only products are known.
+        """
         return Inertia()
 
     def directions(self, least: int, sign: int) -> _Matrix:
@@ -110,7 +115,9 @@ class Diagonal(Operator):
         return X * as_like(self.d, X)
 
     def inverse(self) -> Operator:
-        return Diagonal(1.0 / np.asarray(self.d))  # NumPy: inside jax.jit a quotient of JAX arrays would be a tracer
+        return Diagonal(
+            1.0 / np.asarray(self.d)
+        )  # NumPy: inside jax.jit a quotient of JAX arrays would be a tracer
 
     def inertia(self) -> Inertia:
         return inertia.count(np.asarray(self.d).real)
@@ -134,7 +141,10 @@ def symplectic_units(size: int, dtype: np.dtype[Any]) -> tuple[_Matrix, _Matrix]
 
 @attrs.frozen(eq=False)
 class SymplecticUnit(Operator):
-    """J = [[0, I], [-I, 0]], or -J for a negative factor: a signed permutation, never formed for large n."""
+    """J = [[0, I], [-I, 0]], or -J for a negative factor.
+
+    A signed permutation, never formed for large n.
+    """
 
     size: int
     factor: float = 1.0
@@ -149,7 +159,9 @@ class SymplecticUnit(Operator):
         if type(X) is np.ndarray and self.size <= FEW_COLUMNS:
             return X @ symplectic_units(self.size, X.dtype)[self.factor < 0]
         first, second = X[..., : self.size // 2], X[..., self.size // 2 :]
-        return namespace(X).concat([-second, first] if self.factor > 0 else [second, -first], axis=-1)
+        return namespace(X).concat(
+            [-second, first] if self.factor > 0 else [second, -first], axis=-1
+        )
 
     def inverse(self) -> Operator:
         return SymplecticUnit(self.size, -self.factor, self.dtype)
@@ -221,7 +233,10 @@ class _SciPyOperator(Operator):
             )
         Y = self.M @ X
         # The precision is that of X, as it is for arrays.
-        return Y.astype(X.dtype if X.dtype.kind == Y.dtype.kind else np.result_type(X.dtype, np.complex64), copy=False)
+        return Y.astype(
+            X.dtype if X.dtype.kind == Y.dtype.kind else np.result_type(X.dtype, np.complex64),
+            copy=False,
+        )
 
     @final
     def right(self, X: Array) -> Array:

@@ -17,7 +17,13 @@ from genorth.errors import refuse
 from genorth.geometry.companion import Companion
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.linalg.arrays import Array
-from genorth.linalg.inputs import as_operator, as_small_operator, check_width, require_regular, require_signature
+from genorth.linalg.inputs import (
+    as_operator,
+    as_small_operator,
+    check_width,
+    require_regular,
+    require_signature,
+)
 from genorth.linalg.operators import Identity, Operator
 
 
@@ -60,8 +66,8 @@ class FormManifold(GenOrthManifold):
 class BilinearStiefel(FormManifold):
     """{X : X^T A X = R}, A and R nonsingular, both symmetric or both skew.
 
-    phi(X) = A X R^-1, psi(T) = R T R^-1; tangent space {Z : X^T A Z + Z^T A X = 0}. Here psi o psi need not
-    be the identity, which goes beyond the paper. A: dense, diagonal, sparse or a
+    phi(X) = A X R^-1, psi(T) = R T R^-1; tangent space {Z : X^T A Z + Z^T A X = 0}. Here psi o psi
+    need not be the identity, which goes beyond the paper. A: dense, diagonal, sparse or a
     LinearOperator; R: a matrix or a diagonal.
     """
 
@@ -78,10 +84,18 @@ class BilinearStiefel(FormManifold):
             require_signature(left, "R", inertia.positive, inertia.negative)
         else:
             if left.size % 2:
-                refuse("A", "n even, as a skew matrix of odd size is singular", f"n = {left.size}", 0)
+                refuse(
+                    "A", "n even, as a skew matrix of odd size is singular", f"n = {left.size}", 0
+                )
             require_regular(left, left.inertia())
             if left.dtype.kind == "c":
-                refuse("A", "real entries, as R is skew", f"dtype {left.dtype}", None, "Multiply A and R by 1j.")
+                refuse(
+                    "A",
+                    "real entries, as R is skew",
+                    f"dtype {left.dtype}",
+                    None,
+                    "Multiply A and R by 1j.",
+                )
         self.__attrs_init__(left, Companion(Q, sign))
 
 

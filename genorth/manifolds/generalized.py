@@ -14,8 +14,8 @@ from genorth.manifolds.bilinear import IdentityForm
 class GeneralizedStiefel(IdentityForm):
     """{X : X^T B X = I}, B symmetric (complex: Hermitian) positive definite.
 
-    phi(X) = B X, psi = id; tangent space {Z : X^T B Z + Z^T B X = 0}. B: dense, a diagonal (1-D), sparse,
-    or a LinearOperator (whose definiteness is looked at when the first point is drawn).
+    phi(X) = B X, psi = id; tangent space {Z : X^T B Z + Z^T B X = 0}. B: dense, a diagonal (1-D),
+    sparse, or a LinearOperator (whose definiteness is looked at when the first point is drawn).
     """
 
     definite = True

@@ -14,8 +14,8 @@ from genorth.manifolds.bilinear import IdentityForm
 class HyperbolicStiefel(IdentityForm):
     """{X : X^T H X = I}, H symmetric and nonsingular with at least p positive eigenvalues.
 
-    phi(X) = H X, psi = id; tangent space {Z : X^T H Z + Z^T H X = 0}. The paper takes eigenvalues +-1; any
-    nonsingular H will do. H: dense, a diagonal (1-D), sparse, or a LinearOperator.
+    phi(X) = H X, psi = id; tangent space {Z : X^T H Z + Z^T H X = 0}. The paper takes eigenvalues
+    +-1; any nonsingular H will do. H: dense, a diagonal (1-D), sparse, or a LinearOperator.
     """
 
     def __init__(self, H: Any, p: int) -> None:

@@ -18,8 +18,8 @@ from genorth.manifolds.bilinear import FormManifold
 class IndefiniteStiefel(FormManifold):
     """{X : X^T A X = J}, A symmetric and nonsingular, J symmetric with J^2 = I.
 
-    phi(X) = A X J, psi(T) = J T J; tangent space {Z : X^T A Z + Z^T A X = 0}. A: dense, a diagonal (1-D), sparse, or a
-    LinearOperator; J: a matrix, or its signs as a 1-D array.
+    phi(X) = A X J, psi(T) = J T J; tangent space {Z : X^T A Z + Z^T A X = 0}. A: dense, a diagonal
+    (1-D), sparse, or a LinearOperator; J: a matrix, or its signs as a 1-D array.
     """
 
     left: Operator
@@ -31,7 +31,10 @@ class IndefiniteStiefel(FormManifold):
         check_width(left, Q)
         eye = np.eye(Q.size, dtype=Q.dtype)
         matrix = np.asarray(Q.left(eye))
-        defect, bound = float(np.linalg.norm(matrix @ matrix - eye)), 1e3 * Q.size * float(np.finfo(Q.dtype).eps)
+        defect, bound = (
+            float(np.linalg.norm(matrix @ matrix - eye)),
+            1e3 * Q.size * float(np.finfo(Q.dtype).eps),
+        )
         if not defect <= bound:
             refuse("J", "J^2 = I", f"|J^2 - I| = {defect:.3g}", bound)
         negative = round((Q.size - float(np.trace(matrix).real)) / 2)

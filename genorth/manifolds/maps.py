@@ -47,7 +47,11 @@ class _FromMaps(GenOrthManifold):
 
 def _of_same_shape(name: str, X: Array, image: Array) -> Array:
     if tuple(getattr(image, "shape", ())) != tuple(X.shape):
-        refuse(name, f"a value of the shape of its argument, {tuple(X.shape)}", f"shape {tuple(np.shape(image))}")
+        refuse(
+            name,
+            f"a value of the shape of its argument, {tuple(X.shape)}",
+            f"shape {tuple(np.shape(image))}",
+        )
     return image
 
 
@@ -64,12 +68,15 @@ def from_maps(
 ) -> GenOrthManifold:
     """{X in F : X^T phi(X) = I} from phi and psi with phi(XT) = phi(X) psi(T).
 
-    shape: of a point, (n, p) or (l, n, p). ambient: the orthogonal projector onto F, where F is not the whole space.
-    companion: Q with psi(T) = Q T Q^-1, Q^T = +-Q, where it is known (else it is read off psi). definite: True if
-    <X, phi(X)> > 0 for X != 0. Run `genorth.check_assumptions` on the result.
+    shape: of a point, (n, p) or (l, n, p). ambient: the orthogonal projector onto F, where F is not
+    the whole space. companion: Q with psi(T) = Q T Q^-1, Q^T = +-Q, where it is known (else it is
+    read off psi). definite: True if <X, phi(X)> > 0 for X != 0. Run `genorth.check_assumptions` on
+    the result.
     """
     sizes = tuple(shape) if isinstance(shape, tuple | list) else ()
-    if len(sizes) not in (2, 3) or not all(isinstance(s, int | np.integer) and s > 0 for s in sizes):
+    if len(sizes) not in (2, 3) or not all(
+        isinstance(s, int | np.integer) and s > 0 for s in sizes
+    ):
         refuse("shape", "(n, p) or (l, n, p), positive integers", repr(shape))
     shape = tuple(int(s) for s in sizes)
     if shape[-1] > shape[-2]:

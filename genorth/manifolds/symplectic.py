@@ -22,7 +22,9 @@ def _turned(X: Array) -> Array:
     blocks = (*batch, 2, n // 2, 2, p // 2)
     if type(X) is not np.ndarray:
         xp = namespace(X)
-        return xp.reshape(xp.flip(xp.reshape(X, blocks), axis=(-4, -2)) * as_like(_SIGNS, X), X.shape)
+        return xp.reshape(
+            xp.flip(xp.reshape(X, blocks), axis=(-4, -2)) * as_like(_SIGNS, X), X.shape
+        )
     if X.size <= _SMALL:
         return (X.reshape(blocks)[..., ::-1, :, ::-1, :] * as_like(_SIGNS, X)).reshape(X.shape)
     Y, h, k = np.empty_like(X), n // 2, p // 2
@@ -43,8 +45,9 @@ def _turned(X: Array) -> Array:
 class SymplecticStiefel(FormManifold):
     """{X in R^(n x p) : X^T J_n X = J_p}, J = [[0, I], [-I, 0]]; n and p are even.
 
-    phi(X) = -J_n X J_p, psi(T) = -J_p T J_p; tangent space {Z : X^T J_n Z + Z^T J_n X = 0}. n and p are the shape of
-    a point: SymplecticStiefel(100, 10) is what the paper calls (2n, 2p) = (100, 10).
+    phi(X) = -J_n X J_p, psi(T) = -J_p T J_p; tangent space {Z : X^T J_n Z + Z^T J_n X = 0}. n and p
+    are the shape of a point: SymplecticStiefel(100, 10) is what the paper calls (2n, 2p) = (100,
+    10).
     """
 
     left: Operator
@@ -55,7 +58,9 @@ class SymplecticStiefel(FormManifold):
         p = check_size(p, n)
         for name, size in (("n", n), ("p", p)):
             if size % 2:
-                refuse(name, f"{name} even, as J_{name} = [[0, I], [-I, 0]] has two halves", size, 0)
+                refuse(
+                    name, f"{name} even, as J_{name} = [[0, I], [-I, 0]] has two halves", size, 0
+                )
         self.__attrs_init__(SymplecticUnit(n), Companion(SymplecticUnit(p), -1))
 
     def phi(self, X: Array) -> Array:

@@ -22,7 +22,10 @@ from genorth.linalg.operators import Identity
 
 
 def _mirror(X: Array) -> Array:
-    """The projection onto blocks of real tensors under the Fourier transform: X_(-k) = conj(X_k)."""
+    """The projection onto blocks of real tensors under the Fourier transform.
+
+    X_(-k) = conj(X_k).
+    """
     xp = namespace(X)
     return (X + xp.conj(xp.roll(xp.flip(X, axis=0), 1, axis=0))) / 2
 
@@ -31,10 +34,10 @@ def _mirror(X: Array) -> Array:
 class TensorStiefel(GenOrthManifold):
     """{X in R^(n x p x l) : X^T * X = I}, X * Y = ((X x_3 M) face-wise (Y x_3 M)) x_3 M^-1.
 
-    In blocks: phi = id, psi = id, Theta_X(D) = (X^T D + D^T X)/2, each block by itself. `transform` gives M:
-    "dct" (orthonormal cosine transform, real blocks), "dft" (Fourier transform of real tensors, which makes * the
-    t-product; blocks are complex and block -k is the conjugate of block k), or any invertible
-    l x l matrix (a complex one: complex tensors and blocks).
+    In blocks: phi = id, psi = id, Theta_X(D) = (X^T D + D^T X)/2, each block by itself. `transform`
+    gives M: "dct" (orthonormal cosine transform, real blocks), "dft" (Fourier transform of real
+    tensors, which makes * the t-product; blocks are complex and block -k is the conjugate of block
+    k), or any invertible l x l matrix (a complex one: complex tensors and blocks).
     """
 
     n: int
@@ -78,7 +81,7 @@ class TensorStiefel(GenOrthManifold):
 
     @property
     def companion(self) -> Companion:
-        """psi = id."""
+        """Psi = id."""
         return Companion(Identity(self.p, self.dtype), 1)
 
     def phi(self, X: Array) -> Array:
@@ -90,7 +93,10 @@ class TensorStiefel(GenOrthManifold):
         return T
 
     def dimensions(self) -> tuple[int, int, int]:
-        """dim F, dim G and the trace of T -> T^T; "dft" has 1 or 2 real blocks, the others in pairs."""
+        """Dim F, dim G and the trace of T -> T^T.
+
+        "dft" has 1 or 2 real blocks, the others in pairs.
+        """
         if not self._real_tensors_in_complex_blocks:
             return GenOrthManifold.dimensions(self)
         real_blocks = 1 if self.l % 2 else 2
@@ -132,7 +138,9 @@ class TensorStiefel(GenOrthManifold):
     def _transformed(self, blocks: Array, M: np.ndarray[Any, Any]) -> Array:
         xp = namespace(blocks)
         if M.dtype.kind == "c" and not is_complex(blocks):
-            blocks = xp.astype(blocks, xp.complex128 if blocks.dtype == xp.float64 else xp.complex64)
+            blocks = xp.astype(
+                blocks, xp.complex128 if blocks.dtype == xp.float64 else xp.complex64
+            )
         flat = xp.reshape(blocks, (self.l, -1))
         return xp.reshape(as_like(M, flat) @ flat, blocks.shape)
 

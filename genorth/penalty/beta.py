@@ -19,14 +19,20 @@ from genorth.problem.problem import Problem
 
 _Matrix = np.ndarray[Any, Any]
 _SHARE = 1 / 16  # normal curvature = a quarter of that along M
-_NEAR, _FAR = 1.2, 0.4  # weight of the threshold at a stationary point, and where the gradient is all tangent
+_NEAR, _FAR = (
+    1.2,
+    0.4,
+)  # weight of the threshold at a stationary point, and where the gradient is all tangent
 _GROWTH = 4.0
 #: |C| at a stationary point of h: on M it is of the size of tol, elsewhere of the size of one.
 AWAY = 0.1
 
 
 def initial_beta(problem: Problem, X: _Matrix) -> float:
-    """w beta*(X) + c |X|^2/(16 p) at X on M; one gradient, and one Hessian product or one more gradient."""
+    """W beta*(X) + c |X|^2/(16 p) at X on M.
+
+    One gradient, and one Hessian product or one more gradient.
+    """
     manifold = problem.manifold
     G = problem.euclidean_gradient(X)
     if not np.all(np.isfinite(G)):
@@ -38,11 +44,15 @@ def initial_beta(problem: Problem, X: _Matrix) -> float:
     gradient = np.asarray(G - space.P @ Theta)
     distance = float(norm(gradient) / norm(G)) if float(norm(G)) > 0 else 0.0
     curvature = abs(_curvature(problem, X, G, Theta, gradient))
-    beta = (_NEAR - (_NEAR - _FAR) * distance) * threshold + _SHARE * curvature * float(norm(X)) ** 2 / columns
+    beta = (_NEAR - (_NEAR - _FAR) * distance) * threshold + _SHARE * curvature * float(
+        norm(X)
+    ) ** 2 / columns
     return beta if 0 < beta < math.inf else 1.0
 
 
-def _curvature(problem: Problem, X: _Matrix, G: _Matrix, Theta: _Matrix, gradient: _Matrix) -> float:
+def _curvature(
+    problem: Problem, X: _Matrix, G: _Matrix, Theta: _Matrix, gradient: _Matrix
+) -> float:
     """<d, hess f(X)[d]> along M, d the normalised Riemannian gradient; zero where there is none."""
     size = float(norm(gradient))
     if not size > 0:

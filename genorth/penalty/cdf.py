@@ -19,7 +19,7 @@ from genorth.problem.problem import Problem
 
 
 def check_beta(beta: Any) -> float:
-    """beta as a positive, finite float."""
+    """Beta as a positive, finite float."""
     try:
         value = float(beta)
     except (TypeError, ValueError):
@@ -47,10 +47,13 @@ class Point:
 
 
 class ConstraintDissolving:
-    """h(X) = f(A(X)) + beta/2 |C(X)|^2 on all of F; its stationary points near M are those of f on M if beta > beta*.
+    """h(X) = f(A(X)) + beta/2 |C(X)|^2 on all of F.
 
-    `exactness_threshold` gives beta*. Results at the last `keep` (NumPy) points are kept and shared (trust regions want
-    two: where they are, and the trial). Do not write into an array that was returned.
+    Its stationary points near M are those of f on M if beta > beta*.
+
+    `exactness_threshold` gives beta*. Results at the last `keep` (NumPy) points are kept and shared
+    (trust regions want two: where they are, and the trial). Do not write into an array that was
+    returned.
     """
 
     def __init__(self, problem: Problem, beta: float, keep: int = 1) -> None:
@@ -68,7 +71,7 @@ class ConstraintDissolving:
         return self.value_at(self._with_cost(X))
 
     def gradient(self, X: Array) -> Array:
-        """grad h(X) = G W^T + P M, M = Phi(beta C - 1/2 R^T), R = X^T G."""
+        """Grad h(X) = G W^T + P M, M = Phi(beta C - 1/2 R^T), R = X^T G."""
         return self._with_gradient(X).gradient
 
     def value_and_gradient(self, X: Array) -> tuple[Any, Array]:
@@ -85,10 +88,12 @@ class ConstraintDissolving:
         return self.at(X).violation ** 0.5
 
     def hessian_product(self, X: Array, Z: Array) -> Array:
-        """The derivative of grad h in the direction Z: one phi, one Hessian product of f, nine products.
+        """The derivative of grad h in the direction Z.
 
-        With T = P^T Z: dS = Phi(T), dW = -1/2 dS^T, dY = Z W + X dW, dG = hess f(Y)[dY], dR = Z^T G + X^T dG, and
-        dG W^T + G dW^T + phi(Z) M + P Phi(beta dS - 1/2 dR^T).
+        One phi, one Hessian product of f, nine products.
+
+        With T = P^T Z: dS = Phi(T), dW = -1/2 dS^T, dY = Z W + X dW, dG = hess f(Y)[dY], dR = Z^T G
+        + X^T dG, and dG W^T + G dW^T + phi(Z) M + P Phi(beta dS - 1/2 dR^T).
         """
         self.manifold._check(Z=Z)
         point, Phi = self._with_gradient(X), self.manifold.symmetrize
@@ -119,7 +124,8 @@ class ConstraintDissolving:
             self.manifold._check(X=X)
         recent = self._recent
         if len(recent) > 1 and not recent[0].holds(X):
-            recent.reverse()  # the other one: a hit, or the one that was not used last and is replaced
+            # the other one: a hit, or the one that was not used last and is replaced
+            recent.reverse()
         return recent[0].get(X, self._dissolved)
 
     def _dissolved(self, X: Array) -> Point:
@@ -138,9 +144,14 @@ class ConstraintDissolving:
         return Point(X, P, C, Wt, X @ _transposed(Wt), inner(C, C))
 
     def _overflowed(self, point: Point) -> bool:
-        """|C|^2 is of degree four in X and A(X) of degree three: if the former is finite, so is the latter."""
+        """|C|^2 is of degree four in X and A(X) of degree three.
+
+        If the former is finite, so is the latter.
+        """
         violation = point.violation
-        return (type(violation) is np.float64 or not is_lazy(violation)) and not math.isfinite(violation)
+        return (type(violation) is np.float64 or not is_lazy(violation)) and not math.isfinite(
+            violation
+        )
 
     def _with_cost(self, X: Array) -> Point:
         point = self.at(X)
@@ -160,14 +171,19 @@ class ConstraintDissolving:
         """The point with value and gradient."""
         if point.gradient is None:
             if self._overflowed(point):
-                point.cost, point.gradient = math.inf, namespace(point.X).full_like(point.X, math.nan)
+                point.cost, point.gradient = (
+                    math.inf,
+                    namespace(point.X).full_like(point.X, math.nan),
+                )
                 return point
             if point.cost is None:
                 point.cost, point.G = self.problem.evaluate(point.Y)
             elif point.G is None:
                 point.G = self.problem.evaluate_gradient(point.Y)
             if type(point.G) is np.ndarray:
-                with np.errstate(over="ignore", invalid="ignore"):  # a gradient that is not finite passes through
+                with np.errstate(
+                    over="ignore", invalid="ignore"
+                ):  # a gradient that is not finite passes through
                     self._assemble(point)
             else:
                 self._assemble(point)

@@ -1,6 +1,7 @@
 """A lean L-BFGS: the two-loop recursion in few passes over the memory, and a strong Wolfe search.
 
-SciPy's L-BFGS-B carries the work for bounds along, in a BLAS of its own; this one uses NumPy's alone.
+SciPy's L-BFGS-B carries the work for bounds along, in a BLAS of its own; this one uses NumPy's
+alone.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class _Memory:
         self._order.clear()
 
     def direction(self, g: _Vector) -> tuple[_Vector, float]:
-        """d = -H g, and <g, d>."""
+        """D = -H g, and <g, d>."""
         square = float(g @ g)
         if not self._order:
             return -g, -square
@@ -85,7 +86,9 @@ def lean_lbfgs(objective: Objective, start: _Vector) -> None:
         first = 1.0 if memory else 1.0 / math.sqrt(-slope)
         last: list[Any] = []
 
-        def curve(t: float, v: _Vector = v, d: _Vector = d, last: list[Any] = last) -> tuple[float, float]:
+        def curve(
+            t: float, v: _Vector = v, d: _Vector = d, last: list[Any] = last
+        ) -> tuple[float, float]:
             trial = v + t * d
             last[:] = [trial, *objective.value_and_gradient(trial)]
             return last[1], float(last[2] @ d)

@@ -1,7 +1,8 @@
 """The methods of `minimize`: our gradient descent, and SciPy's CG, L-BFGS-B and trust regions.
 
-Each takes an Objective and a start and works until the objective raises `Stop`; it returns only where it cannot go on.
-SciPy's own tests are switched off: what stops a run is the Frobenius norm of grad h.
+Each takes an Objective and a start and works until the objective raises `Stop`; it returns only
+where it cannot go on. SciPy's own tests are switched off: what stops a run is the Frobenius norm of
+grad h.
 """
 
 from __future__ import annotations
@@ -53,35 +54,63 @@ def _settings(first: _Iterate) -> Settings:
     size = math.sqrt(first.decrease)
     if not size > 0:
         return Settings()
-    return Settings(first_step=min(Settings().first_step, 0.1 * float(np.linalg.norm(first.X)) / size))
+    return Settings(
+        first_step=min(Settings().first_step, 0.1 * float(np.linalg.norm(first.X)) / size)
+    )
 
 
 def conjugate_gradients(objective: Objective, start: _Vector) -> None:
     """SciPy's nonlinear conjugate gradients (Polak and Ribiere)."""
-    _scipy(objective, start, "CG", {"gtol": 0.0, "maxiter": _NEVER}, fun=objective.value_and_gradient, jac=True)
+    _scipy(
+        objective,
+        start,
+        "CG",
+        {"gtol": 0.0, "maxiter": _NEVER},
+        fun=objective.value_and_gradient,
+        jac=True,
+    )
 
 
 def lbfgs(objective: Objective, start: _Vector) -> None:
     """SciPy's L-BFGS-B, without bounds."""
-    options = {"ftol": 0.0, "gtol": 0.0, "maxiter": _NEVER, "maxfun": _NEVER, "maxcor": 10, "maxls": 30}
+    options = {
+        "ftol": 0.0,
+        "gtol": 0.0,
+        "maxiter": _NEVER,
+        "maxfun": _NEVER,
+        "maxcor": 10,
+        "maxls": 30,
+    }
     _scipy(objective, start, "L-BFGS-B", options, fun=objective.value_and_gradient, jac=True)
 
 
 def trust_region(objective: Objective, start: _Vector) -> None:
-    """SciPy's trust regions with Steihaug's conjugate gradients; trust-krylov breaks down near rounding."""
+    """SciPy's trust regions with Steihaug's conjugate gradients.
+
+    Trust-krylov breaks down near rounding.
+    """
     radius = 0.1 * float(np.linalg.norm(start))
-    options = {"gtol": 0.0, "maxiter": _NEVER, "initial_trust_radius": radius, "max_trust_radius": 100 * radius}
+    options = {
+        "gtol": 0.0,
+        "maxiter": _NEVER,
+        "initial_trust_radius": radius,
+        "max_trust_radius": 100 * radius,
+    }
     parts = {"fun": objective.value, "jac": objective.gradient, "hessp": objective.hessian_product}
     _scipy(objective, start, "trust-ncg", options, **parts)
 
 
-def _scipy(objective: Objective, start: _Vector, method: str, options: dict[str, Any], **arguments: Any) -> None:
+def _scipy(
+    objective: Objective, start: _Vector, method: str, options: dict[str, Any], **arguments: Any
+) -> None:
     def callback(intermediate_result: Any) -> None:
         objective.iteration(intermediate_result.x)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", scipy.optimize.OptimizeWarning)
-        scipy.optimize.minimize(x0=start, method=method, options=options, callback=callback, **arguments)
+        scipy.optimize.minimize(
+            x0=start, method=method, options=options, callback=callback, **arguments
+        )
 
 
 #: The methods by name.

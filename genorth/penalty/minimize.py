@@ -49,13 +49,13 @@ def minimize(
 ) -> Result:
     """Minimise f over M by the constraint dissolving penalty h (Algorithm 1).
 
-    problem: a Problem, or one of pymanopt on a `genorth.interop.pymanopt.PymanoptManifold`.
-    method: "cdf-gd", "cdf-cg", "cdf-lbfgs", "cdf-lbfgs-lean" (less time outside f, for many variables) or "cdf-tr"
-    (needs a Hessian product). beta: the penalty parameter, or "auto".
-    tol: on |grad h|, the Frobenius norm; the Riemannian gradient norm at the returned x is then at most tol too.
-    feasibility_tol: on |C(x)|, relative to max(1, |x| |phi(x)|). Budgets: None for no limit;
-    the check of x at the end is one evaluation more. x0: any point of F
-    (by default a random point of M, from rng). callback(progress) sees each iterate and stops the run by StopIteration.
+    problem: a Problem, or one of pymanopt on a `genorth.interop.pymanopt.PymanoptManifold`. method:
+    "cdf-gd", "cdf-cg", "cdf-lbfgs", "cdf-lbfgs-lean" (less time outside f, for many variables) or
+    "cdf-tr" (needs a Hessian product). beta: the penalty parameter, or "auto". tol: on |grad h|,
+    the Frobenius norm; the Riemannian gradient norm at the returned x is then at most tol too.
+    feasibility_tol: on |C(x)|, relative to max(1, |x| |phi(x)|). Budgets: None for no limit; the
+    check of x at the end is one evaluation more. x0: any point of F (by default a random point of
+    M, from rng). callback(progress) sees each iterate and stops the run by StopIteration.
     """
     # Loads scipy.optimize: here, where it is needed, and before the clock starts.
     from genorth.penalty.methods import METHODS
@@ -64,16 +64,24 @@ def minimize(
     _check_arguments(problem, method, METHODS, beta, feasibility_tol)
     start = problem.start(x0, rng)
     monitor = Monitor(
-        problem, tol=tol, max_iterations=max_iterations, max_evaluations=max_evaluations, max_time=max_time,
-        callback=callback, keep_points=keep_points,
-    )  # fmt: skip
+        problem,
+        tol=tol,
+        max_iterations=max_iterations,
+        max_evaluations=max_evaluations,
+        max_time=max_time,
+        callback=callback,
+        keep_points=keep_points,
+    )
     run = _Run(problem, monitor, method, METHODS[method], beta, float(feasibility_tol))
     run.solve(start)
     return run.result()
 
 
 def _as_ours(problem: Any) -> Any:
-    """A pymanopt Problem becomes ours; it is known by the name of its module, so that pymanopt need not be loaded."""
+    """A pymanopt Problem becomes ours.
+
+    It is known by the name of its module, so that pymanopt need not be loaded.
+    """
     if any(base.__module__.partition(".")[0] == "pymanopt" for base in type(problem).__mro__):
         from genorth.interop.pymanopt import from_pymanopt
 
@@ -81,7 +89,9 @@ def _as_ours(problem: Any) -> Any:
     return problem
 
 
-def _check_arguments(problem: Problem, method: str, known: Mapping[str, Any], beta: Any, feasibility_tol: Any) -> None:
+def _check_arguments(
+    problem: Problem, method: str, known: Mapping[str, Any], beta: Any, feasibility_tol: Any
+) -> None:
     if not isinstance(problem, Problem):
         refuse("problem", "a genorth.Problem or a pymanopt.Problem", type(problem).__name__)
     if method not in known:
@@ -187,7 +197,9 @@ class _Run:
         status = Status.STALLED
         try:
             progress = True
-            while progress:  # one that stalls in rounding is started again: values are then differences to that point
+            # one that stalls in rounding is started again: values are then differences to that
+            # point
+            while progress:
                 objective.begin(v)
                 nit = self.monitor.nit
                 self.solver(objective, v)
@@ -202,7 +214,7 @@ class _Run:
         return status, last
 
     def _restored(self, status: Status, last: _Matrix, start: _Matrix) -> _Outcome:
-        """x on M from the last iterate; from the start, where the last one is too far away."""
+        """X on M from the last iterate; from the start, where the last one is too far away."""
         manifold = self.manifold
         before, restored = float(manifold.feasibility(last)), True
         try:
@@ -244,9 +256,12 @@ class _Run:
         return progress and end.restored and end.status is not Status.STALLED and not stationary
 
     def _next_beta(self) -> float:
-        """Where |C| reached its limit: the estimate at the restored point, raised once that has not helped for long.
+        """Where |C| reached its limit.
 
-        The first steps from a long X are lost at every beta; to raise it at once would leave it too large for good.
+        The estimate at the restored point, raised once that has not helped for long.
+
+        The first steps from a long X are lost at every beta; to raise it at once would leave it too
+        large for good.
         """
         end = self.outcome
         if end.status is Status.DIVERGED and end.restored:

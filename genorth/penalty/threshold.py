@@ -1,10 +1,12 @@
 """`exactness_threshold`: the smallest beta for which h is an exact penalty at X (F8).
 
-beta*(X) = 3/4 max over S in S1, |S| = 1, of Re tr(S^2 Theta), Theta = Theta_X(grad f): an eigenvalue problem on S1.
+beta*(X) = 3/4 max over S in S1, |S| = 1, of Re tr(S^2 Theta), Theta = Theta_X(grad f): an
+eigenvalue problem on S1.
 
-With psi(T) = Q T Q^-1 and S = Q Y, Y^T = e Y: Re tr(S^2 Theta) = <Y, L(Y)>, L(Y) = e/2 (B Y Q + Q Y B), B = Theta Q,
-and |S|^2 = tr(Y^T K Y), K = Q^T Q. In the eigenbasis of K this metric is the diagonal (k_i + k_j)/2, and scaling the
-entries by its root leaves a standard symmetric eigenvalue problem with p x p products.
+With psi(T) = Q T Q^-1 and S = Q Y, Y^T = e Y: Re tr(S^2 Theta) = <Y, L(Y)>, L(Y) = e/2 (B Y Q + Q Y
+B), B = Theta Q, and |S|^2 = tr(Y^T K Y), K = Q^T Q. In the eigenbasis of K this metric is the
+diagonal (k_i + k_j)/2, and scaling the entries by its root leaves a standard symmetric eigenvalue
+problem with p x p products.
 """
 
 from __future__ import annotations
@@ -29,12 +31,15 @@ _ACCURACY = 1e-8  # of the largest eigenvalue, relative; a penalty parameter nee
 def exactness_threshold(problem: Problem, X: Array) -> float:
     """beta*(X) = 3/4 max(0, max over S in S1, |S| = 1, of Re tr(S^2 Theta_X(grad f))).
 
-    At a stationary X on M, hess h(X) is positive semidefinite exactly if hess f(X) is so on T_X M and beta >= beta*(X).
-    X is restored first where it is not on M. It costs one gradient where X is not the last point of the problem.
+    At a stationary X on M, hess h(X) is positive semidefinite exactly if hess f(X) is so on T_X M
+    and beta >= beta*(X). X is restored first where it is not on M. It costs one gradient where X is
+    not the last point of the problem.
     """
     manifold = problem.manifold
     X = np.asarray(manifold.restore(np.asarray(X)))
-    return multiplier_threshold(manifold, np.asarray(manifold.theta(X, problem.euclidean_gradient(X))))
+    return multiplier_threshold(
+        manifold, np.asarray(manifold.theta(X, problem.euclidean_gradient(X)))
+    )
 
 
 def multiplier_threshold(manifold: GenOrthManifold, Theta: Array) -> float:
@@ -43,7 +48,7 @@ def multiplier_threshold(manifold: GenOrthManifold, Theta: Array) -> float:
 
 
 def largest_form(manifold: GenOrthManifold, Theta: _Matrix) -> float:
-    """max over S in S1, |S| = 1, of Re tr(S^2 Theta)."""
+    """Max over S in S1, |S| = 1, of Re tr(S^2 Theta)."""
     companion = manifold.companion
     if companion is None:
         return _over_basis(manifold, Theta)
@@ -56,10 +61,15 @@ def largest_form(manifold: GenOrthManifold, Theta: _Matrix) -> float:
 
 
 def _over_basis(manifold: GenOrthManifold, Theta: _Matrix) -> float:
-    """The form as a dense matrix over an orthonormal basis of S1: for algebras G of unknown structure."""
+    """The form as a dense matrix over an orthonormal basis of S1.
+
+    For algebras G of unknown structure.
+    """
     basis = symmetric_basis(manifold)
     flat = basis.reshape(len(basis), -1)
-    images = ct(basis @ Theta).reshape(len(basis), -1)  # Re tr(T S Theta) = <T, (S Theta)^T> for real-linear spaces
+    images = ct(basis @ Theta).reshape(
+        len(basis), -1
+    )  # Re tr(T S Theta) = <T, (S Theta)^T> for real-linear spaces
     form = (flat @ images.conj().T).real
     return float(np.linalg.eigvalsh((form + form.T) / 2).max())
 
@@ -78,8 +88,13 @@ def _over_symmetric(Q: _Matrix, Theta: _Matrix, companion: Companion) -> float:
     return _largest_eigenvalue(form, Theta.shape[-1], Theta.dtype, e)
 
 
-def _largest_eigenvalue(form: Callable[[_Matrix], _Matrix], p: int, dtype: np.dtype[Any], e: int) -> float:
-    """max(0, largest eigenvalue) of a self-adjoint map of matrices, real-linear; zero off {Y^T = e Y}."""
+def _largest_eigenvalue(
+    form: Callable[[_Matrix], _Matrix], p: int, dtype: np.dtype[Any], e: int
+) -> float:
+    """max(0, largest eigenvalue) of a self-adjoint map of matrices, real-linear.
+
+    Zero off {Y^T = e Y}.
+    """
     units = 2 if dtype.kind == "c" else 1
     size = units * p * p
     if p <= _DENSE:
@@ -93,7 +108,9 @@ def _largest_eigenvalue(form: Callable[[_Matrix], _Matrix], p: int, dtype: np.dt
     v0 = _realrows((start + e * ct(start))[None])[0]
     operator = scipy.sparse.linalg.LinearOperator((size, size), matvec=product, dtype=float)
     try:
-        values = scipy.sparse.linalg.eigsh(operator, k=1, which="LA", v0=v0, tol=_ACCURACY, return_eigenvectors=False)
+        values = scipy.sparse.linalg.eigsh(
+            operator, k=1, which="LA", v0=v0, tol=_ACCURACY, return_eigenvectors=False
+        )
     except scipy.sparse.linalg.ArpackNoConvergence:
         basis = np.eye(size).view(dtype).reshape(size, p, p)
         return float(np.linalg.eigvalsh(_realrows(form(basis))).max())

@@ -1,7 +1,8 @@
 """Derivatives by automatic differentiation: what a Problem lacks, from JAX or PyTorch.
 
-The user's callables take and return arrays of that library; what `complete` returns takes NumPy arrays (as solvers
-do) or arrays of the library, and answers in kind. A complex gradient is the G with df = Re tr(G^T Z).
+The user's callables take and return arrays of that library; what `complete` returns takes NumPy
+arrays (as solvers do) or arrays of the library, and answers in kind. A complex gradient is the G
+with df = Re tr(G^T Z).
 """
 
 from __future__ import annotations
@@ -59,14 +60,19 @@ class _Library(ABC):
                 return function(*arrays)
             with self.double_precision():
                 result = function(*map(self.array, arrays))
-            return tuple(map(self.numpy, result)) if isinstance(result, tuple) else self.numpy(result)
+            return (
+                tuple(map(self.numpy, result)) if isinstance(result, tuple) else self.numpy(result)
+            )
 
         return call
 
 
 @final
 class _Jax(_Library):
-    """JAX; derivatives are compiled. Its default of single precision is lifted inside the calls only."""
+    """JAX; derivatives are compiled.
+
+    Its default of single precision is lifted inside the calls only.
+    """
 
     def double_precision(self) -> AbstractContextManager[Any]:
         newer = hasattr(self.module, "enable_x64")
@@ -84,7 +90,9 @@ class _Jax(_Library):
     def value_and_gradient(self, cost: _Function) -> _Function:
         def both(X: Array) -> tuple[Any, Array]:
             f, G = self.module.value_and_grad(cost)(X)
-            return f, self.module.numpy.conj(G)  # JAX returns the conjugate of the G of this library
+            return f, self.module.numpy.conj(
+                G
+            )  # JAX returns the conjugate of the G of this library
 
         return self.module.jit(both)
 
@@ -177,4 +185,7 @@ def complete(
         "euclidean_hessian": euclidean_hessian,
         "cost_and_gradient": cost_and_gradient,
     }
-    return {name: None if function is None else loaded.taking_numpy(function) for name, function in given.items()}
+    return {
+        name: None if function is None else loaded.taking_numpy(function)
+        for name, function in given.items()
+    }

@@ -1,7 +1,7 @@
 """`Problem`: a manifold and a cost with its derivatives, checked, counted, and shared per point.
 
-Every solver of this library, and every solver it is compared with, sees the user's callables through
-a Problem: so all of them are counted alike, and none pays twice for the same X.
+Every solver of this library, and every solver it is compared with, sees the user's callables
+through a Problem: so all of them are counted alike, and none pays twice for the same X.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ _Map = Callable[[Array], Array]
 
 @attrs.frozen
 class Counts:
-    """How often a Problem has called the user, and for how long; subtract two to get those of one run.
+    """How often a Problem has called the user, and for how long.
+
+    Subtract two to get those of one run.
 
     A fused call counts as one cost and one gradient.
     """
@@ -38,7 +40,10 @@ class Counts:
 
     def __sub__(self, earlier: Counts) -> Counts:
         return Counts(
-            self.nfev - earlier.nfev, self.njev - earlier.njev, self.nhev - earlier.nhev, self.seconds - earlier.seconds
+            self.nfev - earlier.nfev,
+            self.njev - earlier.njev,
+            self.nhev - earlier.nhev,
+            self.seconds - earlier.seconds,
         )
 
     @property
@@ -62,12 +67,14 @@ class Problem:
     """min f(X) over a manifold, from f and its Euclidean derivatives.
 
     cost(X): a real number. euclidean_gradient(X): G with df = Re tr(G^T Z), of the shape of X.
-    euclidean_hessian(X, Z): the derivative of G in the direction Z. cost_and_gradient(X): (f, G) in one call, where
-    they share work. autodiff="jax" or "torch": the derivatives that are missing come from automatic differentiation;
-    the callables then take arrays of that library (see `genorth.problem.autodiff`).
+    euclidean_hessian(X, Z): the derivative of G in the direction Z. cost_and_gradient(X): (f, G) in
+    one call, where they share work. autodiff="jax" or "torch": the derivatives that are missing
+    come from automatic differentiation; the callables then take arrays of that library (see
+    `genorth.problem.autodiff`).
 
-    A NaN or an infinity is passed on (it ends a run with its own status); a cost that is not a real number and
-    a gradient of another shape raise ValueError; an exception of the user's is never caught.
+    A NaN or an infinity is passed on (it ends a run with its own status); a cost that is not a real
+    number and a gradient of another shape raise ValueError; an exception of the user's is never
+    caught.
     """
 
     def __init__(
@@ -99,7 +106,11 @@ class Problem:
 
             given = complete(autodiff, **given)
         self.manifold = manifold
-        self._shape, self._dtype, self._real = manifold.shape, manifold.dtype, manifold.dtype.kind == "f"
+        self._shape, self._dtype, self._real = (
+            manifold.shape,
+            manifold.dtype,
+            manifold.dtype.kind == "f",
+        )
         self._in_F = manifold.ambient_projector is None
         #: What tables and reports call the problem.
         self.name = name or getattr(cost or cost_and_gradient, "__name__", "problem")
@@ -121,7 +132,9 @@ class Problem:
             X = X.astype(float)
         manifold._check(x0=X)
         manifold._require_finite(x0=X)
-        return np.asarray(manifold.ambient(X.astype(complex if manifold.dtype.kind == "c" else float)))
+        return np.asarray(
+            manifold.ambient(X.astype(complex if manifold.dtype.kind == "c" else float))
+        )
 
     # ------------------------------------------------------------------ counts
 
@@ -154,7 +167,9 @@ class Problem:
         """Why a solver, of second order or not, cannot run on it; None where it can."""
         if not self.has_gradient:
             return "the problem has no gradient"
-        return "the problem has no Hessian product" if second_order and not self.has_hessian else None
+        return (
+            "the problem has no Hessian product" if second_order and not self.has_hessian else None
+        )
 
     # ------------------------------------------------------------------ shared by content
 
@@ -209,7 +224,8 @@ class Problem:
         self.manifold._check(X=X)
         return self._memo.get(X, _Evaluation)
 
-    # ------------------------------------------------------------------ evaluated anew, for callers that share
+    # ------------------------------------------------------------------ evaluated anew, for callers
+    # that share
 
     def evaluate_cost(self, X: Array) -> float:
         """f(X), evaluated anew."""
@@ -232,7 +248,7 @@ class Problem:
         return self._array(G, X, "euclidean_gradient")
 
     def evaluate(self, X: Array) -> tuple[float, Array]:
-        """f and G at X, evaluated anew."""
+        """F and G at X, evaluated anew."""
         if self._fused is None:
             if self._gradient is None:
                 refuse(
@@ -253,14 +269,28 @@ class Problem:
             f, G = pair
         except (TypeError, ValueError):
             _refuse_value("cost_and_gradient", "a pair (f, G)", pair)
-        return f if type(f) is float else _scalar(f, "cost_and_gradient"), self._array(G, X, "cost_and_gradient")
+        return f if type(f) is float else _scalar(f, "cost_and_gradient"), self._array(
+            G, X, "cost_and_gradient"
+        )
 
     def _array(self, G: Array, X: Array, name: str) -> Array:
         """G in the library of X, in F, and not an array that the user may write into later."""
-        if type(G) is np.ndarray and G.dtype is self._dtype and G.shape == self._shape and type(X) is np.ndarray:
+        if (
+            type(G) is np.ndarray
+            and G.dtype is self._dtype
+            and G.shape == self._shape
+            and type(X) is np.ndarray
+        ):
             return G.copy() if self._in_F else self.manifold.ambient(G)
-        if getattr(G, "shape", None) != self._shape and tuple(getattr(G, "shape", ())) != self._shape:
-            refuse(name, f"an array of shape {self._shape}, the shape of X", f"shape {tuple(np.shape(G))}")
+        if (
+            getattr(G, "shape", None) != self._shape
+            and tuple(getattr(G, "shape", ())) != self._shape
+        ):
+            refuse(
+                name,
+                f"an array of shape {self._shape}, the shape of X",
+                f"shape {tuple(np.shape(G))}",
+            )
         if type(X) is np.ndarray:
             G = np.array(G)
             if G.dtype.kind not in "fc":
@@ -275,13 +305,19 @@ class Problem:
 
 
 def _scalar(f: Any, name: str) -> Any:
-    """f as a float; a scalar of a library whose values cannot be looked at (traced by JAX) as it is."""
+    """F as a float; a scalar of a library whose values cannot be looked at (traced by JAX) as it is."""
     if type(f) is np.float64:
         return float(f)
-    if getattr(f, "shape", ()) != () or isinstance(f, str | bytes | list | tuple | dict | None.__class__):
+    if getattr(f, "shape", ()) != () or isinstance(
+        f, str | bytes | list | tuple | dict | None.__class__
+    ):
         _refuse_value(name, "a real number", f)
-    if isinstance(f, complex | np.complexfloating) or (hasattr(f, "dtype") and "complex" in str(f.dtype)):
-        _refuse_value(name, "a real number", f, "Return its real part if the imaginary part is rounding.")
+    if isinstance(f, complex | np.complexfloating) or (
+        hasattr(f, "dtype") and "complex" in str(f.dtype)
+    ):
+        _refuse_value(
+            name, "a real number", f, "Return its real part if the imaginary part is rounding."
+        )
     try:
         return float(f)
     except OverflowError:

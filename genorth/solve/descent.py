@@ -59,11 +59,14 @@ class NoStep(Exception):
     """No step along the negative gradient leads to an acceptable value."""
 
 
-def descend(point: _P, step: Callable[[_P, float], _P], accept: Callable[[_P], None], settings: Settings) -> None:
+def descend(
+    point: _P, step: Callable[[_P, float], _P], accept: Callable[[_P], None], settings: Settings
+) -> None:
     """Iterate until `accept`, which is told of every new point, raises.
 
-    step(point, t) is the point at -t times the gradient; it may raise `OutsideDomainError`, and the step is shortened.
-    A trial is accepted if its value is at most the average minus sufficient * t * decrease, or after the last trial.
+    step(point, t) is the point at -t times the gradient; it may raise `OutsideDomainError`, and the
+    step is shortened. A trial is accepted if its value is at most the average minus sufficient * t
+    * decrease, or after the last trial.
     """
     t, average, weight, count = settings.first_step, point.value, 1.0, 0
     while True:

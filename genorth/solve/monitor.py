@@ -1,7 +1,8 @@
 """`Monitor`: the clock, the budgets, the stopping measure, the trace and the callback of one run.
 
-Every solver reports to it, from inside its line search (`check`) and at each iteration (`iteration`); it ends the run
-by raising `Stop`, so that a budget holds also where a foreign solver does not look at it.
+Every solver reports to it, from inside its line search (`check`) and at each iteration
+(`iteration`); it ends the run by raising `Stop`, so that a budget holds also where a foreign solver
+does not look at it.
 """
 
 from __future__ import annotations
@@ -84,7 +85,11 @@ class Monitor:
     def evaluations(self) -> int:
         """Evaluations of this run: a cost with its gradient is one, a Hessian product is one."""
         problem, before = self.problem, self._before
-        return max(problem._nfev - before.nfev, problem._njev - before.njev) + problem._nhev - before.nhev
+        return (
+            max(problem._nfev - before.nfev, problem._njev - before.njev)
+            + problem._nhev
+            - before.nhev
+        )
 
     @property
     def nit(self) -> int:
@@ -92,7 +97,10 @@ class Monitor:
         return max(len(self.trace) - 1, 0)
 
     def check(self) -> None:
-        """Raise `Stop` where the budget of evaluations or of time is used up; before every evaluation."""
+        """Raise `Stop` where the budget of evaluations or of time is used up.
+
+        Before every evaluation.
+        """
         if self.evaluations >= self._evaluations:
             raise Stop(Status.EVALUATION_LIMIT)
         if self.elapsed >= self._time:
@@ -120,7 +128,13 @@ class Monitor:
         with self.paused():
             gradient_norm, feasibility = trace.gradient_norm[-1], trace.feasibility[-1]
             progress = Progress(
-                X.copy(), trace.cost[-1], self.nit, self.counts.nfev, gradient_norm, feasibility, trace.time[-1]
+                X.copy(),
+                trace.cost[-1],
+                self.nit,
+                self.counts.nfev,
+                gradient_norm,
+                feasibility,
+                trace.time[-1],
             )
             try:
                 self._callback(progress)

@@ -1,6 +1,7 @@
 """What every solver returns: `Result`, with its `Status` and its `Trace`.
 
-The penalty methods, the Riemannian solvers, pymanopt's and CDOpt's all return the same, so that they can be compared.
+The penalty methods, the Riemannian solvers, pymanopt's and CDOpt's all return the same, so that
+they can be compared.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ class Trace:
 
     #: Seconds since the start, without the time spent on measuring and in the callback.
     time: list[float] = attrs.field(factory=list)
-    #: f at A(X) for a penalty method (what X becomes when it is restored), at X for a Riemannian one.
+    #: f at A(X) for a penalty method (what X becomes when it is restored), at X for a Riemannian
+    #: one.
     cost: list[float] = attrs.field(factory=list)
     #: The measure that is compared with tol: |grad h|, or the norm of the Riemannian gradient.
     gradient_norm: list[float] = attrs.field(factory=list)
@@ -68,7 +70,9 @@ class Trace:
     def __repr__(self) -> str:
         return f"Trace({len(self)} lines)"
 
-    def append(self, time: float, cost: float, gradient_norm: float, feasibility: float, evaluations: int) -> None:
+    def append(
+        self, time: float, cost: float, gradient_norm: float, feasibility: float, evaluations: int
+    ) -> None:
         """Add a line."""
         self.time.append(time)
         self.cost.append(cost)
@@ -123,14 +127,17 @@ class Result:
     #: Seconds, without the time spent on measuring and in the callback.
     time: float
     trace: Trace
-    #: Seconds by phase, of those that the solver measures: "cost" is the time inside the user's callables.
+    #: Seconds by phase, of those that the solver measures: "cost" is the time inside the user's
+    #: callables.
     seconds: dict[str, float] = attrs.field(factory=dict)
-    #: The last value of what is compared with tol: |grad h| before restoring, or the Riemannian gradient norm.
+    #: The last value of what is compared with tol: |grad h| before restoring, or the Riemannian
+    #: gradient norm.
     stopping_measure: float = float("nan")
     #: The penalty parameter (None for a Riemannian solver), and how often "auto" changed it.
     beta: float | None = None
     beta_raised: int = 0
-    #: The exactness threshold beta* at x (None for a Riemannian solver, or where it was not computed).
+    #: The exactness threshold beta* at x (None for a Riemannian solver, or where it was not
+    #: computed).
     threshold: float | None = None
     #: |C(X)| before X was restored.
     feasibility_before: float | None = None
@@ -142,7 +149,7 @@ class Result:
 
     @property
     def margin(self) -> float | None:
-        """beta / beta*, how far above the threshold the run ended (infinite where beta* = 0)."""
+        """Beta / beta*, how far above the threshold the run ended (infinite where beta* = 0)."""
         if self.beta is None or self.threshold is None:
             return None
         return self.beta / self.threshold if self.threshold > 0 else float("inf")

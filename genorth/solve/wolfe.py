@@ -32,17 +32,21 @@ def strong_wolfe(
     c1: float = 1e-4,
     c2: float = 0.9,
 ) -> float:
-    """A step t that keeps both conditions; curve(t) gives f and its derivative, value and slope are those at 0.
+    """A step t that keeps both conditions.
 
-    A trial outside the domain or with a value that is not finite counts as too long. The last call of `curve` is
-    always the one at the step returned. Raises `NoStep` where rounding leaves none.
+    curve(t) gives f and its derivative, value and slope are those at 0.
+
+    A trial outside the domain or with a value that is not finite counts as too long. The last call
+    of `curve` is always the one at the step returned. Raises `NoStep` where rounding leaves none.
     """
     start = low = _Trial(0.0, value, slope)
     high: _Trial | None = None
     t = step
     for _ in range(_TRIALS):
         trial = _evaluated(curve, t)
-        if not trial.value <= value + c1 * t * slope or (low is not start and trial.value >= low.value):
+        if not trial.value <= value + c1 * t * slope or (
+            low is not start and trial.value >= low.value
+        ):
             high = trial
         elif abs(trial.slope) <= -c2 * slope:
             return t
@@ -69,7 +73,10 @@ def _evaluated(curve: Callable[[float], tuple[float, float]], t: float) -> _Tria
 
 
 def _between(low: _Trial, high: _Trial) -> float:
-    """The minimiser of the cubic through both ends, kept away from them; the middle where there is none."""
+    """The minimiser of the cubic through both ends, kept away from them.
+
+    The middle where there is none.
+    """
     width = high.t - low.t
     share = 0.5
     if math.isfinite(high.value) and math.isfinite(high.slope):
@@ -80,4 +87,6 @@ def _between(low: _Trial, high: _Trial) -> float:
             denominator = high.slope - low.slope + 2 * root
             if denominator != 0:
                 share = 1 - (high.slope + root - theta) / denominator
-    return low.t + min(max(share, 0.1), 0.9) * width if math.isfinite(share) else low.t + 0.5 * width
+    return (
+        low.t + min(max(share, 0.1), 0.9) * width if math.isfinite(share) else low.t + 0.5 * width
+    )

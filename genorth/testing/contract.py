@@ -1,9 +1,9 @@
 """The contract: one list of named properties that every manifold of the theory has.
 
-Each property measures a violation and holds it against a bound that is made of norms, the unit roundoff, the
-size, and the condition of what is solved; `check` raises an AssertionError that shows all of them. Differences of the
-maps C, A and DA* are exact (they are polynomials), so no step length is chosen; only gradients and Hessians are
-checked by slopes.
+Each property measures a violation and holds it against a bound that is made of norms, the unit
+roundoff, the size, and the condition of what is solved; `check` raises an AssertionError that shows
+all of them. Differences of the maps C, A and DA* are exact (they are polynomials), so no step
+length is chosen; only gradients and Hessians are checked by slopes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,12 @@ import numpy as np
 
 from genorth.checks.report import fit_slope
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.geometry.multiplier import ConjugateGradients, DenseLeastSquares, realvec, symmetric_basis
+from genorth.geometry.multiplier import (
+    ConjugateGradients,
+    DenseLeastSquares,
+    realvec,
+    symmetric_basis,
+)
 from genorth.geometry.retractions import RETRACTIONS, polar_factor
 from genorth.linalg.arrays import Array, ct, eps, inner, norm
 
@@ -154,7 +159,9 @@ class Property:
 PROPERTIES: list[Property] = []
 
 
-def _property(name: str, statement: str) -> Callable[[Callable[[Sample], Iterator[Measured]]], Property]:
+def _property(
+    name: str, statement: str
+) -> Callable[[Callable[[Sample], Iterator[Measured]]], Property]:
     def register(measure: Callable[[Sample], Iterator[Measured]]) -> Property:
         PROPERTIES.append(Property(name, statement, measure))
         return PROPERTIES[-1]
@@ -165,20 +172,27 @@ def _property(name: str, statement: str) -> Callable[[Callable[[Sample], Iterato
 # ---------------------------------------------------------------- Assumption 1 and the algebra
 
 
-@_property("assumption-1", "XT in F; phi self-adjoint; phi(XT) = phi(X) psi(T); psi(phi(X)^T X) = X^T phi(X)")
+@_property(
+    "assumption-1",
+    "XT in F; phi self-adjoint; phi(XT) = phi(X) psi(T); psi(phi(X)^T X) = X^T phi(X)",
+)
 def _assumption(s: Sample) -> Iterator[Measured]:
     M, U, V, T = s.M, s.ambient(), s.ambient(), s.algebra()
     yield s.close("XT in F", U @ T, M.ambient(U @ T), s.u)
     yield s.close("phi(X) in F", M.phi(U), M.ambient(M.phi(U)), s.u * s.L)
     yield s.close("<phi(U), V> = <U, phi(V)>", inner(M.phi(U), V), inner(U, M.phi(V)), s.u * s.L)
     yield s.close("phi(XT) = phi(X) psi(T)", M.phi(U @ T), M.phi(U) @ M.psi(T), s.u * s.L * s.q)
-    yield s.close("psi(phi(X)^T X) = X^T phi(X)", M.psi(ct(M.phi(U)) @ U), ct(U) @ M.phi(U), s.u * s.L * s.q)
+    yield s.close(
+        "psi(phi(X)^T X) = X^T phi(X)", M.psi(ct(M.phi(U)) @ U), ct(U) @ M.phi(U), s.u * s.L * s.q
+    )
 
 
 @_property("F1", "psi(phi(U)^T V) = U^T phi(V)")
 def _f1(s: Sample) -> Iterator[Measured]:
     U, V = s.ambient(), s.ambient()
-    yield s.close("psi(phi(U)^T V) = U^T phi(V)", s.M.psi(ct(s.M.phi(U)) @ V), s.M.gram(U, V), s.u * s.L * s.q)
+    yield s.close(
+        "psi(phi(U)^T V) = U^T phi(V)", s.M.psi(ct(s.M.phi(U)) @ V), s.M.gram(U, V), s.u * s.L * s.q
+    )
 
 
 @_property("F2", "psi(ST) = psi(S) psi(T), psi(I) = I, psi self-adjoint, psi^-1(T) = psi(T^T)^T")
@@ -191,7 +205,9 @@ def _f2(s: Sample) -> Iterator[Measured]:
     yield s.close("psi(psi(T^T)^T) = T", psi(ct(psi(ct(T)))), T, s.u * s.q**2)
 
 
-@_property("F3", "T* = psi(T)^T is an involution, <<U,V>> = phi(U)^T V a Hermitian form, M = {<<X,X>> = I}")
+@_property(
+    "F3", "T* = psi(T)^T is an involution, <<U,V>> = phi(U)^T V a Hermitian form, M = {<<X,X>> = I}"
+)
 def _f3(s: Sample) -> Iterator[Measured]:
     M, S, T, U, V = s.M, s.algebra(), s.algebra(), s.ambient(), s.ambient()
 
@@ -208,7 +224,10 @@ def _f3(s: Sample) -> Iterator[Measured]:
     yield s.close("<<X,X>> = I", form(s.X, s.X), np.eye(T.shape[-1]), s.u * s.g, s.c)
 
 
-@_property("F4", "Phi self-adjoint; S1 = {psi(S^T) = S}; Phi(S^T) = 2S on S1; C(X) in S1; Phi(C) = 2C^T if psi^2 = id")
+@_property(
+    "F4",
+    "Phi self-adjoint; S1 = {psi(S^T) = S}; Phi(S^T) = 2S on S1; C(X) in S1; Phi(C) = 2C^T if psi^2 = id",
+)
 def _f4(s: Sample) -> Iterator[Measured]:
     Phi, psi, A, T, S = s.M.symmetrize, s.M.psi, s.algebra(), s.algebra(), s.symmetric()
     C = s.M.constraint(s.Y)
@@ -221,10 +240,14 @@ def _f4(s: Sample) -> Iterator[Measured]:
         yield s.close("Phi(C) = 2 C^T", Phi(C), 2 * ct(C), s.u * s.q**2 * s.g)
 
 
-# ---------------------------------------------------------------- C, A and their derivatives, on and off M
+# ---------------------------------------------------------------- C, A and their derivatives, on
+# and off M
 
 
-@_property("constraint", "C(X) = X^T phi(X) - I, DC(X)[Z] = X^T phi(Z) + Z^T phi(X), DC(X)*[T] = phi(X) Phi(T)")
+@_property(
+    "constraint",
+    "C(X) = X^T phi(X) - I, DC(X)[Z] = X^T phi(Z) + Z^T phi(X), DC(X)*[T] = phi(X) Phi(T)",
+)
 def _constraint(s: Sample) -> Iterator[Measured]:
     M, Y, T = s.M, s.Y, s.algebra()
     Z = s.ambient(float(norm(Y)))
@@ -233,31 +256,59 @@ def _constraint(s: Sample) -> Iterator[Measured]:
     yield s.close("C(Y) = Y^T phi(Y) - I", M.constraint(Y), ct(Y) @ M.phi(Y) - eye, bound)
     yield s.close("|C(Y)|", M.feasibility(Y), norm(ct(Y) @ M.phi(Y) - eye), bound)
     differential = M.constraint_differential(Y, Z)
-    yield s.close("DC(Y)[Z] = Y^T phi(Z) + Z^T phi(Y)", differential, M.gram(Y, Z) + M.gram(Z, Y), bound)
+    yield s.close(
+        "DC(Y)[Z] = Y^T phi(Z) + Z^T phi(Y)", differential, M.gram(Y, Z) + M.gram(Z, Y), bound
+    )
     difference = M.constraint(Y + Z) - M.constraint(Y - Z)
     yield s.close("C(Y+Z) - C(Y-Z) = 2 DC(Y)[Z]", difference, 2 * differential, 4 * bound)
     yield s.close("|DC(Y)[Z]|", M.tangency(Y, Z), norm(differential), bound)
     adjoint = M.constraint_adjoint(Y, T)
-    yield s.close("<DC(Y)[Z], T> = <Z, DC(Y)*[T]>", inner(differential, T), inner(Z, adjoint), bound)
-    yield s.close("DC(Y)*[T] = phi(Y) Phi(T)", adjoint, M.phi(Y) @ M.symmetrize(T), s.u * s.q * s.L * float(norm(Y)))
+    yield s.close(
+        "<DC(Y)[Z], T> = <Z, DC(Y)*[T]>", inner(differential, T), inner(Z, adjoint), bound
+    )
+    yield s.close(
+        "DC(Y)*[T] = phi(Y) Phi(T)",
+        adjoint,
+        M.phi(Y) @ M.symmetrize(T),
+        s.u * s.q * s.L * float(norm(Y)),
+    )
 
 
-@_property("dissolving", "A(X) = X (3I - phi(X)^T X)/2, its differential, adjoint and second adjoint")
+@_property(
+    "dissolving", "A(X) = X (3I - phi(X)^T X)/2, its differential, adjoint and second adjoint"
+)
 def _dissolving(s: Sample) -> Iterator[Measured]:
     M, Y, T = s.M, s.Y, s.ambient()
     size = float(norm(Y))
     Z, V = s.ambient(size), s.ambient(size)
     bound = 20 * s.u * s.q * s.g
-    yield s.close("A(Y) = 3/2 Y - 1/2 Y phi(Y)^T Y", M.dissolve(Y), 1.5 * Y - 0.5 * Y @ ct(M.phi(Y)) @ Y, bound * size)
+    yield s.close(
+        "A(Y) = 3/2 Y - 1/2 Y phi(Y)^T Y",
+        M.dissolve(Y),
+        1.5 * Y - 0.5 * Y @ ct(M.phi(Y)) @ Y,
+        bound * size,
+    )
     D = M.dissolve_differential(Y, Z)
     difference = M.dissolve(Y + Z) - M.dissolve(Y - Z)
-    yield s.close("A(Y+Z) - A(Y-Z) = 2 DA(Y)[Z] - Z phi(Z)^T Z", difference, 2 * D - Z @ ct(M.phi(Z)) @ Z, bound * size)
-    yield s.close("<DA(Y)[Z], T> = <Z, DA(Y)*[T]>", inner(D, T), inner(Z, M.dissolve_adjoint(Y, T)), bound * size)
+    yield s.close(
+        "A(Y+Z) - A(Y-Z) = 2 DA(Y)[Z] - Z phi(Z)^T Z",
+        difference,
+        2 * D - Z @ ct(M.phi(Z)) @ Z,
+        bound * size,
+    )
+    yield s.close(
+        "<DA(Y)[Z], T> = <Z, DA(Y)*[T]>",
+        inner(D, T),
+        inner(Z, M.dissolve_adjoint(Y, T)),
+        bound * size,
+    )
     second = M.dissolve_second_adjoint(Y, Z, T)
     difference = M.dissolve_adjoint(Y + Z, T) - M.dissolve_adjoint(Y - Z, T)
     yield s.close("DA(Y+Z)*[T] - DA(Y-Z)*[T] = 2 D2A(Y)*[Z, T]", difference, 2 * second, bound)
     symmetric = inner(M.dissolve_second_adjoint(Y, V, T), Z)
-    yield s.close("<D2A(Y)*[Z, T], V> = <D2A(Y)*[V, T], Z>", inner(second, V), symmetric, bound * size)
+    yield s.close(
+        "<D2A(Y)*[Z, T], V> = <D2A(Y)*[V, T], Z>", inner(second, V), symmetric, bound * size
+    )
 
 
 @_property("composition", "D(C o A)(X)[Z] as in the paper's lemma, equal to DC(A(X))[DA(X)[Z]]")
@@ -266,7 +317,12 @@ def _composition(s: Sample) -> Iterator[Measured]:
     Z = s.ambient()
     chain = M.constraint_differential(M.dissolve(Y), M.dissolve_differential(Y, Z))
     size = s.L * float(norm(Y))
-    yield s.close("D(C o A)(Y)[Z] = DC(A(Y))[DA(Y)[Z]]", _composed(M, Y, Z), chain, 20 * s.u * s.q**2 * s.g * size)
+    yield s.close(
+        "D(C o A)(Y)[Z] = DC(A(Y))[DA(Y)[Z]]",
+        _composed(M, Y, Z),
+        chain,
+        20 * s.u * s.q**2 * s.g * size,
+    )
 
 
 def _composed(M: GenOrthManifold, Y: Array, Z: Array) -> Array:
@@ -275,7 +331,9 @@ def _composed(M: GenOrthManifold, Y: Array, Z: Array) -> Array:
     return 2.25 * D - 1.5 * (D @ S + S @ D) + 0.25 * (D @ S @ S + S @ D @ S + S @ S @ D)
 
 
-@_property("F6", "C(A(X)) = -3/4 C^2 + 1/4 C^3; repeated A ends at the polar factor X <<X,X>>^(-1/2)")
+@_property(
+    "F6", "C(A(X)) = -3/4 C^2 + 1/4 C^3; repeated A ends at the polar factor X <<X,X>>^(-1/2)"
+)
 def _f6(s: Sample) -> Iterator[Measured]:
     M, C = s.M, s.M.constraint(s.Y)
     S = M.gram(s.Y)
@@ -287,7 +345,9 @@ def _f6(s: Sample) -> Iterator[Measured]:
     restored, size = M.restore(s.Y), float(norm(s.Y))
     feasible = 4500 * eps(M.dtype) * float(M.scale(restored))
     yield "|C(restore(Y))|", float(M.feasibility(restored)), feasible
-    yield s.close("restore(Y) = Y <<Y,Y>>^(-1/2)", restored, polar_factor(M, s.Y), size * (bound + feasible))
+    yield s.close(
+        "restore(Y) = Y <<Y,Y>>^(-1/2)", restored, polar_factor(M, s.Y), size * (bound + feasible)
+    )
 
 
 # ---------------------------------------------------------------- on M
@@ -299,29 +359,42 @@ def _cdm(s: Sample) -> Iterator[Measured]:
     size = float(norm(s.X))
     yield s.close("A(X) = X", s.M.dissolve(s.X), s.X, size * rest)
     composed = _composed(s.M, s.X, Z)
-    yield s.close("D(C o A)(X)[Z] = 0", composed, np.zeros_like(composed), 20 * s.q * s.L * size * rest)
+    yield s.close(
+        "D(C o A)(X)[Z] = 0", composed, np.zeros_like(composed), 20 * s.q * s.L * size * rest
+    )
     chain = s.M.constraint_differential(s.M.dissolve(s.X), s.M.dissolve_differential(s.X, Z))
-    yield s.close("DC(A(X))[DA(X)[Z]] = 0", chain, np.zeros_like(chain), 20 * s.q**2 * s.L * size * rest)
+    yield s.close(
+        "DC(A(X))[DA(X)[Z]] = 0", chain, np.zeros_like(chain), 20 * s.q**2 * s.L * size * rest
+    )
 
 
-@_property("F7", "DA(X) is the projector onto T_X M along {X S^T : S in S1}; DA and DA* are idempotent")
+@_property(
+    "F7", "DA(X) is the projector onto T_X M along {X S^T : S in S1}; DA and DA* are idempotent"
+)
 def _f7(s: Sample) -> Iterator[Measured]:
     M, X, D, S, Z = s.M, s.X, s.ambient(), s.symmetric(), s.tangent()
     rest, size = 20 * s.q**2 * (s.u * s.g + s.c), float(norm(X))
     a = 1 + s.q * size * float(norm(s.P))  # bounds |DA(X)|
     image, adjoint = M.dissolve_differential(X, D), M.dissolve_adjoint(X, D)
     yield s.close("DA(X)[DA(X)[D]] = DA(X)[D]", M.dissolve_differential(X, image), image, a * rest)
-    yield s.close("DA(X)*[DA(X)*[D]] = DA(X)*[D]", M.dissolve_adjoint(X, adjoint), adjoint, a * rest)
+    yield s.close(
+        "DA(X)*[DA(X)*[D]] = DA(X)*[D]", M.dissolve_adjoint(X, adjoint), adjoint, a * rest
+    )
     tangency = M.constraint_differential(X, image)
-    yield s.close("DC(X)[DA(X)[D]] = 0", tangency, np.zeros_like(tangency), a * rest * float(norm(s.P)))
+    yield s.close(
+        "DC(X)[DA(X)[D]] = 0", tangency, np.zeros_like(tangency), a * rest * float(norm(s.P))
+    )
     drift = float(M.tangency(X, Z)) * size
-    yield s.close("DA(X)[Z] = Z for tangent Z", M.dissolve_differential(X, Z), Z, rest * float(norm(Z)), drift)
+    yield s.close(
+        "DA(X)[Z] = Z for tangent Z", M.dissolve_differential(X, Z), Z, rest * float(norm(Z)), drift
+    )
     killed = M.dissolve_differential(X, X @ ct(S))
     yield s.close("DA(X)[X S^T] = 0", killed, np.zeros_like(killed), 1e3 * size * rest)
 
 
 @_property(
-    "projection", "P_X D = D - phi(X) Theta_X(D) is tangent, idempotent, self-adjoint, nearest; normal space phi(X) S1"
+    "projection",
+    "P_X D = D - phi(X) Theta_X(D) is tangent, idempotent, self-adjoint, nearest; normal space phi(X) S1",
 )
 def _projection(s: Sample) -> Iterator[Measured]:
     M, X, D, E, T = s.M, s.X, s.ambient(), s.ambient(), s.algebra()
@@ -334,11 +407,16 @@ def _projection(s: Sample) -> Iterator[Measured]:
     yield s.close("<D - P_X D, P_X E> = 0", inner(D - PD, PE), 0.0, rest)
     normal = s.P @ M.symmetrize(T)
     yield s.close("<P_X D, phi(X) Phi(T)> = 0", inner(PD, normal), 0.0, 2 * s.q * size * rest)
-    yield s.close("P_X(phi(X) Phi(T)) = 0", M.project(X, normal), np.zeros_like(X), 2 * s.q * size * rest)
+    yield s.close(
+        "P_X(phi(X) Phi(T)) = 0", M.project(X, normal), np.zeros_like(X), 2 * s.q * size * rest
+    )
     yield s.close("gradient = P_X(egrad)", M.gradient(X, D), PD, rest)
 
 
-@_property("theta", "Theta_X(D) in S1 is the least-squares solution: every way equals the dense oracle (F5)")
+@_property(
+    "theta",
+    "Theta_X(D) in S1 is the least-squares solution: every way equals the dense oracle (F5)",
+)
 def _theta(s: Sample) -> Iterator[Measured]:
     s.small()
     M, X, D = s.M, s.X, s.ambient()
@@ -356,7 +434,12 @@ def _f10(s: Sample) -> Iterator[Measured]:
     s.small()
     M = s.M
     dim_F, dim_G, trace = M.dimensions()
-    yield s.close("dim S1 = (dim G + trace of T -> psi(T^T))/2", (dim_G + trace) / 2, len(symmetric_basis(M)), 0)
+    yield s.close(
+        "dim S1 = (dim G + trace of T -> psi(T^T))/2",
+        (dim_G + trace) / 2,
+        len(symmetric_basis(M)),
+        0,
+    )
     count = realvec(s.X).size
     units = np.eye(count, dtype=s.X.real.dtype).view(s.X.dtype).reshape(-1, *s.X.shape)
     rank = sum(float(inner(E, M.project(s.X, M.ambient(E)))) for E in units)
@@ -364,7 +447,10 @@ def _f10(s: Sample) -> Iterator[Measured]:
     yield s.close("dim M = dim F - dim S1", M.dim, dim_F - len(symmetric_basis(M)), 0)
 
 
-@_property("F12", "DA DA*[D] is tangent, vanishes exactly for normal D, and <D, DA DA*[D]> = |DA*[D]|^2 >= |P_X D|^2")
+@_property(
+    "F12",
+    "DA DA*[D] is tangent, vanishes exactly for normal D, and <D, DA DA*[D]> = |DA*[D]|^2 >= |P_X D|^2",
+)
 def _f12(s: Sample) -> Iterator[Measured]:
     M, X, D, T = s.M, s.X, s.ambient(), s.algebra()
     rest, size = 20 * s.q**2 * (s.u * s.g + s.c), float(norm(X))
@@ -376,7 +462,11 @@ def _f12(s: Sample) -> Iterator[Measured]:
     projected = float(norm(M.project(X, D)))
     yield "|P_X D| <= |DA*[D]|", projected - float(norm(adjoint)), a * rest + 10 * s.u * s.kappa
     normal = s.P @ M.symmetrize(T)
-    yield "DA*[phi(X) Phi(T)] = 0", float(norm(M.dissolve_adjoint(X, normal))), a * rest * 2 * s.q * float(norm(s.P))
+    yield (
+        "DA*[phi(X) Phi(T)] = 0",
+        float(norm(M.dissolve_adjoint(X, normal))),
+        a * rest * 2 * s.q * float(norm(s.P)),
+    )
 
 
 @_property("F13", "phi(X) Q = A X with one n x n matrix A, symmetric or skew as Q is")
@@ -435,13 +525,22 @@ _TIMES = np.logspace(-3, 0, 13)
 def _gradient(s: Sample) -> Iterator[Measured]:
     M, X, f, Z = s.M, s.X, _function(s), s.tangent()
     slope = float(inner(M.gradient(X, f.gradient(X)), Z))
-    errors = [abs(f.value(M.retract(X, t * Z, kind="exp")) - f.value(X) - t * slope) for t in _TIMES]
+    errors = [
+        abs(f.value(M.retract(X, t * Z, kind="exp")) - f.value(X) - t * slope) for t in _TIMES
+    ]
     floor = 100 * (s.u * s.g + s.u * s.kappa + s.c)
-    yield "slope of the first-order error >= 1.5", -fit_slope(_TIMES, np.asarray(errors), floor), -1.5
+    yield (
+        "slope of the first-order error >= 1.5",
+        -fit_slope(_TIMES, np.asarray(errors), floor),
+        -1.5,
+    )
     yield s.close("<grad f, Z> = <egrad, Z>", slope, inner(f.gradient(X), Z), floor)
 
 
-@_property("hessian", "P_X(grad f(R(tZ)) - grad f(R(-tZ))) = 2t hess f(X)[Z] + O(t^3); symmetric and tangent")
+@_property(
+    "hessian",
+    "P_X(grad f(R(tZ)) - grad f(R(-tZ))) = 2t hess f(X)[Z] + O(t^3); symmetric and tangent",
+)
 def _hessian(s: Sample) -> Iterator[Measured]:
     M, X, f, Z, V = s.M, s.X, _function(s), s.tangent(), s.tangent()
     G = f.gradient(X)
@@ -456,10 +555,18 @@ def _hessian(s: Sample) -> Iterator[Measured]:
     HZ, size = hess(Z), 1.0 + s.L * float(norm(G)) / float(s.singular[0])
     errors = [float(norm(M.project(X, grad(t) - grad(-t)) - 2 * t * HZ)) for t in _TIMES]
     rest = 100 * (s.u * s.kappa + s.u * s.g + s.c) * size
-    yield "slope of the second-order error >= 2.5", -fit_slope(_TIMES, np.asarray(errors), rest), -2.5
+    yield (
+        "slope of the second-order error >= 2.5",
+        -fit_slope(_TIMES, np.asarray(errors), rest),
+        -2.5,
+    )
     lengths = float(norm(Z) * norm(V))
     yield s.close("<hess[Z], V> = <Z, hess[V]>", inner(HZ, V), inner(Z, hess(V)), rest * lengths)
-    yield "hess[Z] tangent", float(M.tangency(X, HZ)), 2 * s.q * float(norm(s.P)) * rest * float(norm(Z))
+    yield (
+        "hess[Z] tangent",
+        float(M.tangency(X, HZ)),
+        2 * s.q * float(norm(s.P)) * rest * float(norm(Z)),
+    )
 
 
 # ---------------------------------------------------------------- retractions, transport, points
@@ -474,10 +581,17 @@ def _retractions(s: Sample) -> Iterator[Measured]:
         yield f"|C(R(Z))|, {kind}", float(M.feasibility(R)), rest
         yield s.close(f"R(0) = X, {kind}", M.retract(X, 0 * Z, kind=kind), X, size * rest)
         errors = [float(norm(M.retract(X, t * Z, kind=kind) - X - t * Z)) for t in _TIMES]
-        yield f"slope of |R(tZ) - X - tZ| >= 1.5, {kind}", -fit_slope(_TIMES, np.asarray(errors), size * rest), -1.5
+        yield (
+            f"slope of |R(tZ) - X - tZ| >= 1.5, {kind}",
+            -fit_slope(_TIMES, np.asarray(errors), size * rest),
+            -1.5,
+        )
 
 
-@_property("F9", "Cayley and exp of Omega(V) = G<<X,V>> - X<<G,V>>, skew for the form; polar: <<R,Y>>^2 = <<Y,Y>>")
+@_property(
+    "F9",
+    "Cayley and exp of Omega(V) = G<<X,V>> - X<<G,V>>, skew for the form; polar: <<R,Y>>^2 = <<Y,Y>>",
+)
 def _f9(s: Sample) -> Iterator[Measured]:
     M, X, Z, U, V = s.M, s.X, s.tangent(), s.ambient(), s.ambient()
 
@@ -496,7 +610,9 @@ def _f9(s: Sample) -> Iterator[Measured]:
     yield s.close("<<Omega U, V>> = -<<U, Omega V>>", form(omega(U), V), -form(U, omega(V)), skew)
     yield s.close("Omega(X) = Z", omega(X), Z, rest * size)
     R = M.retract(X, Z, kind="cayley")
-    yield s.close("(I - Omega/2) R = (I + Omega/2) X", R - omega(R) / 2, X + omega(X) / 2, rest * size)
+    yield s.close(
+        "(I - Omega/2) R = (I + Omega/2) X", R - omega(R) / 2, X + omega(X) / 2, rest * size
+    )
     series = term = X
     for k in range(1, 40):
         term = omega(term) / k
@@ -518,10 +634,17 @@ def _transport(s: Sample) -> Iterator[Measured]:
     yield s.close("transport = P_Y(Z)", moved, M.project(Y, Z), s.u * float(norm(Z)))
     P = M.phi(Y)
     condition = (float(np.linalg.cond(P).max()) * s.q) ** 2
-    yield "tangent at Y", float(M.tangency(Y, moved)), 20 * s.q * float(norm(P) * norm(Z)) * (s.u * condition + s.c)
+    yield (
+        "tangent at Y",
+        float(M.tangency(Y, moved)),
+        20 * s.q * float(norm(P) * norm(Z)) * (s.u * condition + s.c),
+    )
 
 
-@_property("random-point", "random points are on M to 1e-12 times max(1, |X| |phi(X)|), and differ from one another")
+@_property(
+    "random-point",
+    "random points are on M to 1e-12 times max(1, |X| |phi(X)|), and differ from one another",
+)
 def _random_point(s: Sample) -> Iterator[Measured]:
     M, X = s.M, s.X
     tolerance = max(1e-12, 4500 * eps(M.dtype))

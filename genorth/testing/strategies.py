@@ -1,7 +1,7 @@
 """Hypothesis strategies: inputs are constructed, never filtered.
 
-A `Recipe` holds what was drawn (family, sizes, condition number, seed) and builds the manifold from it, so that a
-failing example can be read and built again.
+A `Recipe` holds what was drawn (family, sizes, condition number, seed) and builds the manifold from
+it, so that a failing example can be read and built again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from genorth.linalg.arrays import Array, norm
 _Matrix = np.ndarray[Any, Any]
 
 
-def conditioned_symmetric(n: int, condition: float, rng: Any = None, negative: int = 0, dtype: Any = float) -> _Matrix:
+def conditioned_symmetric(
+    n: int, condition: float, rng: Any = None, negative: int = 0, dtype: Any = float
+) -> _Matrix:
     """A symmetric (Hermitian) matrix with eigenvalue sizes in [1/condition, 1], both ends taken.
 
     `negative` of the eigenvalues are negative; the eigenvectors are Haar distributed.
@@ -39,13 +41,21 @@ def conditioned_skew(n: int, condition: float, rng: Any = None) -> _Matrix:
     """A nonsingular skew matrix of even size with singular values in [1/condition, 1]."""
     rng = np.random.default_rng(rng)
     U, s = _orthogonal(n, rng, np.dtype(float)), np.abs(_signed_sizes(n // 2, condition, rng, 0))
-    K = U @ np.block([[np.zeros((n // 2, n // 2)), np.diag(s)], [-np.diag(s), np.zeros((n // 2, n // 2))]]) @ U.T
+    K = (
+        U
+        @ np.block(
+            [[np.zeros((n // 2, n // 2)), np.diag(s)], [-np.diag(s), np.zeros((n // 2, n // 2))]]
+        )
+        @ U.T
+    )
     return np.asarray((K - K.T) / 2)
 
 
 def _orthogonal(n: int, rng: np.random.Generator, dtype: np.dtype[Any]) -> _Matrix:
     G = rng.standard_normal((n, n))
-    return np.asarray(np.linalg.qr(G + 1j * rng.standard_normal((n, n)) if dtype.kind == "c" else G)[0])
+    return np.asarray(
+        np.linalg.qr(G + 1j * rng.standard_normal((n, n)) if dtype.kind == "c" else G)[0]
+    )
 
 
 def _signed_sizes(n: int, condition: float, rng: np.random.Generator, negative: int) -> _Matrix:
@@ -95,13 +105,21 @@ def _generalized_complex(r: Recipe) -> GenOrthManifold:
 
 def _generalized_sparse(r: Recipe) -> GenOrthManifold:
     d = np.abs(_signed_sizes(r.n, r.condition, r.rng, 0))
-    band = scipy.sparse.diags_array([np.full(r.n - 1, 0.3), np.full(r.n - 1, 0.3)], offsets=[-1, 1]) if r.n > 1 else 0
+    band = (
+        scipy.sparse.diags_array([np.full(r.n - 1, 0.3), np.full(r.n - 1, 0.3)], offsets=[-1, 1])
+        if r.n > 1
+        else 0
+    )
     scaling = scipy.sparse.diags_array(np.sqrt(d))
-    return go.GeneralizedStiefel(scipy.sparse.csr_array(scaling @ (scipy.sparse.eye_array(r.n) + band) @ scaling), r.p)
+    return go.GeneralizedStiefel(
+        scipy.sparse.csr_array(scaling @ (scipy.sparse.eye_array(r.n) + band) @ scaling), r.p
+    )
 
 
 def _hyperbolic(r: Recipe) -> GenOrthManifold:
-    return go.HyperbolicStiefel(conditioned_symmetric(r.n, r.condition, r.rng, _spare_negatives(r, r.p)), r.p)
+    return go.HyperbolicStiefel(
+        conditioned_symmetric(r.n, r.condition, r.rng, _spare_negatives(r, r.p)), r.p
+    )
 
 
 def _hyperbolic_operator(r: Recipe) -> GenOrthManifold:
@@ -117,7 +135,8 @@ def _indefinite_diagonal(r: Recipe) -> GenOrthManifold:
     minus = int(r.rng.integers(0, r.p + 1))
     negative = _spare_negatives(r, r.p - minus, minus)
     return go.IndefiniteStiefel(
-        _signed_sizes(r.n, r.condition, r.rng, negative), np.where(np.arange(r.p) < minus, -1.0, 1.0)
+        _signed_sizes(r.n, r.condition, r.rng, negative),
+        np.where(np.arange(r.p) < minus, -1.0, 1.0),
     )
 
 
@@ -139,7 +158,9 @@ def _bilinear_symmetric(r: Recipe) -> GenOrthManifold:
 
 def _bilinear_skew(r: Recipe) -> GenOrthManifold:
     n, p = _even(r)
-    return go.BilinearStiefel(conditioned_skew(n, r.condition, r.rng), conditioned_skew(p, r.condition**0.25, r.rng))
+    return go.BilinearStiefel(
+        conditioned_skew(n, r.condition, r.rng), conditioned_skew(p, r.condition**0.25, r.rng)
+    )
 
 
 def _tensor_matrix(r: Recipe) -> GenOrthManifold:
@@ -154,7 +175,12 @@ def _from_maps(r: Recipe) -> GenOrthManifold:
 
 def _from_maps_blocks(r: Recipe) -> GenOrthManifold:
     """Three blocks, each with its own indefinite form."""
-    A = np.stack([conditioned_symmetric(r.n, min(r.condition, 1e4), (r.seed, k), r.n - r.p) for k in range(3)])
+    A = np.stack(
+        [
+            conditioned_symmetric(r.n, min(r.condition, 1e4), (r.seed, k), r.n - r.p)
+            for k in range(3)
+        ]
+    )
     return go.from_maps((3, r.n, r.p), lambda X: A @ X, lambda T: T)
 
 
@@ -162,8 +188,12 @@ def _from_maps_subspace(r: Recipe) -> GenOrthManifold:
     """F = block-diagonal matrices, phi(X) = B X: G is smaller, and nothing else is told."""
     n, p = 2 * r.n, 2 * r.p
     mask = scipy.linalg.block_diag(np.ones((r.n, r.p)), np.ones((r.n, r.p)))
-    B = scipy.linalg.block_diag(*(conditioned_symmetric(r.n, min(r.condition, 1e3), (r.seed, k)) for k in range(2)))
-    return go.from_maps((n, p), lambda X: B @ X, lambda T: T, ambient=lambda Y: mask * Y, definite=True)
+    B = scipy.linalg.block_diag(
+        *(conditioned_symmetric(r.n, min(r.condition, 1e3), (r.seed, k)) for k in range(2))
+    )
+    return go.from_maps(
+        (n, p), lambda X: B @ X, lambda T: T, ambient=lambda Y: mask * Y, definite=True
+    )
 
 
 def _complex_orthogonal(r: Recipe) -> GenOrthManifold:
@@ -202,7 +232,10 @@ def seeds() -> st.SearchStrategy[int]:
 
 @st.composite
 def recipes(
-    draw: st.DrawFn, families: tuple[str, ...] | None = None, max_n: int = 9, max_condition: float = 1e8
+    draw: st.DrawFn,
+    families: tuple[str, ...] | None = None,
+    max_n: int = 9,
+    max_condition: float = 1e8,
 ) -> Recipe:
     """Family, sizes 1 <= p <= n <= max_n (square cases included), condition number and seed."""
     family = draw(st.sampled_from(sorted(families or FAMILIES)))
@@ -214,7 +247,10 @@ def recipes(
 
 @st.composite
 def manifolds(
-    draw: st.DrawFn, families: tuple[str, ...] | None = None, max_n: int = 9, max_condition: float = 1e8
+    draw: st.DrawFn,
+    families: tuple[str, ...] | None = None,
+    max_n: int = 9,
+    max_condition: float = 1e8,
 ) -> GenOrthManifold:
     """Manifolds of all families; the recipe of a failing one is shown in the note."""
     recipe = draw(recipes(families, max_n, max_condition))
@@ -230,7 +266,10 @@ def points(draw: st.DrawFn, manifold: GenOrthManifold) -> Array:
 
 @st.composite
 def near_points(draw: st.DrawFn, manifold: GenOrthManifold, distance: float = 0.1) -> Array:
-    """X + E with X on M and |C(X + E)| at most about twice the `distance`: off M, and inside the reach of A."""
+    """X + E with X on M and |C(X + E)| at most about twice the `distance`.
+
+    Off M, and inside the reach of A.
+    """
     X = draw(points(manifold))
     E = manifold.random_ambient(draw(seeds()))
     size = float(norm(manifold.phi(X)) * norm(E)) + float(norm(manifold.phi(E)) * norm(E)) ** 0.5

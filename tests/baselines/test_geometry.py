@@ -15,9 +15,18 @@ from baselines.geometry.places import Fast, Products, cayley_ray
 from genorth.testing import FAMILIES, manifolds, points, seeds, tangent_vectors
 
 EPS = float(np.finfo(float).eps)
-CAYLEY = ("hyperbolic", "symplectic", "indefinite-diagonal", "indefinite-dense", "bilinear-symmetric", "bilinear-skew")
+CAYLEY = (
+    "hyperbolic",
+    "symplectic",
+    "indefinite-diagonal",
+    "indefinite-dense",
+    "bilinear-symmetric",
+    "bilinear-skew",
+)
 FORMS = (*CAYLEY, "generalized", "generalized-complex", "generalized-sparse", "hyperbolic-operator")
-SINGLE = tuple(sorted(set(FAMILIES) - {"from-maps-blocks", "from-maps-subspace", "complex-orthogonal"}))
+SINGLE = tuple(
+    sorted(set(FAMILIES) - {"from-maps-blocks", "from-maps-subspace", "complex-orthogonal"})
+)
 
 
 def _rounding(M: go.GenOrthManifold, X: np.ndarray) -> float:
@@ -25,8 +34,13 @@ def _rounding(M: go.GenOrthManifold, X: np.ndarray) -> float:
     return 100 * EPS * M.shape[-2] * float(M.scale(X)) ** 2
 
 
-def _step(M: go.GenOrthManifold, X: np.ndarray, data: st.DataObject, length: float = 0.5) -> np.ndarray:
-    """A tangent vector of a length that is inside the domain of every retraction: short on the scale of the form."""
+def _step(
+    M: go.GenOrthManifold, X: np.ndarray, data: st.DataObject, length: float = 0.5
+) -> np.ndarray:
+    """A tangent vector of a length that is inside the domain of every retraction.
+
+    Short on the scale of the form.
+    """
     Z = data.draw(tangent_vectors(M, X))
     size = float(M.norm(Z) * M.norm(M.phi(X))) + float(M.norm(M.phi(Z)) * M.norm(Z)) ** 0.5
     return Z * (length / max(size, length))  # never longer: where dim M = 0 all of Z is rounding
@@ -44,7 +58,7 @@ def test_the_dense_cayley_transform_is_the_p_x_p_one(data: st.DataObject) -> Non
 
 @given(data=st.data(), t=st.floats(-1, 1))
 def test_a_ray_is_the_retraction_along_it(data: st.DataObject, t: float) -> None:
-    """t -> R_X(tZ), with everything that does not depend on t computed once, = manifold.retract(X, tZ)."""
+    """T -> R_X(tZ), with everything that does not depend on t computed once, = manifold.retract(X, tZ)."""
     M = data.draw(manifolds(max_condition=1e3))
     X = data.draw(points(M))
     Z = _step(M, X, data)
@@ -54,7 +68,9 @@ def test_a_ray_is_the_retraction_along_it(data: st.DataObject, t: float) -> None
 
 
 @given(data=st.data())
-def test_each_faithful_retraction_is_on_the_manifold_and_exact_to_first_order(data: st.DataObject) -> None:
+def test_each_faithful_retraction_is_on_the_manifold_and_exact_to_first_order(
+    data: st.DataObject,
+) -> None:
     """|R_X(tZ) - X - tZ| is of the order of t^2: halving t divides it by four."""
     M = data.draw(manifolds(SINGLE, max_condition=1e2))
     X = data.draw(points(M))
@@ -87,7 +103,9 @@ def test_the_metric_of_products(data: st.DataObject) -> None:
     unit = _rounding(M, X) * float(M.norm(G))
     size = float(M.norm(w))
     assert M.tangency(X, d) <= unit * float(M.norm(M.phi(X)))
-    assert abs(float(M.inner(w, Z) - M.inner(G, Z))) <= unit * (1 + float(M.norm(Z)))  # Z is projected from size 1
+    assert abs(float(M.inner(w, Z) - M.inner(G, Z))) <= unit * (
+        1 + float(M.norm(Z))
+    )  # Z is projected from size 1
     assert abs(float(M.inner(w, d)) - size**2) <= unit * size
     assert size >= float(M.norm(M.gradient(X, G))) - unit
 
@@ -133,7 +151,9 @@ def test_a_step_to_the_edge_of_the_domain_is_refused(geometry: str) -> None:
     assert M.feasibility(ray(1.0)[0]) <= 100 * EPS
 
 
-@pytest.mark.parametrize("M", [go.Stiefel(6, 3), go.Stiefel(6, 3, complex), go.TensorStiefel(5, 2, 4, "dft")], ids=repr)
+@pytest.mark.parametrize(
+    "M", [go.Stiefel(6, 3), go.Stiefel(6, 3, complex), go.TensorStiefel(5, 2, 4, "dft")], ids=repr
+)
 def test_the_qr_retraction_of_zero_is_the_point(M: go.GenOrthManifold) -> None:
     """It needs the positive diagonal of R, in every block."""
     X = M.random_point(0)
@@ -150,7 +170,11 @@ def test_dependent_columns_have_no_qr_retraction() -> None:
 
 @pytest.mark.parametrize(
     ("family", "reason"),
-    [("from-maps-subspace", "Lyapunov equation"), ("from-maps-blocks", "single matrices"), ("huge", "289 GB")],
+    [
+        ("from-maps-subspace", "Lyapunov equation"),
+        ("from-maps-blocks", "single matrices"),
+        ("huge", "289 GB"),
+    ],
 )
 def test_faithful_says_why_it_cannot_run(family: str, reason: str) -> None:
     if family == "huge":

@@ -1,4 +1,7 @@
-"""What the solvers are made of: Sato's beta, the line search, the BFGS matrix, truncated conjugate gradients."""
+"""What the solvers are made of.
+
+Sato's beta, the line search, the BFGS matrix, truncated conjugate gradients.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ EPS = float(np.finfo(float).eps)
 
 @given(data=st.data())
 def test_sato_takes_the_smaller_quotient(data: st.DataObject) -> None:
-    """beta = min(|g|^2/|g_old|^2, |g|^2/growth), and 0 for growth <= 0."""
+    """Beta = min(|g|^2/|g_old|^2, |g|^2/growth), and 0 for growth <= 0."""
     squared, old = data.draw(st.floats(1e-6, 1e6)), data.draw(st.floats(1e-6, 1e6))
     growth = data.draw(st.floats(-1e6, 1e6))
     beta = sato(squared, old, growth)
@@ -43,7 +46,9 @@ class _Curve:
         return self._derivative
 
 
-def _searched(f: Any, df: Any, t: float, conditions: Conditions, edge: float = math.inf) -> tuple[float, int]:
+def _searched(
+    f: Any, df: Any, t: float, conditions: Conditions, edge: float = math.inf
+) -> tuple[float, int]:
     trials = 0
 
     def step(t: float) -> Any:
@@ -58,10 +63,14 @@ def _searched(f: Any, df: Any, t: float, conditions: Conditions, edge: float = m
 
 
 @given(
-    t=st.floats(-6, 6).map(lambda x: 10.0**x), wave=st.floats(0, 0.2), curvature=st.sampled_from([0.1, 0.5, 0.9]),
+    t=st.floats(-6, 6).map(lambda x: 10.0**x),
+    wave=st.floats(0, 0.2),
+    curvature=st.sampled_from([0.1, 0.5, 0.9]),
     shift=st.sampled_from([0.0, 1e3, -1e6]),
-)  # fmt: skip
-def test_the_search_ends_with_the_wolfe_conditions(t: float, wave: float, curvature: float, shift: float) -> None:
+)
+def test_the_search_ends_with_the_wolfe_conditions(
+    t: float, wave: float, curvature: float, shift: float
+) -> None:
     """On f = (t - 1)^2/2 + wave sin(5t)/5 + shift, whose values are rounding near the minimum for large shifts."""
 
     def f(t: float) -> float:
@@ -78,7 +87,7 @@ def test_the_search_ends_with_the_wolfe_conditions(t: float, wave: float, curvat
 
 
 def test_the_search_goes_on_where_costs_are_rounding() -> None:
-    """f = 1 + 1e-18 (t - 1)^2: the costs are all 1, the slopes tell where the minimum is."""
+    """F = 1 + 1e-18 (t - 1)^2: the costs are all 1, the slopes tell where the minimum is."""
     found, _ = _searched(lambda t: 1.0, lambda t: 2e-18 * (t - 1), 64.0, Conditions(curvature=0.1))
     assert abs(found - 1) <= 0.1
 
@@ -121,11 +130,19 @@ def test_the_two_loops_are_the_bfgs_matrix(seed: int, count: int, memory: int) -
     assert len(pairs) == before
 
 
-@given(seed=seeds(), radius=st.floats(0.01, 10), negative=st.integers(0, 2), preconditioned=st.booleans())
+@given(
+    seed=seeds(),
+    radius=st.floats(0.01, 10),
+    negative=st.integers(0, 2),
+    preconditioned=st.booleans(),
+)
 def test_truncated_cg_minimises_inside_and_stops_at_the_boundary(
     seed: int, radius: float, negative: int, preconditioned: bool
 ) -> None:
-    """Inside, hess Z = -g; else |Z| = radius in the norm of the preconditioner; never above the Cauchy step."""
+    """Inside, hess Z = -g; else |Z| = radius in the norm of the preconditioner.
+
+    Never above the Cauchy step.
+    """
     rng, n = np.random.default_rng(seed), 6
     H, P = conditioned_symmetric(n, 10.0, rng, negative), conditioned_symmetric(n, 5.0, rng)
     if not preconditioned:
@@ -157,12 +174,18 @@ def test_truncated_cg_minimises_inside_and_stops_at_the_boundary(
 
 @pytest.mark.parametrize("solver", [rlbfgs, rtr], ids=lambda solver: solver.__name__)
 def test_a_preconditioner_saves_work(solver: Any) -> None:
-    """min tr(X^T A X)/2 with condition number 1e6: (A + 1)^-1 is close to the inverse Hessian on the tangent space."""
+    """Min tr(X^T A X)/2 with condition number 1e6.
+
+    (A + 1)^-1 is close to the inverse Hessian on the tangent space.
+    """
     n, p = 60, 2
     d = np.geomspace(1.0, 1e6, n)
     M = go.Stiefel(n, p)
     problem = go.Problem(
-        M, lambda X: float(np.vdot(X, d[:, None] * X)) / 2, lambda X: d[:, None] * X, lambda X, Z: d[:, None] * Z
+        M,
+        lambda X: float(np.vdot(X, d[:, None] * X)) / 2,
+        lambda X: d[:, None] * X,
+        lambda X, Z: d[:, None] * Z,
     )
     start = M.random_point(0)
     plain = solver(problem, start, tol=1e-6, max_evaluations=20_000)

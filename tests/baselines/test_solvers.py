@@ -1,4 +1,7 @@
-"""The Riemannian solvers and the registry: known minima from several starts, budgets, stops, bad input."""
+"""The Riemannian solvers and the registry.
+
+Known minima from several starts, budgets, stops, bad input.
+"""
 
 from __future__ import annotations
 
@@ -19,26 +22,48 @@ from baselines.riemannian.rtr import Settings
 from genorth.solve.descent import Settings as BBSettings
 from paper_repro.problems import Matching
 
-RIEMANNIAN = [(solver, geometry) for solver in (rgd, rcg, rlbfgs) for geometry in ("fast", "products", "faithful")]
+RIEMANNIAN = [
+    (solver, geometry)
+    for solver in (rgd, rcg, rlbfgs)
+    for geometry in ("fast", "products", "faithful")
+]
 RIEMANNIAN += [(rtr, "fast"), (rtr, "faithful")]
 IDS = [f"{solver.__name__}-{geometry}" for solver, geometry in RIEMANNIAN]
 every_solver = pytest.mark.parametrize(("solver", "geometry"), RIEMANNIAN, ids=IDS)
 
 
-# ---------------------------------------------------------------------- the registry, on problems with known answers
+# ---------------------------------------------------------------------- the registry, on problems
+# with known answers
 
 
 PROBLEMS = {family: make().problem() for family, make in KNOWN.items()}
-REASONS = {(name, family): SOLVERS[name].supports(problem) for name in SOLVERS for family, problem in PROBLEMS.items()}
+REASONS = {
+    (name, family): SOLVERS[name].supports(problem)
+    for name in SOLVERS
+    for family, problem in PROBLEMS.items()
+}
 
 
-@pytest.mark.parametrize(("name", "family"), [pair for pair, reason in REASONS.items() if reason is None])
+@pytest.mark.parametrize(
+    ("name", "family"), [pair for pair, reason in REASONS.items() if reason is None]
+)
 def test_every_solver_reaches_the_known_minimum(name: str, family: str) -> None:
-    """f - min f is of the order of |grad f|^2. CDOpt, which compares costs, may stall before |grad h| is at tol."""
+    """F - min f is of the order of |grad f|^2.
+
+    CDOpt, which compares costs, may stall before |grad h| is at tol.
+    """
     known, solver = KNOWN[family](), SOLVERS[name]
     for seed in range(2):
-        result = solver(known.problem(), known.manifold.random_point(seed), tol=1e-6, rng=seed, max_iterations=3000)
-        assert result.success or (name.startswith("cdopt") and result.status is go.Status.STALLED), result
+        result = solver(
+            known.problem(),
+            known.manifold.random_point(seed),
+            tol=1e-6,
+            rng=seed,
+            max_iterations=3000,
+        )
+        assert result.success or (
+            name.startswith("cdopt") and result.status is go.Status.STALLED
+        ), result
         assert abs(result.fun - known.minimum) <= 1e-10 * known.minimum
         assert result.feasibility <= 1e-12 * known.manifold.scale(result.x)
         assert result.method == name
@@ -50,7 +75,12 @@ def test_only_cdopt_cannot_run_on_some_of_these_manifolds() -> None:
     if importlib.util.find_spec("cdopt") is None:
         pytest.skip("the extra `peers` is not installed")
     own = {"stiefel", "generalized", "hyperbolic", "symplectic"}
-    assert without == {(name, family) for name in SOLVERS if name.startswith("cdopt") for family in set(KNOWN) - own}
+    assert without == {
+        (name, family)
+        for name in SOLVERS
+        if name.startswith("cdopt")
+        for family in set(KNOWN) - own
+    }
 
 
 @pytest.mark.parametrize("name", [name for name in SOLVERS if REASONS[name, "stiefel"] is None])
@@ -76,7 +106,9 @@ def test_budgets_hold_in_every_solver(name: str) -> None:
         assert result.status is status
         assert not result.success
         assert result.nit <= 2 or "max_iterations" not in limit
-        restored = SOLVERS[name].family == "penalty"  # one more evaluation, at the x that is returned
+        restored = (
+            SOLVERS[name].family == "penalty"
+        )  # one more evaluation, at the x that is returned
         assert result.evaluations <= 7 + restored or "max_evaluations" not in limit
         assert result.feasibility <= 1e-12 * known.manifold.scale(result.x)
 
@@ -95,9 +127,13 @@ def test_counts_are_what_the_user_saw(name: str) -> None:
         seen["hessian"] += 1
         return 2 * known.M @ Z
 
-    problem = go.Problem(known.manifold, euclidean_hessian=hessian, cost_and_gradient=cost_and_gradient)
+    problem = go.Problem(
+        known.manifold, euclidean_hessian=hessian, cost_and_gradient=cost_and_gradient
+    )
     result = SOLVERS[name](problem, known.manifold.random_point(0), max_iterations=5, tol=0)
-    measured = 1 if name.startswith(("cdf", "cdopt")) else 0  # f at the restored x, which the solver did not ask for
+    measured = (
+        1 if name.startswith(("cdf", "cdopt")) else 0
+    )  # f at the restored x, which the solver did not ask for
     assert seen["cost"] - measured <= result.nfev <= seen["cost"]
     assert seen["gradient"] - measured <= result.njev <= seen["gradient"]
     assert result.nhev == seen["hessian"]
@@ -108,19 +144,35 @@ def test_cdopt_leaves_the_global_random_state_as_it_was() -> None:
         pytest.skip("the extra `peers` is not installed")
     known = KNOWN["symplectic"]()
     before = np.random.get_state()[1].copy()  # noqa: NPY002
-    one, two = (SOLVERS["cdopt-lbfgs"](known.problem(), known.manifold.random_point(0), rng=3) for _ in range(2))
+    one, two = (
+        SOLVERS["cdopt-lbfgs"](known.problem(), known.manifold.random_point(0), rng=3)
+        for _ in range(2)
+    )
     assert np.array_equal(np.random.get_state()[1], before)  # noqa: NPY002
     assert one.beta == two.beta
-    assert one.beta != SOLVERS["cdopt-lbfgs"](known.problem(), known.manifold.random_point(0), rng=4).beta
+    assert (
+        one.beta
+        != SOLVERS["cdopt-lbfgs"](known.problem(), known.manifold.random_point(0), rng=4).beta
+    )
 
 
 def test_the_registry_says_what_a_solver_is() -> None:
     assert {solver.family for solver in SOLVERS.values()} == {"Riemannian", "penalty"}
     for name in ("cdf-gd", "cdf-cg", "cdf-lbfgs", "cdf-tr", "cdopt-lbfgs"):
         assert SOLVERS[name].family == "penalty" and SOLVERS[name].geometry is None
-    for name in ("rgd-faithful", "rcg-faithful", "rgd-fast", "rcg-products", "rlbfgs-fast", "rtr-fast", "pymanopt-cg"):
+    for name in (
+        "rgd-faithful",
+        "rcg-faithful",
+        "rgd-fast",
+        "rcg-products",
+        "rlbfgs-fast",
+        "rtr-fast",
+        "pymanopt-cg",
+    ):
         assert SOLVERS[name].family == "Riemannian"
-        assert SOLVERS[name].geometry == (name.split("-")[1] if not name.startswith("pymanopt") else "fast")
+        assert SOLVERS[name].geometry == (
+            name.split("-")[1] if not name.startswith("pymanopt") else "fast"
+        )
     M = go.Stiefel(4, 2)
     without = go.Problem(M, lambda X: 0.0)
     first_order = go.Problem(M, lambda X: 0.0, lambda X: 0 * X)
@@ -136,10 +188,15 @@ def test_the_registry_says_what_a_solver_is() -> None:
 # ---------------------------------------------------------------------- the geometries in a run
 
 
-@pytest.mark.parametrize("family", ["symplectic", "indefinite", "bilinear", "hyperbolic", "bilinear_skew"])
+@pytest.mark.parametrize(
+    "family", ["symplectic", "indefinite", "bilinear", "hyperbolic", "bilinear_skew"]
+)
 @pytest.mark.parametrize("solver", [rgd, rcg, rlbfgs, rtr], ids=lambda solver: solver.__name__)
 def test_faithful_and_fast_take_the_same_steps(solver: Any, family: str) -> None:
-    """Both use the Cayley transform and the same projection: they differ by rounding, which grows from step to step."""
+    """Both use the Cayley transform and the same projection.
+
+    They differ by rounding, which grows from step to step.
+    """
     known = KNOWN[family]()
     start = known.manifold.random_point(3)
     one, two = (
@@ -151,20 +208,29 @@ def test_faithful_and_fast_take_the_same_steps(solver: Any, family: str) -> None
         assert known.manifold.norm(X - Y) <= 1e-8 * known.manifold.norm(X)
 
 
-@pytest.mark.parametrize("name", [name for name in SOLVERS if name.startswith(("rgd", "rcg", "rlbfgs"))])
+@pytest.mark.parametrize(
+    "name", [name for name in SOLVERS if name.startswith(("rgd", "rcg", "rlbfgs"))]
+)
 def test_iterates_stay_on_the_manifold_over_a_thousand_iterations(name: str) -> None:
     problem = Matching.generate(20, 4, 2).problem()
-    result = SOLVERS[name](problem, problem.manifold.random_point(1), tol=0, max_iterations=1000, keep_points=True)
+    result = SOLVERS[name](
+        problem, problem.manifold.random_point(1), tol=0, max_iterations=1000, keep_points=True
+    )
     assert result.trace.points is not None
     assert len(result.trace.points) > 300  # some end before, where rounding leaves no step
     for X, violation in zip(result.trace.points, result.trace.feasibility, strict=True):
-        assert violation == pytest.approx(float(problem.manifold.feasibility(X)), rel=1e-3, abs=1e-14)
+        assert violation == pytest.approx(
+            float(problem.manifold.feasibility(X)), rel=1e-3, abs=1e-14
+        )
         assert violation <= 1e-12 * problem.manifold.scale(X)
 
 
 @every_solver
 def test_a_step_outside_the_domain_is_shortened(solver: Any, geometry: str) -> None:
-    """min (y + 1)^2/2 on x^2 - y^2 = 1 from (1, 0), gradient (0, 1): t = 2 is the pole of the retraction."""
+    """Min (y + 1)^2/2 on x^2 - y^2 = 1 from (1, 0), gradient (0, 1).
+
+    T = 2 is the pole of the retraction.
+    """
     M = go.HyperbolicStiefel([1.0, -1.0], 1)
     problem = go.Problem(
         M,
@@ -203,12 +269,16 @@ def test_what_leads_away_from_the_manifold_is_led_back(
 
 
 @every_solver
-def test_every_direction_is_tangent(solver: Any, geometry: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_direction_is_tangent(
+    solver: Any, geometry: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     kind = {"fast": FastForm, "products": places.Products, "faithful": Faithful}[geometry]
     ray, seen = kind.ray, []
 
     def watched(place: Any, Z: Any) -> Any:
-        seen.append(float(place.manifold.tangency(place.X, Z) / place.manifold.norm(Z) / place.scale()))
+        seen.append(
+            float(place.manifold.tangency(place.X, Z) / place.manifold.norm(Z) / place.scale())
+        )
         return ray(place, Z)
 
     monkeypatch.setattr(kind, "ray", watched)
@@ -252,9 +322,11 @@ def test_time_is_recorded_by_phase(solver: Any, geometry: str) -> None:
     result = solver(known.problem(), known.manifold.random_point(1), geometry=geometry)
     seconds = result.seconds
     assert set(seconds) == {"cost", "gradient", "projection", "retraction", "transport"}
-    used = {"cost", "gradient", "retraction"} | {rcg: {"transport"}, rlbfgs: {"projection"}, rtr: {"projection"}}.get(
-        solver, set()
-    )
+    used = {"cost", "gradient", "retraction"} | {
+        rcg: {"transport"},
+        rlbfgs: {"projection"},
+        rtr: {"projection"},
+    }.get(solver, set())
     assert {phase for phase, value in seconds.items() if value > 0} == used
     assert sum(seconds.values()) <= result.time
 
@@ -272,7 +344,9 @@ def test_nan_ends_the_run_with_the_best_iterate(solver: Any, geometry: str) -> N
         calls += 1
         return math.nan if calls > 4 else float(np.vdot(X, known.M @ X))
 
-    problem = go.Problem(known.manifold, cost, lambda X: 2 * known.M @ X, lambda X, Z: 2 * known.M @ Z)
+    problem = go.Problem(
+        known.manifold, cost, lambda X: 2 * known.M @ X, lambda X, Z: 2 * known.M @ Z
+    )
     result = solver(problem, known.manifold.random_point(0), geometry=geometry)
     assert result.status is go.Status.NOT_FINITE
     assert result.fun == min(result.trace.cost)
@@ -284,7 +358,9 @@ def test_the_best_iterate_need_not_be_the_last_one() -> None:
     """Costs 5, 3, 4, NaN, all of them accepted by a search of one trial."""
     costs = iter([5.0, 3.0, 4.0, math.nan])
     problem = go.Problem(go.Stiefel(5, 2), lambda X: next(costs), lambda X: np.ones_like(X))
-    result = rgd(problem, problem.manifold.random_point(0), settings=BBSettings(trials=1), keep_points=True)
+    result = rgd(
+        problem, problem.manifold.random_point(0), settings=BBSettings(trials=1), keep_points=True
+    )
     assert result.status is go.Status.NOT_FINITE
     assert result.trace.cost == [5.0, 3.0, 4.0]
     assert result.fun == 3.0
@@ -304,7 +380,10 @@ def test_a_gradient_that_is_not_finite_ends_the_run(bad: float) -> None:
             return np.full_like(X, bad) if calls > 2 else 2 * known.M @ X
 
         problem = go.Problem(
-            known.manifold, lambda X: float(np.vdot(X, known.M @ X)), gradient, lambda X, Z: 2 * known.M @ Z
+            known.manifold,
+            lambda X: float(np.vdot(X, known.M @ X)),
+            gradient,
+            lambda X, Z: 2 * known.M @ Z,
         )
         result = solver(problem, known.manifold.random_point(0), geometry=geometry)
         assert result.status is go.Status.NOT_FINITE
@@ -322,10 +401,14 @@ def test_an_objective_that_raises_passes_its_exception_on() -> None:
 
 
 @every_solver
-def test_a_start_near_the_manifold_is_restored_and_another_refused(solver: Any, geometry: str) -> None:
+def test_a_start_near_the_manifold_is_restored_and_another_refused(
+    solver: Any, geometry: str
+) -> None:
     known = KNOWN["symplectic"]()
     X = known.manifold.random_point(0)
-    result = solver(known.problem(), X + 1e-3, geometry=geometry, max_iterations=1, keep_points=True)
+    result = solver(
+        known.problem(), X + 1e-3, geometry=geometry, max_iterations=1, keep_points=True
+    )
     assert result.trace.points is not None
     assert known.manifold.feasibility(result.trace.points[0]) <= 1e-12 * known.manifold.scale(X)
     with pytest.raises(go.NotRestorableError, match="x0: need a point near M"):
@@ -346,14 +429,19 @@ def test_callback_and_random_start(solver: Any, geometry: str) -> None:
     assert result.status is go.Status.CALLBACK
     assert [progress.nit for progress in seen] == [0, 1, 2, 3]
     assert np.array_equal(seen[-1].x, result.x)
-    again = solver(known.problem(), known.manifold.random_point(5), geometry=geometry, tol=0, max_iterations=3)
+    again = solver(
+        known.problem(), known.manifold.random_point(5), geometry=geometry, tol=0, max_iterations=3
+    )
     assert np.array_equal(again.x, result.x)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"geometry": "slow"}, "geometry: need one of 'faithful', 'fast', 'products'; measured 'slow'"),
+        (
+            {"geometry": "slow"},
+            "geometry: need one of 'faithful', 'fast', 'products'; measured 'slow'",
+        ),
         ({"tol": -1.0}, "tol"),
         ({"feasibility_tol": 0}, "feasibility_tol"),
         ({"max_iterations": 0}, "max_iterations"),

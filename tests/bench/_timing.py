@@ -1,4 +1,7 @@
-"""How the benchmarks measure: two sides in alternation, medians, one BLAS thread; and how a figure is printed."""
+"""How the benchmarks measure: two sides in alternation, medians, one BLAS thread.
+
+And how a figure is printed.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,10 @@ def one_thread() -> Iterator[None]:
 
 
 def _seconds(prepare: Prepare) -> float:
-    """One call, after another one that is not timed: each side finds its own caches, not what the other side left."""
+    """One call, after another one that is not timed.
+
+    Each side finds its own caches, not what the other side left.
+    """
     prepare()()
     call = prepare()
     start = time.perf_counter()
@@ -55,7 +61,10 @@ def _seconds(prepare: Prepare) -> float:
 
 
 def medians(*sides: Prepare, budget: float = 2.0, least: int = 15, most: int = 2000) -> list[float]:
-    """The median time of each side. Rounds alternate the sides and their order, so that all see the same machine."""
+    """The median time of each side.
+
+    Rounds alternate the sides and their order, so that all see the same machine.
+    """
     times: list[list[float]] = [[] for _ in sides]
     order = list(range(len(sides)))
     end = time.perf_counter() + budget

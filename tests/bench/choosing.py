@@ -1,6 +1,7 @@
 """The tables of docs/choosing.md: every method on sixteen problems, by evaluations and by time.
 
-Run as `python tests/bench/choosing.py [FOLDER]` (some minutes); with a folder it goes on where it was interrupted.
+Run as `python tests/bench/choosing.py [FOLDER]` (some minutes); with a folder it goes on where it
+was interrupted.
 """
 
 from __future__ import annotations
@@ -17,7 +18,16 @@ from baselines import SOLVERS
 from genorth.compare.profiles import profile
 from paper_repro.problems import ExtrinsicMean, JointDiagonalisation, Matching
 
-NAMES = ("cdf-gd", "cdf-cg", "cdf-lbfgs", "cdf-tr", "rgd-fast", "rcg-fast", "rlbfgs-fast", "rtr-fast")
+NAMES = (
+    "cdf-gd",
+    "cdf-cg",
+    "cdf-lbfgs",
+    "cdf-tr",
+    "rgd-fast",
+    "rcg-fast",
+    "rlbfgs-fast",
+    "rtr-fast",
+)
 TOLERANCES = (1e-4, 1e-8)
 STARTS = 3
 SEED = 11  # not that with which the constants of beta="auto" were chosen
@@ -40,7 +50,9 @@ def table(records: compare.Records, tolerance: float) -> Iterator[str]:
         solved = [name for name in NAMES if all(record.success for record in runs[name])]
         seconds = {name: statistics.median(record.time for record in runs[name]) for name in solved}
         least = min(seconds.values())
-        cells = (_cell(runs[name], seconds[name] / least if name in seconds else None) for name in NAMES)
+        cells = (
+            _cell(runs[name], seconds[name] / least if name in seconds else None) for name in NAMES
+        )
         yield f"| {problem} | " + " | ".join(cells) + f" | {1e3 * least:.3g} |"
 
 
@@ -80,9 +92,14 @@ def of_beta(factors: tuple[float, ...] = (0.3, 1.1, 2, 5, 20, 100, 1000)) -> Ite
 def main() -> None:
     """Run, and print the tables."""
     records = compare.run(
-        problems(), {name: SOLVERS[name] for name in NAMES}, starts=STARTS, tolerances=TOLERANCES, time_limit=20.0,
-        out=sys.argv[1] if len(sys.argv) > 1 else None, progress=None,
-    )  # fmt: skip
+        problems(),
+        {name: SOLVERS[name] for name in NAMES},
+        starts=STARTS,
+        tolerances=TOLERANCES,
+        time_limit=20.0,
+        out=sys.argv[1] if len(sys.argv) > 1 else None,
+        progress=None,
+    )
     for tolerance in TOLERANCES:
         print(*table(records, tolerance), sep="\n", end="\n\n")
     for measure in ("time", "evaluations"):

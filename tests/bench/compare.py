@@ -38,7 +38,10 @@ class _Clocked:
 
 
 def _iterations(problem: go.Problem, start: Any, solver: str) -> int:
-    """How many take one second of a processor: a run of so many is disturbed by other work as much as `run` is."""
+    """How many take one second of a processor.
+
+    A run of so many is disturbed by other work as much as `run` is.
+    """
     begin = time.process_time()
     result = SOLVERS[solver](problem, start, tol=_NEVER, max_iterations=50)
     return round(_SECONDS * result.nit / (time.process_time() - begin))
@@ -50,9 +53,13 @@ def _share(instance: compare.Instance, solver: str, iterations: int, runs: int) 
     with tempfile.TemporaryDirectory() as folder:
         begin = time.perf_counter()
         records = compare.run(
-            [instance], {f"{solver} {i}": clocked for i in range(runs)}, tolerances=_NEVER, max_iterations=iterations,
-            out=folder, progress=None,
-        )  # fmt: skip
+            [instance],
+            {f"{solver} {i}": clocked for i in range(runs)},
+            tolerances=_NEVER,
+            max_iterations=iterations,
+            out=folder,
+            progress=None,
+        )
         wall = time.perf_counter() - begin
     assert {record.status for record in records} == {"ITERATION_LIMIT"}, records[0].message
     return 100 * (wall - clocked.seconds) / clocked.seconds
@@ -65,14 +72,20 @@ def overhead(n: int, p: int, solver: str, times: int = 3) -> list[Figure]:
     """
     matching = Matching.generate(n, p, 0)
     problem, start = matching.problem(), matching.start(0)
-    instance = compare.Instance("matching", f"({n},{p})", lambda seed: problem, lambda problem, seed: start)
+    instance = compare.Instance(
+        "matching", f"({n},{p})", lambda seed: problem, lambda problem, seed: start
+    )
     iterations = _iterations(problem, start, solver)
     _share(instance, solver, iterations, 1)  # loads what is loaded once
     one, four = (
-        statistics.median(_share(instance, solver, iterations, runs) for _ in range(times)) for runs in (1, 4)
-    )  # fmt: skip
+        statistics.median(_share(instance, solver, iterations, runs) for _ in range(times))
+        for runs in (1, 4)
+    )
     what = f"compare.run, {solver} on matching ({n},{p}), runs of 1 s: overhead"
-    return [Figure(f"{what}, 4 of them", four, 2.0, unit="%"), Figure("    a single one", one, unit="%")]
+    return [
+        Figure(f"{what}, 4 of them", four, 2.0, unit="%"),
+        Figure("    a single one", one, unit="%"),
+    ]
 
 
 #: Each gives its figures.

@@ -1,4 +1,6 @@
-"""The figure of the paper's problems: cost and gradient of the joint diagonalisation against its bare products.
+"""The figure of the paper's problems.
+
+Cost and gradient of the joint diagonalisation against its bare products.
 
 Run as `python tests/bench/experiments.py`; `pytest tests/bench` asserts the same figure.
 """
@@ -16,7 +18,10 @@ from paper_repro.problems import JointDiagonalisation
 
 
 def cost_and_gradient(n: int, p: int, l: int, N: int, bound: float) -> list[Figure]:  # noqa: E741  the paper's names
-    """f and its gradient against the three batched products that they need: A_i X, X^T A_i X, sum A_i X O_i."""
+    """F and its gradient against the three batched products that they need.
+
+    A_i X, X^T A_i X, sum A_i X O_i.
+    """
     instance = JointDiagonalisation.generate(n, p, l, N, 0)
     stacked, points = instance.stacked, itertools.cycle([instance.start(seed) for seed in range(8)])
 

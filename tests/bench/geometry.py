@@ -1,4 +1,6 @@
-"""The figures of the geometry: time as ratios within one process, memory in arrays of the size of a point.
+"""The figures of the geometry.
+
+Time as ratios within one process, memory in arrays of the size of a point.
 
 Run as `python tests/bench/geometry.py`; `pytest tests/bench` asserts the same figures.
 """
@@ -22,7 +24,10 @@ Array = np.ndarray[Any, Any]
 
 
 def _points(manifold: go.GenOrthManifold, count: int = 3) -> Callable[[], Array]:
-    """Points in turn, each call a new array: what a manifold remembers of the last one is of no use for the next."""
+    """Points in turn, each call a new array.
+
+    What a manifold remembers of the last one is of no use for the next.
+    """
     rng = np.random.default_rng(0)
     points = itertools.cycle([manifold.random_point(rng) for _ in range(count)])
     return lambda: next(points).copy()
@@ -37,10 +42,14 @@ def _tangent(manifold: go.GenOrthManifold, X: Array, length: float) -> Array:
     return Z * (length / np.linalg.norm(Z))
 
 
-def _with_steps(manifold: go.GenOrthManifold, length: float, count: int = 3) -> Callable[[], tuple[Array, Array]]:
+def _with_steps(
+    manifold: go.GenOrthManifold, length: float, count: int = 3
+) -> Callable[[], tuple[Array, Array]]:
     """Points with tangent vectors, in turn; copies, as in `_points`."""
     draw = _points(manifold, count)
-    pairs = itertools.cycle([(X, _tangent(manifold, X, length)) for X in (draw() for _ in range(count))])
+    pairs = itertools.cycle(
+        [(X, _tangent(manifold, X, length)) for X in (draw() for _ in range(count))]
+    )
 
     def fresh() -> tuple[Array, Array]:
         X, Z = next(pairs)
@@ -49,7 +58,8 @@ def _with_steps(manifold: go.GenOrthManifold, length: float, count: int = 3) -> 
     return fresh
 
 
-# ---------------------------------------------------------------------- Theta against a Sylvester solver
+# ---------------------------------------------------------------------- Theta against a Sylvester
+# solver
 
 
 def _j_left(X: Array) -> Array:
@@ -85,10 +95,15 @@ def theta(n: int, p: int, bound: float) -> list[Figure]:
         return partial(manifold.theta, fresh(), D)
 
     speed = ratio(sylvester, theta, budget=6.0)
-    return [Figure(f"theta, symplectic ({n},{p}): faster than solve_sylvester", speed, bound, at_least=True)]
+    return [
+        Figure(
+            f"theta, symplectic ({n},{p}): faster than solve_sylvester", speed, bound, at_least=True
+        )
+    ]
 
 
-# ---------------------------------------------------------------------- retractions against the dense Cayley transform
+# ---------------------------------------------------------------------- retractions against the
+# dense Cayley transform
 
 
 def dense_cayley(X: Array, Z: Array) -> Array:
@@ -121,12 +136,18 @@ def retractions(n: int, p: int, bounds: dict[str, float]) -> list[Figure]:
 
     reference, *times = medians(dense, *map(ours_by, bounds), budget=4.0)
     return [
-        Figure(f"retract {kind!r}, symplectic ({n},{p}): faster than dense Cayley", reference / seconds, bound, True)
+        Figure(
+            f"retract {kind!r}, symplectic ({n},{p}): faster than dense Cayley",
+            reference / seconds,
+            bound,
+            True,
+        )
         for (kind, bound), seconds in zip(bounds.items(), times, strict=True)
     ]
 
 
-# ---------------------------------------------------------------------- overhead over the bare products
+# ---------------------------------------------------------------------- overhead over the bare
+# products
 
 
 def projection(n: int, p: int, bound: float) -> list[Figure]:
@@ -142,14 +163,20 @@ def projection(n: int, p: int, bound: float) -> list[Figure]:
         X = fresh()
         return lambda: (X.T @ D, X @ S)
 
-    return [Figure(f"project, Stiefel ({n},{p}): times its two products", ratio(project, products), bound)]
+    return [
+        Figure(
+            f"project, Stiefel ({n},{p}): times its two products", ratio(project, products), bound
+        )
+    ]
 
 
 def hot_paths(n: int, p: int) -> list[Figure]:
-    """The time of each hot path in units of its bare n x p x p products, symplectic; for information.
+    """The time of each hot path in units of its bare n x p x p products, symplectic.
 
-    phi takes no product and stands against one copy of X; p x p work (eigenvalues, inverse, exponential) is on our side
-    alone.
+    For information.
+
+    phi takes no product and stands against one copy of X; p x p work (eigenvalues, inverse,
+    exponential) is on our side alone.
     """
     manifold = go.SymplecticStiefel(n, p)
     fresh = _with_steps(manifold, 0.1)
@@ -177,7 +204,8 @@ def hot_paths(n: int, p: int) -> list[Figure]:
         "retract 'exp' / 5 products": (binary(manifold.retract, kind="exp"), products(2, 3)),
     }
     return [
-        Figure(f"symplectic ({n},{p}): {name}", ratio(path, bare, budget=0.7)) for name, (path, bare) in paths.items()
+        Figure(f"symplectic ({n},{p}): {name}", ratio(path, bare, budget=0.7))
+        for name, (path, bare) in paths.items()
     ]
 
 
@@ -202,7 +230,9 @@ def memory(n: int = 100_000, p: int = 20, bound: float = 12.0) -> list[Figure]:
 
     peaks = {name: peak_bytes(partial(prepare, call)) for name, call in calls.items()}
     return [
-        Figure(f"{name}, indefinite ({n},{p}): memory in arrays", peak / point.nbytes, bound, unit="")
+        Figure(
+            f"{name}, indefinite ({n},{p}): memory in arrays", peak / point.nbytes, bound, unit=""
+        )
         for name, peak in peaks.items()
     ]
 
@@ -234,7 +264,9 @@ print(len({"pymanopt", "matplotlib", "rich", "jax", "torch", "hypothesis", "pyte
 def importing() -> list[Figure]:
     """`import genorth` on top of NumPy and scipy.linalg, the best of five processes."""
     runs = [
-        subprocess.run([sys.executable, "-c", _IMPORT], check=True, capture_output=True, text=True).stdout.split()
+        subprocess.run(
+            [sys.executable, "-c", _IMPORT], check=True, capture_output=True, text=True
+        ).stdout.split()
         for _ in range(5)
     ]
     seconds, count = min(float(run[0]) for run in runs), max(float(run[1]) for run in runs)
@@ -257,7 +289,8 @@ FIGURES: dict[str, Callable[[], list[Figure]]] = {
 
 #: The same, for information.
 OVERHEADS: dict[str, Callable[[], list[Figure]]] = {
-    f"hot paths ({n},{p})": partial(hot_paths, n, p) for n, p in ((1000, 100), (1000, 10), (100, 10))
+    f"hot paths ({n},{p})": partial(hot_paths, n, p)
+    for n, p in ((1000, 100), (1000, 10), (100, 10))
 }
 
 

@@ -26,14 +26,19 @@ _ITERATIONS = 40
 
 
 class Weighted:
-    """f(X) = tr(X^T A X N)/2 with a diagonal N; A dense, or a diagonal whose products cost next to nothing."""
+    """f(X) = tr(X^T A X N)/2 with a diagonal N.
+
+    A dense, or a diagonal whose products cost next to nothing.
+    """
 
     def __init__(self, n: int, p: int, dense: bool) -> None:
         rng = np.random.default_rng(0)
         S = rng.standard_normal((n, n))
         self.A = (S + S.T) / 2 if dense else rng.uniform(1, 100, (n, 1))
         self.dense, self.N = dense, np.linspace(1, 2, p)
-        self.points: list[bytes] | None = None  # those at which the gradient was asked for, where they are of interest
+        self.points: list[bytes] | None = (
+            None  # those at which the gradient was asked for, where they are of interest
+        )
 
     def product(self, X: Array) -> Array:
         return ((self.A @ X) if self.dense else self.A * X) * self.N
@@ -50,7 +55,9 @@ class Weighted:
         return self.product(Z)
 
     def ours(self, manifold: go.GenOrthManifold, retraction: str) -> Any:
-        return to_pymanopt(go.Problem(manifold, self.cost, self.gradient, self.hessian), retraction, rng=0)
+        return to_pymanopt(
+            go.Problem(manifold, self.cost, self.gradient, self.hessian), retraction, rng=0
+        )
 
     def theirs(self, manifold: Any) -> Any:
         function = pymanopt.function.numpy(manifold)
@@ -64,7 +71,12 @@ class Weighted:
 
 def _runs(problem: Any, start: Array) -> Prepare:
     """ConjugateGradient for a fixed number of iterations; every stop of its own is switched off."""
-    settings = {"max_iterations": _ITERATIONS, "min_gradient_norm": 0, "min_step_size": 0, "verbosity": 0}
+    settings = {
+        "max_iterations": _ITERATIONS,
+        "min_gradient_norm": 0,
+        "min_step_size": 0,
+        "verbosity": 0,
+    }
 
     def prepare() -> Callable[[], object]:
         return partial(ConjugateGradient(**settings).run, problem, initial_point=start)
@@ -72,7 +84,9 @@ def _runs(problem: Any, start: Array) -> Prepare:
     return prepare
 
 
-def conjugate_gradients(n: int, p: int, retractions: dict[tuple[str, str], float | None]) -> list[Figure]:
+def conjugate_gradients(
+    n: int, p: int, retractions: dict[tuple[str, str], float | None]
+) -> list[Figure]:
     """Time per iteration over that on pymanopt's Stiefel manifold, for pairs of (our, their) retraction."""
     manifold = go.Stiefel(n, p)
     start, figures = manifold.random_point(np.random.default_rng(1)), []
@@ -101,7 +115,11 @@ def gradients_of_trust_regions(n: int = 60, p: int = 4) -> list[Figure]:
     (ours, distinct), (theirs, others) = counts["ours"], counts["pymanopt's"]
     return [
         Figure(f"TR, {distinct} points: gradients evaluated again", ours - distinct, 0, unit=""),
-        Figure(f"TR, {others} points: gradients evaluated again, pymanopt's Stiefel", theirs - others, unit=""),
+        Figure(
+            f"TR, {others} points: gradients evaluated again, pymanopt's Stiefel",
+            theirs - others,
+            unit="",
+        ),
     ]
 
 
@@ -113,7 +131,10 @@ def hessian_product(n: int = 1000, p: int = 20, bound: float = 0.6) -> list[Figu
     directions = itertools.cycle([manifold.random_tangent(X, draw) for _ in range(4)])
     for dense in (True, False):
         problem = Weighted(n, p, dense)
-        sides = problem.ours(manifold, "polar"), problem.theirs(pymanopt.manifolds.Stiefel(n, p, retraction="polar"))
+        sides = (
+            problem.ours(manifold, "polar"),
+            problem.theirs(pymanopt.manifolds.Stiefel(n, p, retraction="polar")),
+        )
         first = [side.riemannian_hessian(X, manifold.random_tangent(X, 5)) for side in sides]
         assert np.linalg.norm(first[0] - first[1]) <= 1e-12 * n * np.linalg.norm(first[0])
 
@@ -122,12 +143,18 @@ def hessian_product(n: int = 1000, p: int = 20, bound: float = 0.6) -> list[Figu
 
         above, below = medians(*map(products, sides), budget=3.0)
         figures.append(
-            Figure(f"Hessian product, Stiefel ({n},{p}), {'dense' if dense else 'cheap'} f", above / below, bound)
+            Figure(
+                f"Hessian product, Stiefel ({n},{p}), {'dense' if dense else 'cheap'} f",
+                above / below,
+                bound,
+            )
         )
     return figures
 
 
-def _microseconds(calls: list[Callable[[], object]], rounds: int = 200, loops: int = 50) -> list[float]:
+def _microseconds(
+    calls: list[Callable[[], object]], rounds: int = 200, loops: int = 50
+) -> list[float]:
     """The median time of each call, all of them in turn."""
     times: list[list[float]] = [[] for _ in calls]
     for _ in range(rounds):
@@ -148,13 +175,17 @@ def overhead(manifold: go.GenOrthManifold, bound: float = 3.0) -> list[Figure]:
         "inner_product": (lambda: W.inner_product(X, Z, G), lambda: manifold.inner(Z, G)),
         "norm": (lambda: W.norm(X, Z), lambda: manifold.norm(Z)),
         "projection": (lambda: W.projection(X, G), lambda: manifold.project(X, G)),
-        "gradient": (lambda: W.euclidean_to_riemannian_gradient(X, G), lambda: manifold.gradient(X, G)),
+        "gradient": (
+            lambda: W.euclidean_to_riemannian_gradient(X, G),
+            lambda: manifold.gradient(X, G),
+        ),
         "hessian": (
-            lambda: W.euclidean_to_riemannian_hessian(X, G, G, Z), lambda: manifold.hessian(X, G, G, Z)
+            lambda: W.euclidean_to_riemannian_hessian(X, G, G, Z),
+            lambda: manifold.hessian(X, G, G, Z),
         ),
         "retraction": (lambda: W.retraction(X, Z), lambda: manifold.retract(X, Z, "cayley")),
         "transport": (lambda: W.transport(X, Y, Z), lambda: manifold.project(Y, Z)),
-    }  # fmt: skip
+    }
     figures = []
     for name, calls in pairs.items():
         ours, bare = _microseconds(list(calls))
@@ -163,14 +194,21 @@ def overhead(manifold: go.GenOrthManifold, bound: float = 3.0) -> list[Figure]:
     return figures
 
 
-#: Each gives its figures. (cayley / qr: both sides' defaults; polar / polar: the same iterates, to rounding.)
+#: Each gives its figures. (cayley / qr: both sides' defaults; polar / polar: the same iterates, to
+#: rounding.)
 FIGURES: dict[str, Callable[[], list[Figure]]] = {
-    "CG (200,8)": partial(conjugate_gradients, 200, 8, {("cayley", "qr"): 0.8, ("polar", "polar"): None}),
-    "CG (1000,20)": partial(conjugate_gradients, 1000, 20, {("cayley", "qr"): 0.8, ("polar", "polar"): 0.8}),
+    "CG (200,8)": partial(
+        conjugate_gradients, 200, 8, {("cayley", "qr"): 0.8, ("polar", "polar"): None}
+    ),
+    "CG (1000,20)": partial(
+        conjugate_gradients, 1000, 20, {("cayley", "qr"): 0.8, ("polar", "polar"): 0.8}
+    ),
     "TR gradients": gradients_of_trust_regions,
     "Hessian product (1000,20)": hessian_product,
     "overhead, Stiefel": lambda: overhead(go.Stiefel(30, 3)),
-    "overhead, hyperbolic": lambda: overhead(go.HyperbolicStiefel(np.where(np.arange(30) < 15, 1.0, -1.0), 3)),
+    "overhead, hyperbolic": lambda: overhead(
+        go.HyperbolicStiefel(np.where(np.arange(30) < 15, 1.0, -1.0), 3)
+    ),
 }
 
 

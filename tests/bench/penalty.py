@@ -1,7 +1,9 @@
-"""The figures of the penalty: h against its bare products and against CDOpt, the solvers' own time, the automatic beta.
+"""The figures of the penalty.
 
-Run as `python tests/bench/penalty.py` (some minutes; `--beta` for the table of the automatic beta alone, `--quick`
-without it); `pytest tests/bench` asserts the same figures but for that table.
+h against its bare products and against CDOpt, the solvers' own time, the automatic beta.
+
+Run as `python tests/bench/penalty.py` (some minutes; `--beta` for the table of the automatic beta
+alone, `--quick` without it); `pytest tests/bench` asserts the same figures but for that table.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ def _matching(n: int, p: int, sparse: bool = False) -> tuple[go.Problem, Any, Ar
     """f(X) = tr(X^T A X N) on the symplectic Stiefel manifold, fused, with its A (random, or tridiagonal) and N."""
     rng = np.random.default_rng(0)
     if sparse:
-        A: Any = scipy.sparse.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(n, n), format="csr")
+        A: Any = scipy.sparse.diags_array(
+            [-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(n, n), format="csr"
+        )
     else:
         A = rng.standard_normal((n, n))
         A = A + A.T
@@ -46,7 +50,11 @@ def _matching(n: int, p: int, sparse: bool = False) -> tuple[go.Problem, Any, Ar
         G = A @ X @ N
         return float(np.vdot(X, G)), 2 * G
 
-    return go.Problem(go.SymplecticStiefel(n, p), None, None, lambda X, Z: 2 * (A @ Z @ N), both), A, N
+    return (
+        go.Problem(go.SymplecticStiefel(n, p), None, None, lambda X, Z: 2 * (A @ Z @ N), both),
+        A,
+        N,
+    )
 
 
 def _fresh(problem: go.Problem) -> Callable[[], Array]:
@@ -82,15 +90,24 @@ def value_and_gradient(n: int, p: int, bound: float) -> list[Figure]:
         h.value_and_gradient(X)
         return lambda: h.hessian_product(X, Z)
 
-    bare, ours, product = medians(_bare(problem, fresh), lambda: partial(h.value_and_gradient, fresh()), hessian)
+    bare, ours, product = medians(
+        _bare(problem, fresh), lambda: partial(h.value_and_gradient, fresh()), hessian
+    )
     return [
         Figure(f"value_and_gradient ({n},{p}), over the bare products", ours / bare, bound),
-        Figure(f"Hessian product ({n},{p}), over value_and_gradient", product / ours, 2.0 if n == 100 else 1.3),
+        Figure(
+            f"Hessian product ({n},{p}), over value_and_gradient",
+            product / ours,
+            2.0 if n == 100 else 1.3,
+        ),
     ]
 
 
 def against_cdopt(n: int, p: int, bound: float, sparse: bool = False) -> list[Figure]:
-    """CDOpt's fun + grad over our value_and_gradient; its cost and gradient are given as it asks, one by one."""
+    """CDOpt's fun + grad over our value_and_gradient.
+
+    Its cost and gradient are given as it asks, one by one.
+    """
     if not HAS_CDOPT:
         print(f"CDOpt ({n},{p}): not measured, it is missing (pip install genorth[peers])")
         return []
@@ -100,20 +117,33 @@ def against_cdopt(n: int, p: int, bound: float, sparse: bool = False) -> list[Fi
     problem, A, N = _matching(n, p, sparse)
     h, fresh = go.ConstraintDissolving(problem, BETA), _fresh(problem)
     theirs = cdopt_problem(
-        symp_stiefel_np((n, p)), lambda X: np.sum(X * (A @ X @ N)), lambda X: 2 * (A @ X @ N),
-        lambda X, Z: 2 * (A @ Z @ N), beta=BETA,
-    )  # fmt: skip
+        symp_stiefel_np((n, p)),
+        lambda X: np.sum(X * (A @ X @ N)),
+        lambda X: 2 * (A @ X @ N),
+        lambda X, Z: 2 * (A @ Z @ N),
+        beta=BETA,
+    )
 
     def both(v: Array) -> Array:
         theirs.cdf_fun_vec_np(v)
         return np.asarray(theirs.cdf_grad_vec_np(v))
 
-    first, second = medians(lambda: partial(both, fresh().ravel()), lambda: partial(h.value_and_gradient, fresh()))
+    first, second = medians(
+        lambda: partial(both, fresh().ravel()), lambda: partial(h.value_and_gradient, fresh())
+    )
     kind = "sparse" if sparse else "dense"
-    return [Figure(f"CDOpt 0.5.5 fun + grad ({n},{p}), {kind} A, over ours", first / second, bound, at_least=True)]
+    return [
+        Figure(
+            f"CDOpt 0.5.5 fun + grad ({n},{p}), {kind} A, over ours",
+            first / second,
+            bound,
+            at_least=True,
+        )
+    ]
 
 
-# ---------------------------------------------------------------------- what the solvers cost themselves
+# ---------------------------------------------------------------------- what the solvers cost
+# themselves
 
 
 @contextmanager
@@ -180,9 +210,18 @@ def solver_overhead(iterations: int = 120, rounds: int = 5) -> list[Figure]:
             outside[name].append((time.perf_counter() - begin - spent[0]) / iterations)
     base = float(np.median(outside["SciPy"]))
     return [
-        Figure("SciPy's L-BFGS-B, 100000 variables, outside h per iteration", 1e3 * base, unit="ms"),
-        Figure("cdf-lbfgs, outside h, over SciPy's", float(np.median(outside["cdf-lbfgs"])) / base, 1.0),
-        Figure("SciPy's outside h, over cdf-lbfgs-lean", base / float(np.median(outside["cdf-lbfgs-lean"])), 3.0, True),
+        Figure(
+            "SciPy's L-BFGS-B, 100000 variables, outside h per iteration", 1e3 * base, unit="ms"
+        ),
+        Figure(
+            "cdf-lbfgs, outside h, over SciPy's", float(np.median(outside["cdf-lbfgs"])) / base, 1.0
+        ),
+        Figure(
+            "SciPy's outside h, over cdf-lbfgs-lean",
+            base / float(np.median(outside["cdf-lbfgs-lean"])),
+            3.0,
+            True,
+        ),
     ]
 
 
@@ -203,8 +242,13 @@ def trace_cost() -> list[Figure]:
 # ---------------------------------------------------------------------- the automatic beta
 
 
-def _total(problem: go.Problem, starts: list[Array], beta: Any, limit: float = np.inf) -> tuple[int, int]:
-    """Successes and evaluations over all starts; given up where the evaluations exceed the limit."""
+def _total(
+    problem: go.Problem, starts: list[Array], beta: Any, limit: float = np.inf
+) -> tuple[int, int]:
+    """Successes and evaluations over all starts.
+
+    Given up where the evaluations exceed the limit.
+    """
     successes = evaluations = 0
     for X in starts:
         result = go.minimize(problem, X, beta=beta, max_iterations=20_000)
@@ -215,15 +259,24 @@ def _total(problem: go.Problem, starts: list[Array], beta: Any, limit: float = n
 
 
 def _cdopt_beta(problem: go.Problem, X: Array) -> float | None:
-    """CDOpt's automatic beta at X (same beta/2 in h), by its own sampling; None where it lacks the manifold."""
-    if not HAS_CDOPT or not isinstance(problem.manifold, go.Stiefel | go.SymplecticStiefel) or X.dtype.kind == "c":
+    """CDOpt's automatic beta at X (same beta/2 in h), by its own sampling.
+
+    None where it lacks the manifold.
+    """
+    if (
+        not HAS_CDOPT
+        or not isinstance(problem.manifold, go.Stiefel | go.SymplecticStiefel)
+        or X.dtype.kind == "c"
+    ):
         return None
     from cdopt.core.problem import problem as cdopt_problem
     from cdopt.manifold_np import stiefel_np, symp_stiefel_np
 
     kind = stiefel_np if isinstance(problem.manifold, go.Stiefel) else symp_stiefel_np
     np.random.seed(0)  # noqa: NPY002  CDOpt draws from the global state
-    theirs = cdopt_problem(kind(X.shape), problem.cost, problem.euclidean_gradient, problem.euclidean_hessian, Xinit=X)
+    theirs = cdopt_problem(
+        kind(X.shape), problem.cost, problem.euclidean_gradient, problem.euclidean_hessian, Xinit=X
+    )
     return float(theirs.beta)
 
 
@@ -233,7 +286,9 @@ def beta_table(count: int = 20, seed: int = 21, first: int = 100) -> list[Figure
     Problems and starts are not those on which the constants of "auto" were chosen (seed 7, starts 0 to 7).
     """
     figures = []
-    print("| problem | successes | evaluations | best beta of 13 | its evaluations | ratio | with CDOpt's beta |")
+    print(
+        "| problem | successes | evaluations | best beta of 13 | its evaluations | ratio | with CDOpt's beta |"
+    )
     print("|---|---|---|---|---|---|---|")
     for problem in problem_set(seed):
         starts = [problem.manifold.random_point(first + k) for k in range(count)]

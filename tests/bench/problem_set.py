@@ -1,4 +1,7 @@
-"""The problems on which the automatic beta and the methods are measured: every manifold, easy and hard multipliers."""
+"""The problems on which the automatic beta and the methods are measured.
+
+Every manifold, easy and hard multipliers.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,11 @@ def _spd(n: int, condition: float, rng: np.random.Generator) -> Matrix:
 
 
 def quadratic(
-    manifold: go.GenOrthManifold, name: str, A: Matrix, N: Matrix | None = None, B: Matrix | None = None
+    manifold: go.GenOrthManifold,
+    name: str,
+    A: Matrix,
+    N: Matrix | None = None,
+    B: Matrix | None = None,
 ) -> go.Problem:
     """f(X) = Re tr(X^T A X N) + 2 Re tr(B^T X)."""
     weights = np.eye(manifold.shape[-1]) if N is None else N
@@ -35,12 +42,19 @@ def quadratic(
 def nearest(manifold: go.GenOrthManifold, name: str, B: Matrix) -> go.Problem:
     """f(X) = |X - B|^2."""
     return go.Problem(
-        manifold, lambda X: float(np.sum(np.abs(X - B) ** 2)), lambda X: 2 * (X - B), lambda X, Z: 2 * Z, name=name
+        manifold,
+        lambda X: float(np.sum(np.abs(X - B) ** 2)),
+        lambda X: 2 * (X - B),
+        lambda X, Z: 2 * Z,
+        name=name,
     )
 
 
 def problem_set(seed: int = 7) -> list[go.Problem]:
-    """Thirteen problems of 150 to 600 real variables; the constants of beta="auto" were chosen with seed 7."""
+    """Thirteen problems of 150 to 600 real variables.
+
+    The constants of beta="auto" were chosen with seed 7.
+    """
     rng = np.random.default_rng(seed)
     n, p = 60, 5
     stiefel, symplectic = go.Stiefel(n, p), go.SymplecticStiefel(40, 6)
@@ -55,7 +69,9 @@ def problem_set(seed: int = 7) -> list[go.Problem]:
         quadratic(stiefel, "largest eigenvalues", -_spd(n, 100, rng)),
         quadratic(stiefel, "smallest eigenvalues, A > 0", _spd(n, 100, rng)),
         quadratic(stiefel, "Brockett", S, np.diag(np.arange(1.0, p + 1))),
-        quadratic(stiefel, "quadratic and linear", _spd(n, 50, rng), None, rng.standard_normal((n, p))),
+        quadratic(
+            stiefel, "quadratic and linear", _spd(n, 50, rng), None, rng.standard_normal((n, p))
+        ),
         quadratic(go.Stiefel(n, p, complex), "complex eigenvalues", H + H.conj().T),
         quadratic(go.GeneralizedStiefel(_spd(n, 50, rng), p), "generalized eigenvalues", S),
         quadratic(symplectic, "symplectic eigenvalues", _spd(40, 100, rng)),
@@ -63,5 +79,9 @@ def problem_set(seed: int = 7) -> list[go.Problem]:
         quadratic(go.HyperbolicStiefel(signs, 4), "hyperbolic eigenvalues", _spd(50, 30, rng)),
         nearest(indefinite, "nearest point, on M", indefinite.random_point([5, seed])),
         nearest(indefinite, "nearest point, far away", indefinite.random_ambient([6, seed])),
-        quadratic(go.TensorStiefel(20, 3, 4), "tensor eigenvalues", np.stack([_spd(20, 30, rng) for _ in range(4)])),
+        quadratic(
+            go.TensorStiefel(20, 3, 4),
+            "tensor eigenvalues",
+            np.stack([_spd(20, 30, rng) for _ in range(4)]),
+        ),
     ]

@@ -1,4 +1,6 @@
-"""The figures of the Riemannian solvers: fast against faithful, and the best solver against the paper's.
+"""The figures of the Riemannian solvers.
+
+Fast against faithful, and the best solver against the paper's.
 
 Run as `python tests/bench/riemannian.py`; `pytest tests/bench` asserts the same figures.
 """
@@ -21,7 +23,10 @@ Instance = Matching | ExtrinsicMean | JointDiagonalisation
 
 
 def _steps(instance: Instance, start: Any, geometry: str, iterations: int) -> Result:
-    """The first iterations of rgd: as long as rounding has not grown, both geometries make the same ones."""
+    """The first iterations of rgd.
+
+    As long as rounding has not grown, both geometries make the same ones.
+    """
     return rgd(instance.problem(), start, geometry=geometry, tol=0, max_iterations=iterations)
 
 
@@ -41,7 +46,12 @@ def per_iteration(
         assert len(counts) == 1, f"the two geometries took other steps: {counts}"
     faithful, fast = (statistics.median(seconds) for seconds in times.values())
     return [
-        Figure(f"rgd fast, {name}: times faster per iteration than faithful", faithful / fast, bound, at_least=True),
+        Figure(
+            f"rgd fast, {name}: times faster per iteration than faithful",
+            faithful / fast,
+            bound,
+            at_least=True,
+        ),
         Figure(f"rgd faithful, {name}: per iteration", 1e3 * faithful, unit="ms"),
         Figure(f"rgd fast, {name}: per iteration", 1e3 * fast, unit="ms"),
     ]
@@ -62,12 +72,19 @@ def outside_cost(n: int, p: int, bound: float, iterations: int = 30, runs: int =
     what = f"rgd fast, matching ({n},{p}): outside cost and gradient, per iteration"
     return [
         Figure(what, statistics.median(shares), bound),
-        *(Figure(f"    of it {phase}", statistics.median(parts)) for phase, parts in phases.items() if parts[0] > 0),
+        *(
+            Figure(f"    of it {phase}", statistics.median(parts))
+            for phase, parts in phases.items()
+            if parts[0] > 0
+        ),
     ]
 
 
 def best(name: str, make: Callable[[], Instance], tol: float = 1e-9) -> list[Figure]:
-    """The best solver of the registry against the faithful rgd, to |grad f| <= tol; bound where that takes over 1 s."""
+    """The best solver of the registry against the faithful rgd, to |grad f| <= tol.
+
+    Bound where that takes over 1 s.
+    """
     instance = make()
     start = instance.start(1)
 
@@ -89,11 +106,16 @@ def best(name: str, make: Callable[[], Instance], tol: float = 1e-9) -> list[Fig
     return [
         Figure(
             f"{name}, to {tol:.0e}: {winner}, times faster than rgd-faithful",
-            reference / times[winner], 10.0 if reference > 1 else None, at_least=True,
+            reference / times[winner],
+            10.0 if reference > 1 else None,
+            at_least=True,
         ),
         Figure("    rgd-faithful", reference, unit="s"),
-        *(Figure(f"    {solver}", times[solver], unit="s") for solver in sorted(times, key=times.__getitem__)),
-    ]  # fmt: skip
+        *(
+            Figure(f"    {solver}", times[solver], unit="s")
+            for solver in sorted(times, key=times.__getitem__)
+        ),
+    ]
 
 
 def _matching(n: int, p: int) -> Matching:
@@ -110,8 +132,12 @@ def _diagonalisation() -> JointDiagonalisation:
 
 #: Each gives its figures.
 FIGURES: dict[str, Callable[[], list[Figure]]] = {
-    "rgd, matching (1000,10)": partial(per_iteration, "matching (1000,10)", partial(_matching, 1000, 10), 20.0),
-    "rgd, matching (1000,100)": partial(per_iteration, "matching (1000,100)", partial(_matching, 1000, 100), 8.0),
+    "rgd, matching (1000,10)": partial(
+        per_iteration, "matching (1000,10)", partial(_matching, 1000, 10), 20.0
+    ),
+    "rgd, matching (1000,100)": partial(
+        per_iteration, "matching (1000,100)", partial(_matching, 1000, 100), 8.0
+    ),
     "rgd, mean (1000,20)": partial(per_iteration, "mean (1000,20)", _mean, 30.0, 6),
     "outside cost (1000,100)": partial(outside_cost, 1000, 100, 1.5),
     "best, matching (100,10)": partial(best, "matching (100,10)", partial(_matching, 100, 10)),

@@ -1,4 +1,7 @@
-"""The figures of all benchmarks, asserted: `pytest tests/bench`; each script by itself prints its own."""
+"""The figures of all benchmarks, asserted: `pytest tests/bench`.
+
+Each script by itself prints its own.
+"""
 
 from __future__ import annotations
 

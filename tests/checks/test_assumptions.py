@@ -24,11 +24,15 @@ BROKEN = {
     "1 closed": go.from_maps((8, 4), lambda X: X, lambda T: T, ambient=lambda Y: np.triu(Y)),
     "2 phi linear": go.from_maps((7, 3), lambda X: X + 0.01 * X**3, lambda T: T),
     "2 phi into F": go.from_maps((8, 4), lambda X: K @ X, lambda T: T, ambient=lambda Y: MASK * Y),
-    "2 phi one-to-one": go.from_maps((7, 3), lambda X: np.diag([0.0, 1, 1, 1, 1, 1, 1]) @ X, lambda T: T),
+    "2 phi one-to-one": go.from_maps(
+        (7, 3), lambda X: np.diag([0.0, 1, 1, 1, 1, 1, 1]) @ X, lambda T: T
+    ),
     "2 phi self-adjoint": go.from_maps((7, 3), lambda X: np.triu(B) @ X, lambda T: T),
     "3 psi linear": go.from_maps((7, 3), lambda X: X, lambda T: T + 0.1 * T**2),
     "3 companion": go.from_maps((7, 3), lambda X: X @ np.diag([1.0, 2, 3]), lambda T: T),
-    "3 symmetry": go.from_maps((8, 4), lambda X: K @ X @ np.kron([[0, 1], [-1, 0]], np.eye(2)), lambda T: T),
+    "3 symmetry": go.from_maps(
+        (8, 4), lambda X: K @ X @ np.kron([[0, 1], [-1, 0]], np.eye(2)), lambda T: T
+    ),
     "F1": go.from_maps((7, 3), lambda X: B @ X, lambda T: 2 * T),
     "F2 multiplicative": go.from_maps((7, 3), lambda X: X, lambda T: T.mT),
     "F2 unit": go.from_maps((7, 3), lambda X: X, lambda T: 0.5 * T),
@@ -48,8 +52,12 @@ def test_what_fails_is_named(name: str) -> None:
 
 def test_only_what_fails_is_named() -> None:
     """An empty M, a kernel, and an asymmetric phi (C is then not in S1) leave the other parts standing."""
-    assert {f.name for f in go.check_assumptions(BROKEN["M has points"], rng=0).failures} == {"M has points"}
-    assert {f.name for f in go.check_assumptions(BROKEN["2 phi one-to-one"], rng=0).failures} == {"2 phi one-to-one"}
+    assert {f.name for f in go.check_assumptions(BROKEN["M has points"], rng=0).failures} == {
+        "M has points"
+    }
+    assert {f.name for f in go.check_assumptions(BROKEN["2 phi one-to-one"], rng=0).failures} == {
+        "2 phi one-to-one"
+    }
     broken = {f.name for f in go.check_assumptions(BROKEN["2 phi self-adjoint"], rng=0).failures}
     assert broken == {"2 phi self-adjoint", "3 symmetry", "F1", "M has points"}
 
@@ -57,7 +65,9 @@ def test_only_what_fails_is_named() -> None:
 def test_violation_is_measured() -> None:
     """An asymmetry of relative size 1e-6 is reported as about that."""
     E = np.triu(np.ones((7, 7)), 1)
-    report = go.check_assumptions(go.from_maps((7, 3), lambda X: (B + 1e-6 * E) @ X, lambda T: T), rng=0)
+    report = go.check_assumptions(
+        go.from_maps((7, 3), lambda X: (B + 1e-6 * E) @ X, lambda T: T), rng=0
+    )
     assert 1e-9 < report["2 phi self-adjoint"].value < 1e-5
 
 

@@ -1,4 +1,7 @@
-"""check_gradient and check_hessian: right derivatives pass on every family, and each error is named."""
+"""check_gradient and check_hessian.
+
+Right derivatives pass on every family, and each error is named.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,9 @@ def test_quadratic_and_linear_costs_are_exact() -> None:
     assert report.passed and report["value"].value == np.inf and report["gradient"].value == np.inf
 
 
-def _wrong(gradient: Callable[..., Matrix] | None = None, hessian: Callable[..., Matrix] | None = None) -> go.Problem:
+def _wrong(
+    gradient: Callable[..., Matrix] | None = None, hessian: Callable[..., Matrix] | None = None
+) -> go.Problem:
     return go.Problem(M, GOOD._cost, gradient or GOOD._gradient, hessian or GOOD._hessian)
 
 
@@ -46,7 +51,7 @@ def test_a_wrong_gradient_fails(wrong: Callable[[Matrix, Matrix], Matrix]) -> No
 
 
 def test_an_error_across_M_only_is_seen_off_M() -> None:
-    """grad f + phi(X) S has the same Riemannian gradient: right on M, wrong for the penalty."""
+    """Grad f + phi(X) S has the same Riemannian gradient: right on M, wrong for the penalty."""
     report = go.check_gradient(_wrong(lambda X: GOOD.evaluate_gradient(X) + M.phi(X)), rng=0)
     assert report["on M"].passed and not report["Euclidean"].passed
 
@@ -62,7 +67,9 @@ def test_an_error_across_M_only_is_seen_off_M() -> None:
     ids=["factor", "sign", "not symmetric", "not linear"],
 )
 def test_a_wrong_hessian_fails(wrong: Callable[..., Matrix], named: set[str]) -> None:
-    report = go.check_hessian(_wrong(hessian=lambda X, Z: wrong(GOOD.euclidean_hessian(X, Z), X, Z)), rng=0)
+    report = go.check_hessian(
+        _wrong(hessian=lambda X, Z: wrong(GOOD.euclidean_hessian(X, Z), X, Z)), rng=0
+    )
     assert named <= {finding.name for finding in report.failures}, str(report)
     assert report["tangency"].passed
 

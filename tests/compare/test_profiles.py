@@ -18,7 +18,10 @@ def _rows(**times: list[float]) -> Records:
     return Records(
         [
             record(
-                solver, 60.0 if math.isinf(t) else t, size=str(n), status="TIME_LIMIT" if math.isinf(t) else "CONVERGED"
+                solver,
+                60.0 if math.isinf(t) else t,
+                size=str(n),
+                status="TIME_LIMIT" if math.isinf(t) else "CONVERGED",
             )
             for solver, seconds in times.items()
             for n, t in enumerate(seconds)
@@ -30,7 +33,8 @@ HAND = _rows(a=[1.0, 4.0, 2.0, math.inf, math.inf], b=[2.0, 1.0, 2.0, 3.0, math.
 
 
 def test_hand_made_case():
-    # Ratios: a = 1, 4, 1, inf, inf; b = 2, 1, 1, 1, inf. The third row is a tie; nobody solves the last.
+    # Ratios: a = 1, 4, 1, inf, inf; b = 2, 1, 1, 1, inf. The third row is a tie; nobody solves the
+    # last.
     found = profile(HAND)
     assert found.count == 5 and found.left_out == 0
     assert found.ratios["a"].tolist() == [1, 1, 4, math.inf, math.inf]
@@ -47,7 +51,9 @@ def test_curve_steps_where_the_share_does():
 
 
 def test_by_evaluations():
-    records = Records([record("a", 9.0, nfev=10, njev=10), record("b", 1.0, nfev=5, njev=20, nhev=10)])
+    records = Records(
+        [record("a", 9.0, nfev=10, njev=10), record("b", 1.0, nfev=5, njev=20, nhev=10)]
+    )
     found = profile(records, "evaluations")
     assert found.ratios["a"].tolist() == [1.0] and found.ratios["b"].tolist() == [3.0]
 
@@ -76,7 +82,9 @@ def test_nothing_in_common_is_refused():
 
 
 def test_bad_arguments_list_the_known():
-    with pytest.raises(ValueError, match="measure: need one of 'time', 'evaluations'; measured 'speed'"):
+    with pytest.raises(
+        ValueError, match="measure: need one of 'time', 'evaluations'; measured 'speed'"
+    ):
         profile(HAND, "speed")
     with pytest.raises(ValueError, match="solver: need one of a, b; measured 'c'"):
         profile(HAND).share("c", 1)
@@ -89,9 +97,16 @@ _times = st.lists(st.one_of(st.floats(1e-3, 1e3), st.just(math.inf)), min_size=4
 def test_general_properties(table: list[list[float]], tau: float):
     names = [f"s{n}" for n in range(len(table))]
     found = profile(_rows(**dict(zip(names, table, strict=True))))
-    # rho_s rises to the share that s solves, and the shares at 1 add up to at least that of the rows that anybody does.
+    # rho_s rises to the share that s solves, and the shares at 1 add up to at least that of the
+    # rows that anybody does.
     for name, times in zip(names, table, strict=True):
         solved = sum(map(math.isfinite, times)) / 4
-        assert 0 <= found.share(name, 1) <= found.share(name, tau) <= found.share(name, 1e300) == solved
+        assert (
+            0
+            <= found.share(name, 1)
+            <= found.share(name, tau)
+            <= found.share(name, 1e300)
+            == solved
+        )
     anybody = sum(any(math.isfinite(times[n]) for times in table) for n in range(4)) / 4
     assert sum(found.share(name, 1) for name in names) >= anybody

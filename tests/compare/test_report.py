@@ -1,4 +1,7 @@
-"""The report, its summary, plots and bibliography; the page is opened in headless Chromium where one is installed."""
+"""The report, its summary, plots and bibliography.
+
+The page is opened in headless Chromium where one is installed.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +40,16 @@ def _rows(problem: str = "matching", **seconds: list[float]) -> list[Any]:
         run
         for solver, row in seconds.items()
         for n, time in enumerate(row)
-        for run in [record(solver, 60.0 if math.isinf(time) else time, problem=problem, size=f"({n})",
-                           status="TIME_LIMIT" if math.isinf(time) else "CONVERGED")]
-    ]  # fmt: skip
+        for run in [
+            record(
+                solver,
+                60.0 if math.isinf(time) else time,
+                problem=problem,
+                size=f"({n})",
+                status="TIME_LIMIT" if math.isinf(time) else "CONVERGED",
+            )
+        ]
+    ]
 
 
 def _named(**seconds: list[float]) -> dict[str, list[float]]:
@@ -48,7 +58,9 @@ def _named(**seconds: list[float]) -> dict[str, list[float]]:
 
 
 def test_summary_says_when_the_penalty_loses():
-    found = summary.sentences(Records(_rows(**_named(cdf_gd=[2.0, 9.0, 4.0], rtr_fast=[1.0, 3.0, 1.0]))))
+    found = summary.sentences(
+        Records(_rows(**_named(cdf_gd=[2.0, 9.0, 4.0], rtr_fast=[1.0, 3.0, 1.0])))
+    )
     first, second = found
     assert first == (
         "matching: rtr-fast is fastest in 3 of 3 rows. In all 3 rows that both families solve the best penalty method "
@@ -95,14 +107,19 @@ def test_summary_says_when_the_winner_ends_elsewhere():
 
 
 def test_summary_uses_labels_and_survives_nothing():
-    found = summary.sentences(Records(_rows(**_named(cdf_gd=[2.0]))), {"matching": "Table 1", "cdf-gd": "CDFGD"})
+    found = summary.sentences(
+        Records(_rows(**_named(cdf_gd=[2.0]))), {"matching": "Table 1", "cdf-gd": "CDFGD"}
+    )
     assert found[0] == "Table 1: CDFGD is fastest in 1 of 1 row."
     assert summary.sentences(Records([])) == ["There are no records."]
 
 
 def test_lead_counts_rows_and_names_those_that_miss_it():
-    rows = _named(cdf_gd=[1.0, 1.0, 2.0, 30.0, 0.1], rgd_faithful=[10.0, 9.0, math.inf, math.inf, 4.0])
-    # 10 times in the first, 9 in the second, at least 30 in the third, at least 2 in the fourth; the last is too short.
+    rows = _named(
+        cdf_gd=[1.0, 1.0, 2.0, 30.0, 0.1], rgd_faithful=[10.0, 9.0, math.inf, math.inf, 4.0]
+    )
+    # 10 times in the first, 9 in the second, at least 30 in the third, at least 2 in the fourth;
+    # the last is too short.
     assert summary.lead(Records(_rows(**rows)), "rgd-faithful", 10, 5) == (
         "The best solver is at least 10 times faster than rgd-faithful in 2 of 4 rows in which that takes over 5 s. "
         "It is not at matching (1) to 1e-5. In 1 row it cannot be told, as rgd-faithful ran out of time."
@@ -116,9 +133,13 @@ def test_lead_counts_rows_and_names_those_that_miss_it():
 def test_bibliography_holds_what_is_used_and_no_more():
     keys = bibliography.keys(["cdf-gd"])
     assert keys == [
-        "zhang-improved", "xiao2024dissolving", "barzilai1988two", "zhang2004nonmonotone", "harris2020array",
+        "zhang-improved",
+        "xiao2024dissolving",
+        "barzilai1988two",
+        "zhang2004nonmonotone",
+        "harris2020array",
         "dolan2002benchmarking",
-    ]  # fmt: skip
+    ]
     assert {"liu1989limited", "virtanen2020scipy"} <= set(bibliography.keys(["cdf-lbfgs"]))
     assert "virtanen2020scipy" not in bibliography.keys(["cdf-lbfgs-lean", "rtr-fast"])
     assert {"townsend2016pymanopt", "absil2007trust"} <= set(bibliography.keys(["pymanopt-tr"]))
@@ -129,14 +150,27 @@ def test_bibliography_holds_what_is_used_and_no_more():
 
 def test_bibtex_is_well_formed():
     text = bibliography.bibtex(
-        ["cdf-gd", "cdf-cg", "cdf-lbfgs", "cdf-tr", "rgd-faithful", "rcg", "rlbfgs", "rtr", "pymanopt-sd", "cdopt-tr"]
+        [
+            "cdf-gd",
+            "cdf-cg",
+            "cdf-lbfgs",
+            "cdf-tr",
+            "rgd-faithful",
+            "rcg",
+            "rlbfgs",
+            "rtr",
+            "pymanopt-sd",
+            "cdopt-tr",
+        ]
     )
     entries = re.findall(r"^@\w+\{([\w-]+),$", text, flags=re.MULTILINE)
     assert len(entries) == len(set(entries)) == len(bibliography._ENTRIES)
     assert entries == list(bibliography._ENTRIES)
     assert text.isascii()
     for entry in text.strip().split("\n\n"):
-        assert entry.count("{") == entry.count("}") and "author = {" in entry and "title = {" in entry
+        assert (
+            entry.count("{") == entry.count("}") and "author = {" in entry and "title = {" in entry
+        )
 
 
 # ---------------------------------------------------------------------- plots
@@ -169,7 +203,9 @@ def test_convergence_draws_the_traces():
 
 
 def test_convergence_of_several_problems_is_refused():
-    with pytest.raises(ValueError, match=r"records: need those of one problem and size; measured 3 of them.*where"):
+    with pytest.raises(
+        ValueError, match=r"records: need those of one problem and size; measured 3 of them.*where"
+    ):
         plots.convergence(small_comparison())
 
 
@@ -190,7 +226,12 @@ def test_profile_is_drawn_in_steps():
 
 
 def test_phases_add_up_to_the_whole():
-    records = Records([record("rgd", 2.0, seconds={"cost": 0.5, "retraction": 1.0, "own": 0.1}), record("cdf-gd", 1.0)])
+    records = Records(
+        [
+            record("rgd", 2.0, seconds={"cost": 0.5, "retraction": 1.0, "own": 0.1}),
+            record("cdf-gd", 1.0),
+        ]
+    )
     axis = plots.phases(records).axes[0]
     widths = [bar.get_width() for bar in axis.patches]
     assert widths == pytest.approx([0.25, 0.5, 0.05, 0.2]) and sum(widths) == pytest.approx(1)
@@ -198,14 +239,24 @@ def test_phases_add_up_to_the_whole():
 
 
 def test_plots_of_runs_without_figures_can_be_drawn():
-    nothing = Records([record("mine", status="RAISED", time=math.nan, trace=trace(0.0, math.nan, feasibility=0.0))])
+    nothing = Records(
+        [
+            record(
+                "mine", status="RAISED", time=math.nan, trace=trace(0.0, math.nan, feasibility=0.0)
+            )
+        ]
+    )
     for draw in (plots.overview, plots.convergence, plots.phases, plots.profile):
         draw(nothing).savefig(io.BytesIO(), format="svg")
 
 
 def test_overview_has_a_dot_for_each_success_and_an_arrow_for_each_time_limit():
     axis = plots.overview(Records(times(a=1.0, b=2.0, c=math.inf, d=math.nan))).axes[0]
-    drawn = [(line.get_xdata()[0], line.get_marker()) for line in axis.get_lines() if len(line.get_xdata())]
+    drawn = [
+        (line.get_xdata()[0], line.get_marker())
+        for line in axis.get_lines()
+        if len(line.get_xdata())
+    ]
     assert [x for x, _ in drawn] == [1.0, 2.0, 60.0]
     assert [marker == ">" for _, marker in drawn] == [False, False, True]
 
@@ -221,9 +272,15 @@ def test_plots_do_not_load_pyplot():
 
 def test_svg_is_the_same_each_time_and_has_ids_of_its_own():
     records = Records(times(a=1.0, b=2.0))
-    first, again, other = (inline(plots.overview(records), name, 'a "label"') for name in ("f1", "f1", "f2"))
+    first, again, other = (
+        inline(plots.overview(records), name, 'a "label"') for name in ("f1", "f1", "f2")
+    )
     assert first == again and first.startswith('<svg role="img" aria-label="a &quot;label&quot;"')
-    assert "#000000" not in first and "<style" not in first and not re.search(r'^<svg[^>]*\bwidth="', first)
+    assert (
+        "#000000" not in first
+        and "<style" not in first
+        and not re.search(r'^<svg[^>]*\bwidth="', first)
+    )
     ids = [set(re.findall(r'\bid="([^"]+)"', text)) for text in (first, other)]
     assert ids[0] and not ids[0] & ids[1]
     assert set(re.findall(r'(?:url\(#|href="#)([\w-]+)', first)) <= ids[0]
@@ -239,14 +296,31 @@ def _sections() -> list[tuple[str, Any]]:
     entries = [Entry(text, failed=text == "raised") for text in NUMBERS]
     numbers = Table("numbers", [Column("value")], [Block("", [Line([entry]) for entry in entries])])
     return [
-        ("Own section", ["One paragraph.\n\nAnother <b>one</b>.", Html("<p id='own'>as <em>it</em> is</p>"), numbers]),
+        (
+            "Own section",
+            [
+                "One paragraph.\n\nAnother <b>one</b>.",
+                Html("<p id='own'>as <em>it</em> is</p>"),
+                numbers,
+            ],
+        ),
         ("Own figure", plots.overview(Records(times(a=1.0)))),
     ]
 
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    attacked = [record("cdf-gd", status="RAISED", time=math.nan, message=ATTACK, problem="<i>p</i>", size='"&', seed=9)]
+    attacked = [
+        record(
+            "cdf-gd",
+            status="RAISED",
+            time=math.nan,
+            message=ATTACK,
+            problem="<i>p</i>",
+            size='"&',
+            seed=9,
+        )
+    ]
     records = Records([*small_comparison(), *attacked], small_comparison().settings)
     path = tmp_path_factory.mktemp("report") / "below" / "report.html"
     assert report(records, path, "A <title>", _sections()) == path
@@ -283,9 +357,18 @@ def test_page_holds_what_it_must(page: Path):
     text = page.read_text(encoding="utf-8")
     titles = [unescape(title) for title in re.findall(r"<h2>(.*?)</h2>", text)]
     assert titles == [
-        "Summary", "Own section", "Own figure", "Results", "Time to a common target", "Performance profiles",
-        "Convergence", "Where the time goes", "What failed", "Settings and machine", "What to cite",
-    ]  # fmt: skip
+        "Summary",
+        "Own section",
+        "Own figure",
+        "Results",
+        "Time to a common target",
+        "Performance profiles",
+        "Convergence",
+        "Where the time goes",
+        "What failed",
+        "Settings and machine",
+        "What to cite",
+    ]
     for sentence in summary.sentences(small_comparison())[:1]:
         assert unescape(text).count(sentence.partition(": ")[2]) == 1
     assert (
@@ -300,8 +383,14 @@ def test_page_holds_what_it_must(page: Path):
 
 def test_page_escapes_what_solvers_say(page: Path):
     text = page.read_text(encoding="utf-8")
-    assert "window.hacked = 1</script>" not in text and "<img" not in text and "<i>p</i>" not in text
-    assert "<title>A &lt;title&gt;</title>" in text and "Another &lt;b&gt;one" in text and "<p id='own'>" in text
+    assert (
+        "window.hacked = 1</script>" not in text and "<img" not in text and "<i>p</i>" not in text
+    )
+    assert (
+        "<title>A &lt;title&gt;</title>" in text
+        and "Another &lt;b&gt;one" in text
+        and "<p id='own'>" in text
+    )
 
 
 def test_report_of_nothing_and_of_strange_sections_is_refused(tmp_path: Path):
@@ -312,7 +401,9 @@ def test_report_of_nothing_and_of_strange_sections_is_refused(tmp_path: Path):
 
 
 def test_report_of_one_failed_run(tmp_path: Path):
-    text = report(Records([record("mine", status="RAISED", time=math.nan)]), tmp_path / "a.html").read_text("utf-8")
+    text = report(
+        Records([record("mine", status="RAISED", time=math.nan)]), tmp_path / "a.html"
+    ).read_text("utf-8")
     assert "1 of 1 run failed: raised 1 (mine 1)." in text and "Performance profiles" not in text
 
 
@@ -383,7 +474,10 @@ def probe(page: Path) -> dict[str, Any]:
     text = page.read_text(encoding="utf-8")
     assert text.count("<title>") == text.count("</body>") == 1
     copy = page.with_name("probed.html")
-    copy.write_text(text.replace("<title>", f"{_EARLY}<title>").replace("</body>", f"{_LATE}</body>"), encoding="utf-8")
+    copy.write_text(
+        text.replace("<title>", f"{_EARLY}<title>").replace("</body>", f"{_LATE}</body>"),
+        encoding="utf-8",
+    )
     found, console = findings(copy, "probe")
     return found | {"console": console}
 
@@ -427,11 +521,16 @@ def test_chromium_sorts_each_block_by_time(probe: dict[str, Any]):
 def test_chromium_shows_the_plots(probe: dict[str, Any]):
     labels = Counter(figure["label"].partition(",")[0] for figure in probe["figures"])
     assert labels == {
-        "Seconds of each solver in each row": 1, "Own figure": 1, "Performance profiles": 1, "Convergence": 3,
+        "Seconds of each solver in each row": 1,
+        "Own figure": 1,
+        "Performance profiles": 1,
+        "Convergence": 3,
         "Time by phase": 2,
-    }  # fmt: skip
+    }
     for figure in probe["figures"]:
-        assert min(figure["size"]) > 100 and figure["drawn"] > 10 and figure["words"] > 3, figure["label"]
+        assert min(figure["size"]) > 100 and figure["drawn"] > 10 and figure["words"] > 3, figure[
+            "label"
+        ]
 
 
 def test_chromium_offers_the_bibtex_for_copying(probe: dict[str, Any]):
@@ -442,11 +541,15 @@ def test_chromium_offers_the_bibtex_for_copying(probe: dict[str, Any]):
 
 
 def _terminal() -> tuple[Any, io.StringIO]:
-    pytest.importorskip("rich", reason="the terminal needs the extra: pip install 'genorth[report]'")
+    pytest.importorskip(
+        "rich", reason="the terminal needs the extra: pip install 'genorth[report]'"
+    )
     from rich.console import Console
 
     out = io.StringIO()
-    return Console(file=out, width=140, force_terminal=True, color_system=None, _environ={"TERM": "xterm"}), out
+    return Console(
+        file=out, width=140, force_terminal=True, color_system=None, _environ={"TERM": "xterm"}
+    ), out
 
 
 def test_bar_shows_the_run_and_the_best_so_far():
@@ -470,8 +573,17 @@ def test_bar_shows_the_run_and_the_best_so_far():
     bar.close()
     line = next(line for line in out.getvalue().splitlines() if "(4,2)" in line)
     assert re.split(r"\s*│\s*", line)[1:-1] == [
-        "matching", "(4,2)", "1e-5", "[b]", "0.5", "cdf-gd", "2.5", "none", "-", "1"
-    ]  # fmt: skip
+        "matching",
+        "(4,2)",
+        "1e-5",
+        "[b]",
+        "0.5",
+        "cdf-gd",
+        "2.5",
+        "none",
+        "-",
+        "1",
+    ]
     out.truncate(0)
     bar.close()
     assert out.getvalue().strip("\x00") == ""

@@ -15,7 +15,18 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from compare_cases import SHAPE, Counting, dying, ended, hanging, instance, procrustes, raising, standing, stuck
+from compare_cases import (
+    SHAPE,
+    Counting,
+    dying,
+    ended,
+    hanging,
+    instance,
+    procrustes,
+    raising,
+    standing,
+    stuck,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refused
@@ -27,7 +38,9 @@ from genorth.compare.execute import thinned
 from genorth.compare.limits import PastLimitError, interrupted
 from genorth.compare.progress import Lines
 
-threadpoolctl = pytest.importorskip("threadpoolctl", reason="comparisons pin BLAS threads by threadpoolctl")
+threadpoolctl = pytest.importorskip(
+    "threadpoolctl", reason="comparisons pin BLAS threads by threadpoolctl"
+)
 alarms = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no alarms on this system")
 
 
@@ -46,28 +59,44 @@ def only(solver: Any, problem: Any = None, **settings: Any) -> compare.Record:
 
 
 def test_one_record_for_each_problem_seed_solver_and_tolerance_loose_to_tight() -> None:
-    records = run([instance("a"), instance("b")], ["cdf-lbfgs", "cdf-cg"], starts=2, tolerances=(1e-6, 1e-3))
+    records = run(
+        [instance("a"), instance("b")], ["cdf-lbfgs", "cdf-cg"], starts=2, tolerances=(1e-6, 1e-3)
+    )
     expected = [
         (name, "(6,2)", seed, solver, tolerance)
-        for name in ("a", "b") for seed in (0, 1) for solver in ("cdf-lbfgs", "cdf-cg") for tolerance in (1e-3, 1e-6)
-    ]  # fmt: skip
+        for name in ("a", "b")
+        for seed in (0, 1)
+        for solver in ("cdf-lbfgs", "cdf-cg")
+        for tolerance in (1e-3, 1e-6)
+    ]
     assert [record.key for record in records] == expected
-    assert all(record.success and record.gradient_norm <= 2 * record.tolerance for record in records)
+    assert all(
+        record.success and record.gradient_norm <= 2 * record.tolerance for record in records
+    )
 
 
 @pytest.mark.parametrize("name", ["cdf-lbfgs", "rlbfgs-fast", "rgd-faithful"])
 def test_a_record_holds_what_the_solver_says(name: str) -> None:
     problem = procrustes(0)
     record = only(SOLVERS[name], problem)
-    result = SOLVERS[name](procrustes(0), problem.manifold.random_point(0), tol=1e-6, max_time=60, max_iterations=None)
-    assert (record.status, record.message, record.nit) == (result.status.name, result.message, result.nit)
+    result = SOLVERS[name](
+        procrustes(0), problem.manifold.random_point(0), tol=1e-6, max_time=60, max_iterations=None
+    )
+    assert (record.status, record.message, record.nit) == (
+        result.status.name,
+        result.message,
+        result.nit,
+    )
     assert (record.nfev, record.njev, record.nhev) == (result.nfev, result.njev, result.nhev)
     assert (record.beta, record.threshold) == (result.beta, result.threshold)
     rounding = 100 * np.finfo(float).eps
     assert abs(record.fun - result.fun) <= rounding * max(1, abs(result.fun))
     assert abs(record.gradient_norm - result.gradient_norm) <= rounding
     assert abs(record.feasibility - result.feasibility) <= rounding
-    assert record.trace.cost == result.trace.cost and record.trace.evaluations == result.trace.evaluations
+    assert (
+        record.trace.cost == result.trace.cost
+        and record.trace.evaluations == result.trace.evaluations
+    )
     assert record.time > 0 and set(record.seconds) == set(result.seconds)
 
 
@@ -75,14 +104,24 @@ def test_all_forms_of_problems_and_solvers() -> None:
     problem = procrustes(0)
     forms = [
         run(problem, ["cdf-lbfgs", "cdf-cg"], starts=3),
-        run({"mine": problem}, {name: SOLVERS[name] for name in ("cdf-lbfgs", "rgd-fast")}, starts=[4, 2]),
-        run([problem, instance("other")], [SOLVERS["rlbfgs-fast"], "cdf-gd", standing], tolerances=1e-3),
+        run(
+            {"mine": problem},
+            {name: SOLVERS[name] for name in ("cdf-lbfgs", "rgd-fast")},
+            starts=[4, 2],
+        ),
+        run(
+            [problem, instance("other")],
+            [SOLVERS["rlbfgs-fast"], "cdf-gd", standing],
+            tolerances=1e-3,
+        ),
         run({"made": procrustes, "given": instance("a")}, "cdf-lbfgs"),
     ]
     assert [len(records) for records in forms] == [6, 4, 6, 2]
     assert forms[1].distinct("seed") == [4, 2] and forms[1].distinct("problem") == ["mine"]
     assert forms[2].distinct("solver") == ["rlbfgs-fast", "cdf-gd", "standing"]
-    assert forms[3].distinct("problem") == ["made", "given"] and forms[3].distinct("size") == ["(6,2)"]
+    assert forms[3].distinct("problem") == ["made", "given"] and forms[3].distinct("size") == [
+        "(6,2)"
+    ]
 
 
 def test_all_start_at_the_same_point_in_an_array_of_their_own() -> None:
@@ -109,7 +148,9 @@ def test_the_start_of_an_instance_and_its_options_reach_the_solver() -> None:
         seen.update(arguments, x0=x0)
         return standing(problem, x0)
 
-    given_start = instance(start=lambda problem, seed: start, options={"solver": {"beta": 0.5}, "another": {"m": 3}})
+    given_start = instance(
+        start=lambda problem, seed: start, options={"solver": {"beta": 0.5}, "another": {"m": 3}}
+    )
     run(given_start, [solver], starts=[7], tolerances=1e-4, time_limit=5, max_iterations=9)
     assert np.array_equal(seen.pop("x0"), start)
     assert seen == {"tol": 1e-4, "max_time": 5.0, "max_iterations": 9, "beta": 0.5, "rng": 7}
@@ -118,14 +159,20 @@ def test_the_start_of_an_instance_and_its_options_reach_the_solver() -> None:
 def test_rng_is_given_to_the_solver_that_takes_it() -> None:
     seen: list[int] = []
 
-    def plain(problem: go.Problem, x0: Any, tol: float, max_time: float, max_iterations: int | None) -> go.Result:
+    def plain(
+        problem: go.Problem, x0: Any, tol: float, max_time: float, max_iterations: int | None
+    ) -> go.Result:
         return standing(problem, x0)
 
-    def drawing(problem: go.Problem, x0: Any, tol: float, max_time: float, max_iterations: Any, rng: int) -> go.Result:
+    def drawing(
+        problem: go.Problem, x0: Any, tol: float, max_time: float, max_iterations: Any, rng: int
+    ) -> go.Result:
         seen.append(rng)
         return standing(problem, x0)
 
-    assert run(instance(), [plain, drawing], starts=[3]).distinct("status") == ["STALLED"] and seen == [3]
+    assert run(instance(), [plain, drawing], starts=[3]).distinct("status") == [
+        "STALLED"
+    ] and seen == [3]
 
 
 def test_one_problem_is_alive_at_a_time() -> None:
@@ -138,20 +185,32 @@ def test_one_problem_is_alive_at_a_time() -> None:
         alive.append(weakref.ref(made))
         return made
 
-    run(compare.Instance("made", "(6,2)", make), [SOLVERS["rlbfgs-fast"], "cdf-lbfgs", raising], starts=3)
+    run(
+        compare.Instance("made", "(6,2)", make),
+        [SOLVERS["rlbfgs-fast"], "cdf-lbfgs", raising],
+        starts=3,
+    )
     assert len(alive) == 3
 
 
 def test_the_first_solver_has_no_evaluation_for_free_and_none_for_the_runner() -> None:
     records = run(instance(), dict.fromkeys(("first", "second"), SOLVERS["rgd-fast"]))
-    assert records[0].nfev == records[1].nfev == SOLVERS["rgd-fast"](
-        procrustes(0), go.Stiefel(*SHAPE).random_point(0), max_iterations=None
-    ).nfev  # fmt: skip
+    assert (
+        records[0].nfev
+        == records[1].nfev
+        == SOLVERS["rgd-fast"](
+            procrustes(0), go.Stiefel(*SHAPE).random_point(0), max_iterations=None
+        ).nfev
+    )
 
 
 def test_blas_threads_are_pinned_in_every_pool_and_set_back() -> None:
     def threads() -> list[int]:
-        return [pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
+        return [
+            pool["num_threads"]
+            for pool in threadpoolctl.threadpool_info()
+            if pool["user_api"] == "blas"
+        ]
 
     inside: list[int] = []
 
@@ -163,13 +222,25 @@ def test_blas_threads_are_pinned_in_every_pool_and_set_back() -> None:
     record = only(solver, threads=2)
     assert inside == [2] * len(before) and threads() == before
     assert record.environment["threads"] == "2"
-    assert only(solver, threads=1).environment["threads"] == "1" and inside[len(before) :] == [1] * len(before)
+    assert only(solver, threads=1).environment["threads"] == "1" and inside[len(before) :] == [
+        1
+    ] * len(before)
 
 
 def test_the_environment_names_versions_machine_and_blas() -> None:
     found = only(standing).environment
     assert found["genorth"] == go.__version__ and found["numpy"] == np.__version__
-    assert {"python", "scipy", "processor", "cores", "memory", "system", "blas", "threads", "processes"} <= set(found)
+    assert {
+        "python",
+        "scipy",
+        "processor",
+        "cores",
+        "memory",
+        "system",
+        "blas",
+        "threads",
+        "processes",
+    } <= set(found)
     assert all(isinstance(value, str) and value for value in found.values())
 
 
@@ -277,7 +348,9 @@ def _slightly_off(problem: go.Problem, x: Any) -> Any:
         (_slightly_off, "NOT_FEASIBLE", "|C| is"),
     ],
 )
-def test_a_success_that_x_does_not_bear_out_is_taken_back(where: Any, status: str, said: str) -> None:
+def test_a_success_that_x_does_not_bear_out_is_taken_back(
+    where: Any, status: str, said: str
+) -> None:
     def lying(problem: go.Problem, x0: Any, **arguments: Any) -> go.Result:
         return ended(where(problem, x0))
 
@@ -289,7 +362,9 @@ def test_a_success_that_x_does_not_bear_out_is_taken_back(where: Any, status: st
 def test_figures_and_counts_are_ours_whatever_the_solver_reports() -> None:
     def boasting(problem: go.Problem, x0: Any, **arguments: Any) -> go.Result:
         best = go.minimize(problem, x0, tol=1e-8)
-        return ended(best.x, fun=-1e9, nfev=3, njev=np.int64(3), time=np.float64(1e9), nit=np.int64(4))
+        return ended(
+            best.x, fun=-1e9, nfev=3, njev=np.int64(3), time=np.float64(1e9), nit=np.int64(4)
+        )
 
     record, honest = run(procrustes(0), [boasting, "cdf-lbfgs"], tolerances=1e-7)
     assert record.success and abs(record.fun - honest.fun) <= 1e-7 and 0 < record.time < 60
@@ -333,10 +408,17 @@ def test_after_the_time_limit_tighter_tolerances_are_not_tried() -> None:
 
     records = run(procrustes(0), [slow], tolerances=(1e-1, 1e-3, 1e-5, 1e-7))
     assert calls == [1e-1, 1e-3]
-    assert [record.status for record in records] == ["CONVERGED", "TIME_LIMIT", "TIME_LIMIT", "TIME_LIMIT"]
+    assert [record.status for record in records] == [
+        "CONVERGED",
+        "TIME_LIMIT",
+        "TIME_LIMIT",
+        "TIME_LIMIT",
+    ]
     assert [record.tolerance for record in records] == [1e-1, 1e-3, 1e-5, 1e-7]
     for record in list(records)[2:]:
-        assert record.nit == 7 and record.message.endswith("(Not run again: the run to 0.001 ended so.)")
+        assert record.nit == 7 and record.message.endswith(
+            "(Not run again: the run to 0.001 ended so.)"
+        )
 
 
 @given(lines=st.integers(0, 60), kept=st.integers(1, 12))
@@ -344,7 +426,9 @@ def test_a_thinned_trace_keeps_both_ends_and_the_order(lines: int, kept: int) ->
     trace = go.Trace(*([float(i) for i in range(lines)] for _ in range(4)), list(range(lines)))
     thin = thinned(trace, kept)
     assert len(thin) == min(lines, kept + 1) or (lines == kept + 1 and len(thin) == lines)
-    assert thin.evaluations == sorted(set(thin.evaluations)) and thin.time == [float(i) for i in thin.evaluations]
+    assert thin.evaluations == sorted(set(thin.evaluations)) and thin.time == [
+        float(i) for i in thin.evaluations
+    ]
     if lines:
         assert (thin.evaluations[0], thin.evaluations[-1]) == (0, lines - 1)
 
@@ -385,10 +469,19 @@ def test_progress_is_told_in_order() -> None:
 def test_an_interruption_passes_on_and_says_how_to_go_on(tmp_path: Any) -> None:
     heard = _Heard()
     with pytest.raises(KeyboardInterrupt) as caught:
-        run(instance("a"), [standing, _interrupting, raising], out=tmp_path / "folder", progress=heard)
+        run(
+            instance("a"),
+            [standing, _interrupting, raising],
+            out=tmp_path / "folder",
+            progress=heard,
+        )
     assert heard.told[-1] == "closed"
     (note,) = caught.value.__notes__
-    assert "1 of 3 runs are finished" in note and str(tmp_path / "folder") in note and "goes on" in note
+    assert (
+        "1 of 3 runs are finished" in note
+        and str(tmp_path / "folder") in note
+        and "goes on" in note
+    )
     assert [record.solver for record in compare.load(tmp_path / "folder")] == ["standing"]
     assert [record.solver for record in caught.value.records] == ["standing"]
     with pytest.raises(KeyboardInterrupt) as caught:
@@ -410,24 +503,35 @@ def test_lines_of_progress_name_run_and_end(capsys: pytest.CaptureFixture[str]) 
 
 
 @alarms
-def test_worker_processes_make_the_same_records_and_are_killed_where_they_are_stuck(tmp_path: Any) -> None:
+def test_worker_processes_make_the_same_records_and_are_killed_where_they_are_stuck(
+    tmp_path: Any,
+) -> None:
     solvers = {name: SOLVERS[name] for name in ("cdf-lbfgs", "rlbfgs-fast")}
     bad = {"raising": raising, "stuck": stuck, "counting": Counting(tmp_path / "calls")}
     heard = _Heard()
     settings = {"tolerances": (1e-3, 1e-6), "time_limit": 0.5, "grace": 0.1}
-    several = run(instance(), solvers | bad, jobs=2, out=tmp_path / "out", progress=heard, **settings)
+    several = run(
+        instance(), solvers | bad, jobs=2, out=tmp_path / "out", progress=heard, **settings
+    )
     alone = run(instance(), solvers | {"raising": raising}, **settings)
     for one in alone:
         (other,) = [record for record in several if record.key == one.key]
-        assert (one.status, one.fun, one.nit, one.nfev) == (other.status, other.fun, other.nit, other.nfev) or (
-            one.status == "RAISED" and one.message == other.message
-        )
+        assert (one.status, one.fun, one.nit, one.nfev) == (
+            other.status,
+            other.fun,
+            other.nit,
+            other.nfev,
+        ) or (one.status == "RAISED" and one.message == other.message)
     stuck_ones = several.where(solver="stuck")
-    assert [record.status for record in stuck_ones] == ["HUNG"] * 2 and "killed" in stuck_ones[0].message
+    assert [record.status for record in stuck_ones] == ["HUNG"] * 2 and "killed" in stuck_ones[
+        0
+    ].message
     assert len(bad["counting"].calls) == 2
     assert len(compare.load(tmp_path / "out")) == len(several) == 10
     assert (heard.told[0], heard.told[-1]) == (10, "closed")
-    assert len([told for told in heard.told if isinstance(told, tuple)]) == 9  # one of the stuck ones is carried over
+    assert (
+        len([told for told in heard.told if isinstance(told, tuple)]) == 9
+    )  # one of the stuck ones is carried over
     assert all(record.environment["processes"] == "2" for record in several)
 
 
@@ -512,7 +616,9 @@ def test_a_problem_that_cannot_be_made_ends_the_comparison() -> None:
         ({"progress": print}, "progress", "start, begin, finish and close", "print"),
     ],
 )
-def test_bad_settings_are_refused(changes: dict[str, Any], argument: str, formula: str, measured: str) -> None:
+def test_bad_settings_are_refused(
+    changes: dict[str, Any], argument: str, formula: str, measured: str
+) -> None:
     settings = {"problems": instance(), "solvers": ["cdf-lbfgs"]} | changes
     with refused(argument, formula, measured, tolerance=False):
         run(settings.pop("problems"), settings.pop("solvers"), **settings)

@@ -1,4 +1,7 @@
-"""Tables of records: medians, failures, the winner, the way to a target; and how they are written down."""
+"""Tables of records: medians, failures, the winner, the way to a target.
+
+And how they are written down.
+"""
 
 from __future__ import annotations
 
@@ -43,13 +46,23 @@ def test_median_over_seeds():
     ],
     ids=["one", "two", "all"],
 )
-def test_a_failed_seed_counts_as_infinite_and_is_told(statuses: tuple[str, ...], time: float, note: str):
-    runs = Runs(tuple(record(time=n + 1.0, seed=n, status=status) for n, status in enumerate(statuses)))
+def test_a_failed_seed_counts_as_infinite_and_is_told(
+    statuses: tuple[str, ...], time: float, note: str
+):
+    runs = Runs(
+        tuple(record(time=n + 1.0, seed=n, status=status) for n, status in enumerate(statuses))
+    )
     assert runs.time == time and runs.note == note
 
 
 def test_best_is_the_fastest_of_those_that_solved_most():
-    fragile = Runs((record("a", 0.1, seed=0), record("a", 0.1, seed=1), record("a", 0.1, seed=2, status="STALLED")))
+    fragile = Runs(
+        (
+            record("a", 0.1, seed=0),
+            record("a", 0.1, seed=1),
+            record("a", 0.1, seed=2, status="STALLED"),
+        )
+    )
     steady = Runs(tuple(record("b", 2.0, seed=n) for n in range(3)))
     slow = Runs(tuple(record("c", 3.0, seed=n) for n in range(3)))
     assert best_of({"a": fragile, "c": slow, "b": steady}) == "b"
@@ -68,20 +81,41 @@ def test_another_minimum_is_told_from_rounding():
 
 def test_rows_are_in_the_order_of_the_paper():
     records = Records(
-        [record("rgd-fast", tolerance=1e-9), record("cdf-gd", size="(8,2)"), record("cdf-gd"), record("mine")]
+        [
+            record("rgd-fast", tolerance=1e-9),
+            record("cdf-gd", size="(8,2)"),
+            record("cdf-gd"),
+            record("mine"),
+        ]
     )
     rows = by_row(records)
-    assert list(rows) == [("matching", "(4,2)", 1e-5), ("matching", "(4,2)", 1e-9), ("matching", "(8,2)", 1e-5)]
+    assert list(rows) == [
+        ("matching", "(4,2)", 1e-5),
+        ("matching", "(4,2)", 1e-9),
+        ("matching", "(8,2)", 1e-5),
+    ]
     assert list(rows["matching", "(4,2)", 1e-5]) == ["cdf-gd", "mine"]
 
 
 def test_families_by_name():
     names = ["rgd-fast", "mine", "cdf-tr", "pymanopt-cg", "cdopt-lbfgs", "rlbfgs-products", "rgdx"]
-    assert by_family(names) == ["cdf-tr", "cdopt-lbfgs", "rgd-fast", "pymanopt-cg", "rlbfgs-products", "mine", "rgdx"]
-    assert [family(name) for name in ("cdf-lbfgs-lean", "rtr", "gd")] == ["penalty", "Riemannian", "other"]
-    assert [algorithm(name) for name in ("pymanopt-sd", "cdf-lbfgs-lean", "rtr-fast", "rcg", "tr")] == [
-        "gd", "lbfgs", "tr", "cg", None
-    ]  # fmt: skip
+    assert by_family(names) == [
+        "cdf-tr",
+        "cdopt-lbfgs",
+        "rgd-fast",
+        "pymanopt-cg",
+        "rlbfgs-products",
+        "mine",
+        "rgdx",
+    ]
+    assert [family(name) for name in ("cdf-lbfgs-lean", "rtr", "gd")] == [
+        "penalty",
+        "Riemannian",
+        "other",
+    ]
+    assert [
+        algorithm(name) for name in ("pymanopt-sd", "cdf-lbfgs-lean", "rtr-fast", "rcg", "tr")
+    ] == ["gd", "lbfgs", "tr", "cg", None]
 
 
 # ---------------------------------------------------------------------- the paper's layout
@@ -95,7 +129,9 @@ REFERENCE = {
 def test_paper_layout_entries():
     records = Records(
         [
-            record("cdf-gd", 0.49, fun=6.29e-3, nit=863, gradient_norm=8.83e-10, feasibility=7.21e-16),
+            record(
+                "cdf-gd", 0.49, fun=6.29e-3, nit=863, gradient_norm=8.83e-10, feasibility=7.21e-16
+            ),
             record("cdf-cg", 1234.5),
             *times(rgd=math.inf, rcg=math.nan),
         ]
@@ -110,7 +146,9 @@ def test_paper_layout_entries():
 
 def test_paper_layout_beside_the_reference():
     records = Records([record("cdf-gd", 0.49), *times(rgd=math.inf, rcg=2.0)])
-    text = tables.paper_layout(records, reference=REFERENCE, labels={"cdf-gd": "CDFGD", "matching": "Table 1"})
+    text = tables.paper_layout(
+        records, reference=REFERENCE, labels={"cdf-gd": "CDFGD", "matching": "Table 1"}
+    )
     assert text.startswith("**Table 1**")
     head = [cell.strip() for cell in text.splitlines()[2].split("|")[1:-1]]
     assert head == [
@@ -126,23 +164,51 @@ def test_paper_layout_beside_the_reference():
         "paper",
     ]
     first, second, third = _cells(text)
-    assert first == ["(4,2)", "CDFGD", "5.00e-01", "6.29e-03", "10", "265", "5.00e-06", "1.00e-15", "**0.49**", "0.15"]
+    assert first == [
+        "(4,2)",
+        "CDFGD",
+        "5.00e-01",
+        "6.29e-03",
+        "10",
+        "265",
+        "5.00e-06",
+        "1.00e-15",
+        "**0.49**",
+        "0.15",
+    ]
     assert second[3:6] == ["-", "10", "-"] and second[-1] == ">1800"
     assert third[-1] == "-"
 
 
 def test_csv_has_every_column_once_and_all_digits():
     records = Records(
-        [record("cdf-gd", 1 / 3), *times(rgd=math.inf), record("cdf-gd", problem="other", tolerance=1e-9)]
+        [
+            record("cdf-gd", 1 / 3),
+            *times(rgd=math.inf),
+            record("cdf-gd", problem="other", tolerance=1e-9),
+        ]
     )
-    lines = list(csv.DictReader(io.StringIO(tables.paper_layout(records, "csv", reference=REFERENCE))))
+    lines = list(
+        csv.DictReader(io.StringIO(tables.paper_layout(records, "csv", reference=REFERENCE)))
+    )
     names = next(csv.reader(io.StringIO(tables.paper_layout(records, "csv", reference=REFERENCE))))
     assert len(names) == len(set(names))
-    assert names[:6] == ["table", "size", "Solver", "tol = 1e-5 Fval", "tol = 1e-5 Fval paper", "tol = 1e-5 Iter"]
+    assert names[:6] == [
+        "table",
+        "size",
+        "Solver",
+        "tol = 1e-5 Fval",
+        "tol = 1e-5 Fval paper",
+        "tol = 1e-5 Iter",
+    ]
     assert [(line["table"], line["Solver"]) for line in lines] == [
-        ("matching", "cdf-gd"), ("matching", "rgd"), ("other", "cdf-gd")
-    ]  # fmt: skip
-    assert float(lines[0]["tol = 1e-5 CPU time (s)"]) == 1 / 3 and lines[0]["tol = 1e-5 Iter"] == "10"
+        ("matching", "cdf-gd"),
+        ("matching", "rgd"),
+        ("other", "cdf-gd"),
+    ]
+    assert (
+        float(lines[0]["tol = 1e-5 CPU time (s)"]) == 1 / 3 and lines[0]["tol = 1e-5 Iter"] == "10"
+    )
     assert lines[1]["tol = 1e-5 CPU time (s) note"] == "time limit"
     assert lines[2]["tol = 1e-9 Fval"] == "0.5" and lines[2]["tol = 1e-5 Fval"] == ""
 
@@ -155,7 +221,11 @@ def test_latex_is_the_papers_table():
     assert lines[0].count("&") == 3 and r"\multicolumn{5}{c}{tol = 1e-9}" in lines[0]
     assert {len(re.findall(r"(?<!\\)&", line)) for line in lines[1:]} == {11}
     assert r"\cmidrule(lr){3-7} \cmidrule(lr){8-12}" in body and r"\cmidrule(l){2-12}" in body
-    assert r"\multirow{4}{*}{(40,6)}" in body and r"\textbf{0.525}" in body and r"$>$ 60 (time limit)" in body
+    assert (
+        r"\multirow{4}{*}{(40,6)}" in body
+        and r"\textbf{0.525}" in body
+        and r"$>$ 60 (time limit)" in body
+    )
     assert text.count("{") == text.count("}") and text.count(r"\begin{") == text.count(r"\end{")
 
 
@@ -167,17 +237,29 @@ def test_latex_escapes():
 
 def _table(*texts: str, **entry: Any) -> Table:
     return Table(
-        "a <b>", [Column("N|c", "g<h")], [Block("B|l", [Line([Entry(text, **entry)]) for text in texts])], "Stub"
+        "a <b>",
+        [Column("N|c", "g<h")],
+        [Block("B|l", [Line([Entry(text, **entry)]) for text in texts])],
+        "Stub",
     )
 
 
 def test_markdown_escapes():
     text = markdown(_table("a|b\nc", note="<i>"))
-    assert text.splitlines()[2:] == ["| Stub | g&lt;h: N\\|c |", "| --- | ---: |", "| B\\|l | a\\|b c (&lt;i>) |"]
+    assert text.splitlines()[2:] == [
+        "| Stub | g&lt;h: N\\|c |",
+        "| --- | ---: |",
+        "| B\\|l | a\\|b c (&lt;i>) |",
+    ]
 
 
 def test_plain_text_is_aligned_and_has_the_groups_below_each_other():
-    columns = [Column("Solver", numeric=False), Column("a", "tol 1"), Column("b", "tol 1"), Column("a", "tol 2")]
+    columns = [
+        Column("Solver", numeric=False),
+        Column("a", "tol 1"),
+        Column("b", "tol 1"),
+        Column("a", "tol 2"),
+    ]
     lines = [
         Line([Entry("long name"), Entry("1.5"), Entry("> 60", note="time limit"), Entry("-")]),
         Line([Entry("x"), Entry("20"), Entry("3", bold=True), Entry("4")]),
@@ -191,23 +273,38 @@ def test_plain_text_is_aligned_and_has_the_groups_below_each_other():
 def test_html_escapes():
     text = html(_table('<script>alert("1")</script>', note="<n>", hint='"><q>'))
     assert "<script>" not in text and "<n>" not in text and "<q>" not in text and "<b>" not in text
-    assert "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;" in text and 'title="&quot;&gt;&lt;q&gt;"' in text
+    assert (
+        "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;" in text
+        and 'title="&quot;&gt;&lt;q&gt;"' in text
+    )
 
 
 def test_latex_without_groups_and_stub():
-    text = latex(Table("", [Column("a", numeric=False), Column("b")], [Block("", [Line([Entry("x"), Entry("1")])])]))
+    text = latex(
+        Table(
+            "",
+            [Column("a", numeric=False), Column("b")],
+            [Block("", [Line([Entry("x"), Entry("1")])])],
+        )
+    )
     assert "a & b \\\\\n\\midrule\nx & 1 \\\\\n\\bottomrule" in text and "{lr}" in text
 
 
 def test_an_unknown_format_lists_the_known():
     with pytest.raises(
-        ValueError, match="format: need one of 'markdown', 'text', 'csv', 'latex', 'html'; measured 'pdf'"
+        ValueError,
+        match="format: need one of 'markdown', 'text', 'csv', 'latex', 'html'; measured 'pdf'",
     ):
         render([], "pdf")
 
 
 def test_numbers_read_as_in_the_paper():
-    assert [tolerance_text(t) for t in (1e-4, 1e-10, 0.01, 2.5e-7)] == ["1e-4", "1e-10", "0.01", "2.5e-7"]
+    assert [tolerance_text(t) for t in (1e-4, 1e-10, 0.01, 2.5e-7)] == [
+        "1e-4",
+        "1e-10",
+        "0.01",
+        "2.5e-7",
+    ]
     assert [seconds_text(t) for t in (0.00123, 0.5, 12.345, 104.63, 1366.63)] == [
         "0.00123",
         "0.5",
@@ -262,7 +359,12 @@ def test_to_target_table():
 
 
 def test_a_target_that_nobody_was_asked_for_is_no_failure_of_the_solver():
-    records = Records([record("a", trace=trace(1.0, 1e-5)), record("b", tolerance=1e-9, trace=trace(1.0, 1e-5, 1e-9))])
+    records = Records(
+        [
+            record("a", trace=trace(1.0, 1e-5)),
+            record("b", tolerance=1e-9, trace=trace(1.0, 1e-5, 1e-9)),
+        ]
+    )
     first, _ = _cells(tables.to_target(records))
     assert first[7:9] == ["> 1 (not asked)", "-"]
 
@@ -272,7 +374,12 @@ def test_a_target_that_nobody_was_asked_for_is_no_failure_of_the_solver():
 
 def test_best_of_each_row():
     found = tables.best(
-        Records([*times(a=2.0, b=1.0, c=math.inf, d=math.nan), record("a", 5.0, size="(8,2)", status="STALLED")])
+        Records(
+            [
+                *times(a=2.0, b=1.0, c=math.inf, d=math.nan),
+                record("a", 5.0, size="(8,2)", status="STALLED"),
+            ]
+        )
     )
     first, second = found
     assert (first.problem, first.size, first.tolerance, first.solver, first.time) == (
@@ -282,12 +389,19 @@ def test_best_of_each_row():
         "b",
         1.0,
     )
-    assert first.ratios == {"a": 2.0, "b": 1.0, "c": math.inf, "d": math.inf} and first.at_least == {"c": 60.0}
+    assert first.ratios == {
+        "a": 2.0,
+        "b": 1.0,
+        "c": math.inf,
+        "d": math.inf,
+    } and first.at_least == {"c": 60.0}
     assert second.solver is None and math.isnan(second.time) and second.ratios == {"a": math.inf}
 
 
 def test_best_table_says_more_than_where_the_time_ran_out():
-    line = _cells(markdown(tables.best_table(Records(times(a=2.0, b=1.0, c=math.inf, d=math.nan)))))[0]
+    line = _cells(
+        markdown(tables.best_table(Records(times(a=2.0, b=1.0, c=math.inf, d=math.nan))))
+    )[0]
     assert line == ["matching", "(4,2)", "1e-5", "b", "1", "2.0", "**1.0**", "> 60.0", "- (raised)"]
 
 
@@ -296,5 +410,7 @@ def test_failures_table_keeps_what_was_said():
     assert table is not None
     lines = table.blocks[0].lines
     assert len(lines) == sum(not r.success for r in small_comparison())
-    assert any(line.entries[-1].text == "The solver raised <b>ValueError</b>: a & b" for line in lines)
+    assert any(
+        line.entries[-1].text == "The solver raised <b>ValueError</b>: a & b" for line in lines
+    )
     assert tables.failures_table(Records([record()])) is None

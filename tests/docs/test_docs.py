@@ -25,27 +25,49 @@ needs_chromium = pytest.mark.skipif(_chromium.CHROMIUM is None, reason=_chromium
 
 
 def _build(folder: Path) -> subprocess.CompletedProcess[str]:
-    """Build a copy of the pages, as the tour leaves files beside them; what they link to lies where they expect it."""
-    shutil.copytree(DOCS, folder / "docs", ignore=shutil.ignore_patterns("_build", "gallery", "__pycache__"))
+    """Build a copy of the pages, as the tour leaves files beside them.
+
+    What they link to lies where they expect it.
+    """
+    shutil.copytree(
+        DOCS, folder / "docs", ignore=shutil.ignore_patterns("_build", "gallery", "__pycache__")
+    )
     for path in ROOT.iterdir():
         if path.name != "docs" and not path.name.startswith("."):
             (folder / path.name).symlink_to(path)
     options = ["-b", "html", "-W", "--keep-going", "-q", "-d", str(folder / "doctrees")]
-    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
+    environment = os.environ | {
+        "OPENBLAS_NUM_THREADS": "1",
+        "OMP_NUM_THREADS": "1",
+        "MPLBACKEND": "Agg",
+    }
     return subprocess.run(
         [sys.executable, "-m", "sphinx", *options, str(folder / "docs"), str(folder / "html")],
-        capture_output=True, text=True, check=False, env=environment, timeout=300,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+        timeout=300,
+    )
 
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     """The built pages; processes of one test run (xdist) share them, and the first one that comes builds them."""
-    fcntl = pytest.importorskip("fcntl", reason="the lock between test processes needs a POSIX system")
-    for package, module in (("sphinx", "sphinx"), ("myst-parser", "myst_parser"), ("furo", "furo"),
-                            ("sphinx-gallery", "sphinx_gallery"), ("latex2mathml", "latex2mathml"),
-                            ("matplotlib", "matplotlib")):  # fmt: skip
-        pytest.importorskip(module, reason=f"{package} is not installed: pip install 'genorth[docs]'")
+    fcntl = pytest.importorskip(
+        "fcntl", reason="the lock between test processes needs a POSIX system"
+    )
+    for package, module in (
+        ("sphinx", "sphinx"),
+        ("myst-parser", "myst_parser"),
+        ("furo", "furo"),
+        ("sphinx-gallery", "sphinx_gallery"),
+        ("latex2mathml", "latex2mathml"),
+        ("matplotlib", "matplotlib"),
+    ):
+        pytest.importorskip(
+            module, reason=f"{package} is not installed: pip install 'genorth[docs]'"
+        )
     base = tmp_path_factory.getbasetemp()
     folder = (base if worker_id == "master" else base.parent) / "site"
     with (folder.parent / "site.lock").open("w") as lock:
@@ -79,7 +101,9 @@ def test_the_pages_build_without_a_warning(site: Path) -> None:
 def test_every_public_name_is_in_the_reference(site: Path, module: str) -> None:
     known = set().union(*(_ids(page) for page in (site / "html" / "api").glob("*.html")))
     names = importlib.import_module(module).__all__
-    missing = [name for name in names if not {f"{module}.{name}", f"module-{module}.{name}"} & known]
+    missing = [
+        name for name in names if not {f"{module}.{name}", f"module-{module}.{name}"} & known
+    ]
     assert not missing
 
 
@@ -108,30 +132,40 @@ def test_a_browser_shows_every_formula(site: Path) -> None:
     wrong, formulas, console = _chromium.look(site / "html", _pages(site))
     assert not wrong
     assert not console
-    # A page has as many formulas in the browser as in its source: none was lost on the way, or taken for text.
+    # A page has as many formulas in the browser as in its source: none was lost on the way, or
+    # taken for text.
     docs = site / "docs"
-    included = {docs / "results" / name for name in ("short.md", "tables.md")}  # in the page beside; without formulas
+    included = {
+        docs / "results" / name for name in ("short.md", "tables.md")
+    }  # in the page beside; without formulas
     pages = [path for path in docs.rglob("*.md") if path not in included]
     sources = {path.relative_to(docs).with_suffix(".html").as_posix(): path for path in pages}
-    assert {page: formulas[page] for page in sources} == {page: _formulas(path) for page, path in sources.items()}
+    assert {page: formulas[page] for page in sources} == {
+        page: _formulas(path) for page, path in sources.items()
+    }
     assert formulas["index.html"] > 0
 
 
 def _formulas(page: Path) -> int:
-    text = re.sub(r"^```.*?^```$|`[^`\n]*`", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(
+        r"^```.*?^```$|`[^`\n]*`", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL
+    )
     return len(re.findall(r"\$\$.+?\$\$|\$[^$]+\$", text, re.DOTALL))
 
 
 _BROKEN = {
     "dollar": ("<p>the norm $|X|$ of X</p>", "raw LaTeX"),
     "command": (r"<p>the angle \theta</p>", "raw LaTeX"),
-    "parenthesis": (r'<span>\(x\)</span>', "raw LaTeX"),
+    "parenthesis": (r"<span>\(x\)</span>", "raw LaTeX"),
     "empty": ("<math alttext='x'></math>", "empty formula"),
     "hidden": ("<math alttext='x' style='display: none'><mi>x</mi></math>", "empty formula"),
     "error": ("<math><merror><mi>x</mi></merror></math>", "not rendered"),
-    "network": ("<link rel='stylesheet' href='https://example.org/style.css'>", "needs the network"),
+    "network": (
+        "<link rel='stylesheet' href='https://example.org/style.css'>",
+        "needs the network",
+    ),
     "image": ("<img src='nowhere.svg'>", "image missing"),
-}  # fmt: skip
+}
 
 
 @needs_chromium
@@ -141,7 +175,9 @@ def test_the_browser_sees_what_is_broken(tmp_path: Path) -> None:
         "script": "<script>missing()</script>",
     }
     for name, body in bodies.items():
-        (tmp_path / f"{name}.html").write_text(f"<!doctype html><meta charset='utf-8'><body>{body}</body>", "utf-8")
+        (tmp_path / f"{name}.html").write_text(
+            f"<!doctype html><meta charset='utf-8'><body>{body}</body>", "utf-8"
+        )
     wrong, formulas, console = _chromium.look(tmp_path, [f"{name}.html" for name in bodies])
     assert wrong.keys() == {f"{name}.html" for name in _BROKEN}
     for name, (_, complaint) in _BROKEN.items():
@@ -150,7 +186,9 @@ def test_the_browser_sees_what_is_broken(tmp_path: Path) -> None:
     assert any("missing is not defined" in line for line in console)
 
 
-def test_the_tour_runs_as_a_script(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_tour_runs_as_a_script(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     pyplot = pytest.importorskip(
         "matplotlib.pyplot", reason="matplotlib is not installed: pip install 'genorth[report]'"
     )

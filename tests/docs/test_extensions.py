@@ -1,4 +1,7 @@
-"""The two extensions of the documentation: LaTeX becomes MathML or is refused, docstrings lose no character to reST."""
+"""The two extensions of the documentation.
+
+LaTeX becomes MathML or is refused, docstrings lose no character to reST.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,9 @@ def _load(name: str) -> ModuleType:
 
 @pytest.fixture(scope="module")
 def formula() -> ModuleType:
-    pytest.importorskip("latex2mathml", reason="latex2mathml is not installed: pip install 'genorth[docs]'")
+    pytest.importorskip(
+        "latex2mathml", reason="latex2mathml is not installed: pip install 'genorth[docs]'"
+    )
     return _load("formula")
 
 
@@ -37,14 +42,20 @@ def formula() -> ModuleType:
         (r"\mathrm{grad} f", '<mi>grad</mi><mspace width="0.1667em" /><mi>f</mi>'),
         (r"\operatorname{tr}(X)", '<mi>tr</mi><mo stretchy="false">(</mo>'),
         (r"a\!b", '<mspace width="-0.1667em" />'),
-        (r"\begin{aligned} a &= b \\ c &= d \end{aligned}", '<mtd style="text-align: right"><mi>c</mi></mtd>'),
+        (
+            r"\begin{aligned} a &= b \\ c &= d \end{aligned}",
+            '<mtd style="text-align: right"><mi>c</mi></mtd>',
+        ),
         (r"\begin{cases} 1 & x \\ 0 & y \end{cases}", "<mtable>"),
         (r"\bigl\| X \bigr\|^2", "\u2016"),
         (r"\langle\langle U, V\rangle\rangle", "\u27e8"),
         (r"\Theta", '<mi mathvariant="normal">\u0398</mi>'),
         ("T := S'", "<mo>\u2254</mo><msup><mi>S</mi><mo>\u2032</mo></msup>"),
         (r"\tfrac34\max f", '</mstyle><mspace width="0.1667em" /><mi>max</mi>'),
-        (r"\lVert X\rVert_2", '<mo stretchy="false">\u2016</mo><mi>X</mi><msub><mo stretchy="false">\u2016</mo>'),
+        (
+            r"\lVert X\rVert_2",
+            '<mo stretchy="false">\u2016</mo><mi>X</mi><msub><mo stretchy="false">\u2016</mo>',
+        ),
         (r"a < b", 'alttext="a &lt; b"'),
     ],
 )
@@ -59,7 +70,14 @@ def test_limits_stand_below_in_displayed_formulas_only(formula: ModuleType) -> N
 
 
 @pytest.mark.parametrize(
-    "latex", [r"\unknowncommand x", r"\begin{unknown} a \end{unknown}", "a & b", r"\eqref{x}", r"\mathcal{\alpha}"]
+    "latex",
+    [
+        r"\unknowncommand x",
+        r"\begin{unknown} a \end{unknown}",
+        "a & b",
+        r"\eqref{x}",
+        r"\mathcal{\alpha}",
+    ],
 )
 def test_what_would_be_shown_raw_is_refused(formula: ModuleType, latex: str) -> None:
     with pytest.raises(formula.NotUnderstoodError):
@@ -67,7 +85,9 @@ def test_what_would_be_shown_raw_is_refused(formula: ModuleType, latex: str) -> 
 
 
 def test_docstrings_lose_no_character() -> None:
-    docutils = pytest.importorskip("docutils.core", reason="docutils is not installed: pip install 'genorth[docs]'")
+    docutils = pytest.importorskip(
+        "docutils.core", reason="docutils is not installed: pip install 'genorth[docs]'"
+    )
     pytest.importorskip("sphinx", reason="sphinx is not installed: pip install 'genorth[docs]'")
     lines = [
         "|C(X)| is DA(X)*[T] * 2, beta*, x_ and a_b; `code |x|*` and e.g. `a` |b|.",

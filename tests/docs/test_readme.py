@@ -1,4 +1,7 @@
-"""README and docs say what is true: their Python blocks run and print what is shown, their commands and names exist."""
+"""README and docs say what is true.
+
+Their Python blocks run and print what is shown, their commands and names exist.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,10 @@ _SCIENTIFIC = re.compile(r"-?\d+(?:\.\d+)?e[+-]\d+")
 
 @attrs.frozen
 class Block:
-    """A Python block, the modules it needs, and the output shown under it (None: nothing is shown)."""
+    """A Python block, the modules it needs, and the output shown under it (None.
+
+    Nothing is shown).
+    """
 
     code: str
     line: int
@@ -37,18 +43,31 @@ class Block:
 def blocks(text: str) -> list[Block]:
     fences = list(_FENCE.finditer(text))
     found = []
-    for fence, after in zip(fences, [*fences[1:], None], strict=False):  # a page may have no block at all
+    for fence, after in zip(
+        fences, [*fences[1:], None], strict=False
+    ):  # a page may have no block at all
         if fence[1] != "python":
             continue
-        follows = after is not None and after[1] == "text" and not text[fence.end() : after.start()].strip()
+        follows = (
+            after is not None
+            and after[1] == "text"
+            and not text[fence.end() : after.start()].strip()
+        )
         line = text.count("\n", 0, fence.start()) + 2
-        found.append(Block(fence[3], line, tuple(fence[2].split()), after[3] if follows and after else None))
+        found.append(
+            Block(fence[3], line, tuple(fence[2].split()), after[3] if follows and after else None)
+        )
     return found
 
 
 def _without_rounding(output: str) -> str:
-    """Figures below 1e-9 are rounding, which differs from machine to machine: only that they are so small counts."""
-    return _SCIENTIFIC.sub(lambda figure: "<rounding>" if abs(float(figure[0])) < 1e-9 else figure[0], output)
+    """Figures below 1e-9 are rounding, which differs from machine to machine.
+
+    Only that they are so small counts.
+    """
+    return _SCIENTIFIC.sub(
+        lambda figure: "<rounding>" if abs(float(figure[0])) < 1e-9 else figure[0], output
+    )
 
 
 def run(text: str, name: str) -> dict[str, Any]:
@@ -64,12 +83,16 @@ def run(text: str, name: str) -> dict[str, Any]:
         if block.shown is not None:
             shown, printed = _without_rounding(block.shown), _without_rounding(output.getvalue())
             same = doctest.OutputChecker().check_output(shown, printed, doctest.ELLIPSIS)
-            assert same, f"{name}, line {block.line}: shown\n{block.shown}\nprinted\n{output.getvalue()}"
+            assert same, (
+                f"{name}, line {block.line}: shown\n{block.shown}\nprinted\n{output.getvalue()}"
+            )
     return namespace
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_python_blocks_print_what_is_shown(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_blocks_print_what_is_shown(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)  # for what they write
     text = page.read_text("utf-8")
     assert text.count("```python") == len(blocks(text))
@@ -103,7 +126,11 @@ def test_the_contract_suite_in_three_lines() -> None:
 
 @pytest.mark.parametrize("marker", ["main command", "test command"])
 def test_a_command_is_one_line_and_its_extras_exist(marker: str) -> None:
-    block = re.search(rf"^<!-- {marker} -->\n```sh\n(.*?)^```$", (ROOT / "README.md").read_text("utf-8"), re.M | re.S)
+    block = re.search(
+        rf"^<!-- {marker} -->\n```sh\n(.*?)^```$",
+        (ROOT / "README.md").read_text("utf-8"),
+        re.M | re.S,
+    )
     assert block is not None
     (line,) = block[1].splitlines()
     asked = re.search(r"install -q -e \"\.\[([\w,]+)\]\"", line)
@@ -114,6 +141,12 @@ def test_a_command_is_one_line_and_its_extras_exist(marker: str) -> None:
 
 def test_the_methods_that_the_geometry_page_names_exist() -> None:
     text = (ROOT / "docs" / "geometry.md").read_text("utf-8")
-    named = set(re.findall(r"`(\w+)\(", text)) | set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE))
-    known = {name for name in (*vars(go.GenOrthManifold), *go.GenOrthManifold.__annotations__) if name[0] != "_"}
+    named = set(re.findall(r"`(\w+)\(", text)) | set(
+        re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
+    )
+    known = {
+        name
+        for name in (*vars(go.GenOrthManifold), *go.GenOrthManifold.__annotations__)
+        if name[0] != "_"
+    }
     assert named == known

@@ -1,4 +1,7 @@
-"""The geometry on array-api-strict, JAX and PyTorch: the values of NumPy, in the library of the input."""
+"""The geometry on array-api-strict, JAX and PyTorch.
+
+The values of NumPy, in the library of the input.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,9 @@ Build = Callable[[Wrap], go.GenOrthManifold]
 
 
 def _strict() -> Iterator[Wrap]:
-    yield pytest.importorskip("array_api_strict", reason="the extra 'test' is not installed").asarray
+    yield pytest.importorskip(
+        "array_api_strict", reason="the extra 'test' is not installed"
+    ).asarray
 
 
 def _torch() -> Iterator[Wrap]:
@@ -33,7 +38,10 @@ def _torch() -> Iterator[Wrap]:
 
 
 def _jax() -> Iterator[Wrap]:
-    """In double precision, compiled in a hurry: each operation on a new shape or type is compiled, and run once."""
+    """In double precision, compiled in a hurry.
+
+    Each operation on a new shape or type is compiled, and run once.
+    """
     jax = pytest.importorskip("jax", reason="the extra 'jax' is not installed")
     wanted = {"jax_enable_x64": True, "jax_disable_most_optimizations": True}
     before = {option: jax.config.read(option) for option in wanted}
@@ -110,16 +118,22 @@ MANIFOLDS: dict[str, Build] = {
     "symplectic": lambda wrap: go.SymplecticStiefel(N, P),
     "indefinite": lambda wrap: go.IndefiniteStiefel(wrap(_matrix(SIGNED)), wrap(_matrix(SIGNS))),
     "indefinite diagonal": lambda wrap: go.IndefiniteStiefel(wrap(SIGNED), wrap(SIGNS)),
-    "bilinear symmetric": lambda wrap: go.BilinearStiefel(wrap(SIGNED), wrap(np.linspace(1, 2, P) * SIGNS)),
+    "bilinear symmetric": lambda wrap: go.BilinearStiefel(
+        wrap(SIGNED), wrap(np.linspace(1, 2, P) * SIGNS)
+    ),
     "bilinear skew": lambda wrap: go.BilinearStiefel(wrap(_skew(N)), wrap(_skew(P))),
-    "bilinear complex": lambda wrap: go.BilinearStiefel(wrap(_matrix(SIGNED, "c")), wrap(_matrix(SIGNS, "c"))),
+    "bilinear complex": lambda wrap: go.BilinearStiefel(
+        wrap(_matrix(SIGNED, "c")), wrap(_matrix(SIGNS, "c"))
+    ),
     "tensor dct": lambda wrap: go.TensorStiefel(N, P, 3),
     "tensor dft": lambda wrap: go.TensorStiefel(N, P, 3, "dft"),
     "tensor matrix": lambda wrap: go.TensorStiefel(N, P, 3, wrap(_SHEAR)),
     "from maps": _symplectic_maps,
 }
 
-WITH_MATRICES = [name for name in MANIFOLDS if name.startswith(("gen", "hyp", "ind", "bil", "tensor matrix"))]
+WITH_MATRICES = [
+    name for name in MANIFOLDS if name.startswith(("gen", "hyp", "ind", "bil", "tensor matrix"))
+]
 
 
 class Inputs(NamedTuple):
@@ -177,7 +191,9 @@ LONG_CALLS: dict[str, Call] = {  # JAX takes a second to compile each
     "retract polar": lambda m, a: m.retract(a.X, a.Z, "polar"),
     "retract exp": lambda m, a: m.retract(a.X, a.Z, "exp"),
 }
-EAGER_CALLS: dict[str, Call] = {"restore": lambda m, a: m.restore(a.X + a.Z / 100)}  # looks at values
+EAGER_CALLS: dict[str, Call] = {
+    "restore": lambda m, a: m.restore(a.X + a.Z / 100)
+}  # looks at values
 ALL_CALLS = CALLS | LONG_CALLS | EAGER_CALLS
 
 
@@ -209,7 +225,10 @@ def reference(name: str) -> Reference:
 def assert_close(what: str, result: Array, expected: Array, unit: float) -> None:
     result, expected = np.asarray(result), np.asarray(expected)
     assert result.shape == expected.shape, what
-    defect, size = float(np.linalg.norm(result - expected)), max(1.0, float(np.linalg.norm(expected)))
+    defect, size = (
+        float(np.linalg.norm(result - expected)),
+        max(1.0, float(np.linalg.norm(expected))),
+    )
     assert defect <= 100 * N * unit * size, f"{what}: differs from NumPy by {defect:.3g}"
 
 
@@ -223,7 +242,9 @@ def assert_library(what: str, result: Array, like: Array) -> None:
         assert compat.array_namespace(result) is compat.array_namespace(like), what
 
 
-def check_all(calls: dict[str, Call], manifold: go.GenOrthManifold, known: Reference, wrap: Wrap) -> None:
+def check_all(
+    calls: dict[str, Call], manifold: go.GenOrthManifold, known: Reference, wrap: Wrap
+) -> None:
     inputs = known.inputs.to(wrap)
     for method, call in calls.items():
         result = call(manifold, inputs)
@@ -231,7 +252,8 @@ def check_all(calls: dict[str, Call], manifold: go.GenOrthManifold, known: Refer
         known.check(method, result)
 
 
-# ---------------------------------------------------------------------- every method, on every manifold
+# ---------------------------------------------------------------------- every method, on every
+# manifold
 
 
 @pytest.mark.parametrize("name", MANIFOLDS)
@@ -298,18 +320,27 @@ def test_single_precision_stays_single(name: str) -> None:
 
 @pytest.mark.parametrize("kind", ["cayley", "polar", "exp"])
 @pytest.mark.parametrize(
-    ("name", "narrow"), [("stiefel complex", np.float64), ("generalized diagonal", np.float32)], ids=["real", "single"]
+    ("name", "narrow"),
+    [("stiefel complex", np.float64), ("generalized diagonal", np.float32)],
+    ids=["real", "single"],
 )
 def test_types_may_be_mixed(name: str, narrow: type, kind: str) -> None:
-    """A real point of a complex manifold, a point of lower precision: nothing is cut off by writing in place."""
+    """A real point of a complex manifold, a point of lower precision.
+
+    Nothing is cut off by writing in place.
+    """
     manifold = reference(name).manifold
     real = go.Stiefel(N, P) if narrow is np.float64 else manifold
     X, D = real.random_point(0).astype(narrow), manifold.random_ambient(1)
     wide, unit = X.astype(manifold.dtype), N * float(np.finfo(narrow).eps)
     Z = manifold.project(wide, D) / 10
     assert_close("project", manifold.project(X, D), 10 * Z, unit)
-    assert manifold.project(X, X).dtype == narrow  # what is remembered of the wide X is not taken for that of X
-    assert_close("hessian", manifold.hessian(X, X, D, X), manifold.hessian(wide, wide, D, wide), unit)
+    assert (
+        manifold.project(X, X).dtype == narrow
+    )  # what is remembered of the wide X is not taken for that of X
+    assert_close(
+        "hessian", manifold.hessian(X, X, D, X), manifold.hessian(wide, wide, D, wide), unit
+    )
     assert_close(kind, manifold.retract(X, Z, kind), manifold.retract(wide, Z, kind), unit)
 
 
@@ -324,11 +355,20 @@ def test_single_precision_in_other_libraries(name: str, wrap: Wrap) -> None:
 
 
 @pytest.mark.parametrize("form", [scipy.sparse.csr_array, scipy.sparse.linalg.aslinearoperator])
-def test_scipy_matrices_take_numpy_arrays_alone(form: Callable[[Array], Any], any_wrap: Wrap) -> None:
+def test_scipy_matrices_take_numpy_arrays_alone(
+    form: Callable[[Array], Any], any_wrap: Wrap
+) -> None:
     manifold = go.GeneralizedStiefel(form(np.diag(POSITIVE)), P)
     X = manifold.random_point(0)
-    for call in (manifold.phi, manifold.constraint, manifold.dissolve, lambda Y: manifold.project(Y, Y)):
-        with pytest.raises(ValueError, match=r"X: need a NumPy array, as B is a SciPy \w+; .*Pass B as an array"):
+    for call in (
+        manifold.phi,
+        manifold.constraint,
+        manifold.dissolve,
+        lambda Y: manifold.project(Y, Y),
+    ):
+        with pytest.raises(
+            ValueError, match=r"X: need a NumPy array, as B is a SciPy \w+; .*Pass B as an array"
+        ):
             call(any_wrap(X))
 
 
@@ -342,16 +382,25 @@ def test_scipy_matrices_keep_single_precision() -> None:
 
 
 def _outside(kind: str) -> tuple[go.GenOrthManifold, Array, Array]:
-    """Two hyperbolas x^2 - y^2 = 1 at (1, 0): the tangent vector (0, z) makes 1 - z^2/4 (Cayley) or 1 - z^2 (polar).
+    """Two hyperbolas x^2 - y^2 = 1 at (1, 0).
 
-    The former is zero for z = 2, the latter negative for z = 1.5; the other hyperbola takes a step inside its domain.
+    The tangent vector (0, z) makes 1 - z^2/4 (Cayley) or 1 - z^2 (polar).
+
+    The former is zero for z = 2, the latter negative for z = 1.5; the other hyperbola takes a step
+    inside its domain.
     """
     manifold = go.HyperbolicStiefel(np.array([1.0, 1.0, -1.0, -1.0]), 2)
-    return manifold, np.eye(4, 2), np.eye(4, 2, k=-2) * np.array([2.0 if kind == "cayley" else 1.5, 0.5])
+    return (
+        manifold,
+        np.eye(4, 2),
+        np.eye(4, 2, k=-2) * np.array([2.0 if kind == "cayley" else 1.5, 0.5]),
+    )
 
 
 @pytest.mark.parametrize("kind", ["cayley", "polar"])
-def test_a_step_outside_the_domain_is_refused_where_values_can_be_seen(kind: str, any_wrap: Wrap) -> None:
+def test_a_step_outside_the_domain_is_refused_where_values_can_be_seen(
+    kind: str, any_wrap: Wrap
+) -> None:
     manifold, X, Z = _outside(kind)
     with pytest.raises(go.OutsideDomainError, match="Halve the step"):
         manifold.retract(any_wrap(X), any_wrap(Z), kind)
@@ -370,15 +419,22 @@ def test_traced_steps_outside_the_domain_are_not_finite(kind: str, jax_wrap: Wra
 # ---------------------------------------------------------------------- JAX: traced
 
 
-def _jitted(calls: dict[str, Call], manifold: go.GenOrthManifold) -> Callable[[Inputs], dict[str, Array]]:
+def _jitted(
+    calls: dict[str, Call], manifold: go.GenOrthManifold
+) -> Callable[[Inputs], dict[str, Array]]:
     import jax
 
-    return jax.jit(lambda inputs: {method: call(manifold, inputs) for method, call in calls.items()})
+    return jax.jit(
+        lambda inputs: {method: call(manifold, inputs) for method, call in calls.items()}
+    )
 
 
 @pytest.mark.parametrize("name", MANIFOLDS)
 def test_jit_gives_the_values_of_numpy_and_leaks_no_tracer(name: str, jax_wrap: Wrap) -> None:
-    """The manifold is used for the first time under jit, so that all it remembers is made there; then by NumPy."""
+    """The manifold is used for the first time under jit, so that all it remembers is made there.
+
+    Then by NumPy.
+    """
     import jax
 
     known, manifold = reference(name), MANIFOLDS[name](jax_wrap)
@@ -398,12 +454,17 @@ def test_jit_of_the_retractions_that_iterate(name: str, jax_wrap: Wrap) -> None:
 
 def test_jit_in_single_precision(jax_wrap: Wrap) -> None:
     known = reference("indefinite")
-    for method, result in _jitted(CALLS | LONG_CALLS, known.manifold)(_single(known, jax_wrap)).items():
+    for method, result in _jitted(CALLS | LONG_CALLS, known.manifold)(
+        _single(known, jax_wrap)
+    ).items():
         _check_single(method, result, known)
 
 
 def test_a_users_functions_may_be_written_in_jax(jax_wrap: Wrap) -> None:
-    """Q is read off psi at the first use, which may be under jit: its values are seen there, and kept."""
+    """Q is read off psi at the first use, which may be under jit.
+
+    Its values are seen there, and kept.
+    """
     import jax
 
     known = reference("bilinear skew")
@@ -432,7 +493,9 @@ def test_what_looks_at_values_says_so_under_jit(jax_wrap: Wrap) -> None:
 
 
 @pytest.fixture(params=["jax", "torch"])
-def gradient(request: pytest.FixtureRequest) -> Iterator[Callable[[Callable[[Array], Array], Array], Array]]:
+def gradient(
+    request: pytest.FixtureRequest,
+) -> Iterator[Callable[[Callable[[Array], Array], Array], Array]]:
     """The Euclidean gradient G of a function at X, df = Re tr(G^T Z)."""
     for _ in _jax() if request.param == "jax" else _torch():
         yield _gradient_by_jax if request.param == "jax" else _gradient_by_torch
@@ -456,8 +519,12 @@ def _like(values: Array, X: Array) -> Array:
     return compat.array_namespace(X).asarray(values)
 
 
-@pytest.mark.parametrize("name", ["stiefel complex", "symplectic", "bilinear complex", "tensor dct"])
-def test_the_derivative_of_dissolve_is_its_adjoint(name: str, gradient: Callable[..., Array]) -> None:
+@pytest.mark.parametrize(
+    "name", ["stiefel complex", "symplectic", "bilinear complex", "tensor dct"]
+)
+def test_the_derivative_of_dissolve_is_its_adjoint(
+    name: str, gradient: Callable[..., Array]
+) -> None:
     """The gradient of <T, A(X)> is DA(X)*[T]."""
     known = reference(name)
     m, a = known.manifold, known.inputs
@@ -465,10 +532,14 @@ def test_the_derivative_of_dissolve_is_its_adjoint(name: str, gradient: Callable
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), [("stiefel complex", "polar"), *(("symplectic", kind) for kind in ("cayley", "polar", "exp"))]
+    ("name", "kind"),
+    [("stiefel complex", "polar"), *(("symplectic", kind) for kind in ("cayley", "polar", "exp"))],
 )
 def test_the_derivative_of_retract(name: str, kind: str, gradient: Callable[..., Array]) -> None:
-    """Along V it is the central difference; at Z = 0, where eigenvalues meet and roots vanish, it is V."""
+    """Along V it is the central difference.
+
+    At Z = 0, where eigenvalues meet and roots vanish, it is V.
+    """
     known = reference(name)
     m, a = known.manifold, known.inputs
     V = m.random_tangent(a.X, 7)

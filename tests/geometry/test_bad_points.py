@@ -1,4 +1,7 @@
-"""Bad points, vectors and steps: every method refuses them by name, and a retraction says where its domain ends."""
+"""Bad points, vectors and steps.
+
+Every method refuses them by name, and a retraction says where its domain ends.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,9 @@ MANIFOLDS: dict[str, go.GenOrthManifold] = {
     "complex": go.Stiefel(6, 4, dtype=complex),
     "generalized": go.GeneralizedStiefel(conditioned_symmetric(6, 10.0, 0), 4),
     "hyperbolic": go.HyperbolicStiefel(INDEFINITE, 3),
-    "indefinite": go.IndefiniteStiefel(scipy.sparse.csr_array(INDEFINITE), np.array([1.0, -1.0, 1.0])),
+    "indefinite": go.IndefiniteStiefel(
+        scipy.sparse.csr_array(INDEFINITE), np.array([1.0, -1.0, 1.0])
+    ),
     "symplectic": go.SymplecticStiefel(6, 4),
     "bilinear": go.BilinearStiefel(conditioned_skew(6, 10.0, 0), conditioned_skew(4, 10.0, 0)),
     "tensor": go.TensorStiefel(6, 4, 3),
@@ -29,10 +34,26 @@ MANIFOLDS: dict[str, go.GenOrthManifold] = {
 }
 #: Methods and the arrays they take; the last ones stand for the three retractions.
 METHODS = (
-    "gram", "constraint", "feasibility", "constraint_differential", "tangency", "constraint_adjoint",
-    "dissolve", "dissolve_differential", "dissolve_adjoint", "dissolve_second_adjoint",
-    "theta", "project", "gradient", "hessian", "transport", "restore", "retract-cayley", "retract-polar", "retract-exp",
-)  # fmt: skip
+    "gram",
+    "constraint",
+    "feasibility",
+    "constraint_differential",
+    "tangency",
+    "constraint_adjoint",
+    "dissolve",
+    "dissolve_differential",
+    "dissolve_adjoint",
+    "dissolve_second_adjoint",
+    "theta",
+    "project",
+    "gradient",
+    "hessian",
+    "transport",
+    "restore",
+    "retract-cayley",
+    "retract-polar",
+    "retract-exp",
+)
 
 
 def arguments(M: go.GenOrthManifold, method: str) -> dict[str, np.ndarray]:
@@ -83,7 +104,9 @@ def test_shapes(name, method):
     good = arguments(M, method)
     for argument, value in good.items():
         for bad in (value[..., :-1], value[..., :-1, :], value[None], np.float64(1.0)):
-            with refused(argument, f"an array of shape {value.shape}", f"shape {bad.shape}", tolerance=False):
+            with refused(
+                argument, f"an array of shape {value.shape}", f"shape {bad.shape}", tolerance=False
+            ):
                 call(M, method, good | {argument: bad})
 
 
@@ -93,13 +116,26 @@ def test_entries_and_types(method):
     good = arguments(M, method)
     for argument, value in good.items():
         for dtype in (int, bool, np.float16, np.longdouble, object):
-            with refused(argument, "floating-point entries of single or double", f"{np.dtype(dtype)}", tolerance=False):
+            with refused(
+                argument,
+                "floating-point entries of single or double",
+                f"{np.dtype(dtype)}",
+                tolerance=False,
+            ):
                 call(M, method, good | {argument: value.astype(dtype)})
-        with refused(argument, "real entries (the manifold is real)", "complex128", tolerance=False):
+        with refused(
+            argument, "real entries (the manifold is real)", "complex128", tolerance=False
+        ):
             call(M, method, good | {argument: value + 0j})
-        for bad, kind in ((value.tolist(), "list"), (scipy.sparse.csr_array(value), "csr_array"), (None, "NoneType")):
+        for bad, kind in (
+            (value.tolist(), "list"),
+            (scipy.sparse.csr_array(value), "csr_array"),
+            (None, "NoneType"),
+        ):
             if bad is not None or argument != "Y" or method != "gram":  # Y = None is X
-                with refused(argument, f"an array of shape {value.shape}", f"a {kind}", tolerance=False):
+                with refused(
+                    argument, f"an array of shape {value.shape}", f"a {kind}", tolerance=False
+                ):
                     call(M, method, good | {argument: bad})
 
 
@@ -110,21 +146,28 @@ def test_scipy_matrices_take_numpy_arrays(library, make):
     M = go.HyperbolicStiefel(make(INDEFINITE), 2)
     X = xp.asarray(M.random_point(0).astype(np.float32))
     for method in ("phi", "constraint", "dissolve", "restore"):
-        with refused("X", "a NumPy array, as H is a SciPy", library.partition(".")[0], tolerance=False):
+        with refused(
+            "X", "a NumPy array, as H is a SciPy", library.partition(".")[0], tolerance=False
+        ):
             getattr(M, method)(X)
     for kind in ("cayley", "polar", "exp"):
-        with refused("X", "a NumPy array, as H is a SciPy", library.partition(".")[0], tolerance=False):
+        with refused(
+            "X", "a NumPy array, as H is a SciPy", library.partition(".")[0], tolerance=False
+        ):
             M.retract(X, X, kind)
 
 
 @pytest.mark.parametrize("library", ["array_api_strict", "torch", "jax.numpy"])
 def test_whole_numbers_of_other_libraries(library):
     xp = pytest.importorskip(library)
-    with refused("X", "floating-point entries of single or double precision", "int", tolerance=False):
+    with refused(
+        "X", "floating-point entries of single or double precision", "int", tolerance=False
+    ):
         go.Stiefel(3, 2).dissolve(xp.ones((3, 2), dtype=xp.int32))
 
 
-# ---------------------------------------------------------------------------------------------- domains
+# ----------------------------------------------------------------------------------------------
+# domains
 
 
 def test_unknown_retraction():
@@ -137,8 +180,8 @@ def unit(n: int, p: int) -> np.ndarray:
     return np.eye(n, p)
 
 
-#: X on M and a tangent Z for which the formula has no value: I + <<Z,Z>> (polar) has the eigenvalue zero or less, and
-#: I - A/2 + <<H,H>>/4 (cayley) is singular.
+#: X on M and a tangent Z for which the formula has no value: I + <<Z,Z>> (polar) has the eigenvalue
+#: zero or less, and I - A/2 + <<H,H>>/4 (cayley) is singular.
 _H = go.HyperbolicStiefel(np.array([1.0, 1.0, -1.0]), 1)
 _J = go.IndefiniteStiefel(np.array([1.0, -1.0, 1.0, -1.0]), np.array([1.0, -1.0]))
 _S = go.SymplecticStiefel(4, 2)
@@ -196,7 +239,8 @@ def test_exp_never_fails(name):
         assert M.feasibility(Y) <= 1e-10 * M.scale(Y)
 
 
-# ---------------------------------------------------------------------------------------------- restore
+# ----------------------------------------------------------------------------------------------
+# restore
 
 
 @pytest.mark.parametrize("name", MANIFOLDS)
@@ -209,14 +253,21 @@ def test_restore_from_too_far(name, factor):
         restored = M.restore(X)
         assert M.feasibility(restored) <= 1e-12 * M.scale(restored)
         return
-    with refused("X", "a point near M: |C(X)| = |X^T phi(X) - I|", "After", error=go.NotRestorableError):
+    with refused(
+        "X", "a point near M: |C(X)| = |X^T phi(X) - I|", "After", error=go.NotRestorableError
+    ):
         M.restore(X)
 
 
 def test_restore_of_the_wrong_sign():
     """X^T H X = -I: A leads away."""
     M = go.HyperbolicStiefel(np.array([1.0, 1.0, -1.0]), 1)
-    with refused("X", "all eigenvalues of phi(X)^T X in (0, 3)", "2, tolerance 9.99e-13", error=go.NotRestorableError):
+    with refused(
+        "X",
+        "all eigenvalues of phi(X)^T X in (0, 3)",
+        "2, tolerance 9.99e-13",
+        error=go.NotRestorableError,
+    ):
         M.restore(np.array([[0.0], [0.0], [1.0]]))
 
 

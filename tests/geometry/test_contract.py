@@ -1,4 +1,7 @@
-"""The contract of genorth.testing on every family: sizes, square cases, condition numbers up to 1e8."""
+"""The contract of genorth.testing on every family.
+
+Sizes, square cases, condition numbers up to 1e8.
+"""
 
 import unittest
 
@@ -11,12 +14,16 @@ import genorth.testing as gt
 
 
 @pytest.mark.parametrize("prop", gt.PROPERTIES, ids=str)
-@hypothesis.settings(max_examples=4 * hypothesis.settings().max_examples)  # there are about twenty families
+@hypothesis.settings(
+    max_examples=4 * hypothesis.settings().max_examples
+)  # there are about twenty families
 @given(manifold=gt.manifolds(), seed=gt.seeds())
 def test_contract(prop: gt.Property, manifold: go.GenOrthManifold, seed: int) -> None:
     try:
         prop.check(manifold, seed)
-    except unittest.SkipTest as reason:  # one family to which it does not apply must not skip the others
+    except (
+        unittest.SkipTest
+    ) as reason:  # one family to which it does not apply must not skip the others
         hypothesis.event(str(reason))
 
 
@@ -28,4 +35,8 @@ def test_every_family_keeps_the_whole_contract(family: str) -> None:
         try:
             prop.check(manifold, rng=11)
         except unittest.SkipTest:
-            assert prop.name == "F13" and family in ("tensor-dft", "from-maps-subspace", "complex-orthogonal")
+            assert prop.name == "F13" and family in (
+                "tensor-dft",
+                "from-maps-subspace",
+                "complex-orthogonal",
+            )

@@ -16,7 +16,11 @@ from genorth.geometry.multiplier import (
 )
 from genorth.geometry.tangent import TangentSpace
 
-INNER = tuple(name for name in gt.FAMILIES if name not in ("from-maps-subspace", "complex-orthogonal", "tensor-dft"))
+INNER = tuple(
+    name
+    for name in gt.FAMILIES
+    if name not in ("from-maps-subspace", "complex-orthogonal", "tensor-dft")
+)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +43,11 @@ INNER = tuple(name for name in gt.FAMILIES if name not in ("from-maps-subspace",
 def test_choice_is_made_from_structure_and_visible(family: str, solver: type[ThetaSolver]) -> None:
     manifold = gt.Recipe(family, 6, 4, 10.0, 1).build()
     assert manifold.theta_solver is solver
-    assert manifold.theta_solver.name in ("closed form", "eigendecomposition", "conjugate gradients")
+    assert manifold.theta_solver.name in (
+        "closed form",
+        "eigendecomposition",
+        "conjugate gradients",
+    )
 
 
 @given(manifold=gt.manifolds(families=INNER))
@@ -57,30 +65,43 @@ def test_F5_companion_is_read_off_psi(manifold: go.GenOrthManifold) -> None:
     if manifold.dtype.kind == "f" and p > 1:
         assert read.sign == declared.sign
     T = np.random.default_rng(0).standard_normal((*batch, p, p)).astype(manifold.dtype)
-    assert np.linalg.norm(read.psi(T) - manifold.psi(T)) <= tolerance * condition * np.linalg.norm(T)
+    assert np.linalg.norm(read.psi(T) - manifold.psi(T)) <= tolerance * condition * np.linalg.norm(
+        T
+    )
 
 
 def test_F5_sign_of_Q() -> None:
     """J_2p is skew, an involution is symmetric."""
-    for manifold, sign in ((go.SymplecticStiefel(6, 4), -1), (go.IndefiniteStiefel([1.0, 1, -1], [1, -1]), 1)):
+    for manifold, sign in (
+        (go.SymplecticStiefel(6, 4), -1),
+        (go.IndefiniteStiefel([1.0, 1, -1], [1, -1]), 1),
+    ):
         assert read_companion(manifold.psi, (manifold.shape[-1],) * 2, manifold.dtype).sign == sign
 
 
-@pytest.mark.parametrize("psi", [lambda T: np.conj(T), lambda T: T.mT, lambda T: 2 * T, lambda T: 0 * T])
+@pytest.mark.parametrize(
+    "psi", [lambda T: np.conj(T), lambda T: T.mT, lambda T: 2 * T, lambda T: 0 * T]
+)
 def test_maps_of_another_form_are_not_read_as_inner(psi) -> None:
     assert read_companion(psi, (3, 3), np.dtype(complex)) is None
 
 
-@given(manifold=gt.manifolds(families=("stiefel", "tensor-dct", "stiefel-complex")), seed=gt.seeds())
+@given(
+    manifold=gt.manifolds(families=("stiefel", "tensor-dct", "stiefel-complex")), seed=gt.seeds()
+)
 def test_closed_form_equals_eigendecomposition(manifold: go.GenOrthManifold, seed: int) -> None:
     rng = np.random.default_rng(seed)
     X, D = manifold.random_point(rng), manifold.random_ambient(rng)
     one, other = (solver(manifold, X, X).theta(D) for solver in (ClosedForm, Eigendecomposition))
-    assert np.linalg.norm(one - other) <= 1e3 * X.size**0.5 * np.finfo(float).eps * np.linalg.norm(D)
+    assert np.linalg.norm(one - other) <= 1e3 * X.size**0.5 * np.finfo(float).eps * np.linalg.norm(
+        D
+    )
 
 
 @given(
-    manifold=gt.manifolds(families=("symplectic", "bilinear-skew", "indefinite-dense"), max_condition=1e3),
+    manifold=gt.manifolds(
+        families=("symplectic", "bilinear-skew", "indefinite-dense"), max_condition=1e3
+    ),
     seed=gt.seeds(),
 )
 def test_F5_sylvester_equation(manifold: go.GenOrthManifold, seed: int) -> None:
@@ -115,7 +136,9 @@ class _Counted(go.GenOrthManifold):
         return T
 
 
-def test_one_factorisation_serves_projection_gradient_hessian_and_transport(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_factorisation_serves_projection_gradient_hessian_and_transport(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     manifold, rng = _Counted(), np.random.default_rng(0)
     X, Y = manifold.random_point(rng), manifold.random_point(rng)
     D, Z = manifold.random_ambient(rng), manifold.random_tangent(X, rng)
@@ -166,7 +189,9 @@ def test_conjugate_gradients_at_a_size_where_the_oracle_is_slow() -> None:
     X, D = manifold.random_point(rng), manifold.random_ambient(rng)
     P = manifold.phi(X)
     bound = 1e3 * X.size**0.5 * np.finfo(float).eps * np.linalg.cond(P) ** 2 * np.linalg.norm(D)
-    assert np.linalg.norm(ConjugateGradients(manifold, X, P).theta(D) - manifold.theta(X, D)) <= bound
+    assert (
+        np.linalg.norm(ConjugateGradients(manifold, X, P).theta(D) - manifold.theta(X, D)) <= bound
+    )
 
 
 def test_oracle_minimises() -> None:

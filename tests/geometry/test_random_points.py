@@ -26,7 +26,10 @@ def assert_on(M: go.GenOrthManifold, X: np.ndarray) -> None:
 
 
 def matrix_of(kind: str, values: np.ndarray, seed: int) -> object:
-    """A symmetric matrix with these eigenvalues: rotated, or (sparse) rotated in disjoint planes."""
+    """A symmetric matrix with these eigenvalues.
+
+    Rotated, or (sparse) rotated in disjoint planes.
+    """
     n = values.size
     if kind == "dense":
         U = np.linalg.qr(np.random.default_rng(seed).standard_normal((n, n)))[0]
@@ -36,17 +39,24 @@ def matrix_of(kind: str, values: np.ndarray, seed: int) -> object:
     if kind == "sparse":
         half = n // 2
         c, s = np.full(half, 0.6), np.full(half, 0.8)
-        G = scipy.sparse.diags_array([np.r_[c, np.ones(n - 2 * half), c], s, -s], offsets=[0, n - half, half - n])
+        G = scipy.sparse.diags_array(
+            [np.r_[c, np.ones(n - 2 * half), c], s, -s], offsets=[0, n - half, half - n]
+        )
         S = scipy.sparse.csr_array(G @ scipy.sparse.diags_array(values) @ G.T)
         return (S + S.T) / 2
     return scipy.sparse.linalg.LinearOperator(
-        (n, n), matvec=lambda v: values * v.ravel(), matmat=lambda V: values[:, None] * V, dtype=float
+        (n, n),
+        matvec=lambda v: values * v.ravel(),
+        matmat=lambda V: values[:, None] * V,
+        dtype=float,
     )
 
 
 def signed_values(n: int, negative: int, condition: float, seed: int) -> np.ndarray:
     rng = np.random.default_rng(seed)
-    return condition ** -rng.uniform(0, 1, n) * rng.permutation(np.where(np.arange(n) < negative, -1.0, 1.0))
+    return condition ** -rng.uniform(0, 1, n) * rng.permutation(
+        np.where(np.arange(n) < negative, -1.0, 1.0)
+    )
 
 
 @given(recipe=recipes(max_n=12), seed=seeds())
@@ -86,7 +96,10 @@ def test_few_negative_directions_in_a_large_space(kind, negative):
 
 @pytest.mark.parametrize("kind", ["dense", "diagonal", "sparse"])
 def test_few_and_tiny_negative_directions(kind):
-    """Three negative eigenvalues of 1e-4 to 1e-8 among positive ones up to one: no product shows them."""
+    """Three negative eigenvalues of 1e-4 to 1e-8 among positive ones up to one.
+
+    No product shows them.
+    """
     values = 10.0 ** -np.random.default_rng(0).uniform(0, 8, 1500)
     values[[5, 800, 1400]] = -1e-4, -1e-6, -1e-8
     M = go.IndefiniteStiefel(matrix_of(kind, values, 0), np.array([1.0, -1.0, -1.0, -1.0]))
@@ -116,8 +129,15 @@ def test_complex_hermitian_forms(p, extra, condition, seed):
 def test_skew_forms(kind, p, extra, condition, seed):
     """Also n = 2p and n = p."""
     rng = np.random.default_rng(seed)
-    A, R = conditioned_skew(2 * (p + extra), condition, rng), conditioned_skew(2 * p, condition**0.25, rng)
-    convert = {"dense": np.asarray, "sparse": scipy.sparse.csr_array, "operator": scipy.sparse.linalg.aslinearoperator}
+    A, R = (
+        conditioned_skew(2 * (p + extra), condition, rng),
+        conditioned_skew(2 * p, condition**0.25, rng),
+    )
+    convert = {
+        "dense": np.asarray,
+        "sparse": scipy.sparse.csr_array,
+        "operator": scipy.sparse.linalg.aslinearoperator,
+    }
     M = go.BilinearStiefel(convert[kind](A), R)
     assert_on(M, M.random_point(rng))
 
@@ -136,10 +156,15 @@ def test_blocks_with_different_signatures(seed, p, extra):
 
 @given(seed=seeds(), p=st.integers(1, 3), extra=st.integers(1, 6))
 def test_indefinite_form_on_a_subspace(seed, p, extra):
-    """F = block-diagonal matrices and nothing known but phi and psi: Gaussian matrices alone would hardly ever do."""
+    """F = block-diagonal matrices and nothing known but phi and psi.
+
+    Gaussian matrices alone would hardly ever do.
+    """
     n = 2 * (p + extra)
     mask = scipy.linalg.block_diag(np.ones((p + extra, p)), np.ones((p + extra, p)))
-    H = scipy.linalg.block_diag(*(conditioned_symmetric(p + extra, 10.0, (seed, k), negative=extra) for k in range(2)))
+    H = scipy.linalg.block_diag(
+        *(conditioned_symmetric(p + extra, 10.0, (seed, k), negative=extra) for k in range(2))
+    )
     M = go.from_maps((n, 2 * p), lambda X: H @ X, lambda T: T, ambient=lambda Y: mask * Y)
     X = M.random_point(seed)
     assert_on(M, X)
@@ -151,15 +176,23 @@ def test_single_precision(seed, n, condition, data):
     p = data.draw(st.integers(1, n))
     A = conditioned_symmetric(n, condition, seed, negative=n - p).astype(np.float32)
     B = conditioned_symmetric(n, condition, seed).astype(np.float32)
-    for M in (go.HyperbolicStiefel(A, p), go.GeneralizedStiefel(B, p), go.Stiefel(n, p, dtype=np.float32)):
+    for M in (
+        go.HyperbolicStiefel(A, p),
+        go.GeneralizedStiefel(B, p),
+        go.Stiefel(n, p, dtype=np.float32),
+    ):
         assert_on(M, M.random_point(seed))
 
 
-@given(recipe=recipes(families=("generalized", "indefinite-dense", "indefinite-diagonal"), max_n=30))
+@given(
+    recipe=recipes(families=("generalized", "indefinite-dense", "indefinite-diagonal"), max_n=30)
+)
 def test_no_longer_than_needed(recipe):
     """The median of |X| stays near the smallest |X| on M, sum over the largest |eigenvalues| of 1/|eigenvalue|."""
     M = recipe.build()
-    plus, minus = (int((s * np.linalg.eigvalsh(M.right.Q.left(np.eye(M.shape[1]))) > 0).sum()) for s in (1, -1))
+    plus, minus = (
+        int((s * np.linalg.eigvalsh(M.right.Q.left(np.eye(M.shape[1]))) > 0).sum()) for s in (1, -1)
+    )
     values = np.linalg.eigvalsh(M.left.left(np.eye(M.shape[0])))
     least = np.sqrt(np.sum(1 / values[M.shape[0] - plus :]) + np.sum(1 / -values[:minus]))
     lengths = [np.linalg.norm(M.random_point(k)) for k in range(11)]
@@ -167,7 +200,8 @@ def test_no_longer_than_needed(recipe):
     assert np.median(lengths) <= 10 * least
 
 
-# ---------------------------------------------------------------------------------------------- spread
+# ----------------------------------------------------------------------------------------------
+# spread
 
 SPREAD = {
     "stiefel": lambda: go.Stiefel(12, 3),
@@ -175,10 +209,14 @@ SPREAD = {
     "stiefel-complex": lambda: go.Stiefel(6, 2, dtype=complex),
     "generalized": lambda: go.GeneralizedStiefel(np.linspace(1, 3, 12), 3),
     "tensor": lambda: go.TensorStiefel(6, 2, 3),
-    "hyperbolic": lambda: go.HyperbolicStiefel(np.r_[np.linspace(1, 2, 8), -np.linspace(1, 2, 4)], 3),
+    "hyperbolic": lambda: go.HyperbolicStiefel(
+        np.r_[np.linspace(1, 2, 8), -np.linspace(1, 2, 4)], 3
+    ),
     "hyperbolic-few": lambda: go.HyperbolicStiefel(np.r_[np.ones(4), -np.ones(40)], 2),
     "hyperbolic-just": lambda: go.HyperbolicStiefel(np.r_[np.ones(2), -np.ones(20)], 2),
-    "indefinite-square": lambda: go.IndefiniteStiefel(np.r_[np.ones(3), -np.ones(2)], np.r_[np.ones(3), -np.ones(2)]),
+    "indefinite-square": lambda: go.IndefiniteStiefel(
+        np.r_[np.ones(3), -np.ones(2)], np.r_[np.ones(3), -np.ones(2)]
+    ),
     "hyperboloid": lambda: go.IndefiniteStiefel(np.r_[np.ones(5), -1.0], np.array([-1.0])),
     "symplectic": lambda: go.SymplecticStiefel(12, 4),
     "symplectic-square": lambda: go.SymplecticStiefel(4, 4),
@@ -207,9 +245,14 @@ def test_mean_is_zero(name):
     assert np.linalg.norm(X.mean(axis=0)) <= 2 * rms / np.sqrt(DRAWS)
 
 
-@pytest.mark.parametrize("name", [n for n in SPREAD if not n.startswith("symplectic") and n != "hyperboloid"])
+@pytest.mark.parametrize(
+    "name", [n for n in SPREAD if not n.startswith("symplectic") and n != "hyperboloid"]
+)
 def test_columns_change_sign_by_themselves(name):
-    """X -> X diag(1, -1, ..) maps M to itself where Q is diagonal: the mean of x_1^T x_2 is zero."""
+    """X -> X diag(1, -1, ..) maps M to itself where Q is diagonal.
+
+    The mean of x_1^T x_2 is zero.
+    """
     X = draws(name)
     product = np.sum(X[..., 0].conj() * X[..., 1], axis=-1).reshape(DRAWS, -1)[:, 0]
     size = np.linalg.norm(X[..., 0], axis=-1) * np.linalg.norm(X[..., 1], axis=-1)
@@ -227,7 +270,10 @@ def test_points_are_far_apart(name):
 
 @pytest.mark.parametrize("name", [n for n in SPREAD if not n.endswith("square")])
 def test_column_spaces_vary(name):
-    """|P_X - P_Y|^2 is 2p(1 - p/n) for independent Haar subspaces; a fixed one, however turned, gives zero."""
+    """|P_X - P_Y|^2 is 2p(1 - p/n) for independent Haar subspaces.
+
+    A fixed one, however turned, gives zero.
+    """
     X = draws(name)
     *_, n, p = X.shape
     Q = np.linalg.qr(X)[0]
@@ -239,14 +285,20 @@ def test_column_spaces_vary(name):
 
 @pytest.mark.parametrize("name", UNBOUNDED)
 def test_unbounded_directions_vary(name):
-    """M is unbounded where the form is indefinite: log |X|_2, the distance from its waist, varies."""
+    """M is unbounded where the form is indefinite.
+
+    Log |X|_2, the distance from its waist, varies.
+    """
     reach = np.log(np.linalg.norm(draws(name), ord=2, axis=(-2, -1)))
     assert np.std(reach) >= 0.1
     assert np.ptp(reach) >= 0.5
 
 
 def test_stiefel_is_haar():
-    """E X X^T = (p/n) I, and every entry has variance 1/n: also the diagonal ones, whose sign QR would fix."""
+    """E X X^T = (p/n) I, and every entry has variance 1/n.
+
+    Also the diagonal ones, whose sign QR would fix.
+    """
     M, rng = go.Stiefel(5, 3), np.random.default_rng(0)
     X = np.stack([M.random_point(rng) for _ in range(4000)])
     assert np.abs(np.mean(X @ X.mT, axis=0) - 0.6 * np.eye(5)).max() <= 0.03
@@ -255,8 +307,14 @@ def test_stiefel_is_haar():
 
 
 def test_both_sheets_of_a_hyperboloid():
-    """x_1^2 + x_2^2 - x_3^2 = -1 has two sheets; both are reached, at various distances from their vertices."""
-    M, rng = go.IndefiniteStiefel(np.array([1.0, 1.0, -1.0]), np.array([-1.0])), np.random.default_rng(0)
+    """x_1^2 + x_2^2 - x_3^2 = -1 has two sheets.
+
+    Both are reached, at various distances from their vertices.
+    """
+    M, rng = (
+        go.IndefiniteStiefel(np.array([1.0, 1.0, -1.0]), np.array([-1.0])),
+        np.random.default_rng(0),
+    )
     X = np.stack([M.random_point(rng)[:, 0] for _ in range(200)])
     assert 60 <= np.sum(X[:, 2] > 0) <= 140
     radius = np.hypot(X[:, 0], X[:, 1])
@@ -265,12 +323,16 @@ def test_both_sheets_of_a_hyperboloid():
     assert abs(np.mean(np.exp(1j * angle))) <= 3 / np.sqrt(200)
 
 
-# ---------------------------------------------------------------------------------------------- seeds
+# ----------------------------------------------------------------------------------------------
+# seeds
 
 
 @given(recipe=recipes(), seed=seeds())
 def test_a_seed_decides_the_point(recipe, seed):
-    """On a new manifold, and after other draws on the same one; a generator moves on; other seeds differ."""
+    """On a new manifold, and after other draws on the same one; a generator moves on.
+
+    Other seeds differ.
+    """
     M, N = recipe.build(), recipe.build()
     X = M.random_point(seed)
     M.random_point(seed + 1)
@@ -285,6 +347,8 @@ def test_a_seed_decides_the_point(recipe, seed):
 def test_global_random_state_is_left_alone():
     before = np.random.get_state()[1].copy()  # noqa: NPY002  it is the global state that is looked at
     for kind in KINDS:
-        M = go.IndefiniteStiefel(matrix_of(kind, signed_values(60, 2, 1e6, 0), 0), np.array([1.0, -1.0, -1.0]))
+        M = go.IndefiniteStiefel(
+            matrix_of(kind, signed_values(60, 2, 1e6, 0), 0), np.array([1.0, -1.0, -1.0])
+        )
         M.random_point()
     assert np.array_equal(np.random.get_state()[1], before)  # noqa: NPY002

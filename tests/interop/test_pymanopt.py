@@ -22,17 +22,33 @@ import genorth.testing as gt
 from genorth.interop.pymanopt import PymanoptManifold, from_pymanopt, to_pymanopt
 
 Matrix = np.ndarray[Any, Any]
-METHODS = [name for name, value in vars(Manifold).items() if inspect.isfunction(value) and not name.startswith("_")]
-#: The decorators of pymanopt whose library is installed (numpy needs none, and differentiates nothing).
+METHODS = [
+    name
+    for name, value in vars(Manifold).items()
+    if inspect.isfunction(value) and not name.startswith("_")
+]
+#: The decorators of pymanopt whose library is installed (numpy needs none, and differentiates
+#: nothing).
 BACKENDS = [
-    name for name, module in {"autograd": "autograd", "jax": "jax", "pytorch": "torch"}.items() if find_spec(module)
+    name
+    for name, module in {"autograd": "autograd", "jax": "jax", "pytorch": "torch"}.items()
+    if find_spec(module)
 ]
 
 
 def _unit(manifold: go.GenOrthManifold, X: Matrix) -> float:
-    """Roundoff in what is computed at X from vectors of norm one: relative to the condition of phi(X)."""
+    """Roundoff in what is computed at X from vectors of norm one.
+
+    Relative to the condition of phi(X).
+    """
     P = np.asarray(manifold.phi(X))
-    return 1e3 * float(np.finfo(float).eps) * X.size * float(np.linalg.cond(P).max()) ** 2 * max(1.0, _norm(P))
+    return (
+        1e3
+        * float(np.finfo(float).eps)
+        * X.size
+        * float(np.linalg.cond(P).max()) ** 2
+        * max(1.0, _norm(P))
+    )
 
 
 def _norm(X: Matrix) -> float:
@@ -46,9 +62,16 @@ def test_it_is_one_of_pymanopts_manifolds_with_its_names() -> None:
     manifold = go.SymplecticStiefel(8, 4)
     W = PymanoptManifold(manifold)
     assert isinstance(W, RiemannianSubmanifold)
-    assert W.dim == manifold.dim and W.num_values == 1 and W.point_layout == 1 and str(W) == "SymplecticStiefel(8, 4)"
+    assert (
+        W.dim == manifold.dim
+        and W.num_values == 1
+        and W.point_layout == 1
+        and str(W) == "SymplecticStiefel(8, 4)"
+    )
     for name in METHODS:
-        ours, theirs = (inspect.signature(getattr(cls, name)) for cls in (PymanoptManifold, Manifold))
+        ours, theirs = (
+            inspect.signature(getattr(cls, name)) for cls in (PymanoptManifold, Manifold)
+        )
         assert list(ours.parameters) == list(theirs.parameters), name
 
 
@@ -56,7 +79,9 @@ def test_it_is_one_of_pymanopts_manifolds_with_its_names() -> None:
 def test_what_does_not_exist_is_refused_in_pymanopts_way(name: str) -> None:
     W = PymanoptManifold(go.Stiefel(5, 2), rng=0)
     X = W.random_point()
-    with pytest.raises(NotImplementedError, match=f"'PymanoptManifold' provides no implementation for '{name}'"):
+    with pytest.raises(
+        NotImplementedError, match=f"'PymanoptManifold' provides no implementation for '{name}'"
+    ):
         getattr(W, name)(X, X)
 
 
@@ -92,7 +117,10 @@ def test_the_methods_are_the_geometry(manifold: go.GenOrthManifold, seed: int) -
 def test_the_hessian_is_that_of_pymanopts_formula_with_our_weingarten_map(
     manifold: go.GenOrthManifold, seed: int
 ) -> None:
-    """hess f = P(ehess) + W(Z, N), N the normal part of the gradient: two ways to the same vector."""
+    """Hess f = P(ehess) + W(Z, N), N the normal part of the gradient.
+
+    Two ways to the same vector.
+    """
     W = PymanoptManifold(manifold, rng=seed)
     X = W.random_point()
     Z, rng = W.random_tangent_vector(X), np.random.default_rng(seed)
@@ -132,13 +160,18 @@ def test_the_stiefel_manifold_is_pymanopts(blocks: int, n: int, p: int, seed: in
     }.items():
         expected = getattr(theirs, name)(X, *arguments)
         size = max(1.0, *map(_norm, arguments)) ** len(arguments)
-        assert np.allclose(getattr(ours, name)(X, *arguments), expected, rtol=0, atol=1e-14 * X.size * size), name
+        assert np.allclose(
+            getattr(ours, name)(X, *arguments), expected, rtol=0, atol=1e-14 * X.size * size
+        ), name
 
 
 def test_draws_come_from_the_generator_and_nothing_touches_the_global_one() -> None:
     manifold = go.HyperbolicStiefel(np.array([1.0, 1.0, -1.0]), 2)
     before = np.random.get_state()[1].copy()  # noqa: NPY002  # that this state is left alone is what is tested
-    first, again = PymanoptManifold(manifold, rng=3), PymanoptManifold(manifold, rng=np.random.default_rng(3))
+    first, again = (
+        PymanoptManifold(manifold, rng=3),
+        PymanoptManifold(manifold, rng=np.random.default_rng(3)),
+    )
     X = first.random_point()
     np.testing.assert_array_equal(X, again.random_point())
     np.testing.assert_array_equal(first.random_tangent_vector(X), again.random_tangent_vector(X))
@@ -146,16 +179,22 @@ def test_draws_come_from_the_generator_and_nothing_touches_the_global_one() -> N
     np.testing.assert_array_equal(before, np.random.get_state()[1])  # noqa: NPY002
 
 
-@pytest.mark.parametrize(("kind", "inside", "outside"), [("cayley", 1.9, 2.0), ("polar", 0.9, 1.1), ("exp", 9.0, 1e9)])
+@pytest.mark.parametrize(
+    ("kind", "inside", "outside"), [("cayley", 1.9, 2.0), ("polar", 0.9, 1.1), ("exp", 9.0, 1e9)]
+)
 def test_a_step_outside_the_domain_goes_along_exp(kind: str, inside: float, outside: float) -> None:
     """On the hyperbola x^2 - y^2 = 1 Cayley has its pole at |Z| = 2, polar ends at |Z| = 1, exp(1e9) overflows."""
     manifold = go.HyperbolicStiefel(np.array([1.0, -1.0]), 1)
     W = PymanoptManifold(manifold, kind)
     X, Z = np.array([[1.0], [0.0]]), np.array([[0.0], [1.0]])
-    np.testing.assert_array_equal(W.retraction(X, inside * Z), manifold.retract(X, inside * Z, kind))
+    np.testing.assert_array_equal(
+        W.retraction(X, inside * Z), manifold.retract(X, inside * Z, kind)
+    )
     assert W.outside == 0
     t = min(outside, 10.0)  # as far as exp goes
-    np.testing.assert_allclose(W.retraction(X, outside * Z), [[np.cosh(t)], [np.sinh(t)]], rtol=1e-12)
+    np.testing.assert_allclose(
+        W.retraction(X, outside * Z), [[np.cosh(t)], [np.sinh(t)]], rtol=1e-12
+    )
     assert W.outside == 1
 
 
@@ -167,7 +206,9 @@ def test_a_step_that_is_not_finite_is_refused() -> None:
 
 
 @given(gt.manifolds(max_condition=1e3), gt.seeds())
-def test_the_mean_of_near_points_is_on_the_manifold_and_symmetric(manifold: go.GenOrthManifold, seed: int) -> None:
+def test_the_mean_of_near_points_is_on_the_manifold_and_symmetric(
+    manifold: go.GenOrthManifold, seed: int
+) -> None:
     W = PymanoptManifold(manifold, "exp", rng=seed)
     X = W.random_point()
     P = np.asarray(manifold.phi(X))
@@ -177,14 +218,19 @@ def test_the_mean_of_near_points_is_on_the_manifold_and_symmetric(manifold: go.G
     assert _norm(mean - W.pair_mean(Y, X)) <= unit * _norm(X)
     assert _norm(W.pair_mean(X, X) - X) <= unit * _norm(X)
     # Second order: the mean lies in the middle but for the square of the distance.
-    assert _norm(mean - (X + Y) / 2) <= _norm(X) * _norm(X - Y) ** 2 * max(1.0, _norm(P)) + unit * _norm(X)
+    assert _norm(mean - (X + Y) / 2) <= _norm(X) * _norm(X - Y) ** 2 * max(
+        1.0, _norm(P)
+    ) + unit * _norm(X)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ((pymanopt.manifolds.Stiefel(4, 2),), "manifold: need a GenOrthManifold; measured Stiefel"),
-        ((go.Stiefel(4, 2), "qr"), "retraction: need one of 'cayley', 'polar', 'exp'; measured 'qr'"),
+        (
+            (go.Stiefel(4, 2), "qr"),
+            "retraction: need one of 'cayley', 'polar', 'exp'; measured 'qr'",
+        ),
     ],
 )
 def test_bad_arguments_of_the_manifold(arguments: tuple[Any, ...], message: str) -> None:
@@ -192,7 +238,8 @@ def test_bad_arguments_of_the_manifold(arguments: tuple[Any, ...], message: str)
         PymanoptManifold(*arguments)
 
 
-# ---------------------------------------------------------------------- derivatives along the retraction
+# ---------------------------------------------------------------------- derivatives along the
+# retraction
 
 
 def _taylor(function: Callable[[float], Matrix], radius: float = 0.1, degree: int = 9) -> Matrix:
@@ -216,7 +263,9 @@ def test_gradient_and_hessian_are_the_first_two_terms_along_the_retraction(
     """
     problem = to_pymanopt(smooth(manifold, seed), kind, rng=seed)
     W, X = problem.manifold, problem.manifold.random_point()
-    size = _norm(X) * max(1.0, _norm(np.asarray(manifold.phi(X))))  # M is curved on the scale of phi
+    size = _norm(X) * max(
+        1.0, _norm(np.asarray(manifold.phi(X)))
+    )  # M is curved on the scale of phi
     Z = W.random_tangent_vector(X) / size
     curve = _taylor(lambda t: np.asarray(W.retraction(X, t * Z)))
     f = _taylor(lambda t: np.asarray(problem.cost(W.retraction(X, t * Z))))
@@ -229,7 +278,8 @@ def test_gradient_and_hessian_are_the_first_two_terms_along_the_retraction(
     assert abs(f[2] - second) <= unit
 
 
-# ---------------------------------------------------------------------- problems of ours for pymanopt
+# ---------------------------------------------------------------------- problems of ours for
+# pymanopt
 
 
 def test_a_point_is_evaluated_once_whatever_is_tried_in_between() -> None:
@@ -272,7 +322,9 @@ def test_a_fused_cost_and_gradient_is_called_once_per_point() -> None:
 
 
 def test_a_point_that_its_owner_changes_is_a_new_one() -> None:
-    theirs = to_pymanopt(go.Problem(go.Stiefel(6, 2), lambda X: float(X[0, 0]), lambda X: np.eye(6, 2)), rng=0)
+    theirs = to_pymanopt(
+        go.Problem(go.Stiefel(6, 2), lambda X: float(X[0, 0]), lambda X: np.eye(6, 2)), rng=0
+    )
     X = theirs.manifold.random_point()
     first = theirs.cost(X)
     X *= -1
@@ -313,7 +365,9 @@ def _quartic(backend: str, W: PymanoptManifold) -> pymanopt.Problem:
 
         def cost(X: Any) -> Any:
             product = torch.conj(torch.from_numpy(B)) * X
-            return torch.sum(torch.abs(X) ** 4) / 4 + torch.sum(product.real if product.is_complex() else product)
+            return torch.sum(torch.abs(X) ** 4) / 4 + torch.sum(
+                product.real if product.is_complex() else product
+            )
 
     return pymanopt.Problem(W, getattr(pymanopt.function, backend)(W)(cost))
 
@@ -342,11 +396,15 @@ def test_derivatives_of_every_backend_come_over(backend: str, dtype: type) -> No
     [go.Stiefel(6, 2, complex), go.TensorStiefel(5, 2, 3), go.SymplecticStiefel(6, 2)],
     ids=lambda manifold: type(manifold).__name__,
 )
-def test_pymanopts_own_solver_and_minimize_find_the_same(backend: str, manifold: go.GenOrthManifold) -> None:
+def test_pymanopts_own_solver_and_minimize_find_the_same(
+    backend: str, manifold: go.GenOrthManifold
+) -> None:
     """Complex and tensor points too: the same Problem object goes to both sides."""
     theirs = _quartic(backend, PymanoptManifold(manifold, rng=0))
     x0 = manifold.random_point(3)
-    side = pymanopt.optimizers.TrustRegions(verbosity=0, min_gradient_norm=1e-8).run(theirs, initial_point=x0)
+    side = pymanopt.optimizers.TrustRegions(verbosity=0, min_gradient_norm=1e-8).run(
+        theirs, initial_point=x0
+    )
     result = go.minimize(theirs, side.point + 1e-3 * manifold.random_ambient(0), tol=1e-8)
     assert result.success, result
     assert result.fun == pytest.approx(float(side.cost), rel=1e-12)
@@ -370,7 +428,9 @@ def test_derivatives_that_were_given_are_taken() -> None:
 
 def _on(manifold: Manifold, **derivatives: Any) -> pymanopt.Problem:
     function = pymanopt.function.numpy(manifold)
-    return pymanopt.Problem(manifold, function(lambda *X: 0.0), **{k: function(v) for k, v in derivatives.items()})
+    return pymanopt.Problem(
+        manifold, function(lambda *X: 0.0), **{k: function(v) for k, v in derivatives.items()}
+    )
 
 
 _WRAPPED = PymanoptManifold(go.Stiefel(4, 2))
@@ -380,13 +440,24 @@ _WRAPPED = PymanoptManifold(go.Stiefel(4, 2))
 @pytest.mark.parametrize(
     ("problem", "message"),
     [
-        (_on(pymanopt.manifolds.Stiefel(4, 2)), r"need a problem on a PymanoptManifold; measured Stiefel .*Wrap a man"),
-        (_on(pymanopt.manifolds.Product([_WRAPPED] * 2)), r"measured Product .* A Product is for pymanopt's own solve"),
-        (_on(_WRAPPED, riemannian_gradient=lambda X: X), "need euclidean_gradient; measured riemannian_gradient alone"),
+        (
+            _on(pymanopt.manifolds.Stiefel(4, 2)),
+            r"need a problem on a PymanoptManifold; measured Stiefel .*Wrap a man",
+        ),
+        (
+            _on(pymanopt.manifolds.Product([_WRAPPED] * 2)),
+            r"measured Product .* A Product is for pymanopt's own solve",
+        ),
+        (
+            _on(_WRAPPED, riemannian_gradient=lambda X: X),
+            "need euclidean_gradient; measured riemannian_gradient alone",
+        ),
         (3, "problem: need a .*genorth.Problem"),
     ],
 )
-def test_what_is_not_supported_is_told(convert: Callable[[Any], Any], problem: Any, message: str) -> None:
+def test_what_is_not_supported_is_told(
+    convert: Callable[[Any], Any], problem: Any, message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
         convert(problem)
 
@@ -396,11 +467,19 @@ def test_a_subclass_of_pymanopts_problem_is_known_to_minimize() -> None:
         pass
 
     function = pymanopt.function.numpy(_WRAPPED)
-    cost, gradient = function(lambda X: float(X[0, 0])), function(lambda X: np.eye(1, 8).reshape(4, 2))
+    cost, gradient = (
+        function(lambda X: float(X[0, 0])),
+        function(lambda X: np.eye(1, 8).reshape(4, 2)),
+    )
     result = go.minimize(Mine(_WRAPPED, cost, euclidean_gradient=gradient), rng=0)
     assert result.success and result.fun == pytest.approx(-1, abs=1e-10)
 
 
 def test_the_package_of_interfaces_loads_nothing() -> None:
     code = "import sys, genorth.interop; print('pymanopt' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "False\n"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], check=True, capture_output=True, text=True
+        ).stdout
+        == "False\n"
+    )

@@ -10,7 +10,13 @@ import numpy as np
 import pymanopt
 import pytest
 from _problems import known_minima, spd, trace
-from pymanopt.optimizers import ConjugateGradient, NelderMead, ParticleSwarm, SteepestDescent, TrustRegions
+from pymanopt.optimizers import (
+    ConjugateGradient,
+    NelderMead,
+    ParticleSwarm,
+    SteepestDescent,
+    TrustRegions,
+)
 from pymanopt.optimizers.line_search import AdaptiveLineSearcher, BackTrackingLineSearcher
 
 import genorth as go
@@ -22,7 +28,10 @@ KNOWN = known_minima()
 
 
 def _weighted(n: int = 20, p: int = 3, seed: int = 0) -> go.Problem:
-    """f(X) = tr(X^T A X N) on the Stiefel manifold: N makes its minimum a single point up to signs."""
+    """f(X) = tr(X^T A X N) on the Stiefel manifold.
+
+    N makes its minimum a single point up to signs.
+    """
     rng = np.random.default_rng(seed)
     A, N = spd(n, 50, rng), np.arange(1.0, p + 1)
     return go.Problem(
@@ -40,12 +49,16 @@ def _weighted(n: int = 20, p: int = 3, seed: int = 0) -> go.Problem:
 @pytest.mark.parametrize("kind", ["cayley", "polar", "exp"])
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("name", KNOWN)
-def test_every_optimizer_reaches_the_known_minimum_on_every_manifold(name: str, optimizer: type, kind: str) -> None:
+def test_every_optimizer_reaches_the_known_minimum_on_every_manifold(
+    name: str, optimizer: type, kind: str
+) -> None:
     problem, best = KNOWN[name]
     result = run(optimizer, problem, rng=1, tol=1e-5, retraction=kind)
     assert result.success, result
     assert result.fun == pytest.approx(best, rel=1e-6)
-    assert result.gradient_norm <= 1e-5 and result.feasibility <= 1e-12 * problem.manifold.scale(result.x)
+    assert result.gradient_norm <= 1e-5 and result.feasibility <= 1e-12 * problem.manifold.scale(
+        result.x
+    )
 
 
 @pytest.mark.parametrize("name", KNOWN)
@@ -55,7 +68,10 @@ def test_the_penalty_finds_the_same(name: str) -> None:
 
 
 def test_trust_regions_end_superlinearly() -> None:
-    """Only a right Hessian gives quadratic convergence, |g_k+1| <= c |g_k|^2; a wrong one ends linearly at best."""
+    """Only a right Hessian gives quadratic convergence, |g_k+1| <= c |g_k|^2.
+
+    A wrong one ends linearly at best.
+    """
     for name, (problem, _) in KNOWN.items():
         result = run(TrustRegions, problem, rng=2, tol=1e-9)
         assert result.success, (name, result)
@@ -68,7 +84,9 @@ def test_the_pieces_of_a_product_are_solved_together() -> None:
     """Two different manifolds, and a cost that is the sum of theirs."""
     parts = [KNOWN["symplectic eigenvalues"], KNOWN["hyperbolic"]]
     problems = [problem for problem, _ in parts]
-    product = pymanopt.manifolds.Product([PymanoptManifold(problem.manifold, rng=1) for problem in problems])
+    product = pymanopt.manifolds.Product(
+        [PymanoptManifold(problem.manifold, rng=1) for problem in problems]
+    )
     function = pymanopt.function.numpy(product)
 
     def cost(X: Matrix, Y: Matrix) -> float:
@@ -81,14 +99,18 @@ def test_the_pieces_of_a_product_are_solved_together() -> None:
         return [problems[0].euclidean_hessian(X, U), problems[1].euclidean_hessian(Y, V)]
 
     problem = pymanopt.Problem(
-        product, function(cost), euclidean_gradient=function(gradient), euclidean_hessian=function(hessian)
+        product,
+        function(cost),
+        euclidean_gradient=function(gradient),
+        euclidean_hessian=function(hessian),
     )
     for optimizer in OPTIMIZERS:
         end = optimizer(verbosity=0, min_gradient_norm=1e-5, max_iterations=5000).run(problem)
         assert end.cost == pytest.approx(sum(best for _, best in parts), rel=1e-6), optimizer
 
 
-# ---------------------------------------------------------------------- the same steps as on pymanopt's manifold
+# ---------------------------------------------------------------------- the same steps as on
+# pymanopt's manifold
 
 
 def _points(optimizer: Any, problem: pymanopt.Problem, x0: Matrix) -> list[Matrix]:
@@ -108,7 +130,10 @@ def _points(optimizer: Any, problem: pymanopt.Problem, x0: Matrix) -> list[Matri
 @pytest.mark.parametrize("ours", ["to_pymanopt", "wrapper"])
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_iterates_are_those_on_pymanopts_stiefel_manifold(optimizer: type, ours: str) -> None:
-    """Same retraction, same problem, same start: rounding is all that differs, over a dozen iterations."""
+    """Same retraction, same problem, same start.
+
+    Rounding is all that differs, over a dozen iterations.
+    """
     problem = _weighted()
     x0 = problem.manifold.random_point(5)
     settings = {"verbosity": 0, "max_iterations": 12}
@@ -122,12 +147,20 @@ def test_iterates_are_those_on_pymanopts_stiefel_manifold(optimizer: type, ours:
             euclidean_hessian=function(problem.euclidean_hessian),
         )
 
-    theirs = _points(optimizer(**settings), on(pymanopt.manifolds.Stiefel(20, 3, retraction="polar")), x0)
-    side = to_pymanopt(problem, "polar") if ours == "to_pymanopt" else on(PymanoptManifold(problem.manifold, "polar"))
+    theirs = _points(
+        optimizer(**settings), on(pymanopt.manifolds.Stiefel(20, 3, retraction="polar")), x0
+    )
+    side = (
+        to_pymanopt(problem, "polar")
+        if ours == "to_pymanopt"
+        else on(PymanoptManifold(problem.manifold, "polar"))
+    )
     mine = _points(optimizer(**settings), side, x0)
     assert len(mine) == len(theirs) >= 5
     for X, Y in zip(mine, theirs, strict=True):
-        assert np.linalg.norm(X - Y) <= 1e-8  # steps of SteepestDescent are quotients of differences of costs
+        assert (
+            np.linalg.norm(X - Y) <= 1e-8
+        )  # steps of SteepestDescent are quotients of differences of costs
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
@@ -138,7 +171,11 @@ def test_run_takes_the_steps_that_the_optimizer_takes_by_itself(optimizer: type)
     result = run(optimizer, problem, x0, max_iterations=len(alone) - 1, keep_points=True, tol=0.0)
     assert result.status is go.Status.ITERATION_LIMIT
     assert result.trace.points is not None
-    kept = [X for k, X in enumerate(result.trace.points) if k == 0 or not np.array_equal(X, result.trace.points[k - 1])]
+    kept = [
+        X
+        for k, X in enumerate(result.trace.points)
+        if k == 0 or not np.array_equal(X, result.trace.points[k - 1])
+    ]
     assert len(kept) >= 5
     for X, Y in zip(kept, alone, strict=False):
         np.testing.assert_array_equal(X, Y)
@@ -172,14 +209,22 @@ class Counted:
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
-def test_the_counts_are_those_of_an_independent_counter_and_nothing_is_evaluated_twice(optimizer: type) -> None:
+def test_the_counts_are_those_of_an_independent_counter_and_nothing_is_evaluated_twice(
+    optimizer: type,
+) -> None:
     counted = Counted(_weighted())
-    counted.problem.cost(counted.problem.manifold.random_point(9))  # counts of a run begin at the run
+    counted.problem.cost(
+        counted.problem.manifold.random_point(9)
+    )  # counts of a run begin at the run
     counted.calls.clear()
     result = run(optimizer, counted.problem, rng=0, tol=1e-5)
     assert result.success
     calls = counted.calls
-    assert (result.nfev, result.njev, result.nhev) == (calls["cost"], calls["gradient"], calls["hessian"])
+    assert (result.nfev, result.njev, result.nhev) == (
+        calls["cost"],
+        calls["gradient"],
+        calls["hessian"],
+    )
     for points in counted.points.values():
         assert len(points) == len(set(points))
 
@@ -195,7 +240,7 @@ def test_no_gradient_is_evaluated_twice_where_trust_regions_reject() -> None:
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_the_figures_belong_to_the_returned_point(optimizer: type) -> None:
-    """pymanopt reports the gradient norm of the iterate before the last."""
+    """Pymanopt reports the gradient norm of the iterate before the last."""
     problem = _weighted()
     manifold = problem.manifold
     for budget in ({"max_iterations": 4}, {"max_evaluations": 9}, {"tol": 1e-4}):
@@ -244,7 +289,7 @@ def test_rejected_steps_of_trust_regions_are_iterations() -> None:
 @pytest.mark.parametrize("tol", [1e-6, 0.0])
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_a_start_at_a_critical_point_returns_it(optimizer: type, tol: float) -> None:
-    """pymanopt's SteepestDescent divides by the norm of the gradient and returns NaN."""
+    """Pymanopt's SteepestDescent divides by the norm of the gradient and returns NaN."""
     manifold = go.Stiefel(5, 2)
     x0 = np.eye(5, 2)
     D = np.diag([1.0, 2.0, 3.0, 4.0, 5.0])
@@ -261,7 +306,9 @@ def test_max_cost_evaluations_of_an_optimizer_holds() -> None:
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
-def test_a_budget_of_evaluations_is_kept_inside_line_searches_and_inner_iterations(optimizer: type) -> None:
+def test_a_budget_of_evaluations_is_kept_inside_line_searches_and_inner_iterations(
+    optimizer: type,
+) -> None:
     for budget in (1, 2, 5, 11):
         result = run(optimizer, _weighted(), rng=0, max_evaluations=budget)
         assert result.status is go.Status.EVALUATION_LIMIT and result.evaluations == budget
@@ -276,7 +323,9 @@ def test_a_budget_of_time_is_kept() -> None:
         time.sleep(0.02)
         return problem.evaluate_cost(X)
 
-    slowed = go.Problem(problem.manifold, slow, problem.evaluate_gradient, problem.euclidean_hessian)
+    slowed = go.Problem(
+        problem.manifold, slow, problem.evaluate_gradient, problem.euclidean_hessian
+    )
     for optimizer in OPTIMIZERS:
         result = run(optimizer, slowed, rng=0, max_time=0.1)
         assert result.status is go.Status.TIME_LIMIT and result.time >= 0.1
@@ -296,7 +345,9 @@ def test_limits_of_an_instance_hold_unless_others_are_given(optimizer: type) -> 
     assert loose.success and 1e-9 < loose.gradient_norm <= 1e-3
     given = instance()
     run(given, problem, rng=0, max_iterations=None, tol=1e-2)
-    assert given._max_iterations == 3 and given._min_gradient_norm == 1e-3, "the user's object is left alone"
+    assert given._max_iterations == 3 and given._min_gradient_norm == 1e-3, (
+        "the user's object is left alone"
+    )
 
 
 def test_steps_outside_the_domain_are_no_crash() -> None:
@@ -305,10 +356,14 @@ def test_steps_outside_the_domain_are_no_crash() -> None:
         problem, best = KNOWN[name]
         theirs = to_pymanopt(problem, "polar", rng=1)
         searcher = BackTrackingLineSearcher(initial_step_size=100)
-        end = SteepestDescent(searcher, verbosity=0, min_gradient_norm=1e-5, max_iterations=5000).run(theirs)
+        end = SteepestDescent(
+            searcher, verbosity=0, min_gradient_norm=1e-5, max_iterations=5000
+        ).run(theirs)
         assert theirs.manifold.outside > 0, name
         assert end.cost == pytest.approx(best, rel=1e-6), name
-        result = run(SteepestDescent(searcher, verbosity=0), theirs, rng=1, tol=1e-5, max_iterations=5000)
+        result = run(
+            SteepestDescent(searcher, verbosity=0), theirs, rng=1, tol=1e-5, max_iterations=5000
+        )
         assert result.success and result.fun == pytest.approx(best, rel=1e-6), name
         wide = TrustRegions(verbosity=0).run(theirs, Delta0=100.0, Delta_bar=1e3)
         assert wide.cost == pytest.approx(best, rel=1e-6), name
@@ -335,7 +390,9 @@ def test_a_callback_stops_the_run() -> None:
 
 @pytest.mark.parametrize("what", ["cost", "gradient", "hessian"])
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
-def test_a_value_that_is_not_finite_ends_the_run_with_the_best_iterate(what: str, bad: float) -> None:
+def test_a_value_that_is_not_finite_ends_the_run_with_the_best_iterate(
+    what: str, bad: float
+) -> None:
     problem = _weighted()
     calls = Counter[str]()
 
@@ -380,7 +437,11 @@ def test_an_optimizer_that_finds_no_step_is_started_again_from_there(optimizer: 
 
         def search(self, objective: Any, manifold: Any, x: Any, *others: Any) -> Any:
             calls["searches"] += 1
-            return (0, x) if calls["searches"] % 5 == 0 else super().search(objective, manifold, x, *others)
+            return (
+                (0, x)
+                if calls["searches"] % 5 == 0
+                else super().search(objective, manifold, x, *others)
+            )
 
     problem, best = KNOWN["generalized eigenvalues"]
     alone = optimizer(line_searcher=Failing(), verbosity=0)
@@ -389,7 +450,9 @@ def test_an_optimizer_that_finds_no_step_is_started_again_from_there(optimizer: 
     result = run(alone, problem, rng=3, tol=1e-5, keep_points=True)
     assert result.success and result.fun == pytest.approx(best, rel=1e-6)
     points = result.trace.points
-    assert points is not None and len({X.tobytes() for X in points}) == len(points) == result.nit + 1
+    assert (
+        points is not None and len({X.tobytes() for X in points}) == len(points) == result.nit + 1
+    )
 
 
 def test_an_optimizer_that_never_finds_a_step_ends() -> None:
@@ -401,12 +464,17 @@ def test_an_optimizer_that_never_finds_a_step_ends() -> None:
 
     for optimizer in (SteepestDescent, ConjugateGradient):
         calls = Counter[str]()
-        result = run(optimizer(line_searcher=Failing(), min_step_size=0, verbosity=0), _weighted(), rng=0)
+        result = run(
+            optimizer(line_searcher=Failing(), min_step_size=0, verbosity=0), _weighted(), rng=0
+        )
         assert result.status is go.Status.STALLED and result.nit == 0
 
 
 def test_the_step_size_at_which_an_instance_ends() -> None:
-    """The last point is one that SteepestDescent has not looked at; it is returned, with its own figures."""
+    """The last point is one that SteepestDescent has not looked at.
+
+    It is returned, with its own figures.
+    """
     problem, optimizer = _weighted(), SteepestDescent(min_step_size=0.05, verbosity=0)
     x0 = problem.manifold.random_point(0)
     alone = optimizer.run(to_pymanopt(problem), initial_point=x0)
@@ -428,7 +496,11 @@ def test_a_start_near_the_manifold_is_restored_and_one_far_away_refused() -> Non
     problem, best = KNOWN["symplectic eigenvalues"]
     X = problem.manifold.random_point(0)
     near = run(TrustRegions, problem, X * (1 + 1e-3))
-    assert near.success and near.fun == pytest.approx(best, rel=1e-8) and near.trace.feasibility[0] <= 1e-10
+    assert (
+        near.success
+        and near.fun == pytest.approx(best, rel=1e-8)
+        and near.trace.feasibility[0] <= 1e-10
+    )
     with pytest.raises(go.NotRestorableError, match="X: need a point near M"):
         run(TrustRegions, problem, 10 * X)
 
@@ -436,7 +508,9 @@ def test_a_start_near_the_manifold_is_restored_and_one_far_away_refused() -> Non
 def test_a_run_that_drifted_is_restored(monkeypatch: pytest.MonkeyPatch) -> None:
     """A retraction that leaves M by 1e-9: x is on M all the same, and the figures are its own."""
     retraction = PymanoptManifold.retraction
-    monkeypatch.setattr(PymanoptManifold, "retraction", lambda *arguments: retraction(*arguments) * (1 + 1e-9))
+    monkeypatch.setattr(
+        PymanoptManifold, "retraction", lambda *arguments: retraction(*arguments) * (1 + 1e-9)
+    )
     problem = _weighted()
     result = run(TrustRegions, problem, rng=0, tol=1e-5)
     assert result.success and result.feasibility <= 1e-12 * problem.manifold.scale(result.x)
@@ -461,7 +535,9 @@ def test_pymanopts_problem_keeps_its_retraction_and_its_preconditioner() -> None
     x0 = problem.manifold.random_point(0)
     result = run(ConjugateGradient, theirs, x0, max_iterations=3)
     assert calls["theirs"] == 3  # at the start and at two more; the last iterate ends the run
-    np.testing.assert_array_equal(result.x, run(ConjugateGradient, problem, x0, max_iterations=3, retraction="polar").x)
+    np.testing.assert_array_equal(
+        result.x, run(ConjugateGradient, problem, x0, max_iterations=3, retraction="polar").x
+    )
     other = run(ConjugateGradient, theirs, x0, max_iterations=3, retraction="exp")
     assert not np.array_equal(result.x, other.x)
 
@@ -480,18 +556,50 @@ def test_solvers_that_need_a_logarithm_say_so(optimizer: type) -> None:
 @pytest.mark.parametrize(
     ("optimizer", "problem", "options", "message"),
     [
-        ("cg", _weighted(), {}, "optimizer: need a pymanopt optimizer, as a class or an instance; measured 'cg'"),
-        (TrustRegions, go.Problem(go.Stiefel(4, 2), abs, abs), {}, "need euclidean_hessian, which TrustRegions uses"),
+        (
+            "cg",
+            _weighted(),
+            {},
+            "optimizer: need a pymanopt optimizer, as a class or an instance; measured 'cg'",
+        ),
+        (
+            TrustRegions,
+            go.Problem(go.Stiefel(4, 2), abs, abs),
+            {},
+            "need euclidean_hessian, which TrustRegions uses",
+        ),
         (SteepestDescent, go.Problem(go.Stiefel(4, 2), abs), {}, "problem: need a gradient"),
-        (SteepestDescent, "problem", {}, "problem: need a pymanopt.Problem or a genorth.Problem; measured str"),
+        (
+            SteepestDescent,
+            "problem",
+            {},
+            "problem: need a pymanopt.Problem or a genorth.Problem; measured str",
+        ),
         (SteepestDescent, _weighted(), {"tol": -1.0}, "tol: need tol >= 0"),
-        (SteepestDescent, _weighted(), {"feasibility_tol": 0}, "feasibility_tol: need feasibility_tol > 0"),
-        (SteepestDescent, _weighted(), {"max_iterations": 0}, "max_iterations: need max_iterations > 0"),
-        (SteepestDescent, _weighted(), {"retraction": "qr"}, "retraction: need one of 'cayley', 'polar', 'exp'"),
+        (
+            SteepestDescent,
+            _weighted(),
+            {"feasibility_tol": 0},
+            "feasibility_tol: need feasibility_tol > 0",
+        ),
+        (
+            SteepestDescent,
+            _weighted(),
+            {"max_iterations": 0},
+            "max_iterations: need max_iterations > 0",
+        ),
+        (
+            SteepestDescent,
+            _weighted(),
+            {"retraction": "qr"},
+            "retraction: need one of 'cayley', 'polar', 'exp'",
+        ),
         (SteepestDescent, _weighted(), {"x0": np.ones((3, 3))}, "x0: need an array of shape"),
     ],
 )
-def test_bad_input_of_a_run(optimizer: Any, problem: Any, options: dict[str, Any], message: str) -> None:
+def test_bad_input_of_a_run(
+    optimizer: Any, problem: Any, options: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
         run(optimizer, problem, **options)
 

@@ -35,13 +35,17 @@ def graded(p: int, condition: float) -> Matrix:
     return np.geomspace(1, 1 / condition, p) if p > 1 else np.ones(1)
 
 
-def skewed(rng: np.random.Generator, batch: tuple[int, ...], p: int, kind: str) -> tuple[Matrix, Matrix]:
+def skewed(
+    rng: np.random.Generator, batch: tuple[int, ...], p: int, kind: str
+) -> tuple[Matrix, Matrix]:
     """V of condition number 10, and its inverse: eigenvectors that are not orthogonal."""
     U, W, s = orthogonal(rng, batch, p, kind), orthogonal(rng, batch, p, kind), graded(p, 10.0)
     return U * s @ ct(W), W / s @ ct(U)
 
 
-def in_sector(rng: np.random.Generator, p: int, condition: float, kind: str) -> tuple[Matrix, Matrix]:
+def in_sector(
+    rng: np.random.Generator, p: int, condition: float, kind: str
+) -> tuple[Matrix, Matrix]:
     """D and D^(-1/2): moduli graded, angles up to 3/4 pi, as rotations of the plane where entries are real."""
     angles, moduli = rng.uniform(-2.35, 2.35, p), graded(p, condition)
     if kind == "c":
@@ -52,7 +56,9 @@ def in_sector(rng: np.random.Generator, p: int, condition: float, kind: str) -> 
         r, a = moduli[i], angles[i]
         D[i : i + 2, i : i + 2] = r * np.array([[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]])
         a /= -2
-        root[i : i + 2, i : i + 2] = r**-0.5 * np.array([[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]])
+        root[i : i + 2, i : i + 2] = r**-0.5 * np.array(
+            [[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]]
+        )
     return D, root
 
 
@@ -64,7 +70,9 @@ def norm(M: Matrix) -> float:
 
 
 @given(seeds, sizes, batches, kinds, exponents)
-def test_inverse_is_the_inverse(seed: int, p: int, batch: tuple[int, ...], kind: str, exponent: float) -> None:
+def test_inverse_is_the_inverse(
+    seed: int, p: int, batch: tuple[int, ...], kind: str, exponent: float
+) -> None:
     rng, condition = np.random.default_rng(seed), 10.0**exponent
     U, W, s = orthogonal(rng, batch, p, kind), orthogonal(rng, batch, p, kind), graded(p, condition)
     result = inverse(U * s @ ct(W), "B")
@@ -78,7 +86,9 @@ def test_inverse_refuses_what_leaves_no_digit(smallest: float, batch: tuple[int,
     B = np.broadcast_to(np.eye(3), (*batch, 3, 3)).copy()
     B[..., -1, -1] *= 1 if batch else smallest
     B[(-1,) * len(batch)][..., -1, -1] = smallest  # one block is enough
-    with pytest.raises(go.OutsideDomainError, match=r"B of the step.*invertible.*tolerance.*Halve the step"):
+    with pytest.raises(
+        go.OutsideDomainError, match=r"B of the step.*invertible.*tolerance.*Halve the step"
+    ):
         inverse(B, "B of the step")
 
 
@@ -142,7 +152,9 @@ def test_inverse_sqrt_refuses_eigenvalues_on_the_negative_axis(
     values = rng.uniform(0.5, 2, p)
     values[0] = -rng.uniform(0.1, 10) if which == "negative" else 0.0
     U = orthogonal(rng, (), p, kind)
-    with pytest.raises(go.OutsideDomainError, match=r"<<X\+Z, X\+Z>>.*no eigenvalue on \(-inf, 0\].*Halve the step"):
+    with pytest.raises(
+        go.OutsideDomainError, match=r"<<X\+Z, X\+Z>>.*no eigenvalue on \(-inf, 0\].*Halve the step"
+    ):
         inverse_sqrt(U * values @ ct(U), hermitian)
 
 
@@ -150,7 +162,10 @@ def test_inverse_sqrt_refuses_eigenvalues_on_the_negative_axis(
 def test_polar_factor_of_a_skew_form_is_on_the_manifold_or_refused(
     seed: int, shape: tuple[int, int], exponent: float
 ) -> None:
-    """Its <<Y, Y>> has double eigenvalues. Rounding parts negative ones, and a root of what is left leads off M."""
+    """Its <<Y, Y>> has double eigenvalues.
+
+    Rounding parts negative ones, and a root of what is left leads off M.
+    """
     manifold = go.SymplecticStiefel(*shape)
     rng = np.random.default_rng(seed)
     X = manifold.random_point(rng)
@@ -167,7 +182,10 @@ def test_polar_factor_of_a_skew_form_is_on_the_manifold_or_refused(
 
 @pytest.mark.parametrize("shape", [(4, 2), (12, 6)])
 def test_a_double_negative_eigenvalue_is_refused(shape: tuple[int, int]) -> None:
-    """Three hundred long steps, of which nearly half have one; where Y* M Y = I is not asked for, some get through."""
+    """Three hundred long steps, of which nearly half have one.
+
+    Where Y* M Y = I is not asked for, some get through.
+    """
     manifold = go.SymplecticStiefel(*shape)
     refused = 0
     for seed in range(300):
@@ -188,7 +206,9 @@ def test_a_double_negative_eigenvalue_is_refused(shape: tuple[int, int]) -> None
 
 
 @given(seeds, sizes, batches, kinds, st.floats(-8, 2))
-def test_expm_is_that_of_scipy(seed: int, p: int, batch: tuple[int, ...], kind: str, exponent: float) -> None:
+def test_expm_is_that_of_scipy(
+    seed: int, p: int, batch: tuple[int, ...], kind: str, exponent: float
+) -> None:
     """Relative to the condition number |A| of the exponential of a normal matrix, with room for others."""
     rng, size = np.random.default_rng(seed), 10.0**exponent
     A = gaussian(rng, (*batch, p, p), kind)
@@ -212,7 +232,9 @@ def test_expm_of_a_skew_matrix(seed: int, p: int, batch: tuple[int, ...], expone
 def test_expm_of_numbers_to_the_last_digits(sign: int) -> None:
     """Every number of Taylor terms and of squarings."""
     for x in sign * np.geomspace(1e-8, 100, 500):
-        assert abs(float(expm(np.array([[x]]))[0, 0]) / np.exp(x) - 1) <= 10 * EPS * max(1.0, abs(x))
+        assert abs(float(expm(np.array([[x]]))[0, 0]) / np.exp(x) - 1) <= 10 * EPS * max(
+            1.0, abs(x)
+        )
 
 
 def test_expm_of_zero_is_the_identity() -> None:
@@ -225,7 +247,11 @@ def test_a_batch_is_its_blocks(seed: int, p: int, kind: str) -> None:
     rng = np.random.default_rng(seed)
     A = gaussian(rng, (3, p, p), kind) * np.array([1e-4, 1.0, 30.0])[:, None, None] / p
     M = A @ ct(A) + np.eye(p)
-    of_definite = (lambda B: inverse(B, "B"), inverse_sqrt, lambda B: inverse_sqrt(B, hermitian=True))
+    of_definite = (
+        lambda B: inverse(B, "B"),
+        inverse_sqrt,
+        lambda B: inverse_sqrt(B, hermitian=True),
+    )
     for function, blocks in ((expm, A), *((function, M) for function in of_definite)):
         whole = function(blocks)
         for block, result in zip(blocks, whole, strict=True):

@@ -29,13 +29,18 @@ FORMATS = {
     "coo-matrix": scipy.sparse.coo_matrix,
     "dia-matrix": scipy.sparse.dia_matrix,
     "operator": scipy.sparse.linalg.aslinearoperator,
-    "matvec": lambda M: scipy.sparse.linalg.LinearOperator(M.shape, matvec=lambda v: M @ v, dtype=M.dtype),
+    "matvec": lambda M: scipy.sparse.linalg.LinearOperator(
+        M.shape, matvec=lambda v: M @ v, dtype=M.dtype
+    ),
 }
 formats = st.sampled_from(sorted(FORMATS))
 
 
 def results(M: go.GenOrthManifold, X: np.ndarray, Z: np.ndarray) -> dict[str, np.ndarray]:
-    """What the geometry does with X on M and an ambient Z; steps are short enough for every retraction."""
+    """What the geometry does with X on M and an ambient Z.
+
+    Steps are short enough for every retraction.
+    """
     Z = Z * (0.1 / np.sqrt(M.norm(Z) * M.norm(M.phi(Z))))
     found = {"phi": M.phi(X), "psi": M.psi(X[: X.shape[1]]), "dissolve": M.dissolve(X)}
     found |= {"theta": M.theta(X, Z), "project": (Z := M.project(X, Z))}
@@ -56,14 +61,21 @@ def assert_same(M: go.GenOrthManifold, N: go.GenOrthManifold, condition: float, 
 def test_definite(kind, n, condition, seed, data):
     p, complex_ = data.draw(st.integers(1, n)), data.draw(st.booleans())
     B = conditioned_symmetric(n, condition, seed, dtype=complex if complex_ else float)
-    assert_same(go.GeneralizedStiefel(B, p), go.GeneralizedStiefel(FORMATS[kind](B), p), condition, seed)
+    assert_same(
+        go.GeneralizedStiefel(B, p), go.GeneralizedStiefel(FORMATS[kind](B), p), condition, seed
+    )
 
 
 @given(kind=formats, R_kind=formats, n=st.integers(2, 12), condition=CONDITIONS, seed=seeds())
 def test_complex(kind, R_kind, n, condition, seed):
     A = conditioned_symmetric(n, condition, seed, negative=1, dtype=complex)
     R = conditioned_symmetric(2, 2.0, seed, negative=1, dtype=complex)
-    assert_same(go.BilinearStiefel(A, R), go.BilinearStiefel(FORMATS[kind](A), FORMATS[R_kind](R)), condition, seed)
+    assert_same(
+        go.BilinearStiefel(A, R),
+        go.BilinearStiefel(FORMATS[kind](A), FORMATS[R_kind](R)),
+        condition,
+        seed,
+    )
     M = go.BilinearStiefel(A, R)
     X = M.random_point(seed)
     unit = n * np.finfo(float).eps * condition
@@ -75,19 +87,41 @@ def test_indefinite(kind, n, condition, seed, data):
     plus = data.draw(st.integers(0, n))
     minus = data.draw(st.integers(int(plus == 0), n - plus)) if plus < n else 0
     negative = data.draw(st.integers(minus, n - plus))
-    A, J = conditioned_symmetric(n, condition, seed, negative=negative), np.r_[np.ones(plus), -np.ones(minus)]
+    A, J = (
+        conditioned_symmetric(n, condition, seed, negative=negative),
+        np.r_[np.ones(plus), -np.ones(minus)],
+    )
     J_kind = data.draw(formats)
     M = go.IndefiniteStiefel(A, J)
-    assert_same(M, go.IndefiniteStiefel(FORMATS[kind](A), FORMATS[J_kind](np.diag(J))), condition, seed)
-    assert_same(M, go.BilinearStiefel(FORMATS[kind](A), FORMATS[J_kind](np.diag(J))), condition, seed)
+    assert_same(
+        M, go.IndefiniteStiefel(FORMATS[kind](A), FORMATS[J_kind](np.diag(J))), condition, seed
+    )
+    assert_same(
+        M, go.BilinearStiefel(FORMATS[kind](A), FORMATS[J_kind](np.diag(J))), condition, seed
+    )
     if minus == 0:
         assert_same(M, go.HyperbolicStiefel(FORMATS[kind](A), plus), condition, seed)
 
 
-@given(kind=formats, R_kind=formats, m=st.integers(1, 6), condition=CONDITIONS, seed=seeds(), data=st.data())
+@given(
+    kind=formats,
+    R_kind=formats,
+    m=st.integers(1, 6),
+    condition=CONDITIONS,
+    seed=seeds(),
+    data=st.data(),
+)
 def test_skew(kind, R_kind, m, condition, seed, data):
-    A, R = conditioned_skew(2 * m, condition, seed), conditioned_skew(2 * data.draw(st.integers(1, m)), 2.0, seed)
-    assert_same(go.BilinearStiefel(A, R), go.BilinearStiefel(FORMATS[kind](A), FORMATS[R_kind](R)), condition, seed)
+    A, R = (
+        conditioned_skew(2 * m, condition, seed),
+        conditioned_skew(2 * data.draw(st.integers(1, m)), 2.0, seed),
+    )
+    assert_same(
+        go.BilinearStiefel(A, R),
+        go.BilinearStiefel(FORMATS[kind](A), FORMATS[R_kind](R)),
+        condition,
+        seed,
+    )
 
 
 @given(kind=formats, n=st.integers(1, 12), condition=CONDITIONS, seed=seeds(), data=st.data())
@@ -99,13 +133,23 @@ def test_diagonal(kind, n, condition, seed, data):
     M = go.HyperbolicStiefel(d, p)
     assert_same(M, go.HyperbolicStiefel(FORMATS[kind](np.diag(d)), p), condition, seed)
     r = np.linspace(1, 2, p)
-    assert_same(go.BilinearStiefel(d, r), go.BilinearStiefel(FORMATS[kind](np.diag(d)), np.diag(r)), condition, seed)
+    assert_same(
+        go.BilinearStiefel(d, r),
+        go.BilinearStiefel(FORMATS[kind](np.diag(d)), np.diag(r)),
+        condition,
+        seed,
+    )
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-@pytest.mark.parametrize("dtype", [int, bool, np.int8, np.uint16, np.float16, np.float32, np.longdouble])
+@pytest.mark.parametrize(
+    "dtype", [int, bool, np.int8, np.uint16, np.float16, np.float32, np.longdouble]
+)
 def test_number_types(kind, dtype):
-    """Whole numbers and precisions that LAPACK does not know are converted; single precision stays."""
+    """Whole numbers and precisions that LAPACK does not know are converted.
+
+    Single precision stays.
+    """
     if dtype is np.float16 and kind not in ("dense", "list", "operator", "matvec"):
         dtype = np.float32  # SciPy has no sparse matrices of half precision
     B = np.eye(4, dtype=dtype)
@@ -130,7 +174,8 @@ def test_numbers_of_the_matrix_are_not_copied():
     assert go.GeneralizedStiefel(B, 2).left.M is B
 
 
-# ---------------------------------------------------------------------------------------------- memory
+# ----------------------------------------------------------------------------------------------
+# memory
 
 N, P = 20_000, 3
 _d = np.linspace(0.5, 2, N) * np.where(np.arange(N) % 5 == 0, -1, 1)
@@ -143,19 +188,26 @@ LARGE = {
     "symplectic": lambda: go.SymplecticStiefel(N, 4),
     "generalized-diagonal": lambda: go.GeneralizedStiefel(np.abs(_d), P),
     "generalized-sparse": lambda: go.GeneralizedStiefel(_definite, P),
-    "generalized-operator": lambda: go.GeneralizedStiefel(scipy.sparse.linalg.aslinearoperator(_definite), P),
+    "generalized-operator": lambda: go.GeneralizedStiefel(
+        scipy.sparse.linalg.aslinearoperator(_definite), P
+    ),
     "indefinite-diagonal": lambda: go.IndefiniteStiefel(_d, np.array([1.0, 1.0, -1.0])),
     "indefinite-sparse": lambda: go.IndefiniteStiefel(_tridiagonal, np.array([1.0, 1.0, -1.0])),
-    "indefinite-zero-diagonal": lambda: go.IndefiniteStiefel(_no_diagonal, np.array([1.0, 1.0, -1.0])),
+    "indefinite-zero-diagonal": lambda: go.IndefiniteStiefel(
+        _no_diagonal, np.array([1.0, 1.0, -1.0])
+    ),
     "indefinite-operator": lambda: go.IndefiniteStiefel(
         scipy.sparse.linalg.aslinearoperator(_tridiagonal), np.array([1.0, 1.0, -1.0])
     ),
     "few-negative-operator": lambda: go.IndefiniteStiefel(
-        scipy.sparse.linalg.aslinearoperator(scipy.sparse.diags_array(np.where(np.arange(N) < 2, -1.0, 1.0))),
+        scipy.sparse.linalg.aslinearoperator(
+            scipy.sparse.diags_array(np.where(np.arange(N) < 2, -1.0, 1.0))
+        ),
         np.array([1.0, -1.0, -1.0]),
     ),
     "skew-sparse": lambda: go.BilinearStiefel(
-        scipy.sparse.diags_array([1 + _off, -1 - _off], offsets=[1, -1]), np.array([[0.0, 1.0], [-1.0, 0.0]])
+        scipy.sparse.diags_array([1 + _off, -1 - _off], offsets=[1, -1]),
+        np.array([[0.0, 1.0], [-1.0, 0.0]]),
     ),
 }
 
@@ -163,7 +215,9 @@ LARGE = {
 @pytest.mark.parametrize("name", LARGE)
 def test_never_n_by_n(name):
     """Peak memory of all that is done with n = 20000: below 1 % of an n x n array."""
-    go.SymplecticStiefel(4, 2).random_point(0)  # what is imported and cached on first use does not count
+    go.SymplecticStiefel(4, 2).random_point(
+        0
+    )  # what is imported and cached on first use does not count
     tracemalloc.start()
     try:
         M = LARGE[name]()
@@ -179,16 +233,23 @@ def test_never_n_by_n(name):
     assert M.feasibility(X) <= 1e-12 * M.scale(X)
 
 
-# ---------------------------------------------------------------------------------------------- inertia
+# ----------------------------------------------------------------------------------------------
+# inertia
 
 
-def random_sparse(n: int, rng: np.random.Generator, zero_diagonal: bool, dtype: type = float) -> scipy.sparse.csr_array:
+def random_sparse(
+    n: int, rng: np.random.Generator, zero_diagonal: bool, dtype: type = float
+) -> scipy.sparse.csr_array:
     """About four entries in a row, and a cycle through all rows so that none is empty."""
     rows, columns = rng.integers(0, n, (2, n)), np.roll(np.arange(n), 1)
     values = rng.standard_normal((2, n)) * (1 + 1j if dtype is complex else 1)
-    S = scipy.sparse.coo_array((values.ravel(), (np.r_[rows[0], np.arange(n)], np.r_[rows[1], columns])), shape=(n, n))
+    S = scipy.sparse.coo_array(
+        (values.ravel(), (np.r_[rows[0], np.arange(n)], np.r_[rows[1], columns])), shape=(n, n)
+    )
     S = scipy.sparse.csr_array(S + S.conj().T)
-    return scipy.sparse.csr_array(S - scipy.sparse.diags_array(S.diagonal())) if zero_diagonal else S
+    return (
+        scipy.sparse.csr_array(S - scipy.sparse.diags_array(S.diagonal())) if zero_diagonal else S
+    )
 
 
 def arrow(n: int, rng: np.random.Generator, diagonal: float) -> scipy.sparse.csr_array:
@@ -207,7 +268,10 @@ def saddle(n: int, rng: np.random.Generator) -> scipy.sparse.csr_array:
 
 
 def tiny_pivots(n: int, rng: np.random.Generator) -> scipy.sparse.csr_array:
-    """Blocks [[1e-20, 1, 1], [1, a, b], [1, b, c]], reordered: after the tiny pivot a, b and c are lost to rounding."""
+    """Blocks [[1e-20, 1, 1], [1, a, b], [1, b, c]], reordered.
+
+    After the tiny pivot a, b and c are lost to rounding.
+    """
     G = rng.standard_normal((n // 3 + 1, 3, 3))
     blocks = G + G.mT
     blocks[:, 0, :] = blocks[:, :, 0] = [1e-20, 1, 1]
@@ -231,11 +295,16 @@ MAKERS = {
 @pytest.mark.parametrize("maker", MAKERS)
 @given(n=st.integers(2, 60), decades=st.sampled_from([0, 4]), seed=seeds())
 def test_sparse_inertia(maker, n, decades, seed):
-    """Against eigenvalues, also where rows are scaled over several decades; what is not nearly singular is counted."""
+    """Against eigenvalues, also where rows are scaled over several decades.
+
+    What is not nearly singular is counted.
+    """
     rng = np.random.default_rng(seed)
     D = scipy.sparse.diags_array(10.0 ** -(decades * rng.random(n)))
     S = MAKERS[maker](n, rng)
-    exact = np.linalg.eigvalsh(S.toarray())  # of the unscaled one: a congruence does not change the signs
+    exact = np.linalg.eigvalsh(
+        S.toarray()
+    )  # of the unscaled one: a congruence does not change the signs
     found = inertia.of_sparse(D @ S @ D)
     regular = np.abs(exact).min() / np.abs(exact).max()
     if regular > 1e-4 or (regular > 1e-10 and found.positive is not None):
@@ -248,9 +317,14 @@ def test_sparse_inertia(maker, n, decades, seed):
 
 @given(n=st.integers(1, 40), condition=CONDITIONS, seed=seeds(), data=st.data())
 def test_inertia_is_confirmed_or_unknown(n, condition, seed, data):
-    """[[0, K], [K^T, 0]] with an ill-conditioned K is the hardest: counts may stay unknown, but are never wrong."""
+    """[[0, K], [K^T, 0]] with an ill-conditioned K is the hardest.
+
+    Counts may stay unknown, but are never wrong.
+    """
     K = conditioned_symmetric(n, condition, seed, negative=data.draw(st.integers(0, n)))
-    found = inertia.of_sparse(scipy.sparse.csr_array(np.block([[np.zeros((n, n)), K], [K, np.zeros((n, n))]])))
+    found = inertia.of_sparse(
+        scipy.sparse.csr_array(np.block([[np.zeros((n, n)), K], [K, np.zeros((n, n))]]))
+    )
     assert (found.positive, found.negative) in [(n, n), (None, None)]
     if condition <= 1e4:
         assert found.positive == n
@@ -259,18 +333,28 @@ def test_inertia_is_confirmed_or_unknown(n, condition, seed, data):
 @given(n=st.integers(2, 40), condition=CONDITIONS, seed=seeds(), data=st.data())
 def test_dense_inertia(n, condition, seed, data):
     negative, complex_ = data.draw(st.integers(0, n)), data.draw(st.booleans())
-    A = conditioned_symmetric(n, condition, seed, negative=negative, dtype=complex if complex_ else float)
+    A = conditioned_symmetric(
+        n, condition, seed, negative=negative, dtype=complex if complex_ else float
+    )
     for found in (inertia.of_dense(A), inertia.of_sparse(A)):
         assert (found.positive, found.negative) == (n - negative, negative)
-        assert found.margin is not None and 0.01 / (n * condition) <= found.margin <= 100 * n / condition
+        assert (
+            found.margin is not None
+            and 0.01 / (n * condition) <= found.margin <= 100 * n / condition
+        )
     assert inertia.of_dense(conditioned_skew(2 * n, condition, seed)).positive == n
 
 
 def test_inertia_of_large_matrices_without_a_diagonal():
-    """The path and the grid graph, whose eigenvalues are known: 2 cos(pi k / (m+1)), and sums of two of them."""
+    """The path and the grid graph, whose eigenvalues are known.
+
+    2 cos(pi k / (m+1)), and sums of two of them.
+    """
     m = 100
     path = scipy.sparse.diags_array([np.ones(m - 1), np.ones(m - 1)], offsets=[-1, 1])
-    grid = scipy.sparse.kron(path, scipy.sparse.eye_array(m)) + scipy.sparse.kron(scipy.sparse.eye_array(m), path)
+    grid = scipy.sparse.kron(path, scipy.sparse.eye_array(m)) + scipy.sparse.kron(
+        scipy.sparse.eye_array(m), path
+    )
     values = 2 * np.cos(np.pi * np.arange(1, m + 1) / (m + 1))
     values = (values[:, None] + values + 0.1234).ravel()
     found = inertia.of_sparse(grid + 0.1234 * scipy.sparse.eye_array(m * m))

@@ -20,7 +20,11 @@ SKEW = conditioned_skew(6, 10.0, 0)
 SIGNS = np.array([1.0, 1.0, -1.0])
 operator = scipy.sparse.linalg.aslinearoperator
 sparse = scipy.sparse.csr_array
-KINDS: dict[str, Callable[[Any], Any]] = {"dense": np.asarray, "sparse": sparse, "operator": operator}
+KINDS: dict[str, Callable[[Any], Any]] = {
+    "dense": np.asarray,
+    "sparse": sparse,
+    "operator": operator,
+}
 
 #: Each argument that is an n x n matrix, and a manifold made from it.
 MATRICES: dict[str, Callable[[Any], Any]] = {
@@ -37,13 +41,19 @@ SMALL: dict[str, Callable[[Any], Any]] = {
 ALL = MATRICES | SMALL
 
 
-# ------------------------------------------------------------------------------------------ shape, type, values
+# ------------------------------------------------------------------------------------------ shape,
+# type, values
 
 
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("kind", KINDS)
 def test_matrix_that_is_not_square(name, kind):
-    with refused(name, "a square matrix (n, n), or a diagonal as a 1-D array", "shape (4, 6)", tolerance=False):
+    with refused(
+        name,
+        "a square matrix (n, n), or a diagonal as a 1-D array",
+        "shape (4, 6)",
+        tolerance=False,
+    ):
         ALL[name](KINDS[kind](np.ones((4, 6))))
 
 
@@ -62,7 +72,9 @@ def test_empty_matrix(name, shape):
 
 
 @pytest.mark.parametrize("name", ALL)
-@pytest.mark.parametrize("values", [[["a", "b"], ["c", "d"]], [[None, None], [None, None]], None, "identity"])
+@pytest.mark.parametrize(
+    "values", [[["a", "b"], ["c", "d"]], [[None, None], [None, None]], None, "identity"]
+)
 def test_matrix_that_holds_no_numbers(name, values):
     if name == "companion" and values is None:
         values = [None]
@@ -89,11 +101,16 @@ def test_matrix_with_nan_or_infinity(name, bad, kind):
 
 @pytest.mark.parametrize("name", MATRICES)
 def test_operator_with_nan(name):
-    with refused(f"{name} u for a random vector u", "finite entries", "12 of 12 entries NaN or infinite"):
-        MATRICES[name](scipy.sparse.linalg.LinearOperator((6, 6), matvec=lambda v: np.nan * v, dtype=float))
+    with refused(
+        f"{name} u for a random vector u", "finite entries", "12 of 12 entries NaN or infinite"
+    ):
+        MATRICES[name](
+            scipy.sparse.linalg.LinearOperator((6, 6), matvec=lambda v: np.nan * v, dtype=float)
+        )
 
 
-# ------------------------------------------------------------------------------------------ symmetry
+# ------------------------------------------------------------------------------------------
+# symmetry
 
 
 @pytest.mark.parametrize("name", MATRICES)
@@ -132,7 +149,9 @@ def test_j_not_symmetric():
         go.IndefiniteStiefel(INDEFINITE, np.array([[0.0, 1.0], [-1.0, 0.0]]))
 
 
-@pytest.mark.parametrize("J", [np.array([1.0, 2.0]), np.array([[1.0, 0.5], [0.5, -1.0]]), sparse(np.diag([1.0, 2.0]))])
+@pytest.mark.parametrize(
+    "J", [np.array([1.0, 2.0]), np.array([[1.0, 0.5], [0.5, -1.0]]), sparse(np.diag([1.0, 2.0]))]
+)
 def test_j_not_an_involution(J):
     with refused("J", "J^2 = I", "|J^2 - I| = "):
         go.IndefiniteStiefel(INDEFINITE, J)
@@ -147,7 +166,9 @@ def test_skew_and_symmetric_do_not_mix(kind):
 
 
 def test_skew_and_symmetric_do_not_mix_in_other_kinds():
-    with refused("A", "A^T = -A, as R is skew", "a diagonal (1-D array), which is symmetric", tolerance=False):
+    with refused(
+        "A", "A^T = -A, as R is skew", "a diagonal (1-D array), which is symmetric", tolerance=False
+    ):
         go.BilinearStiefel(np.ones(6), SKEW[:2, :2])
     with refused("A", "<u, A v> = -<A u, v>", "for random u and v"):
         go.BilinearStiefel(operator(INDEFINITE), SKEW[:2, :2])
@@ -156,14 +177,15 @@ def test_skew_and_symmetric_do_not_mix_in_other_kinds():
 
 
 def test_complex_skew_forms():
-    """i times a skew-Hermitian matrix is Hermitian: there is nothing else to offer."""
+    """I times a skew-Hermitian matrix is Hermitian: there is nothing else to offer."""
     with refused("R", "R Hermitian where entries are complex", "skew-Hermitian", tolerance=False):
         go.BilinearStiefel(1j * SPD, 1j * np.eye(2))
     with refused("A", "real entries, as R is skew", "complex128", tolerance=False):
         go.BilinearStiefel(SKEW + 0j, np.array([[0.0, 1.0], [-1.0, 0.0]]))
 
 
-# ------------------------------------------------------------------------------------------ signs and rank
+# ------------------------------------------------------------------------------------------ signs
+# and rank
 
 
 @pytest.mark.parametrize("kind", ["dense", "diagonal", "sparse"])
@@ -176,7 +198,10 @@ def test_b_not_positive_definite(kind, B):
 
 @pytest.mark.parametrize("n", [6, 3000])
 def test_operator_b_not_positive_definite(n):
-    """A LinearOperator is looked at when the first point is drawn; a negative quotient is a proof."""
+    """A LinearOperator is looked at when the first point is drawn.
+
+    A negative quotient is a proof.
+    """
     d = np.linspace(0.1, 1, n)
     d[n // 2] = -0.2
     M = go.GeneralizedStiefel(operator(scipy.sparse.diags_array(d)), 2)
@@ -221,7 +246,9 @@ def test_singular_sparse_laplacian():
         go.GeneralizedStiefel(L, 2)
 
 
-@pytest.mark.parametrize("R", [np.array([1.0, 0.0]), np.ones((2, 2)), np.zeros((2, 2)), SKEW[:3, :3]])
+@pytest.mark.parametrize(
+    "R", [np.array([1.0, 0.0]), np.ones((2, 2)), np.zeros((2, 2)), SKEW[:3, :3]]
+)
 def test_singular_r(R):
     with refused("R", "R nonsingular", "smallest / largest |eigenvalue| about "):
         go.BilinearStiefel(SKEW if R.shape == (3, 3) else INDEFINITE, R)
@@ -243,33 +270,52 @@ def test_singular_skew(kind):
         go.BilinearStiefel(KINDS[kind](A), np.array([[0.0, 1.0], [-1.0, 0.0]]))
 
 
-#: A form, a manifold that needs more directions than it has, and the counts: what is needed, what there is.
+#: A form, a manifold that needs more directions than it has, and the counts: what is needed, what
+#: there is.
 EMPTY: dict[str, tuple[np.ndarray, Callable[[Any], Any], str, str, str]] = {
     "hyperbolic": (
-        -SPD, lambda H: go.HyperbolicStiefel(H, 2), "H",
-        "at least 2 positive and 0 negative eigenvalues, as many as I_2 has", "0 positive and 6 negative",
+        -SPD,
+        lambda H: go.HyperbolicStiefel(H, 2),
+        "H",
+        "at least 2 positive and 0 negative eigenvalues, as many as I_2 has",
+        "0 positive and 6 negative",
     ),
     "hyperbolic-just": (
-        conditioned_symmetric(6, 10.0, 0, negative=5), lambda H: go.HyperbolicStiefel(H, 2), "H",
-        "at least 2 positive and 0 negative", "1 positive and 5 negative",
+        conditioned_symmetric(6, 10.0, 0, negative=5),
+        lambda H: go.HyperbolicStiefel(H, 2),
+        "H",
+        "at least 2 positive and 0 negative",
+        "1 positive and 5 negative",
     ),
     "indefinite": (
-        SPD, lambda A: go.IndefiniteStiefel(A, SIGNS), "A",
-        "at least 2 positive and 1 negative eigenvalues, as many as J has", "6 positive and 0 negative",
+        SPD,
+        lambda A: go.IndefiniteStiefel(A, SIGNS),
+        "A",
+        "at least 2 positive and 1 negative eigenvalues, as many as J has",
+        "6 positive and 0 negative",
     ),
     "indefinite-just": (
-        conditioned_symmetric(6, 10.0, 0, negative=1), lambda A: go.IndefiniteStiefel(A, -SIGNS), "A",
-        "at least 1 positive and 2 negative", "5 positive and 1 negative",
+        conditioned_symmetric(6, 10.0, 0, negative=1),
+        lambda A: go.IndefiniteStiefel(A, -SIGNS),
+        "A",
+        "at least 1 positive and 2 negative",
+        "5 positive and 1 negative",
     ),
     "bilinear": (
-        -SPD, lambda A: go.BilinearStiefel(A, conditioned_symmetric(3, 2.0, 0, negative=2)), "A",
-        "at least 1 positive and 2 negative eigenvalues, as many as R has", "0 positive and 6 negative",
+        -SPD,
+        lambda A: go.BilinearStiefel(A, conditioned_symmetric(3, 2.0, 0, negative=2)),
+        "A",
+        "at least 1 positive and 2 negative eigenvalues, as many as R has",
+        "0 positive and 6 negative",
     ),
     "large": (
-        np.diag(np.linspace(0.5, 1, 300)), lambda A: go.IndefiniteStiefel(A, SIGNS), "A",
-        "at least 2 positive and 1 negative", "0 negative",
+        np.diag(np.linspace(0.5, 1, 300)),
+        lambda A: go.IndefiniteStiefel(A, SIGNS),
+        "A",
+        "at least 2 positive and 1 negative",
+        "0 negative",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", EMPTY)
@@ -299,7 +345,9 @@ def test_empty_manifold_of_an_operator_has_no_point(name):
 
 
 def test_empty_manifold_of_two_functions_has_no_point():
-    with refused("phi", "at least 2 positive and 0 negative", "0 positive", error=go.EmptyManifoldError):
+    with refused(
+        "phi", "at least 2 positive and 0 negative", "0 positive", error=go.EmptyManifoldError
+    ):
         go.from_maps((6, 2), lambda X: -X, lambda T: T).random_point(0)
     with pytest.raises(go.EmptyManifoldError, match=r"no X with X\^T phi\(X\) = I was found"):
         go.from_maps((6, 2), lambda X: -X, lambda T: T, definite=True).random_point(0)
@@ -357,7 +405,11 @@ def test_right_hand_side_larger_than_the_left():
 
 @pytest.mark.parametrize(("n", "p", "argument"), [(5, 2, "n"), (6, 3, "p")])
 def test_odd_sizes_on_the_symplectic_manifold(n, p, argument):
-    with refused(argument, f"{argument} even, as J_{argument} = [[0, I], [-I, 0]]", str({"n": n, "p": p}[argument])):
+    with refused(
+        argument,
+        f"{argument} even, as J_{argument} = [[0, I], [-I, 0]]",
+        str({"n": n, "p": p}[argument]),
+    ):
         go.SymplecticStiefel(n, p)
 
 
@@ -389,7 +441,8 @@ def test_maps_that_are_no_maps():
         M.constraint_differential(np.ones((6, 2)), np.ones((6, 2)))
 
 
-# ------------------------------------------------------------------------------------------ transforms
+# ------------------------------------------------------------------------------------------
+# transforms
 
 
 def test_transforms():

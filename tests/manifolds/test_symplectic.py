@@ -18,7 +18,10 @@ def _unit(size: int) -> np.ndarray:
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_every_path_is_minus_j_x_j(p: int, order: str, dtype: type) -> None:
-    """By products where rows are short, by blocks where they are long, and in other libraries: exactly the same."""
+    """By products where rows are short, by blocks where they are long, and in other libraries.
+
+    Exactly the same.
+    """
     n = p + 2
     manifold, rng = go.SymplecticStiefel(n, p), np.random.default_rng(0)
     X, T = (np.asarray(rng.standard_normal((k, p)), dtype=dtype, order=order) for k in (n, p))

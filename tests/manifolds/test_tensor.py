@@ -31,7 +31,9 @@ def _mode3(A: np.ndarray, M: np.ndarray) -> np.ndarray:
     return np.einsum("abi,ji->abj", A, M)
 
 
-sizes = st.tuples(st.integers(1, 5), st.integers(1, 5), st.integers(1, 6)).map(lambda t: (max(t[:2]), min(t[:2]), t[2]))
+sizes = st.tuples(st.integers(1, 5), st.integers(1, 5), st.integers(1, 6)).map(
+    lambda t: (max(t[:2]), min(t[:2]), t[2])
+)
 
 
 @given(size=sizes, seed=gt.seeds())
@@ -43,7 +45,9 @@ def test_dft_points_are_orthogonal_for_the_t_product(size: tuple[int, int, int],
     assert X.dtype == float
     identity = np.zeros((p, p, l))
     identity[:, :, 0] = np.eye(p)
-    np.testing.assert_allclose(_t_product(_t_transpose(X), X), identity, atol=1e2 * X.size * np.finfo(float).eps)
+    np.testing.assert_allclose(
+        _t_product(_t_transpose(X), X), identity, atol=1e2 * X.size * np.finfo(float).eps
+    )
 
 
 @given(size=sizes, seed=gt.seeds(), kind=st.sampled_from(["dct", "matrix", "complex"]))
@@ -64,8 +68,13 @@ def test_points_are_orthogonal_for_the_product_of_the_transform(
 
 
 @given(size=sizes, seed=gt.seeds(), transform=st.sampled_from(["dct", "dft"]))
-def test_tensors_and_blocks_are_two_forms_of_the_same(size: tuple[int, int, int], seed: int, transform: str) -> None:
-    """from_tensor and to_tensor are inverse; "dct" is isometric, "dft" multiplies inner products by l."""
+def test_tensors_and_blocks_are_two_forms_of_the_same(
+    size: tuple[int, int, int], seed: int, transform: str
+) -> None:
+    """from_tensor and to_tensor are inverse.
+
+    "dct" is isometric, "dft" multiplies inner products by l.
+    """
     n, p, l = size  # noqa: E741
     M, rng = go.TensorStiefel(n, p, l, transform), np.random.default_rng(seed)
     X, Y = rng.standard_normal((2, n, p, l))

@@ -1,4 +1,6 @@
-"""`python -m tests.mutation`: plants each error, says which tests find it, and writes docs/mutants.md.
+"""`python -m tests.mutation`.
+
+Plants each error, says which tests find it, and writes docs/mutants.md.
 
 The exit code is 0 if every mutant that is not declared equivalent died and every control survived.
 """
@@ -19,16 +21,28 @@ from .runner import Check, Settings
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.mutation", description=__doc__.split("\n")[0]
+    )
     parser.add_argument("--list", action="store_true", help="list the mutants and stop")
     parser.add_argument(
-        "--only", metavar="PATTERN", help="names (or files) that match, e.g. 'penalty-*' or '*theta.py'"
+        "--only",
+        metavar="PATTERN",
+        help="names (or files) that match, e.g. 'penalty-*' or '*theta.py'",
     )
     parser.add_argument("--jobs", type=int, default=2, help="tests run in this many processes (2)")
     parser.add_argument(
-        "--out", type=Path, default=ROOT / "build" / "mutants.jsonl", help="verdicts; those found there are kept"
+        "--out",
+        type=Path,
+        default=ROOT / "build" / "mutants.jsonl",
+        help="verdicts; those found there are kept",
     )
-    parser.add_argument("--suite", nargs="+", default=["tests"], help="what is run where the named tests pass (tests)")
+    parser.add_argument(
+        "--suite",
+        nargs="+",
+        default=["tests"],
+        help="what is run where the named tests pass (tests)",
+    )
     parser.add_argument("--fresh", action="store_true", help="forget the verdicts in --out")
     parser.add_argument("--no-report", action="store_true", help="leave docs/mutants.md as it is")
     return parser.parse_args()
@@ -37,7 +51,9 @@ def _arguments() -> argparse.Namespace:
 def _selected(mutants: list[Mutant], pattern: str | None) -> list[Mutant]:
     if pattern is None:
         return mutants
-    return [m for m in mutants if fnmatch.fnmatch(m.name, pattern) or fnmatch.fnmatch(m.file, pattern)]
+    return [
+        m for m in mutants if fnmatch.fnmatch(m.name, pattern) or fnmatch.fnmatch(m.file, pattern)
+    ]
 
 
 def _list(mutants: list[Mutant]) -> None:
@@ -57,7 +73,9 @@ def _problems(mutants: list[Mutant], verdicts: dict[str, Verdict]) -> list[str]:
         if not verdict.dead and not m.equivalent:
             problems.append(f"SURVIVED {m.name}: {m.breaks} ({m.file}: {m.old} -> {m.new})")
         if verdict.dead and m.equivalent:
-            problems.append(f"NOT EQUIVALENT {m.name}: {verdict.killed_by} fails: {verdict.message}")
+            problems.append(
+                f"NOT EQUIVALENT {m.name}: {verdict.killed_by} fails: {verdict.message}"
+            )
     return problems
 
 
@@ -80,7 +98,9 @@ def main() -> int:
     except (HarnessError, NotPlantedError) as error:
         print(f"stopped: {error}")
         return 2
-    problems = _problems([*mutants, *controls], verdicts) + [f"NOT RUN {line}" for line in check.broken]
+    problems = _problems([*mutants, *controls], verdicts) + [
+        f"NOT RUN {line}" for line in check.broken
+    ]
     dead = sum(verdicts[m.name].dead for m in mutants if m.name in verdicts)
     print(*problems, f"{len(mutants)} mutants: {dead} killed, {len(problems)} problems", sep="\n")
     if arguments.only is None and not check.broken and not arguments.no_report:

@@ -1,4 +1,7 @@
-"""`Copy`: the project in a temporary directory, where errors are planted and tests run; the tree is never touched."""
+"""`Copy`: the project in a temporary directory, where errors are planted and tests run.
+
+The tree is never touched.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,9 @@ import attrs
 
 from .planted.mutant import ROOT, Mutant
 
-_LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*", "bench", "build", "dist", "*.egg-info", "*.pyc")
+_LEFT_OUT = shutil.ignore_patterns(
+    "__pycache__", ".*", "bench", "build", "dist", "*.egg-info", "*.pyc"
+)
 #: This file asks for today's source, so it would find every mutant without testing anything.
 _CHEATS = "tests/mutation/test_mutants.py"
 
@@ -27,7 +32,10 @@ class HarnessError(RuntimeError):
 
 @attrs.frozen
 class Outcome:
-    """What one run of tests says: the test that failed (empty: all passed), and whether the time limit ended it."""
+    """What one run of tests says: the test that failed (empty.
+
+    All passed), and whether the time limit ended it.
+    """
 
     failed: str = ""
     message: str = ""
@@ -41,7 +49,11 @@ class Copy:
     def __init__(self, path: Path, stop: threading.Event) -> None:
         self.path, self._stop = path, stop
         for entry in ROOT.iterdir():
-            if entry.is_dir() and not entry.name.startswith(".") and entry.name not in ("build", "dist"):
+            if (
+                entry.is_dir()
+                and not entry.name.startswith(".")
+                and entry.name not in ("build", "dist")
+            ):
                 shutil.copytree(entry, path / entry.name, ignore=_LEFT_OUT)
             elif entry.is_file() and not entry.name.startswith("."):
                 shutil.copy2(entry, path / entry.name)
@@ -64,27 +76,46 @@ class Copy:
     def _run(self, module: str, tests: tuple[str, ...], time_limit: float) -> Outcome:
         result, log = self.path / "session.json", self.path / "session.log"
         result.unlink(missing_ok=True)
-        command = [sys.executable, "-m", "tests.mutation.session", str(result), module, f"--ignore={_CHEATS}", *tests]
+        command = [
+            sys.executable,
+            "-m",
+            "tests.mutation.session",
+            str(result),
+            module,
+            f"--ignore={_CHEATS}",
+            *tests,
+        ]
         start = time.perf_counter()
         with log.open("w", encoding="utf-8") as stream:
             process = subprocess.Popen(
-                command, cwd=self.path, env=self._environment(), stdout=stream, stderr=stream, start_new_session=True
+                command,
+                cwd=self.path,
+                env=self._environment(),
+                stdout=stream,
+                stderr=stream,
+                start_new_session=True,
             )
             finished = self._wait(process, start + time_limit)
         seconds = time.perf_counter() - start
         if not finished:
             return Outcome("", f"no end within {time_limit:g} s", True, seconds)
         if not result.exists():
-            raise HarnessError(f"the test process ended by itself (code {process.returncode}): {_tail(log)}")
+            raise HarnessError(
+                f"the test process ended by itself (code {process.returncode}): {_tail(log)}"
+            )
         return self._judged(json.loads(result.read_text(encoding="utf-8")), log, seconds)
 
     def _environment(self) -> dict[str, str]:
-        # No bytecode: a planted sign changes neither the size of a file nor, within a second, its time stamp.
+        # No bytecode: a planted sign changes neither the size of a file nor, within a second, its
+        # time stamp.
         own = {"PYTHONPATH": str(self.path), "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
         return {**os.environ, "HYPOTHESIS_PROFILE": "quick", **own}
 
     def _wait(self, process: subprocess.Popen[bytes], deadline: float) -> bool:
-        """False where the deadline passed; the process and its children are ended then, and on interruption."""
+        """False where the deadline passed.
+
+        The process and its children are ended then, and on interruption.
+        """
         while True:
             try:
                 process.wait(timeout=0.5)
@@ -103,9 +134,13 @@ class Copy:
         if imported is not None and not Path(imported).is_relative_to(self.path):
             raise HarnessError(f"the tests imported {imported}, which is not the copy {self.path}")
         if report["collection"] or int(report["code"]) not in (0, 1):
-            raise HarnessError(f"the tests could not be collected: {report['collection'] or _tail(log)}")
+            raise HarnessError(
+                f"the tests could not be collected: {report['collection'] or _tail(log)}"
+            )
         if imported is None and report["failed"]:
-            raise HarnessError(f"{report['failed']} failed without importing the file with the error")
+            raise HarnessError(
+                f"{report['failed']} failed without importing the file with the error"
+            )
         return Outcome(report["failed"], report["message"], False, seconds)
 
 

@@ -8,5 +8,7 @@ from .planted.mutant import Mutant
 
 #: The errors that the default tests must find, and the equivalent ones that they cannot.
 MUTANTS: list[Mutant] = [
-    mutant for part in (geometry, multiplier, retractions, penalty, maps, points) for mutant in part.MUTANTS
+    mutant
+    for part in (geometry, multiplier, retractions, penalty, maps, points)
+    for mutant in part.MUTANTS
 ]

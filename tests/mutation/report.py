@@ -47,17 +47,34 @@ def page(mutants: list[Mutant], controls: list[Mutant], verdicts: dict[str, Verd
     parts = [_HEAD.format(kinds=_kinds(), counts=_counts(real, same, verdicts), machine=_machine())]
     for file, group in itertools.groupby(sorted(real, key=lambda m: m.file), key=lambda m: m.file):
         parts.append(f"## {file}\n")
-        parts.append("| mutant | kind | change | breaks | found by | s |\n|---|---|---|---|---|---|")
-        parts.extend(row(m) + f" {_found(verdicts[m.name])} | {verdicts[m.name].seconds:.1f} |" for m in group)
+        parts.append(
+            "| mutant | kind | change | breaks | found by | s |\n|---|---|---|---|---|---|"
+        )
+        parts.extend(
+            row(m) + f" {_found(verdicts[m.name])} | {verdicts[m.name].seconds:.1f} |"
+            for m in group
+        )
         parts.append("")
-    parts += _survivors("Equivalent", "These break no statement, so no test can find them.", same, verdicts)
-    parts += _survivors("Controls", "These change nothing at all: the harness must let them live.", controls, verdicts)
+    parts += _survivors(
+        "Equivalent", "These break no statement, so no test can find them.", same, verdicts
+    )
+    parts += _survivors(
+        "Controls",
+        "These change nothing at all: the harness must let them live.",
+        controls,
+        verdicts,
+    )
     return "\n".join(parts)
 
 
 def row(mutant: Mutant) -> str:
     """The cells of a line of the table that follow from the mutant alone."""
-    cells = [f"`{mutant.name}`", mutant.kind, f"{_code(mutant.old)} → {_code(mutant.new)}", _prose(mutant.breaks)]
+    cells = [
+        f"`{mutant.name}`",
+        mutant.kind,
+        f"{_code(mutant.old)} → {_code(mutant.new)}",
+        _prose(mutant.breaks),
+    ]
     return "| " + " | ".join(cells) + " |"
 
 
@@ -66,7 +83,9 @@ def survivor(mutant: Mutant) -> str:
     return f"- `{mutant.name}` ({mutant.file}; {_code(mutant.old)} → {_code(mutant.new)}): {_prose(mutant.equivalent)}"
 
 
-def _survivors(title: str, sentence: str, mutants: list[Mutant], verdicts: dict[str, Verdict]) -> list[str]:
+def _survivors(
+    title: str, sentence: str, mutants: list[Mutant], verdicts: dict[str, Verdict]
+) -> list[str]:
     if not mutants:
         return []
     lines = [f"{survivor(m)} {_fate(verdicts[m.name])}" for m in mutants]
@@ -101,8 +120,12 @@ def _found(verdict: Verdict) -> str:
 
 
 def _machine() -> str:
-    versions = f"Python {platform.python_version()}, NumPy {np.__version__}, SciPy {scipy.__version__}"
-    return f"{datetime.date.today().isoformat()}, {_processor()}, {os.cpu_count()} cores, {versions}"
+    versions = (
+        f"Python {platform.python_version()}, NumPy {np.__version__}, SciPy {scipy.__version__}"
+    )
+    return (
+        f"{datetime.date.today().isoformat()}, {_processor()}, {os.cpu_count()} cores, {versions}"
+    )
 
 
 def _processor() -> str:

@@ -32,12 +32,18 @@ class Verdict:
         return self.status != "survived"
 
     def settles(self, mutant: Mutant) -> bool:
-        """False where it has to be run again, as new tests may change it: a survivor, or an equivalent that died."""
+        """False where it has to be run again, as new tests may change it.
+
+        A survivor, or an equivalent that died.
+        """
         return not self.dead and self.tests == "the suite" if mutant.equivalent else self.dead
 
 
 def key(mutant: Mutant, sources: list[str]) -> str:
-    """Changes with the mutant and with the sources that it depends on: its own file; for a control all files."""
+    """Changes with the mutant and with the sources that it depends on: its own file.
+
+    For a control all files.
+    """
     digest = hashlib.sha256(repr((mutant.file, mutant.within, mutant.old, mutant.new)).encode())
     for source in sources:
         digest.update(source.encode())
@@ -45,7 +51,10 @@ def key(mutant: Mutant, sources: list[str]) -> str:
 
 
 class Store:
-    """Verdicts in a file, one line each, written as they come; of two with the same key the last one holds."""
+    """Verdicts in a file, one line each, written as they come.
+
+    Of two with the same key the last one holds.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path, self._known = path, {}

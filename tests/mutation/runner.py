@@ -1,4 +1,7 @@
-"""The check itself: the source as it stands must pass; then each mutant, by its named tests and if need be by all."""
+"""The check itself: the source as it stands must pass.
+
+Then each mutant, by its named tests and if need be by all.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,10 @@ class Check:
         self._lock, self._stop, self._done = threading.Lock(), threading.Event(), 0
 
     def run(self, mutants: list[Mutant], controls: list[Mutant]) -> dict[str, Verdict]:
-        """The verdicts by name; those in the store are taken from there. `broken` says what could not be run."""
+        """The verdicts by name; those in the store are taken from there.
+
+        `broken` says what could not be run.
+        """
         with self._copies() as copies:
             one = copies.get()
             keys = _keys(one, mutants, controls)
@@ -69,10 +75,16 @@ class Check:
         outcome = copy.run(None, tests, self.settings.limits[1])
         if outcome.failed or outcome.hung:
             raise HarnessError(f"the source as it stands fails {outcome.failed}: {outcome.message}")
-        self.tell(f"baseline: the source as it stands passes all named tests ({outcome.seconds:.0f} s)")
+        self.tell(
+            f"baseline: the source as it stands passes all named tests ({outcome.seconds:.0f} s)"
+        )
 
     def _all(
-        self, todo: list[Mutant], keys: dict[str, str], copies: SimpleQueue[Copy], verdicts: dict[str, Verdict]
+        self,
+        todo: list[Mutant],
+        keys: dict[str, str],
+        copies: SimpleQueue[Copy],
+        verdicts: dict[str, Verdict],
     ) -> None:
         def one(mutant: Mutant) -> None:
             copy = copies.get()
@@ -81,12 +93,16 @@ class Check:
             except HarnessError as error:
                 with self._lock:
                     self.broken.append(f"{mutant.name}: {error}")
-                    self._report(mutant.name, "NOT RUN", str(error).strip().splitlines()[0], 0.0, len(todo))
+                    self._report(
+                        mutant.name, "NOT RUN", str(error).strip().splitlines()[0], 0.0, len(todo)
+                    )
             else:
                 with self._lock:
                     self.store.add(verdict)
                     verdicts[mutant.name] = verdict
-                    self._report(mutant.name, verdict.status, verdict.killed_by, verdict.seconds, len(todo))
+                    self._report(
+                        mutant.name, verdict.status, verdict.killed_by, verdict.seconds, len(todo)
+                    )
             finally:
                 copies.put(copy)
 
@@ -110,7 +126,15 @@ class Check:
             seconds += outcome.seconds
             if outcome.hung or outcome.failed:
                 status = "hung" if outcome.hung else "killed"
-                return Verdict(mutant.name, key, status, outcome.failed, outcome.message, stage, round(seconds, 1))
+                return Verdict(
+                    mutant.name,
+                    key,
+                    status,
+                    outcome.failed,
+                    outcome.message,
+                    stage,
+                    round(seconds, 1),
+                )
         return Verdict(mutant.name, key, "survived", "", "", whole, round(seconds, 1))
 
     def _report(self, name: str, status: str, by: str, seconds: float, total: int) -> None:
@@ -121,7 +145,9 @@ class Check:
 def _keys(copy: Copy, mutants: list[Mutant], controls: list[Mutant]) -> dict[str, str]:
     """Of every mutant; a snippet that is no longer found is reported before anything runs."""
     keys = {mutant.name: key(mutant, [copy.source(mutant.file)]) for mutant in mutants}
-    everything = [path.read_text(encoding="utf-8") for path in sorted((copy.path / "genorth").rglob("*.py"))]
+    everything = [
+        path.read_text(encoding="utf-8") for path in sorted((copy.path / "genorth").rglob("*.py"))
+    ]
     keys |= {control.name: key(control, everything) for control in controls}
     for mutant in [*mutants, *controls]:
         mutant.planted(copy.source(mutant.file))

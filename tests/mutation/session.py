@@ -1,6 +1,9 @@
-"""One pytest run inside a copy of the project: `python -m tests.mutation.session RESULT MODULE ARGUMENTS`.
+"""One pytest run inside a copy of the project.
 
-Writes to RESULT (JSON) the exit code, the first test that failed, and the file that MODULE was imported from.
+`python -m tests.mutation.session RESULT MODULE ARGUMENTS`.
+
+Writes to RESULT (JSON) the exit code, the first test that failed, and the file that MODULE was
+imported from.
 """
 
 from __future__ import annotations

@@ -42,13 +42,18 @@ def test_restore_is_quadratic() -> None:
         violation, steps = violation**2 * (3 + violation) / 4, steps + 1
     calls.clear()
     manifold.restore(X, 10 * np.finfo(float).eps)
-    assert len(calls) <= steps + 2  # one phi in each step; the last one sees that it is done, the other is for rounding
+    assert (
+        len(calls) <= steps + 2
+    )  # one phi in each step; the last one sees that it is done, the other is for rounding
 
 
 def test_companion_of_complex_entries_is_read_as_a_hermitian_matrix() -> None:
-    """F5: psi(E_i1) gives the columns of Q up to one complex factor; half of its angle makes Q Hermitian.
+    """F5: psi(E_i1) gives the columns of Q up to one complex factor.
 
-    The factor is an entry of R^-1. Here it is imaginary: without the turn the Hermitian part would be zero.
+    Half of its angle makes Q Hermitian.
+
+    The factor is an entry of R^-1. Here it is imaginary: without the turn the Hermitian part would
+    be zero.
     """
     inverse = gt.conditioned_symmetric(5, 3.0, 0, dtype=complex)
     inverse[0] = inverse[:, 0] = 0
@@ -65,18 +70,23 @@ def test_companion_of_complex_entries_is_read_as_a_hermitian_matrix() -> None:
 
 @pytest.mark.parametrize("kind", ["cayley", "exp"])
 @given(manifold=gt.manifolds(max_condition=1e3), seed=gt.seeds())
-def test_a_step_that_is_not_tangent_is_taken_to_one_that_is(kind: str, manifold: go.GenOrthManifold, seed: int) -> None:
+def test_a_step_that_is_not_tangent_is_taken_to_one_that_is(
+    kind: str, manifold: go.GenOrthManifold, seed: int
+) -> None:
     """F7: R(Z) = R(DA(X)[Z]), which is on M."""
     rng = np.random.default_rng(seed)
     X, Z = manifold.random_point(rng), manifold.random_ambient(rng)
-    steepness = np.linalg.norm(X) * np.linalg.norm(manifold.phi(Z)) + np.linalg.norm(manifold.phi(X)) * np.linalg.norm(
-        Z
-    )
+    steepness = np.linalg.norm(X) * np.linalg.norm(manifold.phi(Z)) + np.linalg.norm(
+        manifold.phi(X)
+    ) * np.linalg.norm(Z)
     Z = Z * (0.3 / float(steepness))
     R = manifold.retract(X, Z, kind=kind)
     unit = 1e4 * np.sqrt(X.size) * np.finfo(float).eps * float(manifold.scale(X)) ** 2
     assert manifold.feasibility(R) <= unit
-    assert np.linalg.norm(R - manifold.retract(X, manifold.dissolve_differential(X, Z), kind=kind)) <= unit
+    assert (
+        np.linalg.norm(R - manifold.retract(X, manifold.dissolve_differential(X, Z), kind=kind))
+        <= unit
+    )
 
 
 def test_step_size_is_that_of_the_exponent() -> None:
@@ -98,7 +108,10 @@ def test_threshold_of_blocks_is_the_largest() -> None:
     assert product.companion is not None
     X = product.random_point(0)
     Theta = np.asarray(product.theta(X, product.random_ambient(1)))
-    single = [multiplier_threshold(go.BilinearStiefel(*pair), T) for *pair, T in zip(A, R, Theta, strict=True)]
+    single = [
+        multiplier_threshold(go.BilinearStiefel(*pair), T)
+        for *pair, T in zip(A, R, Theta, strict=True)
+    ]
     assert len({round(value, 6) for value in single}) == 3
     assert multiplier_threshold(product, Theta) == pytest.approx(max(single), rel=1e-9)
 
@@ -109,7 +122,7 @@ def test_threshold_of_blocks_is_the_largest() -> None:
 @pytest.mark.parametrize("with_hessian", [True, False])
 @pytest.mark.parametrize("family", ["stiefel", "symplectic", "bilinear-symmetric", "tensor-dct"])
 def test_first_beta_is_its_formula(family: str, with_hessian: bool) -> None:
-    """beta = w beta*(X) + c |X|^2/(16 p), c = |<d, hess f(X)[d]>|, d = grad f/|grad f|, w from 1.2 to 0.4."""
+    """Beta = w beta*(X) + c |X|^2/(16 p), c = |<d, hess f(X)[d]>|, d = grad f/|grad f|, w from 1.2 to 0.4."""
     manifold = gt.Recipe(family, 6, 4, 4.0, 3).build()
     X, full = manifold.random_point(1), smooth(manifold, 2)
     problem = full if with_hessian else go.Problem(manifold, full.cost, full.euclidean_gradient)
@@ -119,14 +132,23 @@ def test_first_beta_is_its_formula(family: str, with_hessian: bool) -> None:
     curvature = abs(np.vdot(d, manifold.hessian(X, G, full.euclidean_hessian(X, d), d)))
     weight = 1.2 - 0.8 * np.linalg.norm(gradient) / np.linalg.norm(G)
     columns = X.size / manifold.shape[-2]
-    expected = weight * go.exactness_threshold(full, X) + curvature * np.linalg.norm(X) ** 2 / (16 * columns)
+    expected = weight * go.exactness_threshold(full, X) + curvature * np.linalg.norm(X) ** 2 / (
+        16 * columns
+    )
     # Without a Hessian product the curvature is a difference quotient, to about six digits.
     assert initial_beta(problem, X) == pytest.approx(expected, rel=1e-10 if with_hessian else 1e-4)
 
 
-def test_a_stationary_point_that_is_a_saddle_of_h_raises_beta(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At the minimum of f on M grad h = 0 whatever beta is; below beta* (F8) the run goes on with 1.5 beta*."""
-    monkeypatch.setattr(sys.modules["genorth.penalty.minimize"], "initial_beta", lambda problem, X: 1e-6)
+def test_a_stationary_point_that_is_a_saddle_of_h_raises_beta(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """At the minimum of f on M grad h = 0 whatever beta is.
+
+    Below beta* (F8) the run goes on with 1.5 beta*.
+    """
+    monkeypatch.setattr(
+        sys.modules["genorth.penalty.minimize"], "initial_beta", lambda problem, X: 1e-6
+    )
     A = spd(8, 10, 0)
     problem, X = trace(go.Stiefel(8, 3), A), np.linalg.eigh(A)[1][:, :3]
     result = go.minimize(problem, X)
@@ -137,8 +159,10 @@ def test_a_stationary_point_that_is_a_saddle_of_h_raises_beta(monkeypatch: pytes
 # ---------------------------------------------------------------------- h as the solvers see it
 
 
-def _objective(limit: float, constant: float) -> tuple[Objective, go.ConstraintDissolving, np.ndarray]:
-    """h of a cost with a constant added, begun at a point off M; and h without the constant."""
+def _objective(
+    limit: float, constant: float
+) -> tuple[Objective, go.ConstraintDissolving, np.ndarray]:
+    """H of a cost with a constant added, begun at a point off M; and h without the constant."""
     manifold = go.SymplecticStiefel(6, 2)
     plain = smooth(manifold, 0)
     shifted = go.Problem(manifold, lambda X: plain.cost(X) + constant, plain.euclidean_gradient)
@@ -149,7 +173,10 @@ def _objective(limit: float, constant: float) -> tuple[Objective, go.ConstraintD
 
 
 def test_differences_within_rounding_are_taken_from_the_gradients() -> None:
-    """h(v) - h(v0) = (g + g0)/2 . (v - v0) + O(|v - v0|^3), where the values of h have no digit of it."""
+    """h(v) - h(v0) = (g + g0)/2 .
+
+    (v - v0) + O(|v - v0|^3), where the values of h have no digit of it.
+    """
     objective, h, start = _objective(1e3, 1e13)
     direction = np.random.default_rng(4).standard_normal(start.size)
     steps = np.logspace(-3, -1, 7)
@@ -157,12 +184,17 @@ def test_differences_within_rounding_are_taken_from_the_gradients() -> None:
     errors = []
     for t in steps:
         v = start + t * direction
-        errors.append(abs(objective.value_and_gradient(v)[0] - (h.value(objective.matrix(v)) - before)))
+        errors.append(
+            abs(objective.value_and_gradient(v)[0] - (h.value(objective.matrix(v)) - before))
+        )
     assert fit_slope(steps, np.array(errors), 1e-14 * abs(before)) >= 2.5
 
 
 def test_a_step_beyond_the_limit_is_turned_back() -> None:
-    """There the value is higher and the slope points upward, away from the last iterate; f is not called."""
+    """There the value is higher and the slope points upward, away from the last iterate.
+
+    f is not called.
+    """
     objective, h, start = _objective(2.0, 0.0)
     calls = objective.h.problem.counts.nfev
     value, slope = objective.value_and_gradient(3 * start)
@@ -172,7 +204,8 @@ def test_a_step_beyond_the_limit_is_turned_back() -> None:
     assert objective.h.problem.counts.nfev == calls
 
 
-# ---------------------------------------------------------------------- transforms, directions, draws
+# ---------------------------------------------------------------------- transforms, directions,
+# draws
 
 
 def test_cosine_transform_is_orthonormal() -> None:

@@ -22,26 +22,49 @@ EVERY = [*MUTANTS, *CONTROLS]
 REAL = [mutant for mutant in MUTANTS if not mutant.equivalent]
 #: The geometry and the penalty: every file of these holds mutants.
 FILES = [
-    *("manifold", "companion", "theta", "retraction", "form", "_functions", "penalty", "threshold", "beta"),
+    *(
+        "manifold",
+        "companion",
+        "theta",
+        "retraction",
+        "form",
+        "_functions",
+        "penalty",
+        "threshold",
+        "beta",
+    ),
     *("sampling", "ritz", "inertia", "operators", "minimize"),
 ]
-COVERED = [*FILES, *(f"manifolds/{path.stem}" for path in sorted((ROOT / "genorth" / "manifolds").glob("[!_]*.py")))]
+COVERED = [
+    *FILES,
+    *(
+        f"manifolds/{path.stem}"
+        for path in sorted((ROOT / "genorth" / "manifolds").glob("[!_]*.py"))
+    ),
+]
 
 
 @pytest.mark.parametrize("file", sorted({mutant.file for mutant in EVERY}))
 def test_the_errors_fit_the_source(file: str) -> None:
-    """The old text stands exactly once where it says; with the new one the file parses, and does something else."""
+    """The old text stands exactly once where it says.
+
+    With the new one the file parses, and does something else.
+    """
     source = (ROOT / file).read_text(encoding="utf-8")
     today = meaning(source)
     for mutant in (mutant for mutant in EVERY if mutant.file == file):
-        assert meaning(mutant.planted(source)) != today, f"{mutant.name}: the old text stands in a docstring"
+        assert meaning(mutant.planted(source)) != today, (
+            f"{mutant.name}: the old text stands in a docstring"
+        )
         assert mutant.kind in KINDS and mutant.breaks
 
 
 def test_there_are_enough() -> None:
     assert len(REAL) >= 60
     assert {mutant.kind for mutant in REAL} == set(KINDS)
-    assert [name for name, count in Counter(mutant.name for mutant in EVERY).items() if count > 1] == []
+    assert [
+        name for name, count in Counter(mutant.name for mutant in EVERY).items() if count > 1
+    ] == []
     changes = Counter((m.file, m.within, m.old, m.new) for m in EVERY)
     assert [change for change, count in changes.items() if count > 1] == []
 
@@ -55,7 +78,9 @@ def _exists(test: str) -> bool:
     """Whether a node id names a test function of a file; the parameters are not looked at."""
     file, _, function = test.partition("::")
     path = ROOT / file
-    return path.is_file() and (not function or f"def {function.partition('[')[0]}(" in path.read_text(encoding="utf-8"))
+    return path.is_file() and (
+        not function or f"def {function.partition('[')[0]}(" in path.read_text(encoding="utf-8")
+    )
 
 
 def test_the_named_tests_exist() -> None:
@@ -71,17 +96,26 @@ def _page() -> str:
 
 
 def test_the_page_lists_exactly_the_mutants() -> None:
-    """Name, kind and change of each, in its file's table; run `python -m tests.mutation` where this fails."""
+    """Name, kind and change of each, in its file's table.
+
+    Run `python -m tests.mutation` where this fails.
+    """
     shown = re.findall(r"^\| `([^`]+)` \|", _page(), flags=re.MULTILINE)
     assert Counter(shown) == Counter(mutant.name for mutant in REAL)
     assert [mutant.name for mutant in REAL if row(mutant) not in _page()] == []
     listed = re.findall(r"^- `([^`]+)` \(", _page(), flags=re.MULTILINE)
     assert Counter(listed) == Counter(mutant.name for mutant in EVERY if mutant.equivalent)
-    assert [mutant.name for mutant in EVERY if mutant.equivalent and survivor(mutant) not in _page()] == []
+    assert [
+        mutant.name for mutant in EVERY if mutant.equivalent and survivor(mutant) not in _page()
+    ] == []
 
 
 def test_on_the_page_all_errors_are_found_by_tests_that_exist() -> None:
-    found = re.findall(r"^\| .*\| (?:`(test_[^`]+|paper/[^`]+)`|time limit) \| [\d.]+ \|$", _page(), flags=re.MULTILINE)
+    found = re.findall(
+        r"^\| .*\| (?:`(test_[^`]+|paper/[^`]+)`|time limit) \| [\d.]+ \|$",
+        _page(),
+        flags=re.MULTILINE,
+    )
     assert len(found) == len(REAL)
     assert {test for test in found if test and not _exists(f"tests/{test}")} == set()
     assert "Survivors: none" in _page()
@@ -91,7 +125,16 @@ def test_on_the_page_all_errors_are_found_by_tests_that_exist() -> None:
 
 
 def _mutant(old: str, within: str = "f", new: str = "x - 1") -> Mutant:
-    return Mutant("m", "sign", "tests/_planted.py", within, old, new, "f(x) = x + 1", ("tests/test_planted.py",))
+    return Mutant(
+        "m",
+        "sign",
+        "tests/_planted.py",
+        within,
+        old,
+        new,
+        "f(x) = x + 1",
+        ("tests/test_planted.py",),
+    )
 
 
 _SOURCE = """"x + 1."
@@ -135,7 +178,9 @@ def test_a_docstring_is_not_a_change() -> None:
 def test_verdicts_are_kept_and_belong_to_a_source(tmp_path: Path) -> None:
     """A line that was cut off is run again; a changed source or mutant has another key."""
     file, mutant = tmp_path / "verdicts.jsonl", _mutant("x + 1")
-    verdict = Verdict("m", key_of(mutant, ["a"]), "killed", "tests/test_a.py::test_b", "", "the named tests", 1.0)
+    verdict = Verdict(
+        "m", key_of(mutant, ["a"]), "killed", "tests/test_a.py::test_b", "", "the named tests", 1.0
+    )
     Store(file).add(verdict)
     file.write_text(file.read_text(encoding="utf-8") + '{"name": "m2", "ke', encoding="utf-8")
     store = Store(file)
@@ -152,7 +197,9 @@ def test_what_new_tests_may_change_is_run_again() -> None:
     def verdict(status: str, tests: str) -> Verdict:
         return Verdict("m", "key", status, "", "", tests, 1.0)
 
-    assert verdict("killed", "the named tests").settles(error) and verdict("hung", "the suite").settles(error)
+    assert verdict("killed", "the named tests").settles(error) and verdict(
+        "hung", "the suite"
+    ).settles(error)
     assert not verdict("survived", "the suite").settles(error)
     assert verdict("survived", "the suite").settles(same)
     assert not verdict("survived", "a part of the suite").settles(same)
@@ -173,7 +220,9 @@ def _small_copy(path: Path, monkeypatch: pytest.MonkeyPatch) -> Copy:
     package = project / "tests" / "mutation"
     package.mkdir()
     for name in ("__init__.py", "session.py"):
-        (package / name).write_text((ROOT / "tests" / "mutation" / name).read_text(encoding="utf-8"), encoding="utf-8")
+        (package / name).write_text(
+            (ROOT / "tests" / "mutation" / name).read_text(encoding="utf-8"), encoding="utf-8"
+        )
     monkeypatch.setattr(mutation.copies, "ROOT", project)
     copy = path / "copy"
     copy.mkdir()
@@ -183,7 +232,10 @@ def _small_copy(path: Path, monkeypatch: pytest.MonkeyPatch) -> Copy:
 def test_an_error_is_found_in_the_copy_and_the_source_is_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An error fails; what changes nothing survives; what hangs is ended; a file that does not run gives no verdict."""
+    """An error fails; what changes nothing survives; what hangs is ended.
+
+    A file that does not run gives no verdict.
+    """
     copy, tests = _small_copy(tmp_path, monkeypatch), ("tests/test_planted.py",)
     wrong = _mutant("x + 1.0")
     assert copy.run(wrong, tests, 60).failed == "tests/test_planted.py::test_f"
@@ -195,7 +247,10 @@ def test_an_error_is_found_in_the_copy_and_the_source_is_left_alone(
 
 
 def test_the_tests_see_the_copy_and_not_the_installed_package() -> None:
-    """A verdict is refused if the mutated module came from elsewhere; here from the working tree."""
+    """A verdict is refused if the mutated module came from elsewhere.
+
+    Here from the working tree.
+    """
     copy = Copy.__new__(Copy)
     copy.path = Path("/nowhere")
     installed = str(ROOT / "genorth" / "theta.py")

@@ -1,8 +1,10 @@
-"""Points of Omega_X away from M, with the constants at X: where the inequalities of Sections 3 and 4 are tested.
+"""Points of Omega_X away from M, with the constants at X.
 
-An `Arena` is a manifold with a point X of M and its constants, in double precision (every family, modest condition
-numbers) or in decimals (the real families with F = R^{n x p}, condition numbers up to 1e8, `exact.py`). The tests are
-written once, with integer coefficients, and run in both.
+Where the inequalities of Sections 3 and 4 are tested.
+
+An `Arena` is a manifold with a point X of M and its constants, in double precision (every family,
+modest condition numbers) or in decimals (the real families with F = R^{n x p}, condition numbers up
+to 1e8, `exact.py`). The tests are written once, with integer coefficients, and run in both.
 """
 
 from __future__ import annotations
@@ -49,10 +51,11 @@ class Arena:
         return isinstance(self.M, ExactManifold)
 
     def number(self, x: float) -> Number:
-        """x as a number of this arithmetic."""
+        """X as a number of this arithmetic."""
         return Decimal(float(x)) if self.exact else float(x)
 
-    # ------------------------------------------------------------------ constants, safe against their own rounding
+    # ------------------------------------------------------------------ constants, safe against
+    # their own rounding
 
     @cached_property
     def L(self) -> Number:
@@ -95,7 +98,10 @@ class Arena:
         return self.number(self.constants.gradient_bound(egrad, abs(float(f.w))) * (1 + _MARGIN))
 
     def quotients(self, M_f: Number) -> tuple[Number, Number]:
-        """The first two of the quotients of which the threshold is the largest; the third is negative (R6)."""
+        """The first two of the quotients of which the threshold is the largest.
+
+        The third is negative (R6).
+        """
         first, second, _ = self.constants.beta_terms(1.0)
         return self.number(first) * M_f, self.number(second) * M_f
 
@@ -129,7 +135,10 @@ class Arena:
         return np.asarray(S / self.M.norm(S))
 
     def tangent(self, X: Matrix | None = None) -> Matrix:
-        """A random tangent vector at X, of norm one; zero where dim M = 0. DA(X) projects onto T_X M."""
+        """A random tangent vector at X, of norm one; zero where dim M = 0.
+
+        DA(X) projects onto T_X M.
+        """
         X = self.X if X is None else X
         if self.constants.manifold.dim == 0:
             return X * 0
@@ -154,9 +163,10 @@ class Arena:
     def offset(self) -> tuple[Matrix, Number]:
         """Y in Omega_X and its distance to M.
 
-        Y = X' + N, X' another point of M, N normal there: |N| is the distance of Y to M, as |N| <= epsilon_X is below
-        sigma/(2 L_phi), sigma the least singular value of DC(X') on the normal space. For V = X'' - X', X'' on M,
-        0 = DC(X')[V] + V^T phi(V), so that <N, V> <= |N|/sigma L_phi |V|^2 and |Y - X''|^2 >= |N|^2.
+        Y = X' + N, X' another point of M, N normal there: |N| is the distance of Y to M, as |N| <=
+        epsilon_X is below sigma/(2 L_phi), sigma the least singular value of DC(X') on the normal
+        space. For V = X'' - X', X'' on M, 0 = DC(X')[V] + V^T phi(V), so that <N, V> <= |N|/sigma
+        L_phi |V|^2 and |Y - X''|^2 >= |N|^2.
         """
         Xp = self.moved()
         room = self.epsilon - self.M.norm(Xp - self.X)
@@ -166,15 +176,23 @@ class Arena:
 
     def objective(self) -> Objective:
         """A random f, linear half of the time."""
-        return Objective(self.direction(), self.number(self.rng.choice([0.0, 1.0]) * self.rng.standard_normal()))
+        return Objective(
+            self.direction(), self.number(self.rng.choice([0.0, 1.0]) * self.rng.standard_normal())
+        )
 
     def stationary_on_M(self, X: Matrix) -> tuple[Objective, Matrix]:
-        """A random f that is stationary at X on M, and its multiplier: grad f(X) = phi(X) Theta, Theta in S1."""
+        """A random f that is stationary at X on M, and its multiplier.
+
+        Grad f(X) = phi(X) Theta, Theta in S1.
+        """
         Theta, w = self.symmetric(), self.number(self.rng.standard_normal())
         return Objective(np.asarray(self.M.phi(X) @ Theta - w * X), w), Theta
 
     def stationary_off_M(self, Y: Matrix) -> Objective:
-        """The linear f with grad h(Y) = 0 for beta = 1: B = -DA(Y)*^-1 [DC(Y)*[C(Y)]]; off M, DA(Y)* is regular."""
+        """The linear f with grad h(Y) = 0 for beta = 1: B = -DA(Y)*^-1 [DC(Y)*[C(Y)]].
+
+        Off M, DA(Y)* is regular.
+        """
         M, target = self.M, -self.M.constraint_adjoint(Y, self.M.constraint(Y))
         units = ambient_basis(self.constants.manifold)
         if not self.exact:
@@ -182,11 +200,17 @@ class Arena:
             weights = np.linalg.lstsq(matrix, realvec(target), rcond=None)[0]
             return Objective(np.asarray(np.tensordot(weights, units, axes=1)), 0.0)
         columns = [M.dissolve_adjoint(Y, exactly(E)).reshape(-1, 1) for E in units]
-        return Objective(solve(np.concatenate(columns, axis=1), target.reshape(-1, 1)).reshape(M.shape), Decimal(0))
+        return Objective(
+            solve(np.concatenate(columns, axis=1), target.reshape(-1, 1)).reshape(M.shape),
+            Decimal(0),
+        )
 
 
 def record(name: str, left: Number, right: Number) -> None:
-    """The ratio of the two sides of an inequality: Hypothesis looks for draws that bring it up, and reports it."""
+    """The ratio of the two sides of an inequality.
+
+    Hypothesis looks for draws that bring it up, and reports it.
+    """
     if hypothesis.currently_in_test_context() and right > 0:
         hypothesis.target(float(left / right), label=name)
 

@@ -33,19 +33,25 @@ def ambient_basis(manifold: go.GenOrthManifold) -> Matrix:
 
 
 def matrix_of(linear: Callable[[Matrix], Any], basis: Matrix) -> Matrix:
-    """The real matrix of a linear map: column j is the image of element j of an orthonormal basis."""
+    """The real matrix of a linear map.
+
+    Column j is the image of element j of an orthonormal basis.
+    """
     return np.stack([realvec(np.asarray(linear(E))) for E in basis], axis=1)
 
 
 def operator_norm(linear: Callable[[Matrix], Any], basis: Matrix) -> float:
-    """max |linear(Z)| / |Z| over the span of an orthonormal basis."""
+    """Max |linear(Z)| / |Z| over the span of an orthonormal basis."""
     return float(np.linalg.norm(matrix_of(linear, basis), 2))
 
 
 def constraint_singular_values(manifold: go.GenOrthManifold, Y: Matrix) -> Matrix:
-    """The singular values of DC(Y) from range DC(Y)* to S1 (dim S1 of them), largest first: those of DC(Y)* on S1.
+    """The singular values of DC(Y) from range DC(Y)* to S1 (dim S1 of them), largest first.
 
-    At Y on M, range DC(Y)* is the normal space, and the last one is min |DC(Y)[Z]| / |Z| over normal Z.
+    Those of DC(Y)* on S1.
+
+    At Y on M, range DC(Y)* is the normal space, and the last one is min |DC(Y)[Z]| / |Z| over
+    normal Z.
     """
     adjoint = matrix_of(lambda T: manifold.constraint_adjoint(Y, T), symmetric_basis(manifold))
     return np.asarray(np.linalg.svd(adjoint, compute_uv=False))
@@ -53,7 +59,10 @@ def constraint_singular_values(manifold: go.GenOrthManifold, Y: Matrix) -> Matri
 
 @attrs.frozen(slots=False)
 class Constants:
-    """The constants at X on M. `L_phi`, `delta` are measured; the others follow from them by formulas."""
+    """The constants at X on M. `L_phi`, `delta` are measured.
+
+    The others follow from them by formulas.
+    """
 
     manifold: go.GenOrthManifold
     X: Matrix
@@ -65,32 +74,37 @@ class Constants:
 
     @cached_property
     def L_phi(self) -> float:
-        """sup |phi(Y1) - phi(Y2)| / |Y1 - Y2| over F: the norm of the linear map phi."""
+        """Sup |phi(Y1) - phi(Y2)| / |Y1 - Y2| over F: the norm of the linear map phi."""
         return operator_norm(self.manifold.phi, self.basis)
 
     @cached_property
     def delta_printed(self) -> float:
-        """min |DC(X)[Z]| / |Z| over Z in F, as printed: zero where dim M > 0."""
-        values = np.linalg.svd(matrix_of(lambda Z: self.manifold.constraint_differential(self.X, Z), self.basis))[1]
+        """Min |DC(X)[Z]| / |Z| over Z in F, as printed: zero where dim M > 0."""
+        values = np.linalg.svd(
+            matrix_of(lambda Z: self.manifold.constraint_differential(self.X, Z), self.basis)
+        )[1]
         return float(values[-1]) if len(values) == len(self.basis) else 0.0
 
     @cached_property
     def delta(self) -> float:
-        """delta_{C,X} = min |DC(X)[Z]| / |Z| over Z in the normal space (R2); positive, as DC(X) maps onto S1."""
+        """delta_{C,X} = min |DC(X)[Z]| / |Z| over Z in the normal space (R2).
+
+        Positive, as DC(X) maps onto S1.
+        """
         return float(constraint_singular_values(self.manifold, self.X)[-1])
 
     @cached_property
     def rho(self) -> float:
         """rho_X = min(1, delta / (4 L_phi)).
 
-        A radius, not the largest, with |DC(Y)[Z]| >= delta/2 |Z| for Z in range DC(Y)* and |Y - X| <= rho: singular
-        values move by at most |DC(Y) - DC(X)| <= 2 L_phi rho <= delta/2.
+        A radius, not the largest, with |DC(Y)[Z]| >= delta/2 |Z| for Z in range DC(Y)* and |Y - X|
+        <= rho: singular values move by at most |DC(Y) - DC(X)| <= 2 L_phi rho <= delta/2.
         """
         return min(1.0, self.delta / (4 * self.L_phi))
 
     @property
     def radius(self) -> float:
-        """sup |Y| over Delta_X = {|Y - X| <= rho}: |X| + rho."""
+        """Sup |Y| over Delta_X = {|Y - X| <= rho}: |X| + rho."""
         return float(np.linalg.norm(self.X)) + self.rho
 
     @property
@@ -102,18 +116,26 @@ class Constants:
     def alpha_CA(self) -> float:
         """9/4 + 9 s + 15/4 s^2, s = L_phi sup |Y|^2 >= |Y^T phi(Y)|.
 
-        By the proof of the lemma, r = sup |Y|: T1 = DC(Y)[Z] has size 2 L_phi r |Z| and Lipschitz constant 2 L_phi |Z|,
-        S = Y^T phi(Y) has size s and constant 2 L_phi r. So T2 = T1 S + S T1 has 6 s times the constant of T1, and
-        T3 = T1 SS + S T1 S + SS T1 has 15 s^2 times that.
+        By the proof of the lemma, r = sup |Y|: T1 = DC(Y)[Z] has size 2 L_phi r |Z| and Lipschitz
+        constant 2 L_phi |Z|, S = Y^T phi(Y) has size s and constant 2 L_phi r. So T2 = T1 S + S T1
+        has 6 s times the constant of T1, and T3 = T1 SS + S T1 S + SS T1 has 15 s^2 times that.
         """
         s = self.L_phi * self.radius**2
         return 9 / 4 + 9 * s + 15 / 4 * s**2
 
     @property
     def epsilon_terms(self) -> tuple[float, float, float, float]:
-        """rho/2, delta/(4L), delta/(2 a^2 L^2 + 6 L), 3 delta^2/(32 a b L^2): L = L_phi, a = alpha_A, b = alpha_CA."""
+        """rho/2, delta/(4L), delta/(2 a^2 L^2 + 6 L), 3 delta^2/(32 a b L^2).
+
+        L = L_phi, a = alpha_A, b = alpha_CA.
+        """
         L, d, a, b = self.L_phi, self.delta, self.alpha_A, self.alpha_CA
-        return self.rho / 2, d / (4 * L), d / (2 * a**2 * L**2 + 6 * L), 3 * d**2 / (32 * a * b * L**2)
+        return (
+            self.rho / 2,
+            d / (4 * L),
+            d / (2 * a**2 * L**2 + 6 * L),
+            3 * d**2 / (32 * a * b * L**2),
+        )
 
     @property
     def epsilon(self) -> float:
@@ -122,7 +144,10 @@ class Constants:
 
     @property
     def dissolved_lipschitz(self) -> float:
-        """3/2 + 1/6 alpha_A^2 L_phi >= |DA(Y)| on Delta_X (eq:DA-bound): a Lipschitz constant of A there."""
+        """3/2 + 1/6 alpha_A^2 L_phi >= |DA(Y)| on Delta_X (eq:DA-bound).
+
+        A Lipschitz constant of A there.
+        """
         return 3 / 2 + self.alpha_A**2 * self.L_phi / 6
 
     def gradient_bound(self, egrad_at_X: Matrix, L_g: float) -> float:
@@ -142,7 +167,8 @@ class Constants:
         return (
             (2 * a**3 * L**2 * M + 30 * a * L * M) / (3 * d2),
             16 * a * b * L * M / (3 * d2),
-            (18 * a * L * M + 3 * a**2 * L**2 * M + 2 * a**3 * L**2 * M + 1) / (9 * d2 - 9 * d2 * b),
+            (18 * a * L * M + 3 * a**2 * L**2 * M + 2 * a**3 * L**2 * M + 1)
+            / (9 * d2 - 9 * d2 * b),
         )
 
     def near(self, rng: np.random.Generator, radius: float) -> Matrix:

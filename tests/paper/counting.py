@@ -13,7 +13,10 @@ Matrix = np.ndarray[Any, Any]
 
 
 def recast(result: Matrix, like: Any) -> Matrix:
-    """The result, counted from here on where `like` is: for what was computed without being counted."""
+    """The result, counted from here on where `like` is.
+
+    For what was computed without being counted.
+    """
     return result.view(Counted) if isinstance(like, Counted) else result
 
 

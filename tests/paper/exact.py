@@ -1,9 +1,9 @@
 """{X : X^T A X = Q} in decimal arithmetic, for neighbourhoods that double precision cannot see.
 
-The radius epsilon_X of the paper falls with a high power of the condition number: at 1e8 it is about 1e-18, and X is
-the only array of floats within it. By F13 two matrices give every real manifold of the theory with F = R^{n x p}, and
-decimals of 150 digits resolve it. The methods have the names and meanings of `GenOrthManifold`; a test holds the two
-together.
+The radius epsilon_X of the paper falls with a high power of the condition number: at 1e8 it is
+about 1e-18, and X is the only array of floats within it. By F13 two matrices give every real
+manifold of the theory with F = R^{n x p}, and decimals of 150 digits resolve it. The methods have
+the names and meanings of `GenOrthManifold`; a test holds the two together.
 """
 
 from __future__ import annotations
@@ -22,9 +22,16 @@ Matrix = np.ndarray[Any, Any]
 DIGITS = 150
 #: Families of `genorth.testing` that are {X : X^T A X = Q} with known real A and Q.
 FAMILIES = (
-    "stiefel", "generalized", "generalized-sparse", "hyperbolic", "symplectic",
-    "indefinite-diagonal", "indefinite-dense", "bilinear-symmetric", "bilinear-skew",
-)  # fmt: skip
+    "stiefel",
+    "generalized",
+    "generalized-sparse",
+    "hyperbolic",
+    "symplectic",
+    "indefinite-diagonal",
+    "indefinite-dense",
+    "bilinear-symmetric",
+    "bilinear-skew",
+)
 _to_decimals = np.frompyfunc(lambda x: Decimal(float(x)), 1, 1)
 
 

@@ -17,12 +17,18 @@ import scipy.linalg
 
 
 def _square(factor: float) -> Callable[..., float]:
-    """factor p^3 for each p x p matrix of the first argument."""
+    """Factor p^3 for each p x p matrix of the first argument."""
     return lambda A, *_: factor * math.prod(A.shape[:-1]) * A.shape[-1] ** 2
 
 
 def _matmul(A: Any, B: Any) -> float:
-    return 2 * math.prod(np.broadcast_shapes(A.shape[:-2], B.shape[:-2])) * A.shape[-2] * A.shape[-1] * B.shape[-1]
+    return (
+        2
+        * math.prod(np.broadcast_shapes(A.shape[:-2], B.shape[:-2]))
+        * A.shape[-2]
+        * A.shape[-1]
+        * B.shape[-1]
+    )
 
 
 def _solve(A: Any, B: Any) -> float:
@@ -45,7 +51,9 @@ class Counted(np.ndarray[Any, Any]):
 
     total: ClassVar[float] = 0.0
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
+    def __array_ufunc__(
+        self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **options: Any
+    ) -> Any:
         if out is not None:
             options["out"] = tuple(_plain(result) for result in out)
         plain = [_plain(X) for X in inputs]

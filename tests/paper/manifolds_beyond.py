@@ -1,4 +1,7 @@
-"""Manifolds of the theory that are not of the form X^T A X = Q: what the classification (F13) has besides them."""
+"""Manifolds of the theory that are not of the form X^T A X = Q.
+
+What the classification (F13) has besides them.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,12 @@ import genorth as go
 Matrix = np.ndarray[Any, Any]
 
 
-def complex_bilinear(n: int, p: int, seed: Any, *, skew: bool = False) -> tuple[go.GenOrthManifold, Matrix]:
-    """{X : X^t A X = conj(Q)} with X^t the plain transpose, and Q; A and Q are complex, both symmetric or both skew.
+def complex_bilinear(
+    n: int, p: int, seed: Any, *, skew: bool = False
+) -> tuple[go.GenOrthManifold, Matrix]:
+    """{X : X^t A X = conj(Q)} with X^t the plain transpose, and Q.
+
+    A and Q are complex, both symmetric or both skew.
 
     phi(X) = conj(A X) Q^-1 and psi(T) = Q conj(T) Q^-1 are linear over the reals only. Skew
     matrices have even size: for them n and p are doubled.
@@ -23,15 +30,26 @@ def complex_bilinear(n: int, p: int, seed: Any, *, skew: bool = False) -> tuple[
     A, Q = _complex_form(n, rng, skew), _complex_form(p, rng, skew)
     Qinv = np.linalg.inv(Q)
     return go.from_maps(
-        (n, p), lambda X: np.conj(A @ X) @ Qinv, lambda T: Q @ np.conj(T) @ Qinv, dtype=complex, name="complex bilinear"
+        (n, p),
+        lambda X: np.conj(A @ X) @ Qinv,
+        lambda T: Q @ np.conj(T) @ Qinv,
+        dtype=complex,
+        name="complex bilinear",
     ), Q
 
 
 def _complex_form(n: int, rng: np.random.Generator, skew: bool) -> Matrix:
-    """U^t D U, U unitary and D real: I, or blocks [[0, 1], [-1, 0]], each times a number between 1 and 2."""
+    """U^t D U, U unitary and D real.
+
+    I, or blocks [[0, 1], [-1, 0]], each times a number between 1 and 2.
+    """
     G = rng.standard_normal((n, n)) + 1j * rng.standard_normal((n, n))
     U = np.linalg.qr(G)[0]
-    D = np.kron(np.diag(rng.uniform(1, 2, n // 2)), [[0, 1], [-1, 0]]) if skew else np.diag(rng.uniform(1, 2, n))
+    D = (
+        np.kron(np.diag(rng.uniform(1, 2, n // 2)), [[0, 1], [-1, 0]])
+        if skew
+        else np.diag(rng.uniform(1, 2, n))
+    )
     A = U.T @ D @ U
     return np.asarray((A - A.T) / 2 if skew else (A + A.T) / 2)
 

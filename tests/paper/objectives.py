@@ -27,13 +27,16 @@ class Objective:
         return M.inner(self.B, X) + self.w * M.inner(X, X) / 2
 
     def gradient(self, X: Matrix) -> Matrix:
-        """grad f(X) = B + w X."""
+        """Grad f(X) = B + w X."""
         return np.asarray(self.B + self.w * X)
 
 
 @attrs.frozen(slots=False)
 class Penalty:
-    """h = f(A(.)) + beta/2 |C|^2: the library's `ConstraintDissolving`, or in decimals the printed formulas."""
+    """h = f(A(.)) + beta/2 |C|^2.
+
+    The library's `ConstraintDissolving`, or in decimals the printed formulas.
+    """
 
     M: Any
     f: Objective
@@ -53,17 +56,21 @@ class Penalty:
         return self.library.value(X) if self.library is not None else self.printed_value(X)
 
     def gradient(self, X: Matrix) -> Matrix:
-        """grad h(X)."""
-        return np.asarray(self.library.gradient(X)) if self.library is not None else self.printed_gradient(X)
+        """Grad h(X)."""
+        return (
+            np.asarray(self.library.gradient(X))
+            if self.library is not None
+            else self.printed_gradient(X)
+        )
 
     def hessian(self, X: Matrix, Z: Matrix) -> Matrix:
-        """hess h(X)[Z]."""
+        """Hess h(X)[Z]."""
         if self.library is not None:
             return np.asarray(self.library.hessian_product(X, Z))
         return self.printed_hessian(X, Z)
 
     def gradient_of_g(self, X: Matrix) -> Matrix:
-        """grad g(X) = DA(X)*[G], G = grad f(A(X))."""
+        """Grad g(X) = DA(X)*[G], G = grad f(A(X))."""
         return np.asarray(self.M.dissolve_adjoint(X, self.f.gradient(self.M.dissolve(X))))
 
     # ------------------------------------------------------------------ as printed
@@ -77,12 +84,16 @@ class Penalty:
         """(eq:eh): G (3/2 I - 1/2 S) - 1/2 phi(X) Phi(G^T X) + beta phi(X) Phi(S - I), S = X^T phi(X)."""
         M, P, Phi = self.M, self.M.phi(X), self.M.symmetrize
         G, C = self.f.gradient(M.dissolve(X)), M.constraint(X)
-        return np.asarray((2 * G - G @ C) / 2 - P @ Phi(G.mT.conj() @ X) / 2 + self.beta * (P @ Phi(C)))
+        return np.asarray(
+            (2 * G - G @ C) / 2 - P @ Phi(G.mT.conj() @ X) / 2 + self.beta * (P @ Phi(C))
+        )
 
     def printed_hessian(self, X: Matrix, Z: Matrix) -> Matrix:
         """(eq:nabh), with hess g(X)[Z] = DA(X)*[hess f[DA(X)[Z]]] + D^2 A(X)*[Z, G]."""
         M, P, PZ, Phi = self.M, self.M.phi(X), self.M.phi(Z), self.M.symmetrize
         G = self.f.gradient(M.dissolve(X))
-        g = M.dissolve_adjoint(X, self.f.w * M.dissolve_differential(X, Z)) + M.dissolve_second_adjoint(X, Z, G)
+        g = M.dissolve_adjoint(
+            X, self.f.w * M.dissolve_differential(X, Z)
+        ) + M.dissolve_second_adjoint(X, Z, G)
         penalty = PZ @ Phi(M.constraint(X)) + P @ Phi(Z.mT.conj() @ P) + P @ Phi(X.mT.conj() @ PZ)
         return np.asarray(g + self.beta * penalty)

@@ -13,7 +13,10 @@ Matrix = np.ndarray[Any, Any]
 
 
 def quadratic(constants: Constants, seed: int) -> tuple[go.Problem, float]:
-    """f(X) = <B, X> + <X, H X>/2 with B in F, H symmetric, both of about unit size; and L_g = |hess f| on F."""
+    """f(X) = <B, X> + <X, H X>/2 with B in F, H symmetric, both of about unit size.
+
+    And L_g = |hess f| on F.
+    """
     manifold, rng = constants.manifold, np.random.default_rng([5, seed])
     B = manifold.random_ambient(rng)
     n = manifold.shape[-2]

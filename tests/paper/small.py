@@ -1,4 +1,7 @@
-"""The ellipse of docs/errata.md, linear costs, and norms: what the tests of facts and errata share."""
+"""The ellipse of docs/errata.md, linear costs, and norms.
+
+What the tests of facts and errata share.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,14 @@ import genorth as go
 Matrix = np.ndarray[Any, Any]
 EPS = float(np.finfo(float).eps)
 
-#: X^T B X = 1 in the plane: an ellipse with the point X = (3/5, 2/5), where phi(X) = (3/5, 8/5) and (8, -3) is tangent.
+#: X^T B X = 1 in the plane: an ellipse with the point X = (3/5, 2/5), where phi(X) = (3/5, 8/5) and
+#: (8, -3) is tangent.
 ELLIPSE = go.GeneralizedStiefel(np.array([1.0, 4.0]), 1)
-POINT, NORMAL, TANGENT = np.array([[0.6], [0.4]]), np.array([[0.6], [1.6]]), np.array([[8.0], [-3.0]])
+POINT, NORMAL, TANGENT = (
+    np.array([[0.6], [0.4]]),
+    np.array([[0.6], [1.6]]),
+    np.array([[8.0], [-3.0]]),
+)
 
 
 def norm(T: Any) -> float:
@@ -29,5 +37,9 @@ def spectral(T: Matrix) -> float:
 def linear(manifold: go.GenOrthManifold, B: Matrix) -> go.Problem:
     """f(X) = <B, X>."""
     return go.Problem(
-        manifold, lambda X: float(np.vdot(B, X).real), lambda X: B, lambda X, Z: np.zeros_like(Z), name="linear"
+        manifold,
+        lambda X: float(np.vdot(B, X).real),
+        lambda X: B,
+        lambda X, Z: np.zeros_like(Z),
+        name="linear",
     )

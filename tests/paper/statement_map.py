@@ -1,7 +1,9 @@
-"""The page docs/statements.md and the tests that name its rows: read both, and write the column "checked by".
+"""The page docs/statements.md and the tests that name its rows.
 
-Run `python tests/paper/statement_map.py` after a marked test was added, renamed or removed. Marks are read from the
-source of the tests (not by running them), so their labels are literal strings.
+Read both, and write the column "checked by".
+
+Run `python tests/paper/statement_map.py` after a marked test was added, renamed or removed. Marks
+are read from the source of the tests (not by running them), so their labels are literal strings.
 """
 
 from __future__ import annotations
@@ -73,8 +75,14 @@ def rows(text: str) -> list[Row]:
 
 def marks(root: Path = ROOT) -> list[Mark]:
     """The marks of all tests of the default run, in the order of files and lines."""
-    files = sorted(path for path in (root / "tests").rglob("test_*.py") if "bench" not in path.parts)
-    return [mark for path in files for mark in _marks_of(path.relative_to(root).as_posix(), path.read_text())]
+    files = sorted(
+        path for path in (root / "tests").rglob("test_*.py") if "bench" not in path.parts
+    )
+    return [
+        mark
+        for path in files
+        for mark in _marks_of(path.relative_to(root).as_posix(), path.read_text())
+    ]
 
 
 def _marks_of(name: str, source: str) -> Iterator[Mark]:
@@ -88,7 +96,9 @@ def _marks_of(name: str, source: str) -> Iterator[Mark]:
             yield Mark(_label(call, name), test)
     for call in _statement_calls(tree):
         if call not in seen:
-            raise ValueError(f"{name}:{call.lineno}: a statement mark has to decorate a test function or class")
+            raise ValueError(
+                f"{name}:{call.lineno}: a statement mark has to decorate a test function or class"
+            )
 
 
 _Decorated = ast.FunctionDef | ast.ClassDef
@@ -115,7 +125,9 @@ def _label(call: ast.Call, name: str) -> str:
     match call.args, call.keywords:
         case [ast.Constant(str(label))], []:
             return label
-    raise ValueError(f"{name}:{call.lineno}: the label of a statement mark has to be one literal string")
+    raise ValueError(
+        f"{name}:{call.lineno}: the label of a statement mark has to be one literal string"
+    )
 
 
 def checks_by_row(text: str, found: list[Mark]) -> dict[int, list[str]]:

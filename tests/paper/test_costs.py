@@ -20,7 +20,10 @@ _GRID = [(40, 4), (80, 4), (160, 4), (80, 8), (160, 16), (320, 8)]
 
 
 def _orders(counts: list[float], models: list[float]) -> float:
-    """How far the quotient of count and model varies over the grid: bounded iff the model is the order."""
+    """How far the quotient of count and model varies over the grid.
+
+    Bounded iff the model is the order.
+    """
     quotients = np.array(counts) / np.array(models)
     return float(quotients.max() / quotients.min())
 
@@ -51,7 +54,10 @@ def test_costs_on_the_stiefel_manifold() -> None:
 
 @pytest.mark.statement("tab:man:generalized")
 def test_costs_on_the_generalized_stiefel_manifold() -> None:
-    """With a dense B the QR retraction costs O(n^2 p + np^2), not the printed O(np^2): it needs B(X + Z)."""
+    """With a dense B the QR retraction costs O(n^2 p + np^2), not the printed O(np^2).
+
+    It needs B(X + Z).
+    """
     retraction, transport = [], []
     for n, p in _GRID:
         M = go.GeneralizedStiefel(gt.conditioned_symmetric(n, 10, 0), p)
@@ -66,7 +72,9 @@ def test_costs_on_the_generalized_stiefel_manifold() -> None:
 
 @pytest.mark.statement("tab:man:generalized")
 @given(recipe=gt.recipes(("generalized",)), seed=gt.seeds())
-def test_the_explicit_projection_of_the_generalized_stiefel_manifold_is_oblique(recipe: gt.Recipe, seed: int) -> None:
+def test_the_explicit_projection_of_the_generalized_stiefel_manifold_is_oblique(
+    recipe: gt.Recipe, seed: int
+) -> None:
     """E(D) = D - X sym(X^T B D) projects onto T_X M, but takes the normal vector BX to BX - X (X^T B^2 X), not to zero.
 
     It is orthogonal for tr(U^T B V). For the metric <U, V>, which the paper sets, the projection is implicit.
@@ -74,7 +82,9 @@ def test_the_explicit_projection_of_the_generalized_stiefel_manifold_is_oblique(
     B, M = gt.conditioned_symmetric(recipe.n, recipe.condition, recipe.rng), recipe.build()
     X, D, E = M.random_point(seed), M.random_ambient(seed), M.random_ambient([seed, 1])
     size = float((1 + np.linalg.norm(X)) * np.linalg.norm(D))
-    rounding = 1e3 * X.size * EPS * size * (1 + float(np.linalg.norm(X))) * (1 + float(np.linalg.norm(E)))
+    rounding = (
+        1e3 * X.size * EPS * size * (1 + float(np.linalg.norm(X))) * (1 + float(np.linalg.norm(E)))
+    )
     assert M.tangency(X, _explicit(B, X, D)) <= rounding
     assert abs(np.vdot(_explicit(B, X, D), B @ E) - np.vdot(D, B @ _explicit(B, X, E))) <= rounding
     assert np.linalg.norm(_explicit(B, X, B @ X) - (B @ X - X @ (X.T @ B @ B @ X))) <= rounding
@@ -97,7 +107,10 @@ def test_an_explicit_projection_that_is_not_orthogonal() -> None:
 
 @pytest.mark.statement("tab:man:symplectic")
 def test_costs_on_the_symplectic_stiefel_manifold() -> None:
-    """The dense Cayley transform is O(n^3), the projection at most O(n^2 p + p^3); F9 retracts in O(np^2)."""
+    """The dense Cayley transform is O(n^3), the projection at most O(n^2 p + p^3).
+
+    F9 retracts in O(np^2).
+    """
     _check_cayley([go.SymplecticStiefel(n, p) for n, p in _GRID], [n * p**2 for n, p in _GRID])
 
 
@@ -105,7 +118,9 @@ def test_costs_on_the_symplectic_stiefel_manifold() -> None:
 def test_costs_on_the_indefinite_stiefel_manifold() -> None:
     """As on the symplectic one; the retraction of F9 costs two phi, O(n^2 p) for a dense A, besides O(np^2)."""
     manifolds = [
-        go.IndefiniteStiefel(gt.conditioned_symmetric(n, 10, 0, n // 2), np.where(np.arange(p) % 2, -1.0, 1.0))
+        go.IndefiniteStiefel(
+            gt.conditioned_symmetric(n, 10, 0, n // 2), np.where(np.arange(p) % 2, -1.0, 1.0)
+        )
         for n, p in _GRID
     ]
     _check_cayley(manifolds, [n**2 * p + n * p**2 for n, p in _GRID])
@@ -118,7 +133,9 @@ def _check_cayley(manifolds: list[Any], fast_models: list[int]) -> None:
         dense.append(flops(lambda X, Z, M=M: faithful.dense_cayley(M.phi, X, M.phi(X), Z), X, Z))
         transport.append(_transport(M, X, Z))
         fast.append(flops(lambda X, Z, M=M: M.retract(X, Z, kind="cayley"), X, Z))
-        same = faithful.dense_cayley(M.phi, X, np.asarray(M.phi(X)), Z) - M.retract(X, Z, kind="cayley")
+        same = faithful.dense_cayley(M.phi, X, np.asarray(M.phi(X)), Z) - M.retract(
+            X, Z, kind="cayley"
+        )
         assert np.linalg.norm(same) <= 1e4 * X.size * EPS * np.linalg.norm(X) ** 3
     assert _orders(dense, [n**3 for n, p in _GRID]) <= 3
     assert _orders(transport, [n**2 * p + p**3 for n, p in _GRID]) <= 3
@@ -136,7 +153,9 @@ def test_costs_on_the_tensor_stiefel_manifold() -> None:
         X, Z = (np.asarray(M.to_tensor(Y)) for Y in _drawn(M))
 
         def retract(X: Matrix, Z: Matrix, M: go.TensorStiefel = M) -> Any:
-            return M.to_tensor(faithful.qr_retraction(M.from_tensor(X), M.from_tensor(Z)).view(type(X)))
+            return M.to_tensor(
+                faithful.qr_retraction(M.from_tensor(X), M.from_tensor(Z)).view(type(X))
+            )
 
         def project(X: Matrix, Z: Matrix, M: go.TensorStiefel = M) -> Any:
             return M.to_tensor(M.transport(M.from_tensor(X), M.from_tensor(X), M.from_tensor(Z)))

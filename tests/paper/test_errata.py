@@ -1,6 +1,9 @@
-"""What docs/errata.md says of the theory: the counterexample to each printed statement, and the corrected statement.
+"""What docs/errata.md says of the theory.
 
-Counterexamples have explicit numbers and are as small as they can be, so that a reader can follow them by hand.
+The counterexample to each printed statement, and the corrected statement.
+
+Counterexamples have explicit numbers and are as small as they can be, so that a reader can follow
+them by hand.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ GENERAL = hypothesis.settings(max_examples=2 * hypothesis.settings().max_example
 
 
 def _line(beta: float, slope: float = 1.0) -> go.ConstraintDissolving:
-    """h on the Stiefel manifold (1, 1), M = {1, -1}, for f(x) = slope x."""
+    """H on the Stiefel manifold (1, 1), M = {1, -1}, for f(x) = slope x."""
     return go.ConstraintDissolving(linear(go.Stiefel(1, 1), np.full((1, 1), slope)), beta)
 
 
@@ -60,7 +63,10 @@ def test_R1_corrected(manifold: go.GenOrthManifold, seed: int) -> None:
 
 @pytest.mark.statement("R2")
 def test_R2_the_printed_delta_is_zero() -> None:
-    """The circle, X = (1, 0), Z = (0, 1): DC(X)[Z] = 0, so |DC(X)[Z]| >= delta |Z| leaves delta = 0 only."""
+    """The circle, X = (1, 0), Z = (0, 1).
+
+    DC(X)[Z] = 0, so |DC(X)[Z]| >= delta |Z| leaves delta = 0 only.
+    """
     manifold, X, Z = go.Stiefel(2, 1), np.array([[1.0], [0.0]]), np.array([[0.0], [1.0]])
     assert manifold.constraint_differential(X, Z).item() == 0.0
     assert Constants(manifold, X).delta_printed <= 4 * EPS
@@ -71,7 +77,10 @@ def test_R2_the_printed_delta_is_zero() -> None:
 @GENERAL
 @given(manifold=gt.manifolds(max_n=5), seed=gt.seeds())
 def test_R2_corrected(manifold: go.GenOrthManifold, seed: int) -> None:
-    """|DC(X)[N]| >= delta |N| for normal N, delta >= 2/|X|_2 > 0; delta = 2 where phi(X)^T phi(X) = I."""
+    """|DC(X)[N]| >= delta |N| for normal N, delta >= 2/|X|_2 > 0.
+
+    Delta = 2 where phi(X)^T phi(X) = I.
+    """
     s = Sample(manifold, seed)
     if not len(symmetric_basis(manifold)):
         return
@@ -87,8 +96,13 @@ def test_R2_corrected(manifold: go.GenOrthManifold, seed: int) -> None:
 @pytest.mark.statement("R11")
 @GENERAL
 @given(manifold=gt.manifolds(max_n=5, max_condition=1e3), seed=gt.seeds(), t=st.floats(0.01, 0.5))
-def test_R11_the_singular_values_shrink_towards_zero(manifold: go.GenOrthManifold, seed: int, t: float) -> None:
-    """At Y = (1 - t) X the smallest singular value is (1 - t) delta: below delta in every neighbourhood of X."""
+def test_R11_the_singular_values_shrink_towards_zero(
+    manifold: go.GenOrthManifold, seed: int, t: float
+) -> None:
+    """At Y = (1 - t) X the smallest singular value is (1 - t) delta.
+
+    Below delta in every neighbourhood of X.
+    """
     s = Sample(manifold, seed)
     if not len(symmetric_basis(manifold)):
         return
@@ -112,7 +126,8 @@ def test_R11_corrected(manifold: go.GenOrthManifold, seed: int) -> None:
     assert constraint_singular_values(manifold, Y)[-1] >= constants.delta / 2 - rest
 
 
-# ---------------------------------------------------------------- R14, R15: distance to M, non-expansiveness
+# ---------------------------------------------------------------- R14, R15: distance to M,
+# non-expansiveness
 
 
 @pytest.mark.statement("R14")
@@ -129,7 +144,10 @@ def test_R14_another_point_of_M_is_near_and_has_no_violation(angle: float) -> No
 @GENERAL
 @given(manifold=MANIFOLDS, seed=gt.seeds(), size=st.floats(0, 0.9))
 def test_R14_corrected(manifold: go.GenOrthManifold, seed: int, size: float) -> None:
-    """dist(Y, M) <= |Y|_2 |C| / (2 (1 - |C|_2)) where |C|_2 < 1; |C(Y)| <= L_phi (|X| + |Y|) |Y - X|."""
+    """dist(Y, M) <= |Y|_2 |C| / (2 (1 - |C|_2)) where |C|_2 < 1.
+
+    |C(Y)| <= L_phi (|X| + |Y|) |Y - X|.
+    """
     s = Sample(manifold, seed)
     Y = s.X + s.ambient(size / (3 * s.steepness))
     C = manifold.constraint(Y)
@@ -142,9 +160,14 @@ def test_R14_corrected(manifold: go.GenOrthManifold, seed: int, size: float) -> 
 
 @pytest.mark.statement("R15")
 def test_R15_A_expands_on_an_ellipse() -> None:
-    """At (3/5, 2/5) the projector DA(X) has the norm |X| |phi(X)| = 949^(1/2)/25 = 1.23; so A expands nearby."""
+    """At (3/5, 2/5) the projector DA(X) has the norm |X| |phi(X)| = 949^(1/2)/25 = 1.23.
+
+    So A expands nearby.
+    """
     assert ELLIPSE.feasibility(POINT) <= 4 * EPS
-    size = operator_norm(lambda D: ELLIPSE.dissolve_differential(POINT, D), np.eye(2).reshape(2, 2, 1))
+    size = operator_norm(
+        lambda D: ELLIPSE.dissolve_differential(POINT, D), np.eye(2).reshape(2, 2, 1)
+    )
     assert size == pytest.approx(norm(POINT) * norm(NORMAL), rel=8 * EPS)  # (949)^(1/2)/25
     columns = [ELLIPSE.dissolve_differential(POINT, E.reshape(2, 1)).ravel() for E in np.eye(2)]
     D = np.linalg.svd(np.stack(columns, 1))[2][0]
@@ -157,7 +180,10 @@ def test_R15_A_expands_on_an_ellipse() -> None:
 @GENERAL
 @given(manifold=MANIFOLDS, seed=gt.seeds(), size=st.floats(0, 1))
 def test_R15_corrected(manifold: go.GenOrthManifold, seed: int, size: float) -> None:
-    """|C(A(Y))| <= 3/4 |C| |C|_2 + 1/4 |C| |C|_2^2, at most |C|^2 where |C|_2 <= 1: no constant, no neighbourhood."""
+    """|C(A(Y))| <= 3/4 |C| |C|_2 + 1/4 |C| |C|_2^2, at most |C|^2 where |C|_2 <= 1.
+
+    No constant, no neighbourhood.
+    """
     s = Sample(manifold, seed)
     Y = s.X + s.ambient(size / s.steepness)
     C = manifold.constraint(Y)
@@ -168,7 +194,8 @@ def test_R15_corrected(manifold: go.GenOrthManifold, seed: int, size: float) -> 
         assert after <= norm(C) ** 2 + rest
 
 
-# ---------------------------------------------------------------- R3, R4: the lemmas of second order
+# ---------------------------------------------------------------- R3, R4: the lemmas of second
+# order
 
 
 @pytest.mark.statement("R3")
@@ -188,7 +215,10 @@ def test_R3_the_missing_term() -> None:
 @GENERAL
 @given(manifold=MANIFOLDS, seed=gt.seeds())
 def test_R3_corrected(manifold: go.GenOrthManifold, seed: int) -> None:
-    """D2A*[Z, grad f] = D2A*[Z, egrad] + phi(Z) Theta + 1/2 phi(X)(W Theta - Theta W); <Z, the last term> = 0."""
+    """D2A*[Z, grad f] = D2A*[Z, egrad] + phi(Z) Theta + 1/2 phi(X)(W Theta - Theta W).
+
+    <Z, the last term> = 0.
+    """
     s = Sample(manifold, seed)
     X, Z, G = s.X, s.tangent(), s.ambient()
     Theta, W = manifold.theta(X, G), ct(Z) @ s.P
@@ -202,7 +232,10 @@ def test_R3_corrected(manifold: go.GenOrthManifold, seed: int) -> None:
 
 @pytest.mark.statement("R4")
 def test_R4_phi_of_a_tangent_vector_is_not_tangent_and_the_cross_term_is_not_zero() -> None:
-    """The ellipse at (3/5, 2/5), f(x) = <phi(X), x>: <phi(X), phi(Z)> = -72/5, <phi(X), hess h[Z]> = 72/5."""
+    """The ellipse at (3/5, 2/5), f(x) = <phi(X), x>.
+
+    <phi(X), phi(Z)> = -72/5, <phi(X), hess h[Z]> = 72/5.
+    """
     assert ELLIPSE.tangency(POINT, TANGENT) <= 16 * EPS
     assert np.vdot(NORMAL, ELLIPSE.phi(TANGENT)) == pytest.approx(-72 / 5, rel=8 * EPS)
     for beta in (1.0, 100.0):
@@ -210,26 +243,35 @@ def test_R4_phi_of_a_tangent_vector_is_not_tangent_and_the_cross_term_is_not_zer
         assert norm(h.gradient(POINT)) <= 16 * EPS * beta
         cross = float(np.vdot(NORMAL, h.hessian_product(POINT, TANGENT)))
         assert cross == pytest.approx(72 / 5, rel=100 * EPS * beta)
-        assert np.vdot(POINT, h.hessian_product(POINT, TANGENT)) == pytest.approx(0, abs=100 * EPS * beta)
+        assert np.vdot(POINT, h.hessian_product(POINT, TANGENT)) == pytest.approx(
+            0, abs=100 * EPS * beta
+        )
 
 
 @pytest.mark.statement("R4")
 @GENERAL
 @given(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100))
 def test_R4_corrected(manifold: go.GenOrthManifold, seed: int, beta: float) -> None:
-    """<X S^T, hess h[Z]> = 0 for S in S1; for normal N it is <DA(X)[N], hess f[Z]>, as N - DA(X)[N] is some X S^T."""
+    """<X S^T, hess h[Z]> = 0 for S in S1.
+
+    For normal N it is <DA(X)[N], hess f[Z]>, as N - DA(X)[N] is some X S^T.
+    """
     s = Sample(manifold, seed)
     X, Z, S, Theta = s.X, s.tangent(), s.symmetric(), s.symmetric()
     B, N = s.P @ Theta, s.P @ s.symmetric()
     HZ = go.ConstraintDissolving(linear(manifold, B), beta).hessian_product(X, Z)
-    terms = norm(s.P) ** 2 * s.q**2 * (beta + norm(X) ** 2) * (1 + norm(Theta)) + s.L * norm(X) * norm(B) * s.q
+    terms = (
+        norm(s.P) ** 2 * s.q**2 * (beta + norm(X) ** 2) * (1 + norm(Theta))
+        + s.L * norm(X) * norm(B) * s.q
+    )
     rest = 100 * s.q * (s.u * s.g + s.c) * (terms + beta) * norm(Z)
     assert abs(np.vdot(X @ ct(S), HZ).real) <= rest * norm(X)
     expected = -np.vdot(manifold.dissolve_differential(X, N), manifold.phi(Z) @ Theta).real
     assert abs(np.vdot(N, HZ).real - expected) <= rest * norm(N) * (1 + s.q * norm(X) * norm(s.P))
 
 
-# ---------------------------------------------------------------- R5, R6: the gradient of h off M, the threshold
+# ---------------------------------------------------------------- R5, R6: the gradient of h off M,
+# the threshold
 
 
 @pytest.mark.statement("R5")
@@ -240,7 +282,9 @@ def test_R5_fails_near_M_for_every_beta(beta: float) -> None:
     for C in (1e-3 / beta, -1e-3 / beta):
         x = np.sqrt(1 + C)
         left, right = h.gradient(_at(x)).item(), g.dissolve_adjoint(_at(x), _at(1.0)).item()
-        assert left**2 - right**2 == pytest.approx(C**2 * (4 * beta**2 * x**2 - 6 * beta * x), rel=1e-9)
+        assert left**2 - right**2 == pytest.approx(
+            C**2 * (4 * beta**2 * x**2 - 6 * beta * x), rel=1e-9
+        )
         assert left**2 < right**2 + beta / 9 * abs(C)
 
 
@@ -251,7 +295,10 @@ def test_R5_not_even_the_gradient_of_g_is_a_bound_on_an_ellipse(beta: float) -> 
     B, t = np.array([[1.0], [0.0]]), 1e-4 / beta
     Y = (1 + t) * POINT
     C = ELLIPSE.constraint(Y).item()
-    h, g = go.ConstraintDissolving(linear(ELLIPSE, B), beta).gradient(Y), ELLIPSE.dissolve_adjoint(Y, B)
+    h, g = (
+        go.ConstraintDissolving(linear(ELLIPSE, B), beta).gradient(Y),
+        ELLIPSE.dissolve_adjoint(Y, B),
+    )
     difference = norm(h) ** 2 - norm(g) ** 2
     assert difference == pytest.approx(-576 / 125 * beta * C, rel=0.01)
     assert difference < 0
@@ -270,15 +317,26 @@ def test_R5_corrected(manifold: go.GenOrthManifold, seed: int, size: float, fact
         return
     beta = 1.5 * spectral(ct(Y) @ G) / gap * factor + 1e-3  # twice the bound of F14
     h = go.ConstraintDissolving(problem, beta)
-    rest = 1e3 * s.u * s.q**2 * s.g * (beta * norm(manifold.phi(Y)) + (1 + norm(G)) * (1 + norm(C)) * s.g)
+    rest = (
+        1e3
+        * s.u
+        * s.q**2
+        * s.g
+        * (beta * norm(manifold.phi(Y)) + (1 + norm(G)) * (1 + norm(C)) * s.g)
+    )
     assert norm(h.gradient(Y)) >= beta * gap * norm(C) / spectral(Y) - rest
 
 
 @pytest.mark.statement("R19")
 @GENERAL
 @given(manifold=MANIFOLDS, seed=gt.seeds(), size=st.floats(0, 1))
-def test_R19_what_the_step_of_the_proof_needs(manifold: go.GenOrthManifold, seed: int, size: float) -> None:
-    """DA(Y)^2 Z - DA(Y) Z = -DA(Y)[Z] c/2 + Y (R c + c R* + c T + T c)/4: c = C^T, R = <<Y,Z>>, T = R + R*."""
+def test_R19_what_the_step_of_the_proof_needs(
+    manifold: go.GenOrthManifold, seed: int, size: float
+) -> None:
+    """DA(Y)^2 Z - DA(Y) Z = -DA(Y)[Z] c/2 + Y (R c + c R* + c T + T c)/4.
+
+    C = C^T, R = <<Y,Z>>, T = R + R*.
+    """
     s = Sample(manifold, seed)
     Y, Z = s.X + s.ambient(size / s.steepness), s.ambient()
     c, R = ct(manifold.constraint(Y)), ct(manifold.phi(Y)) @ Z
@@ -293,8 +351,13 @@ def test_R19_what_the_step_of_the_proof_needs(manifold: go.GenOrthManifold, seed
 
 @pytest.mark.statement("R19")
 def test_R19_the_factor_that_is_left_out_exceeds_one() -> None:
-    """|I - DA(X)*| = |X| |phi(X)| on the ellipse, 949^(1/2)/25 > 1: the printed step bounds it by one."""
-    size = operator_norm(lambda D: D - ELLIPSE.dissolve_adjoint(POINT, D), np.eye(2).reshape(2, 2, 1))
+    """|I - DA(X)*| = |X| |phi(X)| on the ellipse, 949^(1/2)/25 > 1.
+
+    The printed step bounds it by one.
+    """
+    size = operator_norm(
+        lambda D: D - ELLIPSE.dissolve_adjoint(POINT, D), np.eye(2).reshape(2, 2, 1)
+    )
     assert size == pytest.approx(949**0.5 / 25, rel=8 * EPS)
 
 
@@ -305,16 +368,29 @@ def test_R6_the_third_quotient_is_negative_even_on_two_points() -> None:
 
     def slope(x: float) -> float:
         image = manifold.dissolve(_at(x))
-        return float(manifold.constraint_differential(image, manifold.dissolve_differential(_at(x), _at(1.0))).item())
+        return float(
+            manifold.constraint_differential(
+                image, manifold.dissolve_differential(_at(x), _at(1.0))
+            ).item()
+        )
 
     assert (slope(1 + t) - slope(1 - t)) / (2 * t) == pytest.approx(-6, rel=1e-4)
-    assert Constants(manifold, _at(1.0)).beta_terms(1.0)[2] < 0 < min(Constants(manifold, _at(1.0)).beta_terms(1.0)[:2])
+    assert (
+        Constants(manifold, _at(1.0)).beta_terms(1.0)[2]
+        < 0
+        < min(Constants(manifold, _at(1.0)).beta_terms(1.0)[:2])
+    )
 
 
 @pytest.mark.statement("R6")
 @GENERAL
-@given(manifold=gt.manifolds(families=("stiefel", "stiefel-complex", "tensor-dct"), max_n=5), seed=gt.seeds())
-def test_R6_alpha_is_at_least_three_where_phi_is_the_identity(manifold: go.GenOrthManifold, seed: int) -> None:
+@given(
+    manifold=gt.manifolds(families=("stiefel", "stiefel-complex", "tensor-dct"), max_n=5),
+    seed=gt.seeds(),
+)
+def test_R6_alpha_is_at_least_three_where_phi_is_the_identity(
+    manifold: go.GenOrthManifold, seed: int
+) -> None:
     """D2(C o A)(X)[V, V] = -6 S^2 for V = X S^T (F6), |S| = |V| and S = v v^T: 2 alpha_CA >= 6."""
     s = Sample(manifold, seed)
     v = s.algebra()[..., :1]
@@ -338,7 +414,10 @@ def test_R6_alpha_is_at_least_three_where_phi_is_the_identity(manifold: go.GenOr
 @pytest.mark.statement("R17")
 @pytest.mark.parametrize("beta", [1.0, 1e3, 1e6])
 def test_R17_stationary_points_of_h_that_are_not_on_M(beta: float) -> None:
-    """f(x) = -x^2 on M = {1, -1}: h'(0) = 0 for every beta, and h -> -infinity. A hyperbola: so does a linear f."""
+    """f(x) = -x^2 on M = {1, -1}: h'(0) = 0 for every beta, and h -> -infinity.
+
+    A hyperbola: so does a linear f.
+    """
     manifold = go.Stiefel(1, 1)
     f = go.Problem(manifold, lambda X: -(X.item() ** 2), lambda X: -2 * X, lambda X, Z: -2 * Z)
     h = go.ConstraintDissolving(f, beta)
@@ -388,9 +467,14 @@ def test_R18_the_loop_of_the_algorithm_need_not_end_or_may_end_elsewhere() -> No
 
 @pytest.mark.statement("R18")
 @GENERAL
-@given(manifold=gt.manifolds(max_n=5, max_condition=1e3), seed=gt.seeds(), scale=st.floats(0.05, 1.7))
+@given(
+    manifold=gt.manifolds(max_n=5, max_condition=1e3), seed=gt.seeds(), scale=st.floats(0.05, 1.7)
+)
 def test_R18_corrected(manifold: go.GenOrthManifold, seed: int, scale: float) -> None:
-    """Eigenvalues of <<Y,Y>> in (0, 3): repeated A ends at the polar factor. Here Y = scale X, scale < 3^(1/2)."""
+    """Eigenvalues of <<Y,Y>> in (0, 3): repeated A ends at the polar factor.
+
+    Here Y = scale X, scale < 3^(1/2).
+    """
     s = Sample(manifold, seed)
     restored = manifold.restore(scale * s.X)
     bound = 4500 * EPS * float(manifold.scale(restored))

@@ -1,4 +1,7 @@
-"""What docs/errata.md says of the paper's tables and experiments: counterexamples and what holds instead."""
+"""What docs/errata.md says of the paper's tables and experiments.
+
+Counterexamples and what holds instead.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,10 @@ from paper_repro.problems import ExtrinsicMean, JointDiagonalisation, Matching
 
 @pytest.mark.statement("R7")
 def test_R7_with_the_printed_J_the_manifold_may_be_empty() -> None:
-    """B = diag(1, -1), p_k = p_m = 1: X^T B X = I_2 has no solution, X^T B X = diag(1, -1) has X = I."""
+    """B = diag(1, -1), p_k = p_m = 1.
+
+    X^T B X = I_2 has no solution, X^T B X = diag(1, -1) has X = I.
+    """
     B = np.array([1.0, -1.0])
     with pytest.raises(ValueError, match="The manifold is empty"):
         go.IndefiniteStiefel(B, np.ones(2))
@@ -34,10 +40,16 @@ def test_R7_with_the_printed_J_the_manifold_may_be_empty() -> None:
 
 @pytest.mark.statement("R7")
 def test_R7_haar_samples_are_not_around_their_centre() -> None:
-    """Their mean tends to zero, so that no X is nearer to them than |Y0| on average. Mended, they are near."""
-    printed, mended = (ExtrinsicMean.generate(10, 4, 0, samples=400, printed=p) for p in (True, False))
+    """Their mean tends to zero, so that no X is nearer to them than |Y0| on average.
+
+    Mended, they are near.
+    """
+    printed, mended = (
+        ExtrinsicMean.generate(10, 4, 0, samples=400, printed=p) for p in (True, False)
+    )
     assert np.array_equal(printed.signs, np.ones(4)) and np.array_equal(mended.signs, [1, 1, 1, -1])
-    # The average of |X - X_i|^2 is |X - mean|^2 + |Y0|^2 - |mean|^2 (|X_i| = |Y0|), at least the last two.
+    # The average of |X - X_i|^2 is |X - mean|^2 + |Y0|^2 - |mean|^2 (|X_i| = |Y0|), at least the
+    # last two.
     for instance, share in ((printed, 0.9), (mended, 0.0)):
         floor = 1 - (norm(instance.mean) / norm(instance.center)) ** 2
         assert share <= floor <= share + 0.1 + EPS
@@ -49,7 +61,7 @@ def test_R7_haar_samples_are_not_around_their_centre() -> None:
 @pytest.mark.statement("R8")
 @pytest.mark.parametrize("gamma", [0.0, 0.5, 0.8])
 def test_R8_noise_keeps_the_value_up(gamma: float) -> None:
-    """n = p = N = 2, l = 1, U = I, A_1 = diag(1, -1) and A_2 = 0, E_1 = diag(1, -1) and E_2 = [[0, 1], [1, 0]].
+    """N = p = N = 2, l = 1, U = I, A_1 = diag(1, -1) and A_2 = 0, E_1 = diag(1, -1) and E_2 = [[0, 1], [1, 0]].
 
     f = 2 a^2 sin^2 2t + gamma^2 cos^2 2t >= gamma^2 for the rotation by t, a = 1 + gamma/2^(1/2).
     """
@@ -60,18 +72,26 @@ def test_R8_noise_keeps_the_value_up(gamma: float) -> None:
         X = np.array([[np.cos(t), -np.sin(t)], [np.sin(t), np.cos(t)]])
         off = (X.T @ A @ X)[:, [0, 1], [1, 0]]
         f = float((off**2).sum())
-        assert f == pytest.approx(2 * a**2 * np.sin(2 * t) ** 2 + gamma**2 * np.cos(2 * t) ** 2, abs=16 * EPS)
+        assert f == pytest.approx(
+            2 * a**2 * np.sin(2 * t) ** 2 + gamma**2 * np.cos(2 * t) ** 2, abs=16 * EPS
+        )
         assert f >= gamma**2 - 16 * EPS
 
 
 @pytest.mark.statement("R8")
 def test_R8_corrected_zero_is_reached_with_fewer_equations_than_unknowns() -> None:
-    """n = 4, p = 2, l = 1: 5 unknowns, N equations. N = 3 ends at zero, N = 12 only without noise."""
+    """N = 4, p = 2, l = 1: 5 unknowns, N equations.
+
+    N = 3 ends at zero, N = 12 only without noise.
+    """
     values = {}
     for N, noise in ((3, 0.5), (12, 0.5), (12, 0.0)):
         problem = JointDiagonalisation.generate(4, 2, 1, N, 1, noise=noise).problem()
         assert problem.manifold.dim == 5
-        runs = [SOLVERS["rtr-fast"](problem, problem.manifold.random_point(k), tol=1e-8).fun for k in range(4)]
+        runs = [
+            SOLVERS["rtr-fast"](problem, problem.manifold.random_point(k), tol=1e-8).fun
+            for k in range(4)
+        ]
         values[N, noise] = min(runs)
     assert values[3, 0.5] <= 1e-12 and values[12, 0.0] <= 1e-12
     assert values[12, 0.5] >= 1e-3
@@ -80,17 +100,30 @@ def test_R8_corrected_zero_is_reached_with_fewer_equations_than_unknowns() -> No
 @pytest.mark.statement("R8")
 @pytest.mark.parametrize(
     ("n", "p", "N", "reachable"),
-    [(100, 5, 10, True), (100, 5, 50, False), (100, 5, 100, False), (100, 5, 30, True), (300, 5, 30, True),
-     (500, 5, 30, True), (100, 10, 30, False), (100, 30, 30, False)],
-)  # fmt: skip
-def test_R8_which_rows_of_the_tables_can_end_at_zero(n: int, p: int, N: int, reachable: bool) -> None:
+    [
+        (100, 5, 10, True),
+        (100, 5, 50, False),
+        (100, 5, 100, False),
+        (100, 5, 30, True),
+        (300, 5, 30, True),
+        (500, 5, 30, True),
+        (100, 10, 30, False),
+        (100, 30, 30, False),
+    ],
+)
+def test_R8_which_rows_of_the_tables_can_end_at_zero(
+    n: int, p: int, N: int, reachable: bool
+) -> None:
     """Per block N p(p-1)/2 equations and np - p(p+1)/2 unknowns."""
     assert (N * p * (p - 1) // 2 < go.Stiefel(n, p).dim) is reachable
 
 
 @pytest.mark.statement("R9")
 def test_R9_the_printed_instance_cannot_have_the_printed_value() -> None:
-    """f >= 2 b sum_j (mu_j mu_(j+p))^(1/2) = 0.346 b for 2p = 10: 6.29e-3 needs b < 0.0182, 4.77e-4 b < 0.00138."""
+    """F >= 2 b sum_j (mu_j mu_(j+p))^(1/2) = 0.346 b for 2p = 10.
+
+    6.29e-3 needs b < 0.0182, 4.77e-4 b < 0.00138.
+    """
     mu = Matching.generate(10, 10, 0).mu
     np.testing.assert_allclose(mu, 0.1 * np.exp(-np.arange(1, 11) / 5), rtol=4 * EPS)
     floor = 2 * float(np.sqrt(mu[:5] * mu[5:]).sum())
@@ -105,7 +138,10 @@ def test_R9_the_printed_instance_cannot_have_the_printed_value() -> None:
 @pytest.mark.statement("R9")
 @given(n=st.sampled_from([4, 6, 8]), p=st.sampled_from([2, 4]), seed=gt.seeds())
 def test_R9_corrected(n: int, p: int, seed: int) -> None:
-    """tr(X^T A X N) >= 2 lambda_min(A) sum (mu_j mu_(j+p))^(1/2) on M; with A/(2n) of the printed size."""
+    """tr(X^T A X N) >= 2 lambda_min(A) sum (mu_j mu_(j+p))^(1/2) on M.
+
+    With A/(2n) of the printed size.
+    """
     for printed in (True, False):
         instance = Matching.generate(n, p, seed, printed=printed)
         X = instance.start(seed)
@@ -124,13 +160,21 @@ def test_R9_corrected(n: int, p: int, seed: int) -> None:
 @pytest.mark.statement("R10")
 @given(
     manifold=gt.manifolds(
-        families=("symplectic", "hyperbolic", "indefinite-diagonal", "indefinite-dense", "bilinear-skew"),
+        families=(
+            "symplectic",
+            "hyperbolic",
+            "indefinite-diagonal",
+            "indefinite-dense",
+            "bilinear-skew",
+        ),
         max_n=8,
         max_condition=1e4,
     ),
     seed=gt.seeds(),
 )
-def test_R10_the_small_formulas_give_what_the_large_ones_give(manifold: go.GenOrthManifold, seed: int) -> None:
+def test_R10_the_small_formulas_give_what_the_large_ones_give(
+    manifold: go.GenOrthManifold, seed: int
+) -> None:
     """The n x n Cayley transform is the p x p one, the Lyapunov solution that of the eigendecomposition."""
     s = Sample(manifold, seed)
     X, Z, D = s.X, s.tangent(), s.ambient()
@@ -144,7 +188,10 @@ def test_R10_the_small_formulas_give_what_the_large_ones_give(manifold: go.GenOr
 
 @pytest.mark.statement("R10")
 def test_R10_nothing_of_size_n_x_n_is_formed() -> None:
-    """Gradient, retraction, transport, symplectic (20000, 4): below 40 arrays of the size of X (n x n is 5000)."""
+    """Gradient, retraction, transport, symplectic (20000, 4).
+
+    Below 40 arrays of the size of X (n x n is 5000).
+    """
     manifold = go.SymplecticStiefel(20_000, 4)
     X, G = manifold.random_point(0), manifold.random_ambient(1)
     tracemalloc.start()
@@ -159,20 +206,27 @@ def test_R10_nothing_of_size_n_x_n_is_formed() -> None:
 
 
 @pytest.mark.statement("R13")
-def test_R13_the_explicit_projection_is_not_orthogonal_on_the_generalized_stiefel_manifold() -> None:
+def test_R13_the_explicit_projection_is_not_orthogonal_on_the_generalized_stiefel_manifold() -> (
+    None
+):
     """The ellipse: D - X X^T B D is tangent, but not the nearest tangent vector; it is DA(X)[D]."""
     D = np.array([[1.0], [0.0]])
     explicit = D - POINT @ (NORMAL.T @ D)
     np.testing.assert_allclose(explicit, ELLIPSE.dissolve_differential(POINT, D), atol=4 * EPS)
     nearest = ELLIPSE.project(POINT, D)
-    assert ELLIPSE.tangency(POINT, explicit) <= 4 * EPS and ELLIPSE.tangency(POINT, nearest) <= 4 * EPS
+    assert (
+        ELLIPSE.tangency(POINT, explicit) <= 4 * EPS and ELLIPSE.tangency(POINT, nearest) <= 4 * EPS
+    )
     np.testing.assert_allclose(explicit.ravel(), [0.64, -0.24], atol=4 * EPS)
     np.testing.assert_allclose(nearest.ravel(), [64 / 73, -24 / 73], atol=4 * EPS)
     assert norm(D - nearest) < norm(D - explicit)
 
 
 @pytest.mark.statement("R13")
-@given(manifold=gt.manifolds(families=("generalized", "generalized-sparse", "generalized-complex")), seed=gt.seeds())
+@given(
+    manifold=gt.manifolds(families=("generalized", "generalized-sparse", "generalized-complex")),
+    seed=gt.seeds(),
+)
 def test_R13_corrected(manifold: go.GenOrthManifold, seed: int) -> None:
     """D - X (X^T B D + D^T B X)/2 is the orthogonal projection in the metric <U, B V>."""
     s = Sample(manifold, seed)
@@ -192,7 +246,9 @@ def test_R16_the_products_with_A_are_missing_from_the_count() -> None:
         multiplied.append(n * n * (V.shape[1] if V.ndim > 1 else 1))
         return np.asarray(A @ V)
 
-    operator = scipy.sparse.linalg.LinearOperator((n, n), matvec=times, matmat=times, rmatvec=times, dtype=float)
+    operator = scipy.sparse.linalg.LinearOperator(
+        (n, n), matvec=times, matmat=times, rmatvec=times, dtype=float
+    )
     manifold = go.IndefiniteStiefel(operator, np.array([1.0, 1.0, -1.0, -1.0]))
     h = go.ConstraintDissolving(linear(manifold, np.ones((n, p))), 1.0)
     X = manifold.random_ambient(0)

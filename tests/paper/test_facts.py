@@ -1,6 +1,9 @@
-"""F1 to F14 of docs/mathematics.md: every formula that is proved there, on every family of manifolds.
+"""F1 to F14 of docs/mathematics.md.
 
-Where a property of the contract is exactly the formula, the test runs it; the rest is what the page says beyond it.
+Every formula that is proved there, on every family of manifolds.
+
+Where a property of the contract is exactly the formula, the test runs it; the rest is what the page
+says beyond it.
 """
 
 from __future__ import annotations
@@ -33,7 +36,9 @@ GENERAL = hypothesis.settings(max_examples=3 * hypothesis.settings().max_example
 
 
 def _contract(name: str, manifold: go.GenOrthManifold, seed: int) -> None:
-    with contextlib.suppress(unittest.SkipTest):  # a family to which it does not apply must not skip the others
+    with contextlib.suppress(
+        unittest.SkipTest
+    ):  # a family to which it does not apply must not skip the others
         PROPERTIES[name].check(manifold, seed)
 
 
@@ -54,12 +59,17 @@ def _trace(T: Matrix) -> float:
 @GENERAL
 @given(manifold=MANIFOLDS, seed=gt.seeds())
 def test_F1(manifold: go.GenOrthManifold, seed: int) -> None:
-    """psi(phi(U)^T V) = U^T phi(V); its proof: <psi(T), phi(U)^T V> = <T, U^T phi(V)> as phi is self-adjoint."""
+    """psi(phi(U)^T V) = U^T phi(V).
+
+    Its proof: <psi(T), phi(U)^T V> = <T, U^T phi(V)> as phi is self-adjoint.
+    """
     _contract("F1", manifold, seed)
     s = Sample(manifold, seed)
     U, V, T = s.ambient(), s.ambient(), s.algebra()
     left = np.vdot(manifold.psi(T), ct(manifold.phi(U)) @ V).real
-    _holds(s.close("<psi(T), phi(U)^T V>", left, np.vdot(T, manifold.gram(U, V)).real, s.u * s.L * s.q))
+    _holds(
+        s.close("<psi(T), phi(U)^T V>", left, np.vdot(T, manifold.gram(U, V)).real, s.u * s.L * s.q)
+    )
 
 
 @pytest.mark.statement("F2")
@@ -77,7 +87,14 @@ def test_F3(manifold: go.GenOrthManifold, seed: int) -> None:
     _contract("F3", manifold, seed)
     s = Sample(manifold, seed)
     S, T = s.algebra(), s.algebra()
-    _holds(s.close("Re tr(T*) = Re tr(T)", np.asarray(_trace(manifold.psi(T))), np.asarray(_trace(T)), s.u * s.q))
+    _holds(
+        s.close(
+            "Re tr(T*) = Re tr(T)",
+            np.asarray(_trace(manifold.psi(T))),
+            np.asarray(_trace(T)),
+            s.u * s.q,
+        )
+    )
     A, B = S + ct(manifold.psi(S)), T - ct(manifold.psi(T))
     _holds(("Re tr(AB) = 0", abs(_trace(A @ B)), 10 * s.u * s.q**3))
 
@@ -110,7 +127,10 @@ def test_F5_theta_is_the_least_squares_solution(manifold: go.GenOrthManifold, se
 @GENERAL
 @given(n=st.integers(1, 4), p=st.integers(1, 3), skew=st.booleans(), seed=gt.seeds())
 def test_F5_conjugate_linear_companion(n: int, p: int, skew: bool, seed: int) -> None:
-    """psi(T) = Q conj(T) Q^-1 is not inner; Theta = Q U (B / (l_i + l_j)) U^t is still one eigendecomposition."""
+    """psi(T) = Q conj(T) Q^-1 is not inner.
+
+    Theta = Q U (B / (l_i + l_j)) U^t is still one eigendecomposition.
+    """
     manifold, Q = complex_bilinear(max(n, p), p, seed, skew=skew)
     e = -1 if skew else 1
     assert manifold.companion is None or p == 1
@@ -142,7 +162,10 @@ def test_F5_the_closed_form_is_for_points_of_M_only() -> None:
 @GENERAL
 @given(manifold=MANIFOLDS, seed=gt.seeds())
 def test_F6(manifold: go.GenOrthManifold, seed: int) -> None:
-    """The identity; the limit of repeated A; A(2X) = -X and A(0) = 0, so that the reach is bounded."""
+    """The identity; the limit of repeated A.
+
+    A(2X) = -X and A(0) = 0, so that the reach is bounded.
+    """
     _contract("F6", manifold, seed)
     s = Sample(manifold, seed)
     rest = 20 * s.q * (s.u * s.g + s.c) * norm(s.X)
@@ -156,7 +179,10 @@ def test_F6(manifold: go.GenOrthManifold, seed: int) -> None:
 def test_F6_converges_where_the_spectral_radius_is_below_one(
     manifold: go.GenOrthManifold, seed: int, radius: float
 ) -> None:
-    """Y = X (I + H)^(1/2)-like, H* = H of spectral radius < 1: repeated A ends at Y <<Y,Y>>^(-1/2)."""
+    """Y = X (I + H)^(1/2)-like, H* = H of spectral radius < 1.
+
+    Repeated A ends at Y <<Y,Y>>^(-1/2).
+    """
     s = Sample(manifold, seed)
     H = ct(s.symmetric())
     size = float(np.abs(np.linalg.eigvals(H)).max())
@@ -183,7 +209,14 @@ def test_F7(manifold: go.GenOrthManifold, seed: int) -> None:
     same = norm(s.P - s.X) <= s.u * norm(s.X)
     if same and norm(manifold.psi(manifold.psi(T)) - T) <= s.u * s.q**2:
         rest = 20 * (s.u * s.g + s.c)
-        _holds(s.close("DA(X) = P_X", manifold.dissolve_differential(s.X, D), manifold.project(s.X, D), rest))
+        _holds(
+            s.close(
+                "DA(X) = P_X",
+                manifold.dissolve_differential(s.X, D),
+                manifold.project(s.X, D),
+                rest,
+            )
+        )
 
 
 @pytest.mark.statement("F7")
@@ -213,7 +246,10 @@ def test_F8_quadratic_form(manifold: go.GenOrthManifold, seed: int, beta: float)
     h = go.ConstraintDissolving(linear(manifold, B), beta)
     V = X @ ct(S)
     HV, HZ = h.hessian_product(X, V), h.hessian_product(X, Z)
-    terms = norm(s.P) ** 2 * s.q**2 * (beta + norm(X) ** 2) * (1 + norm(Theta)) + s.L * norm(X) * norm(B) * s.q
+    terms = (
+        norm(s.P) ** 2 * s.q**2 * (beta + norm(X) ** 2) * (1 + norm(Theta))
+        + s.L * norm(X) * norm(B) * s.q
+    )
     rest = 100 * s.q * (s.u * s.g + s.c) * (terms + beta)
     _holds(("gradient", norm(h.gradient(X)), rest * norm(X)))
     expected = 4 * beta * norm(S) ** 2 - 3 * _trace(S @ S @ Theta)
@@ -236,7 +272,14 @@ def test_F8_threshold(manifold: go.GenOrthManifold, seed: int) -> None:
     form = np.array([[_trace((S @ T + T @ S) @ Theta) / 2 for T in basis] for S in basis])
     largest = float(np.linalg.eigvalsh(form).max())
     rest = 100 * s.u * s.q**3 * len(basis) * (1 + norm(Theta))
-    _holds(s.close("max of Re tr(S^2 Theta)", max(largest, 0.0), max(largest_form(manifold, Theta), 0.0), rest))
+    _holds(
+        s.close(
+            "max of Re tr(S^2 Theta)",
+            max(largest, 0.0),
+            max(largest_form(manifold, Theta), 0.0),
+            rest,
+        )
+    )
     assert largest <= spectral(Theta) + rest
     *_, p = manifold.shape
     if manifold.companion is not None and manifold.companion.trivial and p:
@@ -246,7 +289,9 @@ def test_F8_threshold(manifold: go.GenOrthManifold, seed: int) -> None:
 @pytest.mark.statement("F14")
 @GENERAL
 @given(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100), distance=st.floats(0, 2))
-def test_F14_gradient_of_h_across_M(manifold: go.GenOrthManifold, seed: int, beta: float, distance: float) -> None:
+def test_F14_gradient_of_h_across_M(
+    manifold: go.GenOrthManifold, seed: int, beta: float, distance: float
+) -> None:
     """<grad h(Y), Y C^T> = 2 beta (|C|^2 + Re tr(C^T C^2)) - 3/2 Re tr(G^T Y (C^T)^2) on all of F; the bound."""
     s = Sample(manifold, seed)
     Y = s.X + s.ambient(distance / s.steepness)
@@ -272,7 +317,9 @@ def test_F14_is_sharp() -> None:
         C = x**2 - 1
         exact = abs(C) * (2 * beta * x - 1.5)
         assert abs(h.gradient(np.array([[x]])).item()) == pytest.approx(exact, rel=1e-12)
-        assert abs(C) * (2 * beta * (1 - abs(C)) - 1.5 * x) / x == pytest.approx(exact, rel=1e-12)  # 1 - |C| = x^2
+        assert abs(C) * (2 * beta * (1 - abs(C)) - 1.5 * x) / x == pytest.approx(
+            exact, rel=1e-12
+        )  # 1 - |C| = x^2
 
 
 # ---------------------------------------------------------------- retractions
@@ -282,14 +329,20 @@ def test_F14_is_sharp() -> None:
 @GENERAL
 @given(manifold=MANIFOLDS, seed=gt.seeds())
 def test_F9(manifold: go.GenOrthManifold, seed: int) -> None:
-    """Omega is skew for the form, Omega(X) = Z; Cayley, exp and polar are what they are said to be, and on M."""
+    """Omega is skew for the form, Omega(X) = Z.
+
+    Cayley, exp and polar are what they are said to be, and on M.
+    """
     _contract("F9", manifold, seed)
     _contract("retractions", manifold, seed)
 
 
 @pytest.mark.statement("F9")
 def test_F9_domains_on_a_hyperbola() -> None:
-    """x^2 - y^2 = 1, X = (1, 0), Z = (0, z): polar needs |z| < 1, Cayley |z| != 2 (beyond: the other branch)."""
+    """x^2 - y^2 = 1, X = (1, 0), Z = (0, z): polar needs |z| < 1, Cayley |z| != 2 (beyond.
+
+    The other branch).
+    """
     manifold, X = go.HyperbolicStiefel(np.array([1.0, -1.0]), 1), np.array([[1.0], [0.0]])
 
     def step(z: float, kind: str) -> Matrix:
@@ -297,7 +350,9 @@ def test_F9_domains_on_a_hyperbola() -> None:
 
     close = {"rtol": 16 * EPS}
     np.testing.assert_allclose(step(0.5, "polar"), np.array([1, 0.5]) / np.sqrt(0.75), **close)
-    np.testing.assert_allclose(step(0.5, "cayley"), np.array([1 + 0.0625, 0.5]) / (1 - 0.0625), **close)
+    np.testing.assert_allclose(
+        step(0.5, "cayley"), np.array([1 + 0.0625, 0.5]) / (1 - 0.0625), **close
+    )
     np.testing.assert_allclose(step(0.5, "exp"), [np.cosh(0.5), np.sinh(0.5)], **close)
     np.testing.assert_allclose(step(3.0, "cayley"), [-2.6, -2.4], **close)
     np.testing.assert_allclose(step(3.0, "exp"), [np.cosh(3), np.sinh(3)], **close)
@@ -306,7 +361,8 @@ def test_F9_domains_on_a_hyperbola() -> None:
             step(z, kind)
 
 
-# ---------------------------------------------------------------- dimension, costs, the metric of products
+# ---------------------------------------------------------------- dimension, costs, the metric of
+# products
 
 
 @pytest.mark.statement("F10")
@@ -342,7 +398,9 @@ class _Products(np.ndarray):
     n = 0
     count = 0
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
+    def __array_ufunc__(
+        self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any
+    ) -> Any:
         plain = [np.asarray(x) if isinstance(x, _Products) else x for x in inputs]
         if ufunc is np.matmul and any(_Products.n in np.shape(x) for x in plain):
             _Products.count += 1
@@ -356,7 +414,10 @@ class _Products(np.ndarray):
 
 @pytest.mark.statement("F11")
 def test_F11_five_products_and_nine_more() -> None:
-    """h and its gradient: five n x p x p products. A Hessian product: nine more. phi and f make none here."""
+    """H and its gradient: five n x p x p products. A Hessian product: nine more.
+
+    phi and f make none here.
+    """
     manifold, B = go.SymplecticStiefel(10, 4), np.ones((10, 4)).view(_Products)
     h = go.ConstraintDissolving(linear(manifold, B), 1.0)
     X, Z = (manifold.random_ambient(k).view(_Products) for k in range(2))
@@ -370,8 +431,13 @@ def test_F11_five_products_and_nine_more() -> None:
 @pytest.mark.statement("F11")
 @GENERAL
 @given(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100))
-def test_F11_is_the_gradient_as_the_paper_writes_it(manifold: go.GenOrthManifold, seed: int, beta: float) -> None:
-    """With one phi for each of the three terms: G(3I - X^T phi(X))/2 - (phi(X) X^T G + phi(X G^T X))/2 + beta (...)."""
+def test_F11_is_the_gradient_as_the_paper_writes_it(
+    manifold: go.GenOrthManifold, seed: int, beta: float
+) -> None:
+    """With one phi for each of the three terms.
+
+    G(3I - X^T phi(X))/2 - (phi(X) X^T G + phi(X G^T X))/2 + beta (...).
+    """
     s = Sample(manifold, seed)
     Y, B = s.Y, s.ambient(norm(s.P))
     P, C = manifold.phi(Y), manifold.constraint(Y)
@@ -380,7 +446,11 @@ def test_F11_is_the_gradient_as_the_paper_writes_it(manifold: go.GenOrthManifold
     third = P @ ct(C) + manifold.phi(Y @ C)
     h = go.ConstraintDissolving(linear(manifold, B), beta)
     size = s.L * norm(Y) * (norm(B) * norm(Y) + beta * s.g) + norm(B) * s.g
-    _holds(s.close("grad h", h.gradient(Y), first - second / 2 + beta * third, 20 * s.u * s.q**2 * size))
+    _holds(
+        s.close(
+            "grad h", h.gradient(Y), first - second / 2 + beta * third, 20 * s.u * s.q**2 * size
+        )
+    )
 
 
 @pytest.mark.statement("F12")
@@ -404,23 +474,47 @@ def test_F13(manifold: go.GenOrthManifold, seed: int) -> None:
         return
     Q = np.asarray(companion.Q.left(np.eye(manifold.shape[-1], dtype=manifold.dtype)))
     AX = s.P @ Q
-    _holds(s.close("X^T A X = Q", ct(s.X) @ AX, Q + 0 * ct(s.X) @ AX, norm(Q) * (s.u * s.g + 2 * s.c)))
+    _holds(
+        s.close("X^T A X = Q", ct(s.X) @ AX, Q + 0 * ct(s.X) @ AX, norm(Q) * (s.u * s.g + 2 * s.c))
+    )
 
 
 @pytest.mark.statement("F13")
 @given(n=st.integers(1, 4), p=st.integers(1, 3), skew=st.booleans(), seed=gt.seeds())
-def test_F13_complex_bilinear_forms_are_the_second_complex_case(n: int, p: int, skew: bool, seed: int) -> None:
-    """X^t A X = Q without conjugation, A and Q complex, both symmetric or both skew: the contract holds."""
+def test_F13_complex_bilinear_forms_are_the_second_complex_case(
+    n: int, p: int, skew: bool, seed: int
+) -> None:
+    """X^t A X = Q without conjugation, A and Q complex, both symmetric or both skew.
+
+    The contract holds.
+    """
     manifold, _ = complex_bilinear(max(n, p), p, seed, skew=skew)
     assert go.check_assumptions(manifold, rng=0).passed
-    for name in ("F1", "F2", "F3", "F4", "F6", "F7", "F9", "F10", "F12", "projection", "retractions"):
+    for name in (
+        "F1",
+        "F2",
+        "F3",
+        "F4",
+        "F6",
+        "F7",
+        "F9",
+        "F10",
+        "F12",
+        "projection",
+        "retractions",
+    ):
         _contract(name, manifold, seed)
 
 
 @pytest.mark.statement("F13")
-@pytest.mark.parametrize("manifold", [pairs(3, 2), pairs(3, 1), quaternionic(3, 2), quaternionic(2, 2)], ids=repr)
+@pytest.mark.parametrize(
+    "manifold", [pairs(3, 2), pairs(3, 1), quaternionic(3, 2), quaternionic(2, 2)], ids=repr
+)
 def test_F13_blocks_may_be_swapped_and_F_may_be_smaller(manifold: go.GenOrthManifold) -> None:
-    """Pairs X1^T X2 = I and quaternionic matrices: manifolds of the theory that are no products of bilinear ones."""
+    """Pairs X1^T X2 = I and quaternionic matrices.
+
+    Manifolds of the theory that are no products of bilinear ones.
+    """
     assert go.check_assumptions(manifold, rng=0).passed
     assert manifold.companion is None
     for prop in gt.PROPERTIES:

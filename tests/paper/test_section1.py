@@ -38,14 +38,18 @@ def _close(A: Any, B: Any, size: float) -> None:
 
 @pytest.mark.statement("ocp")
 @given(manifold=gt.manifolds(), seed=gt.seeds())
-def test_the_problem_is_f_on_the_points_of_F_with_the_constraint(manifold: go.GenOrthManifold, seed: int) -> None:
+def test_the_problem_is_f_on_the_points_of_F_with_the_constraint(
+    manifold: go.GenOrthManifold, seed: int
+) -> None:
     """A point that the manifold draws is in F with X^T phi(X) = I, and the problem evaluates f there."""
     s = Sample(manifold, seed)
     problem = go.Problem(manifold, lambda X: float(np.vdot(X, X).real) / 2, lambda X: X)
     X = problem.start(rng=seed)
     _close(manifold.ambient(X), X, _size(X))
     eye = np.eye(manifold.shape[-1])
-    assert np.linalg.norm(X.mT.conj() @ np.asarray(manifold.phi(X)) - eye) <= 1e-12 * max(1.0, s.L * _size(X, X))
+    assert np.linalg.norm(X.mT.conj() @ np.asarray(manifold.phi(X)) - eye) <= 1e-12 * max(
+        1.0, s.L * _size(X, X)
+    )
     assert problem.cost(X) == pytest.approx(_size(X, X) / 2, rel=1e-12)
     assert manifold.shape[-1] <= manifold.shape[-2]
 
@@ -53,7 +57,10 @@ def test_the_problem_is_f_on_the_points_of_F_with_the_constraint(manifold: go.Ge
 @pytest.mark.statement("ass_1:1")
 @given(manifold=gt.manifolds(max_n=6), seed=gt.seeds())
 def test_F_is_closed_under_G(manifold: go.GenOrthManifold, seed: int) -> None:
-    """XT is in F for every T of a basis of G, and G is an algebra: it holds the products of its elements."""
+    """XT is in F for every T of a basis of G, and G is an algebra.
+
+    It holds the products of its elements.
+    """
     X, basis = Sample(manifold, seed).ambient(), algebra_basis(manifold)
     for T in basis:
         _close(manifold.ambient(X @ T), X @ T, 1.0)
@@ -65,14 +72,19 @@ def test_F_is_closed_under_G(manifold: go.GenOrthManifold, seed: int) -> None:
 @pytest.mark.statement("ass_1:2")
 @given(recipe=gt.recipes(max_n=6), seed=gt.seeds())
 def test_phi_is_one_to_one_and_self_adjoint(recipe: gt.Recipe, seed: int) -> None:
-    """The matrix of phi over an orthonormal basis of F is symmetric; its condition is that of A and Q together."""
+    """The matrix of phi over an orthonormal basis of F is symmetric.
+
+    Its condition is that of A and Q together.
+    """
     manifold = recipe.build()
     basis = ambient_basis(manifold)
     coordinates = np.stack([realvec(E) for E in basis])
     phi = coordinates @ matrix_of(manifold.phi, basis)
     assert np.linalg.norm(phi - phi.T) <= 100 * len(phi) * EPS * np.linalg.norm(phi)
     values = np.linalg.svd(phi, compute_uv=False)
-    assert values[-1] >= values[0] / (100 * recipe.condition**1.25)  # A of condition k, and Q of condition k^(1/4)
+    assert values[-1] >= values[0] / (
+        100 * recipe.condition**1.25
+    )  # A of condition k, and Q of condition k^(1/4)
 
 
 @pytest.mark.statement("ass_1:3")
@@ -161,7 +173,9 @@ def test_indefinite_stiefel(recipe: gt.Recipe) -> None:
     """X^T A X - J = C(X) J, so both vanish together."""
     n, p, rng = recipe.n, recipe.p, recipe.rng
     J, minus = _involution(p, rng)
-    A = gt.conditioned_symmetric(n, recipe.condition, rng, int(rng.integers(minus, n - p + minus + 1)))
+    A = gt.conditioned_symmetric(
+        n, recipe.condition, rng, int(rng.integers(minus, n - p + minus + 1))
+    )
     M = go.IndefiniteStiefel(A, J)
     for X in (M.random_point(rng), M.random_ambient(rng)):
         _close(M.phi(X), A @ X @ J, _size(A, X, J))
@@ -172,7 +186,8 @@ def test_indefinite_stiefel(recipe: gt.Recipe) -> None:
 def test_indefinite_stiefel_needs_a_regular_A() -> None:
     """The printed row asks for A^T = A alone; Section 5 of the paper has "nonsingular".
 
-    With A = diag(1, 0), J = 1 the set {(+-1, t)} is not empty, but phi(X) = AXJ sends (0, t) to zero: not one-to-one.
+    With A = diag(1, 0), J = 1 the set {(+-1, t)} is not empty, but phi(X) = AXJ sends (0, t) to
+    zero: not one-to-one.
     """
     A, J = np.diag([1.0, 0.0]), np.eye(1)
     for t in (0.0, 3.0):
@@ -181,13 +196,18 @@ def test_indefinite_stiefel_needs_a_regular_A() -> None:
     assert np.array_equal(A @ np.array([[0.0], [1.0]]) @ J, np.zeros((2, 1)))
     with pytest.raises(ValueError, match="A: need"):
         go.IndefiniteStiefel(A, J)
-    assert not go.check_assumptions(go.from_maps((2, 1), lambda X: A @ X, lambda T: T), rng=0).passed
+    assert not go.check_assumptions(
+        go.from_maps((2, 1), lambda X: A @ X, lambda T: T), rng=0
+    ).passed
 
 
 @pytest.mark.statement("tab:ex:indefinite")
 @given(recipe=gt.recipes(("indefinite-dense",)))
 def test_an_involution_J_is_symmetric_where_M_is_not_empty(recipe: gt.Recipe) -> None:
-    """The row does not ask for J^T = J, which self-adjointness of AXJ needs: J = X^T A X implies it."""
+    """The row does not ask for J^T = J, which self-adjointness of AXJ needs.
+
+    J = X^T A X implies it.
+    """
     n, p, rng = recipe.n, recipe.p, recipe.rng
     A = gt.conditioned_symmetric(n, recipe.condition, rng)
     X = rng.standard_normal((n, p))
@@ -208,7 +228,9 @@ def test_an_involution_J_is_symmetric_where_M_is_not_empty(recipe: gt.Recipe) ->
 # ---------------------------------------------------------------- tensors
 
 
-SIZES = st.tuples(st.integers(1, 5), st.integers(1, 5), st.integers(1, 5)).map(lambda t: (max(t[:2]), min(t[:2]), t[2]))
+SIZES = st.tuples(st.integers(1, 5), st.integers(1, 5), st.integers(1, 5)).map(
+    lambda t: (max(t[:2]), min(t[:2]), t[2])
+)
 
 
 def _mode3(tensor: Matrix, T: Matrix) -> Matrix:
@@ -231,7 +253,9 @@ def _Diag(tensor: Matrix) -> Matrix:
     return np.asarray(scipy.linalg.block_diag(*np.moveaxis(tensor, 2, 0)))
 
 
-def _tensor_manifold(kind: str, n: int, p: int, l: int, rng: np.random.Generator) -> tuple[go.TensorStiefel, Matrix]:  # noqa: E741
+def _tensor_manifold(
+    kind: str, n: int, p: int, l: int, rng: np.random.Generator
+) -> tuple[go.TensorStiefel, Matrix]:  # noqa: E741
     """The manifold and its matrix M: cosine, Fourier, or any invertible matrix, real or complex."""
     if kind == "dct":
         return go.TensorStiefel(n, p, l), scipy.fft.dct(np.eye(l), axis=0, norm="ortho")
@@ -244,22 +268,34 @@ def _tensor_manifold(kind: str, n: int, p: int, l: int, rng: np.random.Generator
 @pytest.mark.statement("remark:tensor")
 @pytest.mark.statement("tab:ex:tensor")
 @given(size=SIZES, seed=gt.seeds(), kind=st.sampled_from(["dct", "dft", "matrix", "complex"]))
-def test_tensor_stiefel_is_the_manifold_of_the_blocks(size: tuple[int, int, int], seed: int, kind: str) -> None:
-    """Diag(X x_3 M)^T Diag(X x_3 M) = Diag((X^T * X) x_3 M) for every tensor; so X^T * X = I iff C = 0 in blocks."""
+def test_tensor_stiefel_is_the_manifold_of_the_blocks(
+    size: tuple[int, int, int], seed: int, kind: str
+) -> None:
+    """Diag(X x_3 M)^T Diag(X x_3 M) = Diag((X^T * X) x_3 M) for every tensor.
+
+    So X^T * X = I iff C = 0 in blocks.
+    """
     n, p, l = size  # noqa: E741
     rng = np.random.default_rng(seed)
     M, T = _tensor_manifold(kind, n, p, l, rng)
     complex_tensors = kind == "complex"
     identity = _mode3(np.repeat(np.eye(p)[:, :, None], l, axis=2), np.linalg.inv(T))
     point = np.asarray(M.to_tensor(M.random_point(rng)))
-    for tensor in (point, rng.standard_normal((n, p, l)) + (1j * rng.standard_normal((n, p, l)) * complex_tensors)):
+    for tensor in (
+        point,
+        rng.standard_normal((n, p, l)) + (1j * rng.standard_normal((n, p, l)) * complex_tensors),
+    ):
         blocks = np.asarray(M.from_tensor(tensor if complex_tensors else tensor.real))
         big, condition = _Diag(_mode3(tensor, T)), 100 * float(np.linalg.cond(T)) ** 2
         bound = condition * _size(big, big)
         _close(_Diag(np.moveaxis(blocks, 0, 2)), big, condition * _size(big))
         gram = _product(_transpose(tensor, T), tensor, T)
         _close(big.conj().T @ big, _Diag(_mode3(gram, T)), bound)
-        _close(_Diag(np.moveaxis(np.asarray(M.constraint(blocks)), 0, 2)), big.conj().T @ big - np.eye(l * p), bound)
+        _close(
+            _Diag(np.moveaxis(np.asarray(M.constraint(blocks)), 0, 2)),
+            big.conj().T @ big - np.eye(l * p),
+            bound,
+        )
         assert np.array_equal(M.phi(blocks), blocks)
     gram = _product(_transpose(point, T), point, T)
     _close(gram, identity, 1e3 * float(np.linalg.cond(T)) ** 2 * (1 + float(np.linalg.norm(gram))))

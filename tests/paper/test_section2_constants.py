@@ -54,9 +54,16 @@ def test_phi_is_lipschitz_with_its_norm(manifold: go.GenOrthManifold, seed: int)
 @pytest.mark.statement("const:L_phi")
 @given(recipe=gt.recipes(("generalized", "hyperbolic", "symplectic", "stiefel"), max_n=6))
 def test_L_phi_is_the_spectral_norm_of_the_form(recipe: gt.Recipe) -> None:
-    """phi(X) = AX: L_phi = |A|_2, which is one where A is scaled so by construction; symplectic and Stiefel: one."""
+    """phi(X) = AX: L_phi = |A|_2, which is one where A is scaled so by construction.
+
+    Symplectic and Stiefel: one.
+    """
     c = Constants(recipe.build(), recipe.build().random_point(0))
-    largest = 1.0 if recipe.n > 1 or recipe.family in ("stiefel", "symplectic") else _norm(c.manifold.phi(np.eye(1)))
+    largest = (
+        1.0
+        if recipe.n > 1 or recipe.family in ("stiefel", "symplectic")
+        else _norm(c.manifold.phi(np.eye(1)))
+    )
     assert c.L_phi == pytest.approx(largest, rel=1e3 * c.X.size * EPS)
 
 
@@ -66,7 +73,10 @@ def test_L_phi_is_the_spectral_norm_of_the_form(recipe: gt.Recipe) -> None:
 @FAMILIES
 @given(manifold=MANIFOLDS, seed=gt.seeds())
 def test_constants_of_a_quadratic(manifold: go.GenOrthManifold, seed: int) -> None:
-    """|grad f(Y1) - grad f(Y2)| <= L_g |Y1 - Y2| and |grad f(A(Y))| <= M on Delta_X; the bound of M is not idle."""
+    """|grad f(Y1) - grad f(Y2)| <= L_g |Y1 - Y2| and |grad f(A(Y))| <= M on Delta_X.
+
+    The bound of M is not idle.
+    """
     c, rng = _constants(manifold, seed)
     problem, L_g = quadratic(c, seed)
     M = c.gradient_bound(np.asarray(problem.euclidean_gradient(c.X)), L_g)
@@ -89,8 +99,12 @@ def test_a_smooth_f_is_lipschitz_on_the_ball(manifold: go.GenOrthManifold, seed:
     Y1, Y2 = c.near(rng, c.rho), c.near(rng, c.rho)
     segment = [Y1 + t * (Y2 - Y1) for t in np.linspace(0, 1, 33)]
     slopes = [_norm(manifold.ambient(problem.euclidean_gradient(Y))) for Y in segment]
-    growth = [_norm(problem.euclidean_hessian(Y, Y2 - Y1)) / 32 for Y in segment]  # of the slope, from node to node
-    assert abs(problem.cost(Y1) - problem.cost(Y2)) <= (max(slopes) + 2 * max(growth)) * _norm(Y1 - Y2) * (1 + 1e-9)
+    growth = [
+        _norm(problem.euclidean_hessian(Y, Y2 - Y1)) / 32 for Y in segment
+    ]  # of the slope, from node to node
+    assert abs(problem.cost(Y1) - problem.cost(Y2)) <= (max(slopes) + 2 * max(growth)) * _norm(
+        Y1 - Y2
+    ) * (1 + 1e-9)
 
 
 # ---------------------------------------------------------------- delta and rho
@@ -114,14 +128,21 @@ def test_delta_over_all_of_F_is_zero(manifold: go.GenOrthManifold, seed: int) ->
 @FAMILIES
 @given(manifold=MANIFOLDS, seed=gt.seeds())
 def test_delta_over_the_normal_space(manifold: go.GenOrthManifold, seed: int) -> None:
-    """|DC(X)[Z]| >= delta |Z| for Z = phi(X) S, S in S1, with equality for one of them; delta > 0."""
+    """|DC(X)[Z]| >= delta |Z| for Z = phi(X) S, S in S1, with equality for one of them.
+
+    Delta > 0.
+    """
     c, _ = _constants(manifold, seed)
     P = np.asarray(manifold.phi(c.X))
     normal = np.linalg.qr(matrix_of(lambda S: P @ S, symmetric_basis(manifold)))[0].T
     basis = np.ascontiguousarray(normal).view(manifold.dtype).reshape(-1, *manifold.shape)
-    values = np.linalg.svd(matrix_of(lambda Z: manifold.constraint_differential(c.X, Z), basis), compute_uv=False)
+    values = np.linalg.svd(
+        matrix_of(lambda Z: manifold.constraint_differential(c.X, Z), basis), compute_uv=False
+    )
     s = Sample(manifold, seed)
-    assert values[-1] == pytest.approx(c.delta, abs=1e3 * s.u * s.q * float(values[0]) * s.kappa**0.5)
+    assert values[-1] == pytest.approx(
+        c.delta, abs=1e3 * s.u * s.q * float(values[0]) * s.kappa**0.5
+    )
     assert c.delta > 0
 
 
@@ -130,13 +151,17 @@ def test_delta_over_the_normal_space(manifold: go.GenOrthManifold, seed: int) ->
 def test_delta_is_two_on_stiefel_manifolds(recipe: gt.Recipe) -> None:
     """DC(X)[XS] = 2S for symmetric S, |XS| = |S|."""
     M = recipe.build()
-    assert Constants(M, M.random_point(recipe.seed)).delta == pytest.approx(2.0, rel=1e3 * np.prod(M.shape) * EPS)
+    assert Constants(M, M.random_point(recipe.seed)).delta == pytest.approx(
+        2.0, rel=1e3 * np.prod(M.shape) * EPS
+    )
 
 
 @pytest.mark.statement("const:rho")
 @FAMILIES
 @given(manifold=MANIFOLDS, seed=gt.seeds(), t=st.floats(1e-6, 0.5))
-def test_no_radius_keeps_the_whole_of_delta(manifold: go.GenOrthManifold, seed: int, t: float) -> None:
+def test_no_radius_keeps_the_whole_of_delta(
+    manifold: go.GenOrthManifold, seed: int, t: float
+) -> None:
     """As printed: at Y = (1 - t) X the least singular value is (1 - t) delta < delta, for every t > 0: rho_X = 0."""
     c, _ = _constants(manifold, seed)
     least = float(constraint_singular_values(manifold, (1 - t) * c.X)[-1])
@@ -157,7 +182,10 @@ def test_rho_keeps_half_of_delta(manifold: go.GenOrthManifold, seed: int) -> Non
 
 
 def _worst(c: Constants) -> Matrix:
-    """The step of length rho that takes most off the least singular value: against DC(.)* of the singular pair."""
+    """The step of length rho that takes most off the least singular value.
+
+    Against DC(.)* of the singular pair.
+    """
     M, basis = c.manifold, symmetric_basis(c.manifold)
     adjoint = matrix_of(lambda T: M.constraint_adjoint(c.X, T), basis)
     S = np.tensordot(np.linalg.svd(adjoint)[2][-1], basis, axes=1)
@@ -167,7 +195,8 @@ def _worst(c: Constants) -> Matrix:
     return c.X - step * (c.rho / _norm(step))
 
 
-# ---------------------------------------------------------------- Lipschitz constants of the differentials
+# ---------------------------------------------------------------- Lipschitz constants of the
+# differentials
 
 
 def _pair(c: Constants, rng: np.random.Generator) -> tuple[Matrix, Matrix, float]:
@@ -231,7 +260,9 @@ def test_DA_is_bounded_on_the_ball(manifold: go.GenOrthManifold, seed: int) -> N
 @pytest.mark.statement("lemma:DCA-lipschitz")
 @FAMILIES
 @given(manifold=MANIFOLDS, seed=gt.seeds())
-def test_the_differential_of_the_composition_is_lipschitz(manifold: go.GenOrthManifold, seed: int) -> None:
+def test_the_differential_of_the_composition_is_lipschitz(
+    manifold: go.GenOrthManifold, seed: int
+) -> None:
     """|D(C o A)(Y1) - D(C o A)(Y2)| <= 2 alpha_CA L_phi |Y1 - Y2|, alpha_CA = 9/4 + 9s + 15/4 s^2."""
     c, rng = _constants(manifold, seed)
     Y1, Y2, u = _pair(c, rng)
@@ -240,17 +271,26 @@ def test_the_differential_of_the_composition_is_lipschitz(manifold: go.GenOrthMa
         return _composed(manifold, Y1, Z) - _composed(manifold, Y2, Z)
 
     bound = 2 * c.alpha_CA * c.L_phi * _norm(Y1 - Y2)
-    assert operator_norm(difference, c.basis) <= bound + 10 * u * _size(c, 1) * (1 + _size(c, 2)) ** 2
+    assert (
+        operator_norm(difference, c.basis) <= bound + 10 * u * _size(c, 1) * (1 + _size(c, 2)) ** 2
+    )
 
 
 def _composed(M: go.GenOrthManifold, Y: Matrix, Z: Matrix) -> Matrix:
     """D(C o A)(Y)[Z] = DC(A(Y))[DA(Y)[Z]]."""
-    return np.asarray(M.constraint_differential(np.asarray(M.dissolve(Y)), np.asarray(M.dissolve_differential(Y, Z))))
+    return np.asarray(
+        M.constraint_differential(
+            np.asarray(M.dissolve(Y)), np.asarray(M.dissolve_differential(Y, Z))
+        )
+    )
 
 
 @pytest.mark.statement("lemma:DCA-lipschitz")
 def test_the_largest_eigenvalue_does_not_bound_the_norm() -> None:
-    """The proof bounds |Y^T phi(Y)| by its largest eigenvalue; where psi != id it is not symmetric, and larger."""
+    """The proof bounds |Y^T phi(Y)| by its largest eigenvalue.
+
+    Where psi != id it is not symmetric, and larger.
+    """
     M = go.IndefiniteStiefel(np.diag([1.0, -1.0]), np.array([1.0, -1.0]))
     X, E = np.eye(2), np.array([[0.0, 1.0], [1.0, 0.0]])
     assert M.feasibility(X) == 0
@@ -283,7 +323,10 @@ def test_what_each_term_of_epsilon_is_for(manifold: go.GenOrthManifold, seed: in
 
 
 def test_the_basis_of_F_is_orthonormal_and_spans_F() -> None:
-    """All norms above rest on it; F is smaller than the space of arrays for the Fourier transform and for subspaces."""
+    """All norms above rest on it.
+
+    F is smaller than the space of arrays for the Fourier transform and for subspaces.
+    """
     for family in ("tensor-dft", "from-maps-subspace", "stiefel-complex", "symplectic"):
         manifold = gt.Recipe(family, 4, 2, 10.0, 3).build()
         rows = np.stack([realvec(E) for E in ambient_basis(manifold)])

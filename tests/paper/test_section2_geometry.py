@@ -1,4 +1,7 @@
-"""Sections 2.3 to 3.1 of the paper: M as a manifold, its spaces, gradient and Hessian, stationarity; A dissolves C."""
+"""Sections 2.3 to 3.1 of the paper.
+
+M as a manifold, its spaces, gradient and Hessian, stationarity; A dissolves C.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,10 @@ def _norm(X: Any) -> float:
 @FAMILIES
 @given(manifold=gt.manifolds(), seed=gt.seeds())
 def test_C_is_in_S1(manifold: go.GenOrthManifold, seed: int) -> None:
-    """C(X) = Phi((phi(X)^T X - I)/2) for every X in F; the printed T = phi(X)^T X/2 gives C(X) + I."""
+    """C(X) = Phi((phi(X)^T X - I)/2) for every X in F.
+
+    The printed T = phi(X)^T X/2 gives C(X) + I.
+    """
     s = Sample(manifold, seed)
     for X in (s.X, s.Y, s.ambient(_norm(s.X))):
         T = np.asarray(ct(manifold.phi(X)) @ X) / 2
@@ -79,9 +85,13 @@ def test_DC_is_onto_S1_and_gives_the_dimension(manifold: go.GenOrthManifold, see
 
 
 @pytest.mark.statement("prop:submanifold")
-@given(recipe=gt.recipes(("stiefel", "stiefel-complex", "symplectic", "bilinear-skew", "indefinite-dense"), max_n=7))
+@given(
+    recipe=gt.recipes(
+        ("stiefel", "stiefel-complex", "symplectic", "bilinear-skew", "indefinite-dense"), max_n=7
+    )
+)
 def test_dimensions_known_from_the_literature(recipe: gt.Recipe) -> None:
-    """np - p(p+1)/2 for symmetric forms, np - p(p-1)/2 for skew ones, 2np - p^2 for the unitary one."""
+    """Np - p(p+1)/2 for symmetric forms, np - p(p-1)/2 for skew ones, 2np - p^2 for the unitary one."""
     M = recipe.build()
     n, p = M.shape
     known = {"stiefel-complex": 2 * n * p - p**2}
@@ -92,7 +102,10 @@ def test_dimensions_known_from_the_literature(recipe: gt.Recipe) -> None:
 @pytest.mark.statement("prop:submanifold")
 @given(manifold=gt.manifolds(max_n=6), seed=gt.seeds())
 def test_M_is_closed(manifold: go.GenOrthManifold, seed: int) -> None:
-    """A sequence X_k on M that converges in F has its limit on M: |C(X)| <= 2 L_phi r |X - X_k|, r = max |.|."""
+    """A sequence X_k on M that converges in F has its limit on M.
+
+    |C(X)| <= 2 L_phi r |X - X_k|, r = max |.|.
+    """
     s = Sample(manifold, seed)
     Z = s.tangent()
     for k in range(1, 5):
@@ -102,7 +115,8 @@ def test_M_is_closed(manifold: go.GenOrthManifold, seed: int) -> None:
         assert float(manifold.feasibility(X_k)) <= rest
 
 
-# ---------------------------------------------------------------- tangent and normal space, projection
+# ---------------------------------------------------------------- tangent and normal space,
+# projection
 
 
 def _spaces(manifold: go.GenOrthManifold, X: Matrix) -> tuple[Matrix, Matrix]:
@@ -128,13 +142,17 @@ def test_both_expressions_of_the_tangent_space(manifold: go.GenOrthManifold, see
     assert np.linalg.norm(functional @ tangent) <= 1e3 * s.u * s.q * s.kappa**0.5 * _norm(s.P)
     Z = np.asarray(manifold.project(s.X, s.ambient()))
     residual = ct(s.X) @ manifold.phi(Z) + ct(Z) @ manifold.phi(s.X)
-    assert _norm(residual) <= 1e3 * s.q * (_norm(s.P) * (s.u * s.kappa + s.c) + s.u * s.L * _norm(s.X))
+    assert _norm(residual) <= 1e3 * s.q * (
+        _norm(s.P) * (s.u * s.kappa + s.c) + s.u * s.L * _norm(s.X)
+    )
     assert _norm(realvec(Z) - tangent @ (tangent.T @ realvec(Z))) <= 1e3 * s.u * s.q * s.kappa
 
 
 @pytest.mark.statement("prop:tangent")
 @given(manifold=gt.manifolds(), seed=gt.seeds())
-def test_tangent_vectors_are_the_velocities_of_curves_on_M(manifold: go.GenOrthManifold, seed: int) -> None:
+def test_tangent_vectors_are_the_velocities_of_curves_on_M(
+    manifold: go.GenOrthManifold, seed: int
+) -> None:
     """R(tZ) stays on M and R(tZ) = X + tZ + O(t^2) for every Z of that space, for each retraction."""
     PROPERTIES["retractions"].check(manifold, seed)
 
@@ -142,7 +160,9 @@ def test_tangent_vectors_are_the_velocities_of_curves_on_M(manifold: go.GenOrthM
 @pytest.mark.statement("prop:normal")
 @FAMILIES
 @given(manifold=SMALL, seed=gt.seeds())
-def test_normal_space_is_the_complement_of_the_tangent_space(manifold: go.GenOrthManifold, seed: int) -> None:
+def test_normal_space_is_the_complement_of_the_tangent_space(
+    manifold: go.GenOrthManifold, seed: int
+) -> None:
     """{phi(X) Phi(T)} has dimension dim S1, is orthogonal to T_X M, and both together fill F."""
     s = Sample(manifold, seed)
     tangent, normal = _spaces(manifold, s.X)
@@ -156,7 +176,10 @@ def test_normal_space_is_the_complement_of_the_tangent_space(manifold: go.GenOrt
 @pytest.mark.statement("prop:projection")
 @given(manifold=gt.manifolds(max_n=6), seed=gt.seeds())
 def test_projection_by_least_squares(manifold: go.GenOrthManifold, seed: int) -> None:
-    """P_X(D) = D - phi(X) Theta_X(D) is the orthogonal projection; Theta_X(D) solves eq:les as a dense solver does."""
+    """P_X(D) = D - phi(X) Theta_X(D) is the orthogonal projection.
+
+    Theta_X(D) solves eq:les as a dense solver does.
+    """
     PROPERTIES["projection"].check(manifold, seed)
     try:
         PROPERTIES["theta"].check(manifold, seed)
@@ -173,7 +196,9 @@ def test_projection_is_onto_the_kernel_of_DC(manifold: go.GenOrthManifold, seed:
     tangent, _ = _spaces(manifold, s.X)
     D = s.ambient()
     expected = tangent @ (tangent.T @ realvec(D))
-    assert np.linalg.norm(realvec(manifold.project(s.X, D)) - expected) <= 1e3 * s.q * (s.u * s.kappa + s.c)
+    assert np.linalg.norm(realvec(manifold.project(s.X, D)) - expected) <= 1e3 * s.q * (
+        s.u * s.kappa + s.c
+    )
 
 
 # ---------------------------------------------------------------- gradient, Hessian, stationarity
@@ -182,8 +207,13 @@ def test_projection_is_onto_the_kernel_of_DC(manifold: go.GenOrthManifold, seed:
 @pytest.mark.statement("pro:rg")
 @pytest.mark.parametrize("name", ["gradient", "hessian"])
 @given(manifold=gt.manifolds(), seed=gt.seeds())
-def test_riemannian_gradient_and_hessian(name: str, manifold: go.GenOrthManifold, seed: int) -> None:
-    """df along curves is <grad f, Z>; P_X D(grad f)[Z] is hess f[Z]: by slopes along retractions."""
+def test_riemannian_gradient_and_hessian(
+    name: str, manifold: go.GenOrthManifold, seed: int
+) -> None:
+    """Df along curves is <grad f, Z>.
+
+    P_X D(grad f)[Z] is hess f[Z]: by slopes along retractions.
+    """
     PROPERTIES[name].check(manifold, seed)
 
 
@@ -191,7 +221,10 @@ def test_riemannian_gradient_and_hessian(name: str, manifold: go.GenOrthManifold
 @FAMILIES
 @given(manifold=gt.manifolds(max_n=6), seed=gt.seeds())
 def test_gradient_and_hessian_as_printed(manifold: go.GenOrthManifold, seed: int) -> None:
-    """grad f = G - phi(X) Theta, hess f[Z] = P_X(H - phi(Z) Theta), Theta = Theta_X(G): eq:rg word by word."""
+    """Grad f = G - phi(X) Theta, hess f[Z] = P_X(H - phi(Z) Theta), Theta = Theta_X(G).
+
+    eq:rg word by word.
+    """
     s = Sample(manifold, seed)
     G, H, Z = s.ambient(), s.ambient(), s.tangent()
     Theta = np.asarray(manifold.theta(s.X, G))
@@ -206,7 +239,7 @@ def test_gradient_and_hessian_as_printed(manifold: go.GenOrthManifold, seed: int
 @FAMILIES
 @given(manifold=gt.manifolds(max_n=6, max_condition=1e6), seed=gt.seeds())
 def test_first_order_stationary_points(manifold: go.GenOrthManifold, seed: int) -> None:
-    """grad f(X) = 0 iff the gradient of f is normal, iff <grad f, Z> = 0 along every tangent Z."""
+    """Grad f(X) = 0 iff the gradient of f is normal, iff <grad f, Z> = 0 along every tangent Z."""
     s = Sample(manifold, seed)
     problem, Theta = stationary(manifold, s.X, seed)
     G = np.asarray(problem.euclidean_gradient(s.X))
@@ -216,7 +249,9 @@ def test_first_order_stationary_points(manifold: go.GenOrthManifold, seed: int) 
     Z = s.tangent()
     assert abs(np.vdot(G, Z).real) <= rest * _norm(Z) + _norm(G) * s.u * s.kappa
     assert _norm(G - s.P @ Theta) <= rest
-    bent = G + s.tangent() / max(s.steepness, 1.0)  # no longer normal: its tangent part is the gradient
+    bent = G + s.tangent() / max(
+        s.steepness, 1.0
+    )  # no longer normal: its tangent part is the gradient
     tangent = bent - G
     assert _norm(manifold.gradient(s.X, bent) - tangent) <= rest * (1 + _norm(tangent))
 
@@ -227,17 +262,27 @@ _TIMES = np.logspace(-3, 0, 13)
 @pytest.mark.statement("def:second-order")
 @FAMILIES
 @given(manifold=gt.manifolds(max_n=6, max_condition=1e6), seed=gt.seeds())
-def test_second_order_form_is_the_second_derivative_along_curves(manifold: go.GenOrthManifold, seed: int) -> None:
-    """At a stationary X: f(R(tZ)) = f(X) + t^2/2 <Z, hess f(X)[Z]> + O(t^3); so eq:2or: f does not curve down."""
+def test_second_order_form_is_the_second_derivative_along_curves(
+    manifold: go.GenOrthManifold, seed: int
+) -> None:
+    """At a stationary X: f(R(tZ)) = f(X) + t^2/2 <Z, hess f(X)[Z]> + O(t^3).
+
+    So eq:2or: f does not curve down.
+    """
     s = Sample(manifold, seed)
     problem, _ = stationary(manifold, s.X, seed)
     Z = s.tangent()
     G = problem.euclidean_gradient(s.X)
-    curvature = float(np.vdot(Z, manifold.hessian(s.X, G, problem.euclidean_hessian(s.X, Z), Z)).real)
+    curvature = float(
+        np.vdot(Z, manifold.hessian(s.X, G, problem.euclidean_hessian(s.X, Z), Z)).real
+    )
     f = problem.cost(s.X)
 
     def error(t: float) -> float:
-        ends = [problem.cost(np.asarray(manifold.retract(s.X, sign * t * Z, kind="exp"))) for sign in (1, -1)]
+        ends = [
+            problem.cost(np.asarray(manifold.retract(s.X, sign * t * Z, kind="exp")))
+            for sign in (1, -1)
+        ]
         return abs(sum(ends) / 2 - f - t**2 / 2 * curvature)
 
     size = (1 + _norm(G)) * (1 + _norm(s.X)) ** 4
@@ -248,7 +293,10 @@ def test_second_order_form_is_the_second_derivative_along_curves(manifold: go.Ge
 @pytest.mark.statement("ass2")
 @given(manifold=SMALL, seed=gt.seeds())
 def test_second_derivatives_of_f(manifold: go.GenOrthManifold, seed: int) -> None:
-    """The Hessian product is the derivative of the gradient (exact differences: f is quadratic) and symmetric."""
+    """The Hessian product is the derivative of the gradient (exact differences.
+
+    f is quadratic) and symmetric.
+    """
     c = Constants(manifold, manifold.random_point(seed))
     problem, L_g = quadratic(c, seed)
     rng = np.random.default_rng(seed)
@@ -275,12 +323,19 @@ def test_A_is_a_constraint_dissolving_map(manifold: go.GenOrthManifold, seed: in
 @pytest.mark.statement("Th:cdm")
 @FAMILIES
 @given(manifold=gt.manifolds(), seed=gt.seeds())
-def test_near_M_the_violation_after_A_is_quadratic_in_the_step(manifold: go.GenOrthManifold, seed: int) -> None:
-    """What a vanishing derivative means: C(A(X + tZ)) = O(t^2), while C(X + tZ) is of order t for Z off T_X M."""
+def test_near_M_the_violation_after_A_is_quadratic_in_the_step(
+    manifold: go.GenOrthManifold, seed: int
+) -> None:
+    """What a vanishing derivative means.
+
+    C(A(X + tZ)) = O(t^2), while C(X + tZ) is of order t for Z off T_X M.
+    """
     s = Sample(manifold, seed)
     Z = s.X / (4 * _norm(s.X) * s.steepness) if _norm(s.X) else s.ambient()
     before = np.asarray([float(manifold.feasibility(s.X + t * Z)) for t in _TIMES])
-    after = np.asarray([float(manifold.feasibility(manifold.dissolve(s.X + t * Z))) for t in _TIMES])
+    after = np.asarray(
+        [float(manifold.feasibility(manifold.dissolve(s.X + t * Z))) for t in _TIMES]
+    )
     floor = 100 * (s.u * s.g + s.c)
     assert fit_slope(_TIMES, after, floor) >= 1.8
     resolved = before > floor

@@ -1,4 +1,7 @@
-"""Section 2.1 of the paper: Phi, C, A, C o A and their derivatives. All are polynomials, so differences are exact."""
+"""Section 2.1 of the paper: Phi, C, A, C o A and their derivatives.
+
+All are polynomials, so differences are exact.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,10 @@ def _norm(X: Any) -> float:
 @FAMILIES
 @given(manifold=gt.manifolds(max_n=6))
 def test_range_and_kernel_of_the_symmetrisation(manifold: go.GenOrthManifold) -> None:
-    """Phi(T) = T^T + psi(T) on a basis of G: its rank is dim S1, its kernel S2 is orthogonal to S1 and fills up G."""
+    """Phi(T) = T^T + psi(T) on a basis of G.
+
+    Its rank is dim S1, its kernel S2 is orthogonal to S1 and fills up G.
+    """
     s, basis = Sample(manifold), algebra_basis(manifold)
     T = s.algebra()
     assert _norm(manifold.symmetrize(T) - (ct(T) + manifold.psi(T))) <= s.u * s.q
@@ -52,7 +58,10 @@ def test_range_and_kernel_of_the_symmetrisation(manifold: go.GenOrthManifold) ->
 @FAMILIES
 @given(manifold=gt.manifolds(), seed=gt.seeds())
 def test_constraint_its_differential_and_adjoint(manifold: go.GenOrthManifold, seed: int) -> None:
-    """C(Y) = Y^T phi(Y) - I; C(Y+Z) - C(Y-Z) = 2 DC(Y)[Z] by d1; <DC(Y)[Z], T> = <Z, phi(Y) Phi(T)>, d2."""
+    """C(Y) = Y^T phi(Y) - I; C(Y+Z) - C(Y-Z) = 2 DC(Y)[Z] by d1.
+
+    <DC(Y)[Z], T> = <Z, phi(Y) Phi(T)>, d2.
+    """
     PROPERTIES["constraint"].check(manifold, seed)
 
 
@@ -70,8 +79,13 @@ def test_M_is_the_zero_set_of_C(manifold: go.GenOrthManifold, seed: int) -> None
 @pytest.mark.statement("le2")
 @FAMILIES
 @given(manifold=gt.manifolds(), seed=gt.seeds())
-def test_dissolving_map_its_differential_and_adjoint(manifold: go.GenOrthManifold, seed: int) -> None:
-    """eq:A, d3 and the adjoint as printed; d3 is the exact derivative: A(Y+Z) - A(Y-Z) = 2 DA(Y)[Z] - Z phi(Z)^T Z."""
+def test_dissolving_map_its_differential_and_adjoint(
+    manifold: go.GenOrthManifold, seed: int
+) -> None:
+    """eq:A, d3 and the adjoint as printed.
+
+    D3 is the exact derivative: A(Y+Z) - A(Y-Z) = 2 DA(Y)[Z] - Z phi(Z)^T Z.
+    """
     PROPERTIES["dissolving"].check(manifold, seed)
     M, s = manifold, Sample(manifold, seed)
     Y, Z, T = s.Y, s.ambient(_norm(s.Y)), s.ambient()
@@ -99,7 +113,9 @@ def test_constraint_of_the_dissolved_point(manifold: go.GenOrthManifold, seed: i
 
 @pytest.mark.statement("def:g")
 @given(manifold=gt.manifolds(max_condition=1e4), seed=gt.seeds())
-def test_g_and_G_are_f_and_its_gradient_at_the_dissolved_point(manifold: go.GenOrthManifold, seed: int) -> None:
+def test_g_and_G_are_f_and_its_gradient_at_the_dissolved_point(
+    manifold: go.GenOrthManifold, seed: int
+) -> None:
     problem, s = smooth(manifold, seed), Sample(manifold, seed)
     h = go.ConstraintDissolving(problem, 1.0)
     Y = 1.5 * s.Y - 0.5 * s.Y @ ct(manifold.phi(s.Y)) @ s.Y
@@ -110,7 +126,10 @@ def test_g_and_G_are_f_and_its_gradient_at_the_dissolved_point(manifold: go.GenO
 
 
 def _derivative(function: Callable[[float], Any]) -> Matrix:
-    """The derivative at 0 of a polynomial in t of degree at most 6, exactly: central differences of order six."""
+    """The derivative at 0 of a polynomial in t of degree at most 6, exactly.
+
+    Central differences of order six.
+    """
     odd = [np.asarray(function(t)) - np.asarray(function(-t)) for t in (1.0, 2.0, 3.0)]
     return odd[0] * 3 / 4 - odd[1] * 3 / 20 + odd[2] / 60
 

@@ -1,6 +1,9 @@
-"""Section 3 of the paper up to the derivatives of h: idempotence, distances, the map A, h and its derivatives.
+"""Section 3 of the paper up to the derivatives of h.
 
-Each statement is tested in double precision on every family, and in decimals at condition numbers up to 1e8 (`arena`).
+Idempotence, distances, the map A, h and its derivatives.
+
+Each statement is tested in double precision on every family, and in decimals at condition numbers
+up to 1e8 (`arena`).
 """
 
 from __future__ import annotations
@@ -26,14 +29,17 @@ ALL = pytest.mark.parametrize("family", sorted(gt.FAMILIES))
 
 
 def _bounded(name: str, left: Any, right: Any, noise: Any) -> bool:
-    """left <= right up to the noise, with the ratio recorded where it is not noise."""
+    """Left <= right up to the noise, with the ratio recorded where it is not noise."""
     if noise < right:
         record(name, left, right)
     return bool(left <= right + noise)
 
 
 def _slope(along: Callable[[int], Any], steps: int = 3) -> Any:
-    """The derivative at 0 of a polynomial of degree at most 6, exactly: central differences at 1, 2, 3."""
+    """The derivative at 0 of a polynomial of degree at most 6, exactly.
+
+    Central differences at 1, 2, 3.
+    """
     weights = {1: 45, 2: -9, 3: 1}
     return sum(weights[k] * (along(k) - along(-k)) for k in range(1, steps + 1)) / 60
 
@@ -71,7 +77,10 @@ def test_the_library_agrees_with_decimals(recipe: gt.Recipe, seed: int) -> None:
         ours, theirs = getattr(manifold, name)(*args), getattr(exact, name)(*images)
         assert np.linalg.norm(floats(exactly(ours) - theirs)) <= unit * terms, name
     f, beta = Objective(T, 0.3), 0.7
-    h, dh = Penalty(manifold, f, beta), Penalty(exact, Objective(dT, exactly(0.3)[()]), exactly(beta)[()])
+    h, dh = (
+        Penalty(manifold, f, beta),
+        Penalty(exact, Objective(dT, exactly(0.3)[()]), exactly(beta)[()]),
+    )
     size = unit * (1 + q * L * x**2) ** 3 * x**2
     assert abs(float(exactly(h.value(X))[()] - dh.value(dX))) <= size
     assert np.linalg.norm(floats(exactly(h.gradient(X)) - dh.gradient(dX))) <= size
@@ -89,7 +98,10 @@ def _unit(E: Matrix) -> Matrix:
 @MANY
 @given(arena=arenas())
 def test_DA_is_idempotent_on_M(arena: Arena) -> None:
-    """DA DA = DA and DA* DA* = DA*; (m1) DA[Z] = Z - 1/2 X (phi(Z)^T X + phi(X)^T Z); (m2) DA of the rest is zero."""
+    """DA DA = DA and DA* DA* = DA*; (m1) DA[Z] = Z - 1/2 X (phi(Z)^T X + phi(X)^T Z).
+
+    (m2) DA of the rest is zero.
+    """
     M, X, D = arena.M, arena.X, arena.direction()
     D = D / M.norm(D)
     bound = arena.noise * (1 + arena.s) ** 2
@@ -109,7 +121,10 @@ def test_DA_is_idempotent_on_M(arena: Arena) -> None:
 @MANY
 @given(arena=arenas())
 def test_violation_and_distance_bound_each_other(arena: Arena) -> None:
-    """3/(2 a L) |C(Y)| <= dist(Y, M) <= 2/delta |C(Y)| on Omega_X; the printed |Y - X| fails for Y on M, Y != X."""
+    """3/(2 a L) |C(Y)| <= dist(Y, M) <= 2/delta |C(Y)| on Omega_X.
+
+    The printed |Y - X| fails for Y on M, Y != X.
+    """
     Y, distance = arena.offset()
     C = arena.violation(Y)
     assert distance > 0
@@ -128,7 +143,8 @@ def test_A_squares_the_violation(arena: Arena) -> None:
     bound = 8 * arena.b * arena.L / arena.delta**2 * before**2
     assert _bounded("after", after, bound, arena.noise)
     assert bound <= before / 2 + arena.noise
-    # F6 says what it is, and shows how much is given away: |C(A(Y))| <= 3/4 |C|^2 + 1/4 |C|^3, on all of F.
+    # F6 says what it is, and shows how much is given away: |C(A(Y))| <= 3/4 |C|^2 + 1/4 |C|^3, on
+    # all of F.
     assert _bounded("sharp", 4 * after, 3 * before**2 + before**3, arena.noise)
 
 
@@ -150,7 +166,10 @@ def test_the_neighbourhood_is_seen(family: str) -> None:
 
 
 def _around(arena: Arena, reach: float) -> tuple[Matrix, Matrix]:
-    """A point off M, and a direction: seven points X + kZ, |k| <= 3, in a ball of about the given size."""
+    """A point off M, and a direction.
+
+    Seven points X + kZ, |k| <= 3, in a ball of about the given size.
+    """
     size = arena.number(reach) * arena.M.norm(arena.X)
     E, Z = arena.direction(), arena.direction()
     return arena.X + E * (size / arena.M.norm(E)), Z * (size / arena.M.norm(Z) / 3)
@@ -161,7 +180,9 @@ def _penalty(arena: Arena) -> tuple[Penalty, Any]:
     f, beta = arena.objective(), arena.number(10 ** arena.rng.uniform(-2, 2))
     length = 2 * arena.M.norm(arena.X)
     A = length * (2 + 2 * arena.s)
-    return Penalty(arena.M, f, beta), A * (arena.M.norm(f.B) + abs(f.w) * A) + beta * (1 + 4 * arena.s) ** 2
+    return Penalty(arena.M, f, beta), A * (arena.M.norm(f.B) + abs(f.w) * A) + beta * (
+        1 + 4 * arena.s
+    ) ** 2
 
 
 @pytest.mark.statement("cdf")
@@ -180,14 +201,19 @@ def test_value_of_h(arena: Arena) -> None:
 @MANY
 @given(arena=arenas())
 def test_gradient_of_h(arena: Arena) -> None:
-    """(eq:eh), which along a line is the derivative of a polynomial of degree 6: exact differences."""
+    """(eq:eh), which along a line is the derivative of a polynomial of degree 6.
+
+    Exact differences.
+    """
     h, size = _penalty(arena)
     X, Z = _around(arena, 0.3)
     gradient = h.gradient(X)
     bound = arena.unit * size * (1 + arena.s)
     assert arena.M.norm(gradient - h.printed_gradient(X)) * arena.M.norm(Z) <= bound
     assert abs(_slope(lambda k: h.value(X + k * Z)) - arena.M.inner(gradient, Z)) <= 10 * bound
-    assert arena.M.norm(h.gradient_of_g(X) - gradient + h.beta * _penalty_gradient(arena, X)) <= bound
+    assert (
+        arena.M.norm(h.gradient_of_g(X) - gradient + h.beta * _penalty_gradient(arena, X)) <= bound
+    )
 
 
 def _penalty_gradient(arena: Arena, X: Matrix) -> Matrix:
@@ -199,7 +225,10 @@ def _penalty_gradient(arena: Arena, X: Matrix) -> Matrix:
 @MANY
 @given(arena=arenas())
 def test_hessian_of_h(arena: Arena) -> None:
-    """(eq:nabh), which along a line is the derivative of a gradient of degree 5: all components, exact differences."""
+    """(eq:nabh), which along a line is the derivative of a gradient of degree 5.
+
+    All components, exact differences.
+    """
     h, size = _penalty(arena)
     X, Z = _around(arena, 0.3)
     product = h.hessian(X, Z)
@@ -212,7 +241,10 @@ def test_hessian_of_h(arena: Arena) -> None:
 @pytest.mark.statement("pro:2h")
 @ALL
 def test_derivatives_are_seen(family: str) -> None:
-    """The bounds above are far below what they bound: each term of grad h and hess h is larger by 1e4."""
+    """The bounds above are far below what they bound.
+
+    Each term of grad h and hess h is larger by 1e4.
+    """
     arena = build(gt.Recipe(family, 4, 2, 2.0, 11), exact=False)
     h, size = _penalty(arena)
     X, Z = _around(arena, 0.3)
@@ -229,7 +261,9 @@ def test_derivatives_are_seen(family: str) -> None:
 @MANY
 @given(arena=arenas(), exponent=st.one_of(st.none(), st.integers(-6, 2)))
 def test_stationary_on_M_for_both_or_for_neither(arena: Arena, exponent: int | None) -> None:
-    """|grad f(X)| <= |grad h(X)| <= (3/2 + a^2 L/6) |grad f(X)| on M, for every beta: both are zero or none is.
+    """|grad f(X)| <= |grad h(X)| <= (3/2 + a^2 L/6) |grad f(X)| on M, for every beta.
+
+    Both are zero or none is.
 
     grad f(X) is given: a tangent vector t, and f with the Euclidean gradient t + phi(X) Theta at X.
     """
@@ -257,8 +291,12 @@ def test_stationary_on_M_for_both_or_for_neither(arena: Arena, exponent: int | N
 @ALL
 def test_all_of_it_on_every_family(family: str) -> None:
     for test in (
-        test_DA_is_idempotent_on_M, test_violation_and_distance_bound_each_other, test_A_squares_the_violation,
-        test_value_of_h, test_gradient_of_h, test_hessian_of_h,
-    ):  # fmt: skip
+        test_DA_is_idempotent_on_M,
+        test_violation_and_distance_bound_each_other,
+        test_A_squares_the_violation,
+        test_value_of_h,
+        test_gradient_of_h,
+        test_hessian_of_h,
+    ):
         run_on(family, test)
     run_on(family, test_stationary_on_M_for_both_or_for_neither, exponent=0)

@@ -38,10 +38,12 @@ def _as_floats(arena: Arena, T: Matrix) -> Matrix:
 @MANY
 @given(arena=arenas())
 def test_points_off_M_are_stationary_below_the_threshold_only(arena: Arena) -> None:
-    """For Y in Omega_X off M there is one linear f per beta with grad h(Y) = 0; then beta <= the first quotient.
+    """For Y in Omega_X off M there is one linear f per beta with grad h(Y) = 0.
 
-    Both scale with f, so beta = 1 says it for all beta. What is left of grad h(Y) by rounding counts as in the proof:
-    beta delta/2 |C| <= t |C| + (q + 15)/6 |grad h|.
+    Then beta <= the first quotient.
+
+    Both scale with f, so beta = 1 says it for all beta. What is left of grad h(Y) by rounding
+    counts as in the proof: beta delta/2 |C| <= t |C| + (q + 15)/6 |grad h|.
     """
     Y, _ = arena.offset()
     f = arena.stationary_off_M(Y)
@@ -83,7 +85,9 @@ def test_gradient_of_h_grows_with_the_violation(arena: Arena) -> None:
     assert 2 * M.norm(M.dissolve_adjoint(Y, N) - N) + noise * arena.L * arena.a >= arena.delta * C
     beta = arena.threshold(M_f) * arena.number(arena.rng.choice([0.5, 2.0, 1e3]))
     h, bound = Penalty(M, f, beta), (beta * arena.delta / 2 - _t(arena, M_f)) * C
-    assert (arena.q + 15) * M.norm(h.gradient(Y)) + 100 * noise * (M_f + beta) * (1 + arena.q) >= 6 * bound
+    assert (arena.q + 15) * M.norm(h.gradient(Y)) + 100 * noise * (M_f + beta) * (
+        1 + arena.q
+    ) >= 6 * bound
 
 
 @pytest.mark.statement("the:first")
@@ -101,7 +105,9 @@ def test_the_first_quotient_is_within_reach(family: str) -> None:
 @MANY
 @given(arena=arenas())
 def test_the_threshold_is_above_the_sharp_one(arena: Arena) -> None:
-    """6 beta*(Y) <= the first quotient for every Y of M in Omega_X that is stationary (F8); the third one is negative.
+    """6 beta*(Y) <= the first quotient for every Y of M in Omega_X that is stationary (F8).
+
+    The third one is negative.
 
     beta* <= 3/4 |Theta|_2 <= a/4 M and delta <= 2 a L/3.
     """
@@ -140,11 +146,16 @@ def test_second_adjoint_of_the_gradients(arena: Arena) -> None:
 
 
 def _crossed(arena: Arena) -> tuple[Penalty, Matrix, Matrix, Any]:
-    """h with f stationary at some X of M in Omega_X, X, Theta, and the rounding of its Hessian there."""
+    """H with f stationary at some X of M in Omega_X, X, Theta, and the rounding of its Hessian there."""
     X = arena.moved()
     f, Theta = arena.stationary_on_M(X)
     beta = arena.number(10 ** arena.rng.uniform(-2, 2))
-    size = 1 + abs(f.w) + arena.M.norm(f.gradient(X)) * arena.L * arena.M.norm(X) + beta * arena.L * arena.q
+    size = (
+        1
+        + abs(f.w)
+        + arena.M.norm(f.gradient(X)) * arena.L * arena.M.norm(X)
+        + beta * arena.L * arena.q
+    )
     return Penalty(arena.M, f, beta), X, Theta, arena.noise * (1 + arena.s) ** 2 * size
 
 
@@ -152,7 +163,10 @@ def _crossed(arena: Arena) -> tuple[Penalty, Matrix, Matrix, Any]:
 @MANY
 @given(arena=arenas())
 def test_hessian_of_h_does_not_couple_T_with_the_kernel_of_DA(arena: Arena) -> None:
-    """<V, hess h(X)[Z]> = 0 at stationary X, for tangent Z and V = X S^T in ker DA(X), S in S1; not for normal V."""
+    """<V, hess h(X)[Z]> = 0 at stationary X, for tangent Z and V = X S^T in ker DA(X), S in S1.
+
+    Not for normal V.
+    """
     h, X, _, rounding = _crossed(arena)
     M, Z = arena.M, arena.tangent(X)
     V = X @ arena.symmetric().mT.conj()
@@ -184,7 +198,10 @@ def test_hessian_of_h_splits(arena: Arena) -> None:
 @ALL
 @pytest.mark.parametrize("shift", [-0.1, 0.1])
 def test_both_have_a_second_order_point_or_neither(family: str, shift: float) -> None:
-    """lambda_min(hess f(X)) = shift on T_X M: at the threshold, the least eigenvalue of hess h(X) on F has its sign."""
+    """lambda_min(hess f(X)) = shift on T_X M.
+
+    At the threshold, the least eigenvalue of hess h(X) on F has its sign.
+    """
     arena = build(gt.Recipe(family, 4, 2, 1.5, 11), exact=False)
     M, X = arena.M, arena.X
     _, Theta = arena.stationary_on_M(X)
@@ -226,8 +243,11 @@ def _form(basis: Matrix, linear: Any) -> Matrix:
 @ALL
 def test_all_of_it_on_every_family(family: str) -> None:
     for test in (
-        test_points_off_M_are_stationary_below_the_threshold_only, test_gradient_of_h_grows_with_the_violation,
-        test_the_threshold_is_above_the_sharp_one, test_second_adjoint_of_the_gradients,
-        test_hessian_of_h_does_not_couple_T_with_the_kernel_of_DA, test_hessian_of_h_splits,
-    ):  # fmt: skip
+        test_points_off_M_are_stationary_below_the_threshold_only,
+        test_gradient_of_h_grows_with_the_violation,
+        test_the_threshold_is_above_the_sharp_one,
+        test_second_adjoint_of_the_gradients,
+        test_hessian_of_h_does_not_couple_T_with_the_kernel_of_DA,
+        test_hessian_of_h_splits,
+    ):
         run_on(family, test)

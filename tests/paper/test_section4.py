@@ -24,7 +24,13 @@ from genorth.penalty.cdf import ConstraintDissolving
 Matrix = np.ndarray[Any, Any]
 EPS = float(np.finfo(float).eps)
 MANY = settings(max_examples=3 * settings().max_examples)  # an example takes a few milliseconds
-RUNS = ["smallest eigenvalues", "complex eigenvalues", "symplectic eigenvalues", "indefinite", "tensor, cosine"]
+RUNS = [
+    "smallest eigenvalues",
+    "complex eigenvalues",
+    "symplectic eigenvalues",
+    "indefinite",
+    "tensor, cosine",
+]
 
 
 # ---------------------------------------------------------------------- Algorithm 1
@@ -33,8 +39,12 @@ RUNS = ["smallest eigenvalues", "complex eigenvalues", "symplectic eigenvalues",
 def _run(name: str, method: str, tol: float) -> tuple[go.Problem, go.Result]:
     problem, _ = known_minima()[name]
     start = problem.manifold.random_point(1)
-    start = start + 0.02 * problem.manifold.random_ambient(2)  # off M: the method is infeasible from the start
-    return problem, go.minimize(problem, start, method=method, beta=3.0, tol=tol, max_iterations=2000, keep_points=True)
+    start = start + 0.02 * problem.manifold.random_ambient(
+        2
+    )  # off M: the method is infeasible from the start
+    return problem, go.minimize(
+        problem, start, method=method, beta=3.0, tol=tol, max_iterations=2000, keep_points=True
+    )
 
 
 @pytest.mark.statement("al:1:2")
@@ -42,7 +52,10 @@ def _run(name: str, method: str, tol: float) -> tuple[go.Problem, go.Result]:
 @pytest.mark.parametrize("method", ["cdf-gd", "cdf-cg", "cdf-lbfgs", "cdf-lbfgs-lean", "cdf-tr"])
 @pytest.mark.parametrize("name", RUNS)
 def test_algorithm_1(name: str, method: str) -> None:
-    """Step 2 ends at the first X~ with |grad h(X~)| <= tol; what is returned is A applied to it until it is on M."""
+    """Step 2 ends at the first X~ with |grad h(X~)| <= tol.
+
+    What is returned is A applied to it until it is on M.
+    """
     problem, minimum = known_minima()[name]
     problem, result = _run(name, method, tol=1e-6)
     assert result.success and result.beta == 3.0
@@ -54,7 +67,9 @@ def test_algorithm_1(name: str, method: str) -> None:
     assert norms == pytest.approx(result.trace.gradient_norm, rel=1e-6, abs=1e3 * EPS)
     last = result.trace.points[-1]
     assert np.array_equal(result.x, problem.manifold.restore(last, 1e-12))
-    assert result.feasibility_before == pytest.approx(float(problem.manifold.feasibility(last)), rel=1e-6)
+    assert result.feasibility_before == pytest.approx(
+        float(problem.manifold.feasibility(last)), rel=1e-6
+    )
     assert result.feasibility <= 1e-12 * float(problem.manifold.scale(result.x))
     assert abs(result.fun - minimum) <= 1e-9 * (1 + abs(minimum))
 
@@ -62,8 +77,12 @@ def test_algorithm_1(name: str, method: str) -> None:
 @pytest.mark.statement("al:1:3")
 @MANY
 @given(data=st.data(), manifold=gt.manifolds(), exponent=st.floats(-12, -1))
-def test_restoring_is_the_loop(data: st.DataObject, manifold: go.GenOrthManifold, exponent: float) -> None:
-    """While |C(X)| is above the tolerance, X <- A(X): the same X after as many steps, one phi each and one to see it.
+def test_restoring_is_the_loop(
+    data: st.DataObject, manifold: go.GenOrthManifold, exponent: float
+) -> None:
+    """While |C(X)| is above the tolerance, X <- A(X).
+
+    The same X after as many steps, one phi each and one to see it.
 
     The tolerance is relative to max(1, |X| |phi(X)|), which is how finely |C(X)| can be known.
     """
@@ -74,16 +93,24 @@ def test_restoring_is_the_loop(data: st.DataObject, manifold: go.GenOrthManifold
     while steps < 60 and float(manifold.feasibility(X)) > tol * float(manifold.scale(X)):
         X, steps = manifold.dissolve(X), steps + 1
     assert counted.calls == steps + 1
-    assert np.linalg.norm(restored - X) <= 100 * X.size * EPS * float(manifold.scale(X)) * np.linalg.norm(X)
+    assert np.linalg.norm(restored - X) <= 100 * X.size * EPS * float(
+        manifold.scale(X)
+    ) * np.linalg.norm(X)
 
 
 @pytest.mark.statement("al:1:3")
 @pytest.mark.parametrize(("length", "after"), [(5**0.5, -(5**0.5)), (3**0.5, 0.0)])
 def test_the_printed_loop_may_not_end(length: float, after: float) -> None:
-    """phi(X)^T X = 5: A(X) = -X for ever; 3: A(X) = 0, and stays there. The library says that X is too far away."""
+    """phi(X)^T X = 5: A(X) = -X for ever; 3: A(X) = 0, and stays there.
+
+    The library says that X is too far away.
+    """
     manifold = go.SymplecticStiefel(6, 2)
     X = manifold.random_point(0)
-    assert np.linalg.norm(manifold.dissolve(length * X) - after * X) <= 100 * EPS * float(manifold.scale(X)) ** 2
+    assert (
+        np.linalg.norm(manifold.dissolve(length * X) - after * X)
+        <= 100 * EPS * float(manifold.scale(X)) ** 2
+    )
     with pytest.raises(NotRestorableError):
         manifold.restore(length * X)
 
@@ -92,7 +119,10 @@ def test_the_printed_loop_may_not_end(length: float, after: float) -> None:
 @MANY
 @given(manifold=gt.manifolds(max_condition=1e4), seed=gt.seeds(), square=st.floats(0.05, 2.9))
 def test_the_loop_ends_within_reach(manifold: go.GenOrthManifold, seed: int, square: float) -> None:
-    """All eigenvalues of phi(X)^T X in (0, 3): y -> y (3 - y)^2/4 tends to 1. From X = square^(1/2) x it ends at x."""
+    """All eigenvalues of phi(X)^T X in (0, 3): y -> y (3 - y)^2/4 tends to 1.
+
+    From X = square^(1/2) x it ends at x.
+    """
     x = manifold.random_point(seed)
     restored = manifold.restore(square**0.5 * x)
     bound = 1e4 * EPS * float(manifold.scale(x)) ** 2 * x.size
@@ -102,7 +132,10 @@ def test_the_loop_ends_within_reach(manifold: go.GenOrthManifold, seed: int, squ
 @pytest.mark.statement("remark:post-processing")
 @pytest.mark.parametrize("name", RUNS)
 def test_restoring_is_needed_and_helps(name: str) -> None:
-    """With a coarse tol the X~ of step 2 is infeasible; each step of A squares its violation, the last reaches tol."""
+    """With a coarse tol the X~ of step 2 is infeasible.
+
+    Each step of A squares its violation, the last reaches tol.
+    """
     problem, result = _run(name, "cdf-lbfgs", tol=1e-2)
     manifold = problem.manifold
     assert result.trace.points is not None and result.feasibility_before is not None
@@ -118,7 +151,8 @@ def test_restoring_is_needed_and_helps(name: str) -> None:
     assert np.array_equal(X, result.x) or np.linalg.norm(X - result.x) <= tol
 
 
-# ---------------------------------------------------------------------- stationarity at infeasible points
+# ---------------------------------------------------------------------- stationarity at infeasible
+# points
 
 
 def _setting(arena: Arena, f: Objective, factor: float) -> tuple[Matrix, Any, Penalty, Any]:
@@ -141,7 +175,10 @@ def test_gradient_of_h_bounds_both_measures(arena: Arena, factor: float) -> None
     Y, C, h, rounding = _setting(arena, arena.objective(), factor)
     M = arena.M
     right = (arena.q + 15) * M.norm(h.gradient(Y))
-    for name, left in (("optimality", M.norm(h.gradient_of_g(Y))), ("feasibility", h.beta * arena.delta * C)):
+    for name, left in (
+        ("optimality", M.norm(h.gradient_of_g(Y))),
+        ("feasibility", h.beta * arena.delta * C),
+    ):
         record(name, left, right + rounding)
         assert left <= right + (arena.q + 15) * rounding
     square = M.inner(h.gradient_of_g(Y), h.gradient_of_g(Y)) + (h.beta * arena.delta * C) ** 2
@@ -151,11 +188,15 @@ def test_gradient_of_h_bounds_both_measures(arena: Arena, factor: float) -> None
 @pytest.mark.statement("pro:con")
 @MANY
 @given(
-    recipe=gt.recipes(("stiefel", "stiefel-complex", "tensor-dct", "tensor-dft", "tensor-matrix"), max_n=5),
+    recipe=gt.recipes(
+        ("stiefel", "stiefel-complex", "tensor-dct", "tensor-dft", "tensor-matrix"), max_n=5
+    ),
     factor=FACTORS,
 )
 def test_the_sum_holds_where_phi_is_the_identity(recipe: gt.Recipe, factor: float) -> None:
-    """|grad h(Y)|^2 >= |grad g(Y)|^2 + 3 beta^2 |C(Y)|^2 where phi = id; the print has beta/9 |C| for the last term.
+    """|grad h(Y)|^2 >= |grad g(Y)|^2 + 3 beta^2 |C(Y)|^2 where phi = id.
+
+    The print has beta/9 |C| for the last term.
 
     There DA(Y)[DC(Y)*[C]] = -3 Y C^2 and |DC(Y)*[C]|^2 = 4 tr(C (I + C) C).
     """
@@ -175,7 +216,10 @@ def test_gradient_of_h_is_of_the_size_of_the_violation(family: str) -> None:
     """Not vacuous: with f = 0 and beta = 1, |grad h| is between delta/2 |C| and 2 L |Y| |C|, which are close."""
     arena = build(gt.Recipe(family, 4, 2, 2.0, 11), exact=False)
     Y, _ = arena.offset()
-    left, C = arena.M.norm(Penalty(arena.M, Objective(0 * Y, 0.0), 1.0).gradient(Y)), arena.violation(Y)
+    left, C = (
+        arena.M.norm(Penalty(arena.M, Objective(0 * Y, 0.0), 1.0).gradient(Y)),
+        arena.violation(Y),
+    )
     assert 1e4 * arena.noise < C
     assert arena.delta * C / 2 <= left <= 2 * arena.L * arena.a * C / 3 * _companion_norm(arena)
     assert 2 * arena.L * arena.a / 3 < 20 * arena.delta
@@ -192,7 +236,8 @@ def _companion_norm(arena: Arena) -> float:
 def test_A_decreases_h(arena: Arena, factor: float, worst: bool) -> None:
     """h(A(Y)) <= h(Y) - beta/8 |C(Y)|^2 on Omega_X, for beta from the second quotient on.
 
-    The worst linear f has its gradient along A(A(Y)) - A(Y): it rises as fast as it can from A(Y) to A(A(Y)).
+    The worst linear f has its gradient along A(A(Y)) - A(Y): it rises as fast as it can from A(Y)
+    to A(A(Y)).
     """
     M, (Y, _) = arena.M, arena.offset()
     once = M.dissolve(Y)
@@ -207,7 +252,8 @@ def test_A_decreases_h(arena: Arena, factor: float, worst: bool) -> None:
     rounding = arena.unit * (1 + arena.s) * terms
     record("share", h.beta * C**2 / 8, abs(fall) + rounding)
     assert h.beta * C**2 / 8 <= fall + rounding
-    # What f alone can do against it, and the quarter of beta |C|^2 that the second quotient leaves for it.
+    # What f alone can do against it, and the quarter of beta |C|^2 that the second quotient leaves
+    # for it.
     assert abs(f.cost(M, once + step) - f.cost(M, once)) <= h.beta * C**2 / 4 + rounding
 
 

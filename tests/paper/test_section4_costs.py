@@ -22,8 +22,10 @@ Matrix = np.ndarray[Any, Any]
 EPS = float(np.finfo(float).eps)
 
 
-def _rows_of_the_table(phi: Callable[[Matrix], Matrix], X: Matrix, B: Matrix, beta: float) -> Matrix:
-    """grad h for f = <B, .> by the rows of Ta:cost, each product and each phi where the table has it."""
+def _rows_of_the_table(
+    phi: Callable[[Matrix], Matrix], X: Matrix, B: Matrix, beta: float
+) -> Matrix:
+    """Grad h for f = <B, .> by the rows of Ta:cost, each product and each phi where the table has it."""
     P = phi(X)
     S = X.mT.conj() @ P
     A = 1.5 * X - 0.5 * (X @ S.mT.conj())
@@ -37,19 +39,26 @@ def _rows_of_the_table(phi: Callable[[Matrix], Matrix], X: Matrix, B: Matrix, be
 
 
 def _linear(manifold: go.GenOrthManifold, B: Matrix) -> go.Problem:
-    """f = <B, .>, which takes no product."""
-    return go.Problem(manifold, cost_and_gradient=lambda X: (float(np.vdot(B, np.asarray(X)).real), recast(B, X)))
+    """F = <B, .>, which takes no product."""
+    return go.Problem(
+        manifold, cost_and_gradient=lambda X: (float(np.vdot(B, np.asarray(X)).real), recast(B, X))
+    )
 
 
 def _products(manifold: go.GenOrthManifold) -> int:
-    """n p^2, summed over the blocks."""
+    """N p^2, summed over the blocks."""
     return int(np.prod(manifold.shape)) * manifold.shape[-1]
 
 
 @pytest.mark.statement("Ta:cost")
 @given(manifold=gt.manifolds(max_condition=1e2), seed=gt.seeds(), beta=st.floats(0.1, 10))
-def test_operations_of_the_gradient_of_h(manifold: go.GenOrthManifold, seed: int, beta: float) -> None:
-    """The rows of the table give grad h with 3 phi and 16 np^2 flops; the library (F11) with one phi and 10 np^2."""
+def test_operations_of_the_gradient_of_h(
+    manifold: go.GenOrthManifold, seed: int, beta: float
+) -> None:
+    """The rows of the table give grad h with 3 phi and 16 np^2 flops.
+
+    The library (F11) with one phi and 10 np^2.
+    """
     free, rng = CountingManifold(manifold), np.random.default_rng(seed)
     X, B = manifold.random_point(rng), manifold.random_ambient(rng)
     X = X + 0.1 * manifold.random_ambient(rng)
@@ -60,13 +69,15 @@ def test_operations_of_the_gradient_of_h(manifold: go.GenOrthManifold, seed: int
     ours = flops(h.value_and_gradient, X)
     assert (free.calls, ours) == (1, 10 * _products(manifold))
     printed, gradient = _rows_of_the_table(free.phi, X, B, beta), h.gradient(X)
-    size = float(manifold.scale(X)) ** 2 * (np.linalg.norm(B) + beta * np.linalg.norm(manifold.phi(X)))
+    size = float(manifold.scale(X)) ** 2 * (
+        np.linalg.norm(B) + beta * np.linalg.norm(manifold.phi(X))
+    )
     psi = np.linalg.norm(manifold.psi(X.mT.conj() @ X)) / np.linalg.norm(X) ** 2 + 1
     assert np.linalg.norm(gradient - printed) <= 1e3 * X.size * EPS * size * psi
 
 
 def _indefinite(n: int, p: int, dense: bool) -> go.GenOrthManifold:
-    """iSt with a dense A and a dense J, or with both diagonal."""
+    """ISt with a dense A and a dense J, or with both diagonal."""
     rng = np.random.default_rng(0)
     signs = np.where(np.arange(p) < p // 2, -1.0, 1.0)
     A = np.where(np.arange(n) < n // 2, -1.0, 1.0)
@@ -79,9 +90,12 @@ def _indefinite(n: int, p: int, dense: bool) -> go.GenOrthManifold:
 @pytest.mark.statement("Ta:comp")
 @pytest.mark.parametrize(("n", "p"), [(12, 4), (24, 4), (24, 8), (8, 8)])
 def test_the_gradient_of_h_on_the_indefinite_manifold(n: int, p: int) -> None:
-    """Ta:cost with phi(X) = A X J: 6 n^2 p + 22 np^2 flops for dense A and J, the printed 28 np^2 for n = p only.
+    """Ta:cost with phi(X) = A X J.
 
-    16 np^2 where both are diagonal. The library: 2 n^2 p + 12 np^2 and 10 np^2; Phi on p x p matrices comes on top.
+    6 n^2 p + 22 np^2 flops for dense A and J, the printed 28 np^2 for n = p only.
+
+    16 np^2 where both are diagonal. The library: 2 n^2 p + 12 np^2 and 10 np^2; Phi on p x p
+    matrices comes on top.
     """
     B = np.zeros((n, p))
     for dense in (True, False):
@@ -97,20 +111,28 @@ def test_the_gradient_of_h_on_the_indefinite_manifold(n: int, p: int) -> None:
 @pytest.mark.statement("Ta:comp")
 @pytest.mark.parametrize("dense", [True, False])
 def test_the_riemannian_gradient_on_the_indefinite_manifold(dense: bool) -> None:
-    """grad f by a Lyapunov solver: one phi, O(n^2 p), and at most 8 np^2 flops beside the p x p part."""
+    """Grad f by a Lyapunov solver.
+
+    One phi, O(n^2 p), and at most 8 np^2 flops beside the p x p part.
+    """
     for n, p in ((12, 4), (24, 4), (24, 8)):
         manifold = _indefinite(n, p, dense)
         X, D = manifold.random_point(0), manifold.random_ambient(1)
         place = faithful.places(manifold)
         total = flops(lambda X, D, place=place: place(X).transport(D), X, D)
-        phi = 2 * n**2 * p + 2 * n * p**2 * dense  # the faithful geometry forms A, also a diagonal one
+        phi = (
+            2 * n**2 * p + 2 * n * p**2 * dense
+        )  # the faithful geometry forms A, also a diagonal one
         solver = 25 * p**3
         assert 6 * n * p**2 <= total - phi - solver <= 8 * n * p**2 + 2 * p**3
 
 
 @pytest.mark.statement("Ta:comp")
 def test_the_dense_retraction_is_cubic_and_the_other_is_not() -> None:
-    """The Cayley transform as the paper ran it: O(n^3). By F9: O(np^2), where phi itself is cheap."""
+    """The Cayley transform as the paper ran it: O(n^3).
+
+    By F9: O(np^2), where phi itself is cheap.
+    """
     p, counts = 2, []
     for n in (256, 512):
         manifold = _indefinite(n, p, dense=False)
@@ -137,8 +159,12 @@ def test_theta_on_stiefel_is_one_product(n: int, p: int) -> None:
 
 
 @pytest.mark.statement("complexity:theta")
-def test_dense_least_squares_grows_with_the_fifth_power_of_p(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A matrix of np rows and dim S1 <= p^2 columns: np (p^2)^2 = np^5 flops, where the print has np^4.
+def test_dense_least_squares_grows_with_the_fifth_power_of_p(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A matrix of np rows and dim S1 <= p^2 columns.
+
+    Np (p^2)^2 = np^5 flops, where the print has np^4.
 
     Formed from K = phi(X)^T phi(X), the normal equations alone are p^2 x p^2: p^6.
     """
@@ -160,4 +186,6 @@ def test_dense_least_squares_grows_with_the_fifth_power_of_p(monkeypatch: pytest
         assert np.linalg.norm(oracle - manifold.theta(X, D)) <= bound
     work = [rows * columns**2 for rows, columns in shapes]
     assert all(later > 2**4.3 * earlier for earlier, later in pairwise(work))
-    assert all(rows * columns**2 <= n * p**5 for (rows, columns), p in zip(shapes, (2, 4, 8), strict=True))
+    assert all(
+        rows * columns**2 <= n * p**5 for (rows, columns), p in zip(shapes, (2, 4, 8), strict=True)
+    )

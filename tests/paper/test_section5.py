@@ -36,7 +36,7 @@ def _J(size: int) -> Matrix:
 @pytest.mark.statement("problem:matching")
 @given(half_n=st.integers(1, 6), half_p=st.integers(1, 6), seed=gt.seeds())
 def test_matching(half_n: int, half_p: int, seed: int) -> None:
-    """f = tr(X^T A X N), A = U Lambda U^T, N diagonal and decreasing, over X^T J_2n X J_2p^T = I."""
+    """F = tr(X^T A X N), A = U Lambda U^T, N diagonal and decreasing, over X^T J_2n X J_2p^T = I."""
     n, p = 2 * max(half_n, half_p), 2 * min(half_n, half_p)
     instance = Matching.generate(n, p, seed)
     X = instance.start(seed)
@@ -46,8 +46,12 @@ def test_matching(half_n: int, half_p: int, seed: int) -> None:
     assert np.all(np.linalg.eigvalsh(instance.A) >= 0)
     assert np.all(np.diff(instance.mu) <= 0) and instance.mu[-1] >= 0
     f, G = instance.cost_and_gradient(X)
-    assert abs(f - np.trace(X.T @ instance.A @ X @ np.diag(instance.mu))) <= 100 * X.size * EPS * size
-    assert np.linalg.norm(G - 2 * instance.A @ X @ np.diag(instance.mu)) <= 100 * X.size * EPS * size
+    assert (
+        abs(f - np.trace(X.T @ instance.A @ X @ np.diag(instance.mu))) <= 100 * X.size * EPS * size
+    )
+    assert (
+        np.linalg.norm(G - 2 * instance.A @ X @ np.diag(instance.mu)) <= 100 * X.size * EPS * size
+    )
 
 
 @st.composite
@@ -96,7 +100,7 @@ def test_the_mean_of_the_squares_is_a_distance_up_to_a_constant(
     noise=st.sampled_from([0.0, 0.5]),
 )
 def test_joint_diagonalisation(size: tuple[int, int, int, int], seed: int, noise: float) -> None:
-    """f = sum of off(X^T *_c A_i *_c X) with the cosine product computed on tensors, over X^T *_c X = I."""
+    """F = sum of off(X^T *_c A_i *_c X) with the cosine product computed on tensors, over X^T *_c X = I."""
     n, p, l, N = size  # noqa: E741
     instance = JointDiagonalisation.generate(n, p, l, N, seed, noise=noise)
     M, T = instance.manifold, scipy.fft.dct(np.eye(l), axis=0, norm="ortho")
@@ -135,4 +139,6 @@ def test_the_solvers_of_the_paper_from_one_start_to_both_tolerances(name: str) -
         assert float(M.feasibility(result.x)) <= 1e-11 * float(M.scale(result.x))
         G = instance.cost_and_gradient(result.x)[1]
         measured = float(np.linalg.norm(M.gradient(result.x, G)))
-        assert abs(result.gradient_norm - measured) <= 1e-3 * measured + 1e3 * EPS * float(np.linalg.norm(G))
+        assert abs(result.gradient_norm - measured) <= 1e-3 * measured + 1e3 * EPS * float(
+            np.linalg.norm(G)
+        )

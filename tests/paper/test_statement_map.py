@@ -1,4 +1,7 @@
-"""docs/statements.md and the tests agree: no statement without a test, no test of an unknown one, no dead link."""
+"""docs/statements.md and the tests agree.
+
+No statement without a test, no test of an unknown one, no dead link.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,9 @@ _NAMES = (
 LABELS = _NAMES.split()
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _ERRATUM = r"\[R\d+\]\(errata\.md#r\d+\)"
-_VERDICT = re.compile(rf"holds|(holds after correction|fails as printed) \({_ERRATUM}(, {_ERRATUM})*\)")
+_VERDICT = re.compile(
+    rf"holds|(holds after correction|fails as printed) \({_ERRATUM}(, {_ERRATUM})*\)"
+)
 
 
 @cache
@@ -66,14 +71,20 @@ def test_every_implementation_exists() -> None:
 
 
 def test_every_verdict_is_one_of_three_and_says_why() -> None:
-    assert [(row.ids[0], row.verdict) for row in rows(_page()) if not _VERDICT.fullmatch(row.verdict)] == []
+    assert [
+        (row.ids[0], row.verdict) for row in rows(_page()) if not _VERDICT.fullmatch(row.verdict)
+    ] == []
 
 
 def test_every_erratum_is_the_reason_of_a_verdict() -> None:
     """The sections of docs/errata.md, the rows of corrections, and the links of the other rows are the same."""
-    sections = set(re.findall(r"^## (R\d+)$", (PAGE.parent / "errata.md").read_text(), re.MULTILINE))
+    sections = set(
+        re.findall(r"^## (R\d+)$", (PAGE.parent / "errata.md").read_text(), re.MULTILINE)
+    )
     corrections = {row.ids[0] for row in rows(_page()) if re.fullmatch(r"R\d+", row.ids[0])}
-    reasons = {name for row in rows(_page()) if row.ids[0] not in corrections for name in _reasons(row)}
+    reasons = {
+        name for row in rows(_page()) if row.ids[0] not in corrections for name in _reasons(row)
+    }
     assert sections == corrections == reasons
 
 
@@ -99,7 +110,9 @@ def _resolved(path: str) -> Any:
         found = importlib.import_module(parts.pop(0))
     for depth, name in enumerate(parts):
         if not hasattr(found, name):
-            importlib.import_module(".".join(path.split(".")[: depth + 2]))  # a module that its package does not import
+            importlib.import_module(
+                ".".join(path.split(".")[: depth + 2])
+            )  # a module that its package does not import
         found = getattr(found, name)
     return found
 
@@ -138,7 +151,10 @@ _SAMPLE = """
 
 def test_rows_and_columns_are_read_and_written() -> None:
     assert [row.ids for row in rows(_SAMPLE)] == [["a", "b"], ["c"]]
-    text = updated(_SAMPLE, [Mark("b", "t::one"), Mark("a", "t::two"), Mark("b", "t::two"), Mark("z", "t::none")])
+    text = updated(
+        _SAMPLE,
+        [Mark("b", "t::one"), Mark("a", "t::two"), Mark("b", "t::two"), Mark("z", "t::none")],
+    )
     assert [row.cells[3] for row in rows(text)] == ["`t::one` `t::two`", ""]
     assert updated(text, []).replace("`old`", "") == updated(_SAMPLE, []).replace("`old`", "")
     assert "| `d` | not a statement |" in text
@@ -146,7 +162,11 @@ def test_rows_and_columns_are_read_and_written() -> None:
 
 @pytest.mark.parametrize("body", ["def helper(): pass", "x = 1"], ids=["no-test", "no-function"])
 def test_a_mark_on_nothing_that_runs_is_refused(tmp_path: Path, body: str) -> None:
-    decorated = f'@pytest.mark.statement("a")\n{body}' if body.startswith("def") else 'm = pytest.mark.statement("a")'
+    decorated = (
+        f'@pytest.mark.statement("a")\n{body}'
+        if body.startswith("def")
+        else 'm = pytest.mark.statement("a")'
+    )
     with pytest.raises(ValueError, match=r"test_x\.py:\d: a statement mark has to decorate"):
         _read(tmp_path, decorated)
 
@@ -178,4 +198,7 @@ def _read(tmp_path: Path, source: str) -> list[Mark]:
 def test_a_row_is_a_line_of_the_page() -> None:
     lines = _page().splitlines()
     assert rows(_page())
-    assert all(isinstance(row, Row) and lines[row.line].startswith(f"| `{row.ids[0]}`") for row in rows(_page()))
+    assert all(
+        isinstance(row, Row) and lines[row.line].startswith(f"| `{row.ids[0]}`")
+        for row in rows(_page())
+    )

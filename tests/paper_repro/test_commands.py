@@ -1,4 +1,7 @@
-"""The command line of paper_repro: every table and figure at toy size, resuming, the words, and what is refused."""
+"""The command line of paper_repro.
+
+Every table and figure at toy size, resuming, the words, and what is refused.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,17 @@ from genorth import compare
 from genorth.compare import Records
 from paper_repro import agreement, data, figures
 from paper_repro.__main__ import main
-from paper_repro.experiments import AUTO, OURS, PAPERS, PROBLEMS, TABLES, TOLERANCES, generated, own, table
+from paper_repro.experiments import (
+    AUTO,
+    OURS,
+    PAPERS,
+    PROBLEMS,
+    TABLES,
+    TOLERANCES,
+    generated,
+    own,
+    table,
+)
 from paper_repro.folder import known_experiments
 from paper_repro.short import short
 
@@ -29,9 +42,16 @@ pytest.importorskip("threadpoolctl", reason="the extra `report` is not installed
 
 def test_the_252_rows_of_the_paper() -> None:
     rows = data.printed()
-    assert len(rows) == 252 == len({(row.table, row.size, row.solver, row.tolerance) for row in rows})
+    assert (
+        len(rows) == 252 == len({(row.table, row.size, row.solver, row.tolerance) for row in rows})
+    )
     first = rows[0]
-    assert (first.table, first.size, first.solver, first.tolerance) == (1, "(100,10)", "cdf-gd", 1e-5)
+    assert (first.table, first.size, first.solver, first.tolerance) == (
+        1,
+        "(100,10)",
+        "cdf-gd",
+        1e-5,
+    )
     assert first.figures == (6.29e-03, 265.0, 9.63e-06, 3.19e-15, 0.15)
     stopped = [row for row in rows if isinstance(row.seconds, str)]
     assert {(row.table, row.size, row.solver) for row in stopped} == {
@@ -53,10 +73,15 @@ def test_the_252_rows_of_the_paper() -> None:
 @pytest.mark.statement("Ta7")
 @pytest.mark.parametrize("number", TABLES)
 def test_every_run_of_the_paper_has_one_of_ours(number: int) -> None:
-    """Sizes and solvers of the table are those of the paper, in its order; the penalty methods have its beta."""
+    """Sizes and solvers of the table are those of the paper, in its order.
+
+    The penalty methods have its beta.
+    """
     experiment = table(number)
     theirs = [row for row in data.printed() if row.table == number]
-    assert list(dict.fromkeys(row.size for row in theirs)) == [size.name for size in experiment.sizes]
+    assert list(dict.fromkeys(row.size for row in theirs)) == [
+        size.name for size in experiment.sizes
+    ]
     expected = {
         (experiment.name, size.name, solver, tol)
         for size in experiment.sizes
@@ -67,7 +92,9 @@ def test_every_run_of_the_paper_has_one_of_ours(number: int) -> None:
     assert set(experiment.solvers) == {*PAPERS, *OURS}
     beta = {1: 0.012, 2: 0.012, 3: 0.5, 4: 0.5}.get(number, 0.8)
     for instance in experiment.instances():
-        assert instance.options == {solver: {"beta": beta} for solver in PAPERS if solver.startswith("cdf")}
+        assert instance.options == {
+            solver: {"beta": beta} for solver in PAPERS if solver.startswith("cdf")
+        }
         assert AUTO not in instance.options
 
 
@@ -162,7 +189,11 @@ def test_an_interrupted_figure_goes_on_where_it_stopped(folder, tmp_path) -> Non
     assert [run["solver"] for run in runs] == list(figures.METHODS)
     for run in runs[1:]:
         assert run["iterations"] == figures.ITERATIONS
-        assert 0 < run["gradient"] + run["retraction"] + run["transport"] <= 1.001 * run["seconds"] + run["gradient"]
+        assert (
+            0
+            < run["gradient"] + run["retraction"] + run["transport"]
+            <= 1.001 * run["seconds"] + run["gradient"]
+        )
         assert (run["retraction"] > 0) == run["solver"].startswith("r")
 
 
@@ -178,7 +209,9 @@ def test_export_holds_everything_and_can_be_read_again(folder, tmp_path, capsys)
     assert main(["export", "--out", str(folder), "--to", str(tmp_path / "kept")]) == 0
     made = {path.name for path in (tmp_path / "kept").iterdir()}
     assert {"short.md", "tables.md", "tables.csv", "tables.tex", "report.html", "records"} <= made
-    assert {f"figure-{number}.{kind}" for number in (1, 2, 3) for kind in ("svg", "png", "json")} <= made
+    assert {
+        f"figure-{number}.{kind}" for number in (1, 2, 3) for kind in ("svg", "png", "json")
+    } <= made
     mine, theirs = compare.load(folder / "records"), compare.load(tmp_path / "kept" / "records")
     assert [r.key for r in mine] == [r.key for r in theirs]
     assert max(len(r.trace) for r in theirs) <= 151
@@ -190,20 +223,54 @@ def test_export_holds_everything_and_can_be_read_again(folder, tmp_path, capsys)
 def test_printed_instances_and_sizes_of_ones_own(tmp_path, capsys) -> None:
     solvers = ["--solvers", "rtr-fast", "rgd-faithful"]
     assert main(["table", "3", "--printed", "--toy", "--out", str(tmp_path), *solvers]) == 0
-    assert main(["table", "1", "--sizes", "6,2", "--time-limit", "1", "--out", str(tmp_path), *solvers]) == 0
-    assert main(["problem", "matching", "--sizes", "6,2", "--time-limit", "1", "--out", str(tmp_path), *solvers]) == 0
+    assert (
+        main(
+            ["table", "1", "--sizes", "6,2", "--time-limit", "1", "--out", str(tmp_path), *solvers]
+        )
+        == 0
+    )
+    assert (
+        main(
+            [
+                "problem",
+                "matching",
+                "--sizes",
+                "6,2",
+                "--time-limit",
+                "1",
+                "--out",
+                str(tmp_path),
+                *solvers,
+            ]
+        )
+        == 0
+    )
     records = compare.load(tmp_path / "records")
-    assert records.distinct("problem") == ["Table 3: extrinsic mean, as printed", "Table 1: matching", "matching"]
+    assert records.distinct("problem") == [
+        "Table 3: extrinsic mean, as printed",
+        "Table 1: matching",
+        "matching",
+    ]
     assert records.distinct("solver") == ["rtr-fast", "rgd-faithful"]
     assert "As printed: J = I" in capsys.readouterr().out
 
 
 def test_the_report_shows_the_papers_figures_beside_ours(tmp_path) -> None:
-    """The paper's size under its name, so that its figures are found; solved by one solver, with a loose limit."""
+    """The paper's size under its name, so that its figures are found.
+
+    Solved by one solver, with a loose limit.
+    """
     arguments = ["--solvers", "rtr-fast", "cdf-lbfgs", "--time-limit", "1", "--out", str(tmp_path)]
     assert main(["table", "4", "--quick", *arguments]) == 0
     report = (tmp_path / "report.html").read_text("utf-8")
-    for text in ("Agreement with the paper", "2.37e-01", "Corrected (R7)", "saddle", "<svg", "1800 s"):
+    for text in (
+        "Agreement with the paper",
+        "2.37e-01",
+        "Corrected (R7)",
+        "saddle",
+        "<svg",
+        "1800 s",
+    ):
         assert text in report
 
 
@@ -216,10 +283,17 @@ def test_a_table_in_short() -> None:
         ("b", 1e-9): {"cdf-gd": math.inf, "rgd-fast": math.inf, "rgd-faithful": math.inf},
     }
     made = [
-        record(solver, min(time, 60.0), problem="Table 1: m", size=size, tolerance=tolerance,
-               status="CONVERGED" if math.isfinite(time) else "TIME_LIMIT")
-        for (size, tolerance), row in seconds.items() for solver, time in row.items()
-    ]  # fmt: skip
+        record(
+            solver,
+            min(time, 60.0),
+            problem="Table 1: m",
+            size=size,
+            tolerance=tolerance,
+            status="CONVERGED" if math.isfinite(time) else "TIME_LIMIT",
+        )
+        for (size, tolerance), row in seconds.items()
+        for solver, time in row.items()
+    ]
     assert short(Records(made)).splitlines()[2] == (
         "| 1: m, a, b | rgd-fast, cdf-gd; rgd-fast, none | 1.5, 0.5; > 12.0, - | 25.0, > 60.0; > 12.0, - |"
     )
@@ -256,7 +330,18 @@ def test_list_names_everything(capsys) -> None:
         (["report", "--toy"], "has put records; measured none"),
         (["table", "1", "--toy", "--time-limit", "-1"], "time_limit > 0"),
     ],
-    ids=["table", "figure", "problem", "odd", "wide", "empty", "numbers", "solver", "nothing", "limit"],
+    ids=[
+        "table",
+        "figure",
+        "problem",
+        "odd",
+        "wide",
+        "empty",
+        "numbers",
+        "solver",
+        "nothing",
+        "limit",
+    ],
 )
 def test_bad_input_is_told_in_a_sentence(arguments, named: str, tmp_path, capsys) -> None:
     assert main([*arguments, "--out", str(tmp_path)]) == 2
@@ -278,7 +363,12 @@ def _like_the_paper(number: int, **changes) -> Records:
     """Records with the paper's own figures; `changes` are applied to all."""
     experiment = table(number)
     made = []
-    for (problem, size, solver, tolerance), (fun, nit, *_, seconds) in experiment.reference().items():
+    for (problem, size, solver, tolerance), (
+        fun,
+        nit,
+        *_,
+        seconds,
+    ) in experiment.reference().items():
         stopped = isinstance(seconds, str)
         figures = {} if stopped else {"fun": fun, "nit": int(nit)} | changes
         status = "TIME_LIMIT" if stopped else "CONVERGED"
@@ -303,12 +393,18 @@ def test_what_does_not_agree_is_told() -> None:
     assert "at (1000,20) 0.1 (paper 0.374), a factor 3.7 apart" in told[0]
     assert "farthest off is CDFTR (cdf-tr) at (5000,20) to 1e-5, 333 times as many" in told[1]
     slow = [
-        attrs.evolve(r, success=False, status="TIME_LIMIT", time=60.0) if r.solver == "cdf-gd" else r
+        attrs.evolve(r, success=False, status="TIME_LIMIT", time=60.0)
+        if r.solver == "cdf-gd"
+        else r
         for r in _like_the_paper(3)
     ]
     told = agreement.sentences(experiment, Records(slow, {}))
-    assert any("out of time here after 60 s: CDFGD at (1000,20) to 1e-5; CDFGD" in line for line in told)
-    assert any("(1000,20) to 1e-5: CDFCG, not CDFGD" in line or "CDFTR, not CDFGD" in line for line in told)
+    assert any(
+        "out of time here after 60 s: CDFGD at (1000,20) to 1e-5; CDFGD" in line for line in told
+    )
+    assert any(
+        "(1000,20) to 1e-5: CDFCG, not CDFGD" in line or "CDFTR, not CDFGD" in line for line in told
+    )
     assert any("saddle" in line for line in told)
 
 

@@ -15,14 +15,20 @@ from paper_repro.example import EXAMPLES, nearest_tensor, solve
 
 @pytest.mark.parametrize("make", EXAMPLES, ids=lambda make: make.__name__)
 def test_every_start_leads_to_the_known_minimum(make) -> None:
-    """f(X) - min f is of the order of |grad f|^2; the factor is one over the gap of the eigenvalues."""
+    """f(X) - min f is of the order of |grad f|^2.
+
+    The factor is one over the gap of the eigenvalues.
+    """
     for seed in range(3):
         row = solve(make(), seed)
         for name, result in row.results.items():
             assert result.success
             assert row.relative_error(name) < example_table.ACCURACY
             assert result.fun >= row.example.minimum * (1 - 1e-12)
-            assert result.feasibility < 100 * np.sqrt(np.prod(row.example.manifold.shape)) * np.finfo(float).eps
+            assert (
+                result.feasibility
+                < 100 * np.sqrt(np.prod(row.example.manifold.shape)) * np.finfo(float).eps
+            )
 
 
 def test_the_distance_to_a_tensor_is_that_of_the_tensors() -> None:
@@ -41,13 +47,17 @@ def test_the_table_without_rich(capsys, monkeypatch) -> None:
     assert printed[-1] == "Both reached the three known minima to 1e-09."
     assert "X^T B X = I" in printed[2] and "X^T J X = J" in printed[2]
     known, *found = [
-        list(map(float, line.split()[2:])) for line in printed if line.startswith(("f known", "  f found"))
+        list(map(float, line.split()[2:]))
+        for line in printed
+        if line.startswith(("f known", "  f found"))
     ]
     assert len(found) == 2
     assert np.allclose(found, known, rtol=example_table.ACCURACY)
 
 
-@pytest.mark.skipif(importlib.util.find_spec("rich") is None, reason="the extra `report` is not installed")
+@pytest.mark.skipif(
+    importlib.util.find_spec("rich") is None, reason="the extra `report` is not installed"
+)
 def test_the_table_fits_a_terminal_of_80_columns(capsys) -> None:
     assert main(["example"]) == 0
     lines = capsys.readouterr().out.splitlines()[1:]

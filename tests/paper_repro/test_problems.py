@@ -28,20 +28,31 @@ def test_derivatives_of_the_papers_problems(name: str) -> None:
     problem, rng, t = instance.problem(), np.random.default_rng(1), 1e-5
     X, Z = problem.manifold.random_ambient(rng), problem.manifold.random_ambient(rng)
     _, G = problem.cost_and_gradient(X)
-    (up, up_gradient), (down, down_gradient) = problem.evaluate(X + t * Z), problem.evaluate(X - t * Z)
+    (up, up_gradient), (down, down_gradient) = (
+        problem.evaluate(X + t * Z),
+        problem.evaluate(X - t * Z),
+    )
     slope = float(np.vdot(G, Z))
-    assert (up - down) / (2 * t) == pytest.approx(slope, rel=1e-6, abs=1e-6 * np.linalg.norm(G) * np.linalg.norm(Z))
+    assert (up - down) / (2 * t) == pytest.approx(
+        slope, rel=1e-6, abs=1e-6 * np.linalg.norm(G) * np.linalg.norm(Z)
+    )
     H = problem.euclidean_hessian(X, Z)
     assert np.linalg.norm((up_gradient - down_gradient) / (2 * t) - H) <= 1e-6 * np.linalg.norm(H)
 
 
 def test_matching_is_what_the_paper_says() -> None:
-    """Eigenvalues a^(1-i) + b (divided by n), 0 < b < 2, mu_j = 0.1 exp(-j/(p/2)); f = tr(X^T A X N)."""
+    """Eigenvalues a^(1-i) + b (divided by n), 0 < b < 2, mu_j = 0.1 exp(-j/(p/2)).
+
+    f = tr(X^T A X N).
+    """
     for printed in (False, True):
         instance = Matching.generate(30, 6, 5, printed=printed)
         assert np.array_equal(instance.A, instance.A.T)
         values = np.sort(np.linalg.eigvalsh(instance.A))[::-1] * (1 if printed else 30)
-        b = values[-1] - (values[1] - values[2]) * ((values[1] - values[2]) / (values[0] - values[1])) ** 28
+        b = (
+            values[-1]
+            - (values[1] - values[2]) * ((values[1] - values[2]) / (values[0] - values[1])) ** 28
+        )
         a = (values[0] - values[1]) / (values[1] - values[2])
         assert a > 1
         assert 0 < values[-1] < 2 + 1e-6
@@ -49,7 +60,9 @@ def test_matching_is_what_the_paper_says() -> None:
         assert b <= values[-1]
         assert np.allclose(instance.mu, 0.1 * np.exp(-np.arange(1, 7) / 3))
         X = instance.start(0)
-        assert instance.cost_and_gradient(X)[0] == pytest.approx(np.trace(X.T @ instance.A @ X @ np.diag(instance.mu)))
+        assert instance.cost_and_gradient(X)[0] == pytest.approx(
+            np.trace(X.T @ instance.A @ X @ np.diag(instance.mu))
+        )
         assert instance.manifold.feasibility(X) <= 1e-12 * instance.manifold.scale(X)
 
 
@@ -69,7 +82,7 @@ def test_the_mean_is_what_the_paper_says() -> None:
 
 
 def test_joint_diagonalisation_is_what_the_paper_says() -> None:
-    """f is the sum of the squares off the diagonals of X^T * A_i * X, in the transform and in the tensor domain."""
+    """F is the sum of the squares off the diagonals of X^T * A_i * X, in the transform and in the tensor domain."""
     instance = JointDiagonalisation.generate(6, 2, 4, 3, 0, noise=0.5)
     M = instance.manifold
     A = np.stack([instance.sample(i) for i in range(3)], axis=1)
@@ -82,7 +95,9 @@ def test_joint_diagonalisation_is_what_the_paper_says() -> None:
     assert instance.cost_and_gradient(X)[0] == pytest.approx(total)
     exact = JointDiagonalisation.generate(6, 2, 4, 3, 0)
     blocks = np.stack([exact.sample(i) for i in range(3)], axis=1)
-    U = np.stack([scipy.linalg.orth(np.hstack(list(blocks[k]))) for k in range(4)])  # the range of all A_i
+    U = np.stack(
+        [scipy.linalg.orth(np.hstack(list(blocks[k]))) for k in range(4)]
+    )  # the range of all A_i
     assert U.shape == (4, 6, 2)
     noise = A - blocks
     assert np.allclose(np.sqrt((noise**2).sum(axis=(0, 2, 3))), 0.5)  # noise E_i/|E_i|
@@ -93,7 +108,10 @@ def test_the_papers_problems_are_solved_to_1e_9() -> None:
     for name in ("matching", "mean", "diagonalisation"):
         problem = INSTANCES[name].problem()
         start = INSTANCES[name].start(2)
-        results = [SOLVERS[solver](problem, start, tol=1e-9) for solver in ("rtr-fast", "rcg-fast", "cdf-lbfgs")]
+        results = [
+            SOLVERS[solver](problem, start, tol=1e-9)
+            for solver in ("rtr-fast", "rcg-fast", "cdf-lbfgs")
+        ]
         assert all(result.success for result in results)
         if name == "diagonalisation":
             assert max(result.fun for result in results) <= 1e-15
@@ -108,27 +126,37 @@ def test_the_papers_problems_are_solved_to_1e_9() -> None:
 @pytest.mark.parametrize("center", ["random", "axes"])
 def test_center_samples_and_start_of_the_mean_are_feasible(center: str, printed: bool) -> None:
     """X_i = Y0 diag(W1, W2) keeps X^T B X = J; the mean is that of all samples."""
-    instance = ExtrinsicMean.generate(30, 5, 1, columns=3, center=center, samples=12, keep=12, printed=printed)
+    instance = ExtrinsicMean.generate(
+        30, 5, 1, columns=3, center=center, samples=12, keep=12, printed=printed
+    )
     M = instance.manifold
     for X in (instance.center, instance.another, instance.start(2), *instance.samples):
         assert M.feasibility(X) <= 1e-13 * M.scale(X)
     assert np.allclose(instance.samples.mean(axis=0), instance.mean)
     assert not any(np.allclose(instance.another, X) for X in instance.samples)
-    cut = np.array([[1.0] * 3 + [0.0] * 2])  # W is block diagonal: the first columns of a sample are of the first of Y0
+    cut = np.array(
+        [[1.0] * 3 + [0.0] * 2]
+    )  # W is block diagonal: the first columns of a sample are of the first of Y0
     for X in instance.samples:
         W = np.linalg.lstsq(instance.center * cut, X * cut, rcond=None)[0]
         assert np.allclose(instance.center * cut @ W, X * cut)
 
 
 def test_center_of_unit_vectors_does_not_depend_on_n() -> None:
-    """|Y0|^2 = 1 + 1/2 + ... + 1/p_k + 1 + ... + 1/p_m, as the paper's values of f do not depend on n."""
+    """|Y0|^2 = 1 + 1/2 + ... + 1/p_k + 1 + ...
+
+    + 1/p_m, as the paper's values of f do not depend on n.
+    """
     for n in (20, 200):
         Y0 = ExtrinsicMean.generate(n, 5, 0, columns=3, center="axes", samples=1).center
         assert np.linalg.norm(Y0) ** 2 == pytest.approx(1 + 1 / 2 + 1 / 3 + 1 + 1 / 2)
 
 
 def test_solution_among_the_rows_of_the_samples_is_a_saddle() -> None:
-    """From one more sample every row outside of Y0 stays zero; f has negative curvature there, and lower minima."""
+    """From one more sample every row outside of Y0 stays zero.
+
+    f has negative curvature there, and lower minima.
+    """
     instance = ExtrinsicMean.generate(60, 6, 0, columns=4, center="axes", spread=0.88, samples=200)
     M, problem = instance.manifold, instance.problem()
     outside = np.flatnonzero(~instance.center.any(axis=1))
@@ -160,7 +188,9 @@ def test_zero_is_reachable_as_the_count_says() -> None:
 
 
 def test_value_of_the_printed_matching_problem_is_out_of_reach() -> None:
-    """R9: f >= 2 b sum_j (mu_j mu_(j+p/2))^(1/2) = 0.346 b for p = 10; the paper prints 6.29e-3, which f/n is like.
+    """R9: f >= 2 b sum_j (mu_j mu_(j+p/2))^(1/2) = 0.346 b for p = 10.
+
+    The paper prints 6.29e-3, which f/n is like.
 
     As x_j^T J x_(j+p/2) = 1 gives |x_j| |x_(j+p/2)| >= 1, and A >= b.
     """
@@ -169,16 +199,23 @@ def test_value_of_the_printed_matching_problem_is_out_of_reach() -> None:
     assert bound == pytest.approx(0.346, abs=5e-4)
     for seed in range(3):
         b = np.random.default_rng(seed).uniform([1, 0], 2)[1]
-        printed, corrected = (Matching.generate(100, 10, seed, printed=flag) for flag in (True, False))
+        printed, corrected = (
+            Matching.generate(100, 10, seed, printed=flag) for flag in (True, False)
+        )
         assert np.allclose(printed.A, 100 * corrected.A)
         result = SOLVERS["rtr-fast"](corrected.problem(), corrected.start(1), tol=1e-5)
         assert bound * b <= 100 * result.fun <= bound * (b + 1)
 
 
 def test_value_of_table_2_at_p_100_is_out_of_reach_even_divided_by_n() -> None:
-    """A <= (1 + b) I/n, b < 2, gives min f <= 3 min |X N^(1/2)|^2/n = 1.14e-2; the paper prints 1.56e-2."""
+    """A <= (1 + b) I/n, b < 2, gives min f <= 3 min |X N^(1/2)|^2/n = 1.14e-2.
+
+    The paper prints 1.56e-2.
+    """
     mu = Matching.generate(100, 100, 0).mu
-    least = 2 * np.sqrt(mu[:50] * mu[50:]).sum()  # at pairs of lengths (mu_(j+p/2)/mu_j)^(1/4) and its inverse
+    least = (
+        2 * np.sqrt(mu[:50] * mu[50:]).sum()
+    )  # at pairs of lengths (mu_(j+p/2)/mu_j)^(1/4) and its inverse
     assert 3 * least / 1000 == pytest.approx(1.14e-2, rel=5e-3) and 3 * least / 1000 < 1.56e-2
     lengths = (mu[50:] / mu[:50]) ** 0.25
     X = np.diag(np.concatenate([lengths, 1 / lengths]))
@@ -200,7 +237,17 @@ def test_value_of_table_2_at_p_100_is_out_of_reach_even_divided_by_n() -> None:
         (lambda: JointDiagonalisation.generate(6, 2, 2, 0), "N: need a positive integer"),
         (lambda: JointDiagonalisation.generate(6, 2, 2, 3, noise=-1.0), "noise >= 0"),
     ],
-    ids=["odd", "wide", "wide mean", "columns", "empty", "center", "wide tensor", "no samples", "noise"],
+    ids=[
+        "odd",
+        "wide",
+        "wide mean",
+        "columns",
+        "empty",
+        "center",
+        "wide tensor",
+        "no samples",
+        "noise",
+    ],
 )
 def test_sizes_that_do_not_fit_are_refused(make, named: str) -> None:
     with pytest.raises(ValueError, match=re.escape(named)):

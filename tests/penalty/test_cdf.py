@@ -1,4 +1,7 @@
-"""h, its gradient and its Hessian product (F11): against differences and autodiff, on and off M, on every manifold."""
+"""h, its gradient and its Hessian product (F11).
+
+Against differences and autodiff, on and off M, on every manifold.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,13 @@ MANIFOLDS = gt.manifolds(max_condition=1e3)
 NODES = chebyshev.chebpts1(17)
 
 
-def _setting(data: st.DataObject, manifold: go.GenOrthManifold, seed: int) -> tuple[go.ConstraintDissolving, Matrix]:
-    """h, and a point off M, or on it where the distance drawn is zero: on M alone the penalty is not seen."""
+def _setting(
+    data: st.DataObject, manifold: go.GenOrthManifold, seed: int
+) -> tuple[go.ConstraintDissolving, Matrix]:
+    """h, and a point off M, or on it where the distance drawn is zero.
+
+    On M alone the penalty is not seen.
+    """
     X = data.draw(gt.near_points(manifold, 1.0))
     return go.ConstraintDissolving(smooth(manifold, seed), data.draw(st.floats(0.01, 100))), X
 
@@ -28,7 +36,9 @@ def _setting(data: st.DataObject, manifold: go.GenOrthManifold, seed: int) -> tu
 def _direction(manifold: go.GenOrthManifold, X: Matrix, seed: int) -> Matrix:
     """A direction whose unit step changes X by about a tenth of what A can bear."""
     Z = manifold.random_ambient(seed)
-    size = np.linalg.norm(X) * np.linalg.norm(manifold.phi(Z)) + np.linalg.norm(manifold.phi(X)) * np.linalg.norm(Z)
+    size = np.linalg.norm(X) * np.linalg.norm(manifold.phi(Z)) + np.linalg.norm(
+        manifold.phi(X)
+    ) * np.linalg.norm(Z)
     return Z / float(size)
 
 
@@ -47,7 +57,10 @@ def _terms(h: go.ConstraintDissolving, X: Matrix) -> float:
     """The size of the terms that are summed up in h."""
     m = h.manifold
     scale, Y = float(m.scale(X)), float(np.linalg.norm(X)) * (3 + float(m.scale(X))) / 2
-    return 10 * (1 + Y) ** 4 * np.sqrt(np.prod(m.shape)) * scale + h.beta * (scale + np.sqrt(np.prod(m.shape))) ** 2
+    return (
+        10 * (1 + Y) ** 4 * np.sqrt(np.prod(m.shape)) * scale
+        + h.beta * (scale + np.sqrt(np.prod(m.shape))) ** 2
+    )
 
 
 def _derivatives(function: Callable[[float], Any], order: int) -> tuple[Matrix, float]:
@@ -63,7 +76,9 @@ def _derivatives(function: Callable[[float], Any], order: int) -> tuple[Matrix, 
 
 
 @given(data=st.data(), manifold=MANIFOLDS, seed=gt.seeds())
-def test_gradient_and_hessian_along_a_line(data: st.DataObject, manifold: go.GenOrthManifold, seed: int) -> None:
+def test_gradient_and_hessian_along_a_line(
+    data: st.DataObject, manifold: go.GenOrthManifold, seed: int
+) -> None:
     """d/dt h(X + tZ) = <grad h, Z> and d^2/dt^2 h(X + tZ) = <Z, hess h[Z]> at t = 0."""
     h, X = _setting(data, manifold, seed)
     Z = _direction(manifold, X, seed)
@@ -74,22 +89,31 @@ def test_gradient_and_hessian_along_a_line(data: st.DataObject, manifold: go.Gen
 
 
 @given(data=st.data(), manifold=MANIFOLDS, seed=gt.seeds())
-def test_hessian_differentiates_the_gradient(data: st.DataObject, manifold: go.GenOrthManifold, seed: int) -> None:
+def test_hessian_differentiates_the_gradient(
+    data: st.DataObject, manifold: go.GenOrthManifold, seed: int
+) -> None:
     """d/dt grad h(X + tZ) = hess h(X)[Z] at t = 0: all components, not only along Z."""
     h, X = _setting(data, manifold, seed)
     Z = _direction(manifold, X, seed)
-    parts = [_derivatives(lambda t, part=part: part(h.gradient(X + t * Z)), 1) for part in (np.real, np.imag)]
+    parts = [
+        _derivatives(lambda t, part=part: part(h.gradient(X + t * Z)), 1)
+        for part in (np.real, np.imag)
+    ]
     expected = (parts[0][0] + 1j * parts[1][0]).reshape(manifold.shape)
     assert np.abs(h.hessian_product(X, Z) - expected).max() <= parts[0][1] + parts[1][1]
 
 
 @given(data=st.data(), manifold=MANIFOLDS, seed=gt.seeds())
-def test_hessian_is_symmetric_and_linear(data: st.DataObject, manifold: go.GenOrthManifold, seed: int) -> None:
+def test_hessian_is_symmetric_and_linear(
+    data: st.DataObject, manifold: go.GenOrthManifold, seed: int
+) -> None:
     h, X = _setting(data, manifold, seed)
     U, V = manifold.random_ambient(seed), manifold.random_ambient(seed + 1)
     HU, HV = h.hessian_product(X, U), h.hessian_product(X, V)
     size = np.linalg.norm(HU) * np.linalg.norm(V) + np.linalg.norm(HV) * np.linalg.norm(U)
-    bound = 1e4 * np.finfo(float).eps * (size + _terms(h, X) * np.linalg.norm(U) * np.linalg.norm(V))
+    bound = (
+        1e4 * np.finfo(float).eps * (size + _terms(h, X) * np.linalg.norm(U) * np.linalg.norm(V))
+    )
     assert abs(np.vdot(HU, V).real - np.vdot(U, HV).real) <= bound
     mixed = h.hessian_product(X, 2 * U - 3 * V)
     assert np.linalg.norm(mixed - 2 * HU + 3 * HV) <= bound * 10 / np.linalg.norm(V)
@@ -122,7 +146,9 @@ def test_every_family_by_differences(family: str) -> None:
     slope = (h.value(X + t * Z) - h.value(X - t * Z)) / (2 * t)
     g, H = h.gradient(X), h.hessian_product(X, Z)
     # Central differences: the error is t^2 times a third derivative of the size of the function.
-    assert abs(slope - np.vdot(g, Z).real) <= 1e-5 * (np.linalg.norm(g) * np.linalg.norm(Z) + abs(h.value(X)))
+    assert abs(slope - np.vdot(g, Z).real) <= 1e-5 * (
+        np.linalg.norm(g) * np.linalg.norm(Z) + abs(h.value(X))
+    )
     change = (h.gradient(X + t * Z) - h.gradient(X - t * Z)) / (2 * t)
     assert np.linalg.norm(change - H) <= 1e-5 * (np.linalg.norm(H) + np.linalg.norm(g))
 
@@ -135,8 +161,18 @@ def test_gradient_and_hessian_by_autodiff(dtype: type) -> None:
     manifold = go.Stiefel(7, 3, complex) if dtype is complex else go.SymplecticStiefel(8, 4)
     Y = manifold.random_ambient(0)
     D = Y @ Y.conj().T
-    problem = go.Problem(manifold, lambda X: jnp.real(jnp.vdot(X, D @ X)), lambda X: 2 * D @ X, lambda X, Z: 2 * D @ Z)
-    plain = go.Problem(manifold, lambda X: float(np.vdot(X, D @ X).real), lambda X: 2 * D @ X, lambda X, Z: 2 * D @ Z)
+    problem = go.Problem(
+        manifold,
+        lambda X: jnp.real(jnp.vdot(X, D @ X)),
+        lambda X: 2 * D @ X,
+        lambda X, Z: 2 * D @ Z,
+    )
+    plain = go.Problem(
+        manifold,
+        lambda X: float(np.vdot(X, D @ X).real),
+        lambda X: 2 * D @ X,
+        lambda X, Z: 2 * D @ Z,
+    )
     h, here = go.ConstraintDissolving(problem, 0.3), go.ConstraintDissolving(plain, 0.3)
     X, Z = manifold.random_ambient(1), manifold.random_ambient(2)
     switch = jax.enable_x64 if hasattr(jax, "enable_x64") else jax.experimental.enable_x64
@@ -145,12 +181,17 @@ def test_gradient_and_hessian_by_autodiff(dtype: type) -> None:
         def gradient(X):  # type: ignore[no-untyped-def]
             return jnp.conj(jax.grad(h.value)(X))
 
-        auto, product = np.asarray(gradient(jnp.asarray(X))), jax.jvp(gradient, (jnp.asarray(X),), (jnp.asarray(Z),))[1]
+        auto, product = (
+            np.asarray(gradient(jnp.asarray(X))),
+            jax.jvp(gradient, (jnp.asarray(X),), (jnp.asarray(Z),))[1],
+        )
         compiled = np.asarray(jax.jit(h.gradient)(jnp.asarray(X)))
     size = 1e4 * np.finfo(float).eps
     assert np.linalg.norm(here.gradient(X) - auto) <= size * np.linalg.norm(auto)
     assert np.linalg.norm(here.gradient(X) - compiled) <= size * np.linalg.norm(auto)
-    assert np.linalg.norm(here.hessian_product(X, Z) - np.asarray(product)) <= size * np.linalg.norm(product)
+    assert np.linalg.norm(
+        here.hessian_product(X, Z) - np.asarray(product)
+    ) <= size * np.linalg.norm(product)
 
 
 def test_h_runs_on_any_array_api_library() -> None:
@@ -158,9 +199,14 @@ def test_h_runs_on_any_array_api_library() -> None:
     manifold = go.SymplecticStiefel(8, 4)
     B = manifold.random_ambient(0)
     strict = go.Problem(
-        manifold, lambda X: xp.sum(xp.asarray(B) * X), lambda X: xp.asarray(B), lambda X, Z: xp.zeros_like(Z)
+        manifold,
+        lambda X: xp.sum(xp.asarray(B) * X),
+        lambda X: xp.asarray(B),
+        lambda X, Z: xp.zeros_like(Z),
     )
-    plain = go.Problem(manifold, lambda X: float(np.sum(B * X)), lambda X: B, lambda X, Z: np.zeros_like(Z))
+    plain = go.Problem(
+        manifold, lambda X: float(np.sum(B * X)), lambda X: B, lambda X, Z: np.zeros_like(Z)
+    )
     X, Z = manifold.random_ambient(1), manifold.random_ambient(2)
     h, here = go.ConstraintDissolving(strict, 2.0), go.ConstraintDissolving(plain, 2.0)
     size = 1e3 * np.finfo(float).eps
@@ -190,7 +236,10 @@ class _Counted(go.GenOrthManifold):
 
 
 def test_one_phi_and_one_evaluation_per_point() -> None:
-    """F11: value, gradient and both share a point; a Hessian product adds one phi and one Hessian product of f."""
+    """F11: value, gradient and both share a point.
+
+    A Hessian product adds one phi and one Hessian product of f.
+    """
     manifold = _Counted(go.SymplecticStiefel(8, 4))
     h = go.ConstraintDissolving(smooth(manifold, 0), 1.0)
     X, Z = manifold.random_ambient(0), manifold.random_ambient(1)
@@ -201,7 +250,12 @@ def test_one_phi_and_one_evaluation_per_point() -> None:
     assert (manifold.calls, h.problem.counts.nfev, h.problem.counts.njev) == (1, 1, 1)
     h.hessian_product(X, Z)
     h.hessian_product(X, Z)
-    assert (manifold.calls, h.problem.counts.nfev, h.problem.counts.njev, h.problem.counts.nhev) == (3, 1, 1, 2)
+    assert (
+        manifold.calls,
+        h.problem.counts.nfev,
+        h.problem.counts.njev,
+        h.problem.counts.nhev,
+    ) == (3, 1, 1, 2)
 
 
 def test_a_fused_problem_is_evaluated_once_for_value_and_gradient() -> None:

@@ -43,24 +43,34 @@ def test_known_minimum_from_random_starts(name: str, method: str) -> None:
 
 @settings(max_examples=2 * settings().max_examples)
 @given(manifold=gt.manifolds(max_n=7, max_condition=10), seed=gt.seeds())
-def test_a_projection_problem_succeeds_on_every_manifold(manifold: go.GenOrthManifold, seed: int) -> None:
-    """min |X - B|^2, B near M: bounded below and with a minimiser on every manifold, also where M is not compact."""
+def test_a_projection_problem_succeeds_on_every_manifold(
+    manifold: go.GenOrthManifold, seed: int
+) -> None:
+    """Min |X - B|^2, B near M: bounded below and with a minimiser on every manifold, also where M is not compact."""
     X = manifold.random_point(seed)
     E = manifold.random_ambient(seed + 1)
     B = X + 0.2 * E / float(np.linalg.norm(E))
     problem = go.Problem(
-        manifold, lambda Y: float(np.sum(np.abs(Y - B) ** 2)), lambda Y: 2 * (Y - B), lambda Y, Z: 2 * Z
+        manifold,
+        lambda Y: float(np.sum(np.abs(Y - B) ** 2)),
+        lambda Y: 2 * (Y - B),
+        lambda Y, Z: 2 * Z,
     )
     result = go.minimize(problem, X, tol=1e-6, max_iterations=3000)
     assert result.success, result
     assert result.fun <= problem.cost(X) * (1 + 1e-12)
     tangent = manifold.project(result.x, result.x - B)
-    assert float(np.linalg.norm(2 * tangent)) == pytest.approx(result.gradient_norm, rel=1e-6, abs=1e-12)
+    assert float(np.linalg.norm(2 * tangent)) == pytest.approx(
+        result.gradient_norm, rel=1e-6, abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_accuracy_near_rounding(method: str) -> None:
-    """Values that differ by less than rounding are compared through gradients: 1e-10 is reached although f is 1e3."""
+    """Values that differ by less than rounding are compared through gradients.
+
+    1e-10 is reached although f is 1e3.
+    """
     problem = trace(go.Stiefel(12, 3), 1e3 * (np.eye(12) + spd(12, 20, 1)))
     result = go.minimize(problem, method=method, rng=0, tol=1e-9)
     assert result.success and result.gradient_norm <= 1e-9, result
@@ -87,7 +97,11 @@ def test_counts_are_what_an_independent_counter_saw(method: str) -> None:
     for seed in range(2):  # the second run counts its own evaluations only
         seen.update(cost=0, gradient=0, hessian=0)
         result = go.minimize(problem, method=method, rng=seed)
-        assert (result.nfev, result.njev, result.nhev) == (seen["cost"], seen["gradient"], seen["hessian"])
+        assert (result.nfev, result.njev, result.nhev) == (
+            seen["cost"],
+            seen["gradient"],
+            seen["hessian"],
+        )
         assert result.trace.evaluations[-1] <= result.evaluations
         assert 0 < result.seconds["cost"] < result.time + 1
 
@@ -108,7 +122,9 @@ def test_trace_has_a_line_per_iteration(method: str) -> None:
         assert t.cost[k] == pytest.approx(EASY.cost(manifold.dissolve(point)), rel=1e-12)
         assert t.feasibility[k] == pytest.approx(float(manifold.feasibility(point)), abs=1e-14)
         h = go.ConstraintDissolving(EASY, result.beta or math.nan)
-        assert t.gradient_norm[k] == pytest.approx(float(np.linalg.norm(h.gradient(point))), rel=1e-6)
+        assert t.gradient_norm[k] == pytest.approx(
+            float(np.linalg.norm(h.gradient(point))), rel=1e-6
+        )
     assert go.minimize(EASY, method=method, rng=0).trace.points is None
 
 
@@ -131,7 +147,9 @@ def test_runs_are_deterministic(method: str) -> None:
 def test_a_penalty_method_may_start_off_M(size: float) -> None:
     manifold = EASY.manifold
     result = go.minimize(EASY, size * manifold.random_point(0))
-    assert result.success and result.fun == pytest.approx(np.linalg.eigvalsh(spd(12, 20, 1))[:3].sum(), rel=1e-8)
+    assert result.success and result.fun == pytest.approx(
+        np.linalg.eigvalsh(spd(12, 20, 1))[:3].sum(), rel=1e-8
+    )
     assert result.trace.feasibility[0] > 0.1
 
 
@@ -252,7 +270,9 @@ def test_an_exception_of_the_objective_is_passed_on(method: str) -> None:
 
 def test_a_wrong_gradient_stalls_and_says_so() -> None:
     A = spd(12, 20, 1)
-    problem = go.Problem(go.Stiefel(12, 3), lambda X: float(np.vdot(X, A @ X)), lambda X: -2 * A @ X)
+    problem = go.Problem(
+        go.Stiefel(12, 3), lambda X: float(np.vdot(X, A @ X)), lambda X: -2 * A @ X
+    )
     result = go.minimize(problem, rng=0, max_evaluations=2000)
     assert not result.success
     assert result.status in (go.Status.STALLED, go.Status.DIVERGED, go.Status.EVALUATION_LIMIT)
@@ -269,7 +289,9 @@ def test_beta_is_estimated_checked_and_raised(name: str) -> None:
     assert result.success and result.margin is not None and result.margin >= 1 - 1e-6
 
 
-def test_a_beta_below_the_threshold_is_raised_from_a_warm_start(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_beta_below_the_threshold_is_raised_from_a_warm_start(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The estimate is replaced by one far too small: the check at the end finds it."""
     module = sys.modules["genorth.penalty.minimize"]  # the name in genorth is the function
     monkeypatch.setattr(module, "initial_beta", lambda problem, X: 1e-4)
@@ -281,7 +303,10 @@ def test_a_beta_below_the_threshold_is_raised_from_a_warm_start(monkeypatch: pyt
 
 
 def test_beta_is_raised_from_the_fifth_time_on_that_the_limit_is_reached() -> None:
-    """Before that it is the estimate at the restored point: the first steps from a long X are lost at every beta."""
+    """Before that it is the estimate at the restored point.
+
+    The first steps from a long X are lost at every beta.
+    """
     module = sys.modules["genorth.penalty.minimize"]
     instance = Matching.generate(10, 4, 0)
     problem, x = instance.problem(), instance.start(1)
@@ -293,7 +318,10 @@ def test_beta_is_raised_from_the_fifth_time_on_that_the_limit_is_reached() -> No
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_run_towards_a_point_away_from_M_is_ended_long_before_it_gets_there(seed: int) -> None:
-    """|grad h| is far below beta |C| while |C| is of the size of one: beta is raised then, not only at tol."""
+    """|grad h| is far below beta |C| while |C| is of the size of one.
+
+    beta is raised then, not only at tol.
+    """
     instance = Matching.generate(40, 6, [seed, 1])
     start = instance.start([seed, 2])
     result = go.minimize(instance.problem(), start, method="cdf-gd", tol=1e-9, max_iterations=1500)
@@ -302,7 +330,7 @@ def test_a_run_towards_a_point_away_from_M_is_ended_long_before_it_gets_there(se
 
 
 def test_a_given_beta_below_the_threshold_is_reported() -> None:
-    """h has no minimum at the solution: no success, and the message names both numbers."""
+    """H has no minimum at the solution: no success, and the message names both numbers."""
     problem, best = KNOWN["symplectic eigenvalues"]
     threshold = go.minimize(problem, rng=0).threshold
     assert threshold is not None
@@ -333,7 +361,13 @@ def test_an_objective_that_is_unbounded_off_M() -> None:
 
 def test_repr_is_readable() -> None:
     text = repr(go.minimize(EASY, rng=0))
-    for part in ("success: True", "status: CONVERGED", "cdf-lbfgs", "times the threshold", "shape (12, 3)"):
+    for part in (
+        "success: True",
+        "status: CONVERGED",
+        "cdf-lbfgs",
+        "times the threshold",
+        "shape (12, 3)",
+    ):
         assert part in text
     assert len(text) < 1000
 
@@ -351,7 +385,10 @@ def test_feasibility_that_rounding_forbids_is_no_success() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"method": "newton"}, "method: need one of 'cdf-gd', 'cdf-cg', 'cdf-lbfgs', 'cdf-lbfgs-lean', 'cdf-tr'"),
+        (
+            {"method": "newton"},
+            "method: need one of 'cdf-gd', 'cdf-cg', 'cdf-lbfgs', 'cdf-lbfgs-lean', 'cdf-tr'",
+        ),
         ({"beta": 0}, "beta: need beta > 0"),
         ({"beta": -1.0}, "beta: need beta > 0"),
         ({"beta": math.nan}, "beta: need beta > 0"),
@@ -391,7 +428,10 @@ def test_integers_are_a_start() -> None:
 
 
 def test_descent_halves_steps_outside_the_domain() -> None:
-    """A step function that refuses long steps is asked for shorter ones; BB steps then find the minimum."""
+    """A step function that refuses long steps is asked for shorter ones.
+
+    BB steps then find the minimum.
+    """
     asked: list[float] = []
 
     class Point:
@@ -425,7 +465,10 @@ def _hard(t: float) -> tuple[float, float]:
 @pytest.mark.parametrize("first", [1e-6, 1e-3, 0.1, 1.0, 10.0, 1e3])
 @pytest.mark.parametrize("c2", [0.9, 0.1, 1e-3])
 def test_strong_wolfe(first: float, c2: float) -> None:
-    """Both conditions hold at the step returned, whatever the first trial; the last call is at that step."""
+    """Both conditions hold at the step returned, whatever the first trial.
+
+    The last call is at that step.
+    """
     asked: list[float] = []
 
     def curve(t: float) -> tuple[float, float]:
@@ -453,7 +496,9 @@ def test_strong_wolfe_outside_the_domain() -> None:
 @given(data=st.data(), seed=gt.seeds())
 def test_value_never_worse_than_the_start(data: st.DataObject, seed: int) -> None:
     """On compact manifolds: the restored x of a run that is cut off anywhere is not above the start."""
-    manifold = data.draw(gt.manifolds(("stiefel", "stiefel-complex", "tensor-dct", "tensor-dft"), max_n=6))
+    manifold = data.draw(
+        gt.manifolds(("stiefel", "stiefel-complex", "tensor-dct", "tensor-dft"), max_n=6)
+    )
     problem, X = smooth(manifold, seed), manifold.random_point(seed)
     result = go.minimize(problem, X, max_iterations=data.draw(st.integers(1, 30)))
     assert result.fun <= problem.cost(X) + 1e-9 * (1 + abs(problem.cost(X)))

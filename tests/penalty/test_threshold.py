@@ -29,8 +29,13 @@ def _rounding(manifold: go.GenOrthManifold, X: Matrix, h: go.ConstraintDissolvin
 
 
 @given(data=st.data(), manifold=MANIFOLDS, seed=gt.seeds())
-def test_quadratic_form_across_M(data: st.DataObject, manifold: go.GenOrthManifold, seed: int) -> None:
-    """<V, hess h V> = 4 beta |S|^2 - 3 Re tr(S^2 Theta), V = X S^T; no cross term with T_X M; X is stationary for h."""
+def test_quadratic_form_across_M(
+    data: st.DataObject, manifold: go.GenOrthManifold, seed: int
+) -> None:
+    """<V, hess h V> = 4 beta |S|^2 - 3 Re tr(S^2 Theta), V = X S^T; no cross term with T_X M.
+
+    X is stationary for h.
+    """
     X = data.draw(gt.points(manifold))
     problem, Theta = stationary(manifold, X, seed)
     h = go.ConstraintDissolving(problem, data.draw(st.floats(0.01, 10)))
@@ -47,14 +52,20 @@ def test_quadratic_form_across_M(data: st.DataObject, manifold: go.GenOrthManifo
 
 
 @given(data=st.data(), manifold=MANIFOLDS, seed=gt.seeds())
-def test_threshold_is_the_largest_form(data: st.DataObject, manifold: go.GenOrthManifold, seed: int) -> None:
+def test_threshold_is_the_largest_form(
+    data: st.DataObject, manifold: go.GenOrthManifold, seed: int
+) -> None:
     """beta* = 3/4 max of Re tr(S^2 Theta) over a dense basis of S1, and never more than 3/4 |Theta|_2."""
     X = data.draw(gt.points(manifold))
     problem, Theta = stationary(manifold, X, seed)
     basis = symmetric_basis(manifold)
-    form = np.array([[(_form(S + T, Theta) - _form(S - T, Theta)) / 4 for T in basis] for S in basis])
+    form = np.array(
+        [[(_form(S + T, Theta) - _form(S - T, Theta)) / 4 for T in basis] for S in basis]
+    )
     largest = float(np.linalg.eigvalsh(form).max()) if len(basis) else 0.0
-    bound = 1e4 * EPS * float(manifold.scale(X)) ** 2 * len(form) * (1 + float(np.linalg.norm(Theta)))
+    bound = (
+        1e4 * EPS * float(manifold.scale(X)) ** 2 * len(form) * (1 + float(np.linalg.norm(Theta)))
+    )
     bound *= (
         np.linalg.cond(np.asarray(manifold.companion.Q.left(np.eye(manifold.shape[-1])))).max() ** 2
         if (manifold.companion is not None)
@@ -65,7 +76,9 @@ def test_threshold_is_the_largest_form(data: st.DataObject, manifold: go.GenOrth
     assert got <= 0.75 * np.linalg.norm(Theta, ord=2, axis=(-2, -1)).max() + bound
 
 
-@pytest.mark.parametrize("family", ["symplectic", "indefinite-dense", "bilinear-symmetric", "bilinear-skew", "stiefel"])
+@pytest.mark.parametrize(
+    "family", ["symplectic", "indefinite-dense", "bilinear-symmetric", "bilinear-skew", "stiefel"]
+)
 def test_lanczos_agrees_with_the_dense_form(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
     manifold = gt.Recipe(family, 24, 16, 10.0, 3).build()
     X = manifold.random_point(0)
@@ -79,7 +92,10 @@ def test_lanczos_agrees_with_the_dense_form(family: str, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("family", sorted(gt.FAMILIES))
 def test_threshold_is_sharp(family: str) -> None:
-    """Just above beta* the form of hess h across M is positive, just below it is not: on every family."""
+    """Just above beta* the form of hess h across M is positive, just below it is not.
+
+    On every family.
+    """
     manifold = gt.Recipe(family, 6, 4, 4.0, 7).build()
     X = manifold.random_point(2)
     problem, Theta = stationary(manifold, X, 3)
@@ -91,20 +107,29 @@ def test_threshold_is_sharp(family: str) -> None:
     images = [X @ S.mT.conj() for S in basis]
     for factor, positive in ((1.01, True), (0.99, False)):
         h = go.ConstraintDissolving(problem, factor * beta)
-        form = np.array([[np.vdot(U, h.hessian_product(X, V)).real for V in images] for U in images])
+        form = np.array(
+            [[np.vdot(U, h.hessian_product(X, V)).real for V in images] for U in images]
+        )
         assert bool(np.linalg.eigvalsh((form + form.T) / 2).min() > 0) is positive
 
 
 def test_identity_companion_is_the_largest_eigenvalue() -> None:
-    """psi = id: 3/4 max(0, lambda_max(Theta)); for the smallest eigenvalues of A it is 3/2 lambda_p."""
+    """Psi = id: 3/4 max(0, lambda_max(Theta)).
+
+    For the smallest eigenvalues of A it is 3/2 lambda_p.
+    """
     A = spd(8, 10, 0)
     values, vectors = np.linalg.eigh(A)
     problem = trace(go.Stiefel(8, 3), A)
-    assert go.exactness_threshold(problem, vectors[:, :3]) == pytest.approx(1.5 * values[2], rel=1e-12)
+    assert go.exactness_threshold(problem, vectors[:, :3]) == pytest.approx(
+        1.5 * values[2], rel=1e-12
+    )
     assert go.exactness_threshold(trace(go.Stiefel(8, 3), -A), vectors[:, -3:]) == 0.0
 
 
 def test_a_point_off_M_is_restored_first() -> None:
     problem = trace(go.Stiefel(8, 3), spd(8, 10, 0))
     X = problem.manifold.random_point(0)
-    assert go.exactness_threshold(problem, 1.1 * X) == pytest.approx(go.exactness_threshold(problem, X), rel=1e-10)
+    assert go.exactness_threshold(problem, 1.1 * X) == pytest.approx(
+        go.exactness_threshold(problem, X), rel=1e-10
+    )

@@ -79,20 +79,28 @@ def test_counts_can_be_reset_and_subtracted() -> None:
 def test_gradients_lie_in_F(data: st.DataObject, manifold: go.GenOrthManifold, seed: int) -> None:
     problem = smooth(manifold, seed)
     G = problem.euclidean_gradient(data.draw(gt.points(manifold)))
-    np.testing.assert_allclose(manifold.ambient(G), G, rtol=0, atol=4 * np.finfo(float).eps * np.abs(G).max())
+    np.testing.assert_allclose(
+        manifold.ambient(G), G, rtol=0, atol=4 * np.finfo(float).eps * np.abs(G).max()
+    )
 
 
 @pytest.mark.parametrize(
-    "value", [1j, np.complex128(1), None, "1", np.ones(1), np.ones((2, 2)), [1.0]], ids=lambda v: type(v).__name__
+    "value",
+    [1j, np.complex128(1), None, "1", np.ones(1), np.ones((2, 2)), [1.0]],
+    ids=lambda v: type(v).__name__,
 )
 def test_a_cost_that_is_not_a_real_number_is_refused(value: Any) -> None:
     with pytest.raises(ValueError, match=r"^cost: need cost to return a real number"):
         go.Problem(M, lambda X: value).cost(M.random_point(0))
-    with pytest.raises(ValueError, match=r"^cost_and_gradient: need cost_and_gradient to return a real number"):
+    with pytest.raises(
+        ValueError, match=r"^cost_and_gradient: need cost_and_gradient to return a real number"
+    ):
         go.Problem(M, cost_and_gradient=lambda X: (value, X)).cost(M.random_point(0))
 
 
-@pytest.mark.parametrize("value", [3, np.float32(3), np.int64(3), np.array(3.0)], ids=lambda v: type(v).__name__)
+@pytest.mark.parametrize(
+    "value", [3, np.float32(3), np.int64(3), np.array(3.0)], ids=lambda v: type(v).__name__
+)
 def test_any_real_scalar_is_a_cost(value: Any) -> None:
     cost = go.Problem(M, lambda X: value).cost(M.random_point(0))
     assert type(cost) is float and cost == 3.0
@@ -123,7 +131,9 @@ def test_missing_derivatives_name_what_to_pass() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [{}, {"cost": 3}, {"cost": np.sum, "euclidean_gradient": "no"}], ids=["nothing", "cost", "gradient"]
+    "arguments",
+    [{}, {"cost": 3}, {"cost": np.sum, "euclidean_gradient": "no"}],
+    ids=["nothing", "cost", "gradient"],
 )
 def test_what_is_not_callable_is_refused(arguments: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"^(cost|euclidean_gradient): need"):
@@ -153,18 +163,26 @@ def _by_library(library: str, manifold: go.GenOrthManifold, B: Matrix) -> go.Pro
         return go.Problem(manifold, lambda X: jnp.real(jnp.vdot(X, B @ X)) ** 2, autodiff="jax")
     torch = pytest.importorskip("torch")
     T = torch.tensor(B)
-    return go.Problem(manifold, lambda X: torch.real((X.conj() * (T @ X)).sum()) ** 2, autodiff="torch")
+    return go.Problem(
+        manifold, lambda X: torch.real((X.conj() * (T @ X)).sum()) ** 2, autodiff="torch"
+    )
 
 
 @pytest.mark.parametrize("dtype", [float, complex])
 @pytest.mark.parametrize("library", ["jax", "torch"])
 def test_derivatives_by_automatic_differentiation(library: str, dtype: type) -> None:
     manifold = go.Stiefel(6, 2, dtype)
-    B, X, Z = manifold.random_ambient(0) @ manifold.random_ambient(1).conj().T, *map(manifold.random_ambient, (2, 3))
+    B, X, Z = (
+        manifold.random_ambient(0) @ manifold.random_ambient(1).conj().T,
+        *map(manifold.random_ambient, (2, 3)),
+    )
     B = B + B.conj().T
     problem = _by_library(library, manifold, B)
     value, BX, BZ = np.vdot(X, B @ X).real, B @ X, B @ Z
-    rounding = {"rtol": 0, "atol": 1e3 * np.finfo(float).eps * np.linalg.norm(B) ** 2 * np.linalg.norm(X) ** 3}
+    rounding = {
+        "rtol": 0,
+        "atol": 1e3 * np.finfo(float).eps * np.linalg.norm(B) ** 2 * np.linalg.norm(X) ** 3,
+    }
     np.testing.assert_allclose(problem.cost(X), value**2, **rounding)
     np.testing.assert_allclose(problem.euclidean_gradient(X), 4 * value * BX, **rounding)
     expected = 4 * value * BZ + 8 * np.vdot(BX, Z).real * BX

@@ -1,4 +1,7 @@
-"""The strategies of genorth.testing give what they say: matrices, points on and near M, tangent vectors."""
+"""The strategies of genorth.testing give what they say.
+
+Matrices, points on and near M, tangent vectors.
+"""
 
 import numpy as np
 import pytest
@@ -9,8 +12,15 @@ import genorth as go
 import genorth.testing as gt
 
 
-@given(n=st.integers(1, 12), exponent=st.floats(0, 8), seed=gt.seeds(), kind=st.sampled_from([float, complex]))
-def test_symmetric_matrices_have_the_condition_and_the_signs_asked_for(n, exponent, seed, kind) -> None:
+@given(
+    n=st.integers(1, 12),
+    exponent=st.floats(0, 8),
+    seed=gt.seeds(),
+    kind=st.sampled_from([float, complex]),
+)
+def test_symmetric_matrices_have_the_condition_and_the_signs_asked_for(
+    n, exponent, seed, kind
+) -> None:
     negative = seed % (n + 1)
     A = gt.conditioned_symmetric(n, 10**exponent, seed, negative, kind)
     values = np.linalg.eigvalsh(A)
@@ -42,13 +52,22 @@ def test_a_recipe_builds_the_same_manifold_twice(recipe: gt.Recipe) -> None:
 
 
 @given(data=st.data(), manifold=gt.manifolds(max_condition=1e4))
-def test_points_near_points_and_tangent_vectors(data: st.DataObject, manifold: go.GenOrthManifold) -> None:
+def test_points_near_points_and_tangent_vectors(
+    data: st.DataObject, manifold: go.GenOrthManifold
+) -> None:
     X = data.draw(gt.points(manifold))
     assert float(manifold.feasibility(X)) <= 1e-12 * float(manifold.scale(X))
     Z = data.draw(gt.tangent_vectors(manifold, X))
     P = manifold.phi(X)
     condition = np.linalg.cond(P).max() ** 2 * 1e4**0.5
-    bound = 1e3 * np.sqrt(X.size) * np.finfo(float).eps * condition * np.linalg.norm(P) * np.linalg.norm(Z)
+    bound = (
+        1e3
+        * np.sqrt(X.size)
+        * np.finfo(float).eps
+        * condition
+        * np.linalg.norm(P)
+        * np.linalg.norm(Z)
+    )
     assert float(manifold.tangency(X, Z)) <= bound + 1e-12 * float(manifold.scale(X))
     Y = data.draw(gt.near_points(manifold, distance=0.1))
     assert float(manifold.feasibility(Y)) <= 0.5

@@ -1,7 +1,7 @@
 """genorth's manifolds and problems for pymanopt's solvers, and pymanopt's problems for ours.
 
-`PymanoptManifold` is what pymanopt sees of a manifold; `to_pymanopt` and `from_pymanopt` convert problems; `run` calls
-one of pymanopt's optimizers and returns a `genorth.Result`.
+`PymanoptManifold` is what pymanopt sees of a manifold; `to_pymanopt` and `from_pymanopt` convert
+problems; `run` calls one of pymanopt's optimizers and returns a `genorth.Result`.
 """
 
 from genorth.interop.pymanopt.manifold import PymanoptManifold

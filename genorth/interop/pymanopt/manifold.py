@@ -18,14 +18,19 @@ _FARTHEST = 10.0  # points grow like exp of the size of a step, and their roundi
 
 
 class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt has no annotations
-    """A `GenOrthManifold` for pymanopt: a Riemannian submanifold with the metric <U, V> = Re tr(U^T V).
+    """A `GenOrthManifold` for pymanopt.
 
-    retraction: "cayley", "polar" or "exp", see `GenOrthManifold.retract`. rng: a seed or a Generator, which
-    `random_point` and `random_tangent_vector` draw from, as pymanopt calls them without one. `dist`, `exp` and `log`
-    have no closed form here and raise NotImplementedError in pymanopt's way; NelderMead and ParticleSwarm need them.
+    A Riemannian submanifold with the metric <U, V> = Re tr(U^T V).
+
+    retraction: "cayley", "polar" or "exp", see `GenOrthManifold.retract`. rng: a seed or a
+    Generator, which `random_point` and `random_tangent_vector` draw from, as pymanopt calls them
+    without one. `dist`, `exp` and `log` have no closed form here and raise NotImplementedError in
+    pymanopt's way; NelderMead and ParticleSwarm need them.
     """
 
-    def __init__(self, manifold: GenOrthManifold, retraction: str = "cayley", rng: Any = None) -> None:
+    def __init__(
+        self, manifold: GenOrthManifold, retraction: str = "cayley", rng: Any = None
+    ) -> None:
         if not isinstance(manifold, GenOrthManifold):
             refuse("manifold", "a GenOrthManifold", type(manifold).__name__)
         if retraction not in RETRACTIONS:
@@ -41,7 +46,10 @@ class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt
 
     @cached_property
     def typical_dist(self) -> float:
-        """|X| at one fixed point of M, p^(1/2) on the Stiefel manifold: the largest radius of TrustRegions."""
+        """|X| at one fixed point of M, p^(1/2) on the Stiefel manifold.
+
+        The largest radius of TrustRegions.
+        """
         return float(self.manifold.norm(self.manifold.random_point(0)))
 
     def inner_product(self, point: Array, tangent_vector_a: Array, tangent_vector_b: Array) -> Any:  # noqa: ARG002
@@ -61,13 +69,17 @@ class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt
         return self.manifold.project(point, vector)
 
     def euclidean_to_riemannian_gradient(self, point: Array, euclidean_gradient: Array) -> Array:
-        """grad f(X) = P_X(G)."""
+        """Grad f(X) = P_X(G)."""
         return self.manifold.gradient(point, euclidean_gradient)
 
     def euclidean_to_riemannian_hessian(
-        self, point: Array, euclidean_gradient: Array, euclidean_hessian: Array, tangent_vector: Array
+        self,
+        point: Array,
+        euclidean_gradient: Array,
+        euclidean_hessian: Array,
+        tangent_vector: Array,
     ) -> Array:
-        """hess f(X)[Z] = P_X(H - phi(Z) Theta_X(G)), H the Euclidean Hessian applied to Z."""
+        """Hess f(X)[Z] = P_X(H - phi(Z) Theta_X(G)), H the Euclidean Hessian applied to Z."""
         return self.manifold.hessian(point, euclidean_gradient, euclidean_hessian, tangent_vector)
 
     def weingarten(self, point: Array, tangent_vector: Array, normal_vector: Array) -> Array:
@@ -98,7 +110,10 @@ class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt
         return self.manifold.project(point_b, tangent_vector_a)
 
     def pair_mean(self, point_a: Array, point_b: Array) -> Array:
-        """The extrinsic mean: the polar factor of (X + Y)/2, where it exists. It is not the midpoint of a geodesic."""
+        """The extrinsic mean: the polar factor of (X + Y)/2, where it exists.
+
+        It is not the midpoint of a geodesic.
+        """
         return polar_factor(self.manifold, (point_a + point_b) / 2)
 
     def random_point(self) -> np.ndarray[Any, Any]:
@@ -107,7 +122,9 @@ class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt
 
     def random_tangent_vector(self, point: Array) -> Array:
         """A random tangent vector of norm 1, drawn from `rng`; the zero where dim M = 0."""
-        if self.manifold.dim == 0:  # the projection of anything is rounding, which must not be blown up to norm 1
+        if (
+            self.manifold.dim == 0
+        ):  # the projection of anything is rounding, which must not be blown up to norm 1
             return self.zero_vector(point)
         Z = self.manifold.random_tangent(point, self.rng)
         return Z / self.manifold.norm(Z)

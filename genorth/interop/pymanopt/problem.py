@@ -79,7 +79,9 @@ class Shared:
 class _SharedProblem(pymanopt.Problem):  # type: ignore[misc]  # pymanopt has no annotations
     """A pymanopt Problem that knows which genorth Problem it was made from."""
 
-    def __init__(self, problem: Problem, manifold: PymanoptManifold, preconditioner: _Preconditioner | None) -> None:
+    def __init__(
+        self, problem: Problem, manifold: PymanoptManifold, preconditioner: _Preconditioner | None
+    ) -> None:
         function, shared = pymanopt.function.numpy(manifold), Shared(problem)
         super().__init__(
             manifold,
@@ -92,23 +94,30 @@ class _SharedProblem(pymanopt.Problem):  # type: ignore[misc]  # pymanopt has no
 
 
 def to_pymanopt(
-    problem: Problem, retraction: str = "cayley", rng: Any = None, preconditioner: _Preconditioner | None = None
+    problem: Problem,
+    retraction: str = "cayley",
+    rng: Any = None,
+    preconditioner: _Preconditioner | None = None,
 ) -> Any:
     """A `pymanopt.Problem` on `PymanoptManifold(problem.manifold, retraction, rng)`.
 
-    The problem counts what pymanopt's solvers evaluate, and nothing is evaluated twice: neither the cost after a line
-    search nor the Euclidean gradient for each Hessian product. preconditioner(point, tangent_vector) is pymanopt's.
+    The problem counts what pymanopt's solvers evaluate, and nothing is evaluated twice: neither the
+    cost after a line search nor the Euclidean gradient for each Hessian product.
+    preconditioner(point, tangent_vector) is pymanopt's.
     """
     if not isinstance(problem, Problem):
         refuse("problem", "a genorth.Problem", type(problem).__name__)
-    return _SharedProblem(problem, PymanoptManifold(problem.manifold, retraction, rng), preconditioner)
+    return _SharedProblem(
+        problem, PymanoptManifold(problem.manifold, retraction, rng), preconditioner
+    )
 
 
 def from_pymanopt(problem: Any) -> Problem:
     """A `genorth.Problem` from a `pymanopt.Problem` whose manifold is a `PymanoptManifold`.
 
-    Derivatives that pymanopt's backend makes by automatic differentiation are taken over; a cost of the NumPy backend
-    has only those that were given. The gradient must be the Euclidean one: the penalty needs it away from M too.
+    Derivatives that pymanopt's backend makes by automatic differentiation are taken over; a cost of
+    the NumPy backend has only those that were given. The gradient must be the Euclidean one: the
+    penalty needs it away from M too.
     """
     if isinstance(problem, _SharedProblem):
         return problem.genorth_problem
@@ -116,9 +125,12 @@ def from_pymanopt(problem: Any) -> Problem:
     gradient = _derivative(problem, "euclidean_gradient")
     if gradient is None and problem._riemannian_gradient is not None:
         refuse(
-            "problem", "euclidean_gradient", "riemannian_gradient alone", None,
+            "problem",
+            "euclidean_gradient",
+            "riemannian_gradient alone",
+            None,
             "The penalty needs a gradient away from the manifold too: pass the Euclidean one.",
-        )  # fmt: skip
+        )
     return Problem(
         manifold.manifold,
         problem.cost,
@@ -138,7 +150,13 @@ def wrapped_manifold(problem: Any) -> PymanoptManifold:
     hint = "Wrap a manifold of genorth: PymanoptManifold(go.Stiefel(n, p)), for example."
     if isinstance(manifold, pymanopt.manifolds.Product):
         hint = "A Product is for pymanopt's own solvers: call optimizer.run(problem)."
-    refuse("problem", "a problem on a PymanoptManifold", f"{type(manifold).__name__} ({manifold})", None, hint)
+    refuse(
+        "problem",
+        "a problem on a PymanoptManifold",
+        f"{type(manifold).__name__} ({manifold})",
+        None,
+        hint,
+    )
 
 
 def _derivative(problem: Any, name: str) -> Callable[..., Array] | None:

@@ -1,7 +1,8 @@
 """`run`: one of pymanopt's optimizers, with our budgets, trace, counts and Result.
 
-pymanopt is told where to stop by an exception, raised from inside the callables that it is given. So every budget
-holds, and the optimizer's own tests, of which some look at the wrong iterate and some are never made, are switched off.
+pymanopt is told where to stop by an exception, raised from inside the callables that it is given.
+So every budget holds, and the optimizer's own tests, of which some look at the wrong iterate and
+some are never made, are switched off.
 """
 
 from __future__ import annotations
@@ -50,24 +51,31 @@ def run(
 ) -> Result:
     """Run a pymanopt optimizer on a problem, and return what `genorth.penalty.minimize` returns.
 
-    optimizer: SteepestDescent, ConjugateGradient or TrustRegions; the class, or an instance with its own settings.
-    problem: a genorth Problem, or a pymanopt Problem on a `PymanoptManifold`, whose retraction and preconditioner hold
-    unless others are given. x0: near M (it is restored), by default a random point from rng. tol: on the norm of the
-    Riemannian gradient. What is left out of tol, max_iterations and max_time is as the instance says, for a class as in
-    `minimize`; None is no limit. An instance's max_cost_evaluations, which pymanopt does not look at, holds too.
-    options go to the optimizer's own `run`.
+    optimizer: SteepestDescent, ConjugateGradient or TrustRegions; the class, or an instance with
+    its own settings. problem: a genorth Problem, or a pymanopt Problem on a `PymanoptManifold`,
+    whose retraction and preconditioner hold unless others are given. x0: near M (it is restored),
+    by default a random point from rng. tol: on the norm of the Riemannian gradient. What is left
+    out of tol, max_iterations and max_time is as the instance says, for a class as in `minimize`;
+    None is no limit. An instance's max_cost_evaluations, which pymanopt does not look at, holds
+    too. options go to the optimizer's own `run`.
 
-    The trace has one line for each iteration, also for the steps that TrustRegions rejects. Where the optimizer's line
-    search finds no step, it is started again from there, as long as that helps.
+    The trace has one line for each iteration, also for the steps that TrustRegions rejects. Where
+    the optimizer's line search finds no step, it is started again from there, as long as that
+    helps.
     """
     watched, limits = _prepared(optimizer, tol, max_iterations, max_time)
     ours, manifold, preconditioner = _sides(problem, retraction, preconditioner)
     _check(ours, watched, feasibility_tol)
     start = np.asarray(ours.manifold.restore(ours.start(x0, rng)))
     monitor = Monitor(
-        ours, tol=limits.tol, max_iterations=limits.iterations, max_evaluations=max_evaluations, max_time=limits.time,
-        callback=callback, keep_points=keep_points,
-    )  # fmt: skip
+        ours,
+        tol=limits.tol,
+        max_iterations=limits.iterations,
+        max_evaluations=max_evaluations,
+        max_time=limits.time,
+        callback=callback,
+        keep_points=keep_points,
+    )
     watch = _Watch(ours, manifold, monitor, limits.costs, isinstance(watched, TrustRegions))
     watch.attach(watched)
     status, detail = watch.drive(watched, start, preconditioner, options)
@@ -82,12 +90,20 @@ class _Limits:
     costs: float
 
 
-def _prepared(optimizer: Any, tol: Any, max_iterations: Any, max_time: Any) -> tuple[Optimizer, _Limits]:
+def _prepared(
+    optimizer: Any, tol: Any, max_iterations: Any, max_time: Any
+) -> tuple[Optimizer, _Limits]:
     """A copy of the optimizer that does not stop by itself, and the limits that hold instead."""
     if isinstance(optimizer, type) and issubclass(optimizer, Optimizer):
         # A step of length zero is repeated for ever; any other may go on.
-        chosen = optimizer(verbosity=0, min_step_size=sys.float_info.min, min_gradient_norm=1e-6, max_iterations=10_000,
-                           max_time=math.inf, max_cost_evaluations=math.inf)  # fmt: skip
+        chosen = optimizer(
+            verbosity=0,
+            min_step_size=sys.float_info.min,
+            min_gradient_norm=1e-6,
+            max_iterations=10_000,
+            max_time=math.inf,
+            max_cost_evaluations=math.inf,
+        )
     elif isinstance(optimizer, Optimizer):
         chosen = copy.copy(optimizer)
     else:
@@ -103,14 +119,20 @@ def _prepared(optimizer: Any, tol: Any, max_iterations: Any, max_time: Any) -> t
     return chosen, limits
 
 
-def _sides(problem: Any, retraction: str | None, preconditioner: Any) -> tuple[Problem, PymanoptManifold, Any]:
+def _sides(
+    problem: Any, retraction: str | None, preconditioner: Any
+) -> tuple[Problem, PymanoptManifold, Any]:
     """The problem as ours, the manifold as pymanopt's, and the preconditioner."""
     if isinstance(problem, Problem):
         return problem, PymanoptManifold(problem.manifold, retraction or "cayley"), preconditioner
     theirs = wrapped_manifold(problem)
     if retraction is not None:
         theirs = PymanoptManifold(theirs.manifold, retraction)
-    return from_pymanopt(problem), theirs, problem.preconditioner if preconditioner is None else preconditioner
+    return (
+        from_pymanopt(problem),
+        theirs,
+        problem.preconditioner if preconditioner is None else preconditioner,
+    )
 
 
 def _check(problem: Problem, optimizer: Optimizer, feasibility_tol: Any) -> None:
@@ -123,7 +145,10 @@ def _check(problem: Problem, optimizer: Optimizer, feasibility_tol: Any) -> None
 
 
 class _Guard:
-    """The problem behind its budgets: each evaluation is allowed first, and a value that is not finite ends the run."""
+    """The problem behind its budgets.
+
+    Each evaluation is allowed first, and a value that is not finite ends the run.
+    """
 
     def __init__(self, problem: Problem, monitor: Monitor, max_costs: float) -> None:
         self._problem, self._monitor = problem, monitor
@@ -132,7 +157,9 @@ class _Guard:
     def _allow(self, cost: bool) -> None:
         self._monitor.check()
         if cost and self._problem._nfev >= self._last_cost:
-            raise Stop(Status.EVALUATION_LIMIT, "The limit is max_cost_evaluations of the optimizer.")
+            raise Stop(
+                Status.EVALUATION_LIMIT, "The limit is max_cost_evaluations of the optimizer."
+            )
 
     def evaluate_cost(self, X: Array) -> float:
         self._allow(cost=True)
@@ -185,10 +212,18 @@ class _NoStep(Exception):
 
 
 class _Watch:
-    """Stands between one optimizer and one problem: every new iterate passes here, and goes to the monitor."""
+    """Stands between one optimizer and one problem.
+
+    Every new iterate passes here, and goes to the monitor.
+    """
 
     def __init__(
-        self, problem: Problem, manifold: PymanoptManifold, monitor: Monitor, max_costs: float, rejects: bool
+        self,
+        problem: Problem,
+        manifold: PymanoptManifold,
+        monitor: Monitor,
+        max_costs: float,
+        rejects: bool,
     ) -> None:
         self.problem, self.manifold, self.monitor = problem, manifold, monitor
         self._guard = _Guard(problem, monitor, max_costs)
@@ -198,21 +233,33 @@ class _Watch:
         self.last: _Iterate | None = None
 
     def attach(self, optimizer: Optimizer) -> None:
-        """Hear of the end of each iteration: TrustRegions rejects steps without asking for a gradient."""
+        """Hear of the end of each iteration.
+
+        TrustRegions rejects steps without asking for a gradient.
+        """
         own = optimizer._check_stopping_criterion
 
         def end_of_iteration(**figures: Any) -> Any:
-            if self._rejects and self.last is not None and len(self.monitor.trace) == figures["iteration"]:
+            if (
+                self._rejects
+                and self.last is not None
+                and len(self.monitor.trace) == figures["iteration"]
+            ):
                 self._report(self.last)
             return own(**figures)
 
         optimizer._check_stopping_criterion = end_of_iteration
 
-    def drive(self, optimizer: Optimizer, start: Array, preconditioner: Any, options: Any) -> tuple[Status, str]:
-        """Run the optimizer until something ends it; again from where it found no step, if it came there by descent.
+    def drive(
+        self, optimizer: Optimizer, start: Array, preconditioner: Any, options: Any
+    ) -> tuple[Status, str]:
+        """Run the optimizer until something ends it.
 
-        pymanopt's line searches give up after a few reductions of the step, and then repeat a step of length zero. A
-        new start follows the gradient, with a first step as long as the last one that was made.
+        Again from where it found no step, if it came there by descent.
+
+        pymanopt's line searches give up after a few reductions of the step, and then repeat a step
+        of length zero. A new start follows the gradient, with a first step as long as the last one
+        that was made.
         """
         theirs = self._their_problem(preconditioner)
         try:
@@ -225,10 +272,14 @@ class _Watch:
                     pass
                 else:
                     if not self._is_last(end.point):
-                        self.gradient(end.point)  # SteepestDescent ends before it looks at the gradient there
+                        self.gradient(
+                            end.point
+                        )  # SteepestDescent ends before it looks at the gradient there
                         return Status.STALLED, f"pymanopt: {end.stopping_criterion}"
                 assert self.last is not None
-                if self._rejects or not self.last.cost < before:  # trust regions have no line search to start again
+                if (
+                    self._rejects or not self.last.cost < before
+                ):  # trust regions have no line search to start again
                     return Status.STALLED, ""
                 start = self.last.X
                 _set_first_step(optimizer, self._last_step)
@@ -271,11 +322,15 @@ class _Watch:
     def _report(self, here: _Iterate) -> None:
         self.monitor.iteration(here.X, here.cost, here.gradient_norm, here.feasibility)
 
-    def result(self, method: str, status: Status, detail: str, start: Array, feasibility_tol: float) -> Result:
+    def result(
+        self, method: str, status: Status, detail: str, start: Array, feasibility_tol: float
+    ) -> Result:
         """The Result at the last iterate, which is restored if rounding has led it away from M."""
         seconds, end, measure = self.monitor.elapsed, self.last, math.nan
         if end is None:  # not even the start could be evaluated
-            end = _Iterate(start, math.nan, math.nan, float(self.problem.manifold.feasibility(start)))
+            end = _Iterate(
+                start, math.nan, math.nan, float(self.problem.manifold.feasibility(start))
+            )
         else:
             measure = end.gradient_norm
             if not self._feasible(end, feasibility_tol):
@@ -312,4 +367,6 @@ class _Watch:
         except NotRestorableError:
             return end  # tol is below what rounding allows
         cost, G = self.problem.cost_and_gradient(X)
-        return _Iterate(X, cost, float(norm(manifold.gradient(X, G))), float(manifold.feasibility(X)))
+        return _Iterate(
+            X, cost, float(norm(manifold.gradient(X, G))), float(manifold.feasibility(X))
+        )

@@ -12,10 +12,20 @@ PENALTY = "tests/penalty/test_cdf.py::test_every_family_by_differences"
 
 
 def errors_in(file: str, *killers: str) -> Callable[..., Mutant]:
-    """A function that makes the mutants of one file; `first` names tests to be run before the common ones."""
+    """A function that makes the mutants of one file.
+
+    `first` names tests to be run before the common ones.
+    """
 
     def error(
-        name: str, kind: str, within: str, old: str, new: str, breaks: str, *first: str, equivalent: str = ""
+        name: str,
+        kind: str,
+        within: str,
+        old: str,
+        new: str,
+        breaks: str,
+        *first: str,
+        equivalent: str = "",
     ) -> Mutant:
         return Mutant(name, kind, file, within, old, new, breaks, (*first, *killers), equivalent)
 

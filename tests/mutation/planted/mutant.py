@@ -78,13 +78,18 @@ def _child(node: ast.AST, name: str, mutant: Mutant) -> ast.AST:
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef | ast.ClassDef) and child.name == name:
             return child
-    raise NotPlantedError(f"{mutant.name}: {mutant.file} has no {mutant.within!r}; has it been renamed?")
+    raise NotPlantedError(
+        f"{mutant.name}: {mutant.file} has no {mutant.within!r}; has it been renamed?"
+    )
 
 
 def meaning(source: str) -> str:
     """The syntax tree without docstrings: equal for two texts that do the same by the letter."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node) is not None:
+        if (
+            isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef)
+            and ast.get_docstring(node) is not None
+        ):
             node.body = node.body[1:]
     return ast.dump(tree)
