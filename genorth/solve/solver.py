@@ -1,0 +1,163 @@
+"""`Solver`: what a solver says of itself, and the registry in which all solvers are found by name.
+
+Nothing is ever parsed out of a name: whoever wants to know the family, the algorithm or the reason
+why a solver cannot run asks the record.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pickle
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib.metadata import entry_points
+from typing import Any
+
+import attrs
+
+from genorth.errors import refuse
+from genorth.problem import Problem
+from genorth.solve.result import Result
+
+PENALTY, RIEMANNIAN, INFEASIBLE, OTHER = "penalty", "Riemannian", "infeasible", "other"
+
+#: The families, in the order in which tables and legends show them.
+FAMILIES = (PENALTY, RIEMANNIAN, INFEASIBLE, OTHER)
+
+#: What a solver can need of a problem.
+NEEDS = ("gradient", "hessian")
+
+#: Entry points of this group name iterables of `Solver`: so a package adds its own.
+GROUP = "genorth.solvers"
+
+
+@attrs.frozen(kw_only=True)
+class Solver:
+    """A solver that describes itself; call it as `solver(problem, x0, tol=..., ...)`.
+
+    Args:
+        name: The name by which `go.minimize(method=...)` finds it, and which tables show.
+        family: "penalty", "Riemannian", "infeasible" or "other".
+        run: `run(problem, x0, **arguments)`, the arguments of `go.minimize`; returns a `Result`.
+        algorithm: "gd", "cg", "lbfgs", "tr", or a word of the solver's own.
+        variant: How it differs from others of the same algorithm: a geometry, or a package.
+        label: How legends and headings call it; the name by default.
+        needs: What the problem must have: "gradient", and "hessian" for second-order methods.
+        cites: Keys of the bibliography.
+        reason: `reason(problem)` says why it cannot run on the problem, or returns None.
+        modules: Modules that it imports when it first runs; a comparison loads them beforehand.
+    """
+
+    name: str
+    family: str
+    run: Callable[..., Result] = attrs.field(repr=False)
+    algorithm: str = ""
+    variant: str = ""
+    label: str = attrs.Factory(lambda self: self.name, takes_self=True)
+    needs: tuple[str, ...] = attrs.field(default=("gradient",), converter=tuple)
+    cites: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    reason: Callable[[Problem], str | None] | None = attrs.field(default=None, repr=False)
+    modules: tuple[str, ...] = attrs.field(default=(), converter=tuple, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        for name in ("name", "label"):
+            value = getattr(self, name)
+            if not isinstance(value, str) or not value:
+                refuse(f"Solver.{name}", "a text that is not empty", repr(value))
+        if self.family not in FAMILIES:
+            refuse(
+                "Solver.family",
+                f"one of {', '.join(map(repr, FAMILIES))}",
+                repr(self.family),
+                None,
+                "A comparison places each solver in a family; 'other' fits any.",
+            )
+        if not callable(self.run):
+            refuse("Solver.run", "a callable run(problem, x0, tol=..., ...)", repr(self.run))
+        if not set(self.needs) <= set(NEEDS):
+            refuse("Solver.needs", f"some of {', '.join(map(repr, NEEDS))}", repr(self.needs))
+
+    def why_not(self, problem: Problem) -> str | None:
+        """Why the solver cannot run on the problem; None where it can."""
+        lacks = problem.lacks(second_order="hessian" in self.needs)
+        return lacks or (None if self.reason is None else self.reason(problem))
+
+    def load(self) -> None:
+        """Import what it needs, which may take seconds."""
+        for module in self.modules:
+            importlib.import_module(module)
+
+    def __call__(self, problem: Problem, x0: Any = None, **arguments: Any) -> Result:
+        """Run it; the Result carries the name of the solver."""
+        result = self.run(problem, x0, **arguments)
+        if isinstance(result, Result) and result.method != self.name:
+            result = attrs.evolve(result, method=self.name)
+        return result
+
+    def __reduce__(self) -> Any:
+        """Pickled by name where it is registered: what it runs may be a closure."""
+        if SOLVERS._known.get(self.name) is self:
+            return _find, (self.name,)
+        fields = attrs.asdict(self, recurse=False)
+        try:
+            pickle.dumps((self.run, self.reason))
+        except Exception as error:
+            raise pickle.PicklingError(
+                f"solver {self.name!r}: its run or reason cannot be pickled ({error}); "
+                "use functions of a module, or register the solver"
+            ) from error
+        return _rebuilt, (fields,)
+
+
+def _find(name: str) -> Solver:
+    return SOLVERS[name]
+
+
+def _rebuilt(fields: dict[str, Any]) -> Solver:
+    return Solver(**fields)
+
+
+class Registry(Mapping[str, Solver]):
+    """The solvers by name. Those of installed packages are added when they are first looked for."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Solver] = {}
+        self._loaded = False
+
+    def register(self, *solvers: Solver) -> None:
+        """Add solvers; a name that is taken is refused."""
+        for solver in solvers:
+            if not isinstance(solver, Solver):
+                refuse("solver", "a genorth.Solver", type(solver).__name__)
+            if self._known.get(solver.name, solver) is not solver:
+                refuse("solver", "a name that no other solver has", repr(solver.name))
+            self._known[solver.name] = solver
+
+    def _load(self) -> None:
+        """The solvers of installed packages; one that fails is left out with a warning."""
+        if self._loaded:
+            return
+        self._loaded = True
+        for point in entry_points(group=GROUP):
+            try:
+                found: Iterable[Solver] = point.load()
+                self.register(*found)
+            except Exception as error:
+                warnings.warn(f"solvers of {point.value}: {error}", RuntimeWarning, stacklevel=3)
+
+    def __getitem__(self, name: str) -> Solver:
+        if name not in self._known:
+            self._load()
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        self._load()
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        self._load()
+        return len(self._known)
+
+
+#: Every solver that is known: those of genorth, and those of installed packages.
+SOLVERS = Registry()
