@@ -75,8 +75,10 @@ class ExtrinsicMean(PaperInstance):
                 in the paper's tables, which this Y0 gives with spread = 0.88.
             keep: How many samples to keep.
             printed: W1 and W2 from all orthogonal matrices, whose average is zero, and J = I (R7).
+
         Returns:
             The instance.
+
         Raises:
             ValueError: If the manifold is empty, or `center` is unknown.
         """

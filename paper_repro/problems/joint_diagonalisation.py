@@ -64,8 +64,10 @@ class JointDiagonalisation(PaperInstance):
             noise: The paper has 0.5 (Table 5) and 0.8 (Tables 6 and 7). The values near zero that
                 it prints can be reached with noise only where there are no more equations than
                 unknowns (`zero_is_reachable`); without, they are reached for every N.
+
         Returns:
             The instance.
+
         Raises:
             ValueError: If there is no manifold of that size, or the noise is negative.
         """

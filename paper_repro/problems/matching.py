@@ -41,8 +41,10 @@ class Matching(PaperInstance):
             rng: A seed or a Generator.
             printed: A without the division by n, as the paper prints it. With the division f is of
                 the size in its tables; without, it cannot be (R9).
+
         Returns:
             The instance.
+
         Raises:
             ValueError: If n or p is odd, or p > n.
         """
