@@ -1,11 +1,10 @@
-"""Three retractions from phi alone (F9), each O(n p^2 + p^3).
+"""Three retractions from phi alone (F9), each O(n p^2 + p^3); `manifold.retract` looks them up.
 
-With the form <<U, V>> = phi(U)^T V every one of them is a classical formula of the unitary
-case. `manifold.retract` finds them by name in `RETRACTIONS`.
+With the form <<U, V>> = phi(U)^T V, each is a classical formula of the unitary case.
 
-Cayley and exp first take A = <<X, Z>> to its skew part (A - A*)/2, A* = psi(A)^T, at the cost of p
-x p additions. For a tangent Z this changes rounding only, so that rounding in Z never leads off M;
-for any other Z it amounts to the step DA(X)[Z], the oblique projection of F7.
+Cayley and exp first replace A = <<X, Z>> by its skew part (A - A*)/2, A* = psi(A)^T. For a tangent
+Z this only removes rounding errors, so that they never lead off M. For any other Z it amounts to
+the step DA(X)[Z], the oblique projection of F7.
 """
 
 from __future__ import annotations
@@ -22,12 +21,26 @@ if TYPE_CHECKING:
 
 
 def _skew(manifold: GenOrthManifold, A: Array) -> Array:
-    """(A - A*)/2, A* = psi(A)^T."""
+    """The skew part (A - A*)/2, A* = psi(A)^T."""
     return (A - ct(manifold.psi(A))) / 2
 
 
 def cayley(manifold: GenOrthManifold, T: TangentSpace, Z: Array) -> Array:
-    """R = -X + (H + 2X)(I - A/2 + <<H, H>>/4)^-1, A = <<X, Z>>, H = Z - X A."""
+    """The Cayley retraction, with A = <<X, Z>> and H = Z - X A.
+
+        R = -X + (H + 2 X) (I - A/2 + <<H, H>>/4)^-1
+
+    Args:
+        manifold: The manifold.
+        T: The tangent space at X.
+        Z: A tangent vector at X.
+
+    Returns:
+        A point of M.
+
+    Raises:
+        OutsideDomainError: If the inverse does not exist.
+    """
     A = ct(T.P) @ Z
     H = plus(T.X @ -A, Z)
     B = eye_like(A) - _skew(manifold, A) / 2 + (ct(manifold.phi(H)) @ H) / 4
@@ -37,14 +50,38 @@ def cayley(manifold: GenOrthManifold, T: TangentSpace, Z: Array) -> Array:
 
 
 def polar(manifold: GenOrthManifold, T: TangentSpace, Z: Array) -> Array:
-    """R = Y <<Y, Y>>^(-1/2), Y = X + Z; for tangent Z <<Y, Y>> = I + <<Z, Z>>."""
+    """The polar retraction; <<Y, Y>> = I + <<Z, Z>> for tangent Z.
+
+        R = Y <<Y, Y>>^(-1/2), Y = X + Z
+
+    Args:
+        manifold: The manifold.
+        T: The tangent space at X.
+        Z: A tangent vector at X.
+
+    Returns:
+        A point of M.
+
+    Raises:
+        OutsideDomainError: If the inverse square root does not exist.
+    """
     return polar_factor(manifold, T.X + Z)
 
 
 def polar_factor(manifold: GenOrthManifold, Y: Array) -> Array:
-    """Y <<Y, Y>>^(-1/2), on M where the inverse square root exists.
+    """The polar factor of Y for the form, the limit of repeated A (F6).
 
-    The limit of repeated A (F6).
+        Y <<Y, Y>>^(-1/2)
+
+    Args:
+        manifold: The manifold.
+        Y: An element of F.
+
+    Returns:
+        A point of M.
+
+    Raises:
+        OutsideDomainError: If the inverse square root does not exist.
     """
     companion = manifold.companion
     hermitian = companion is not None and companion.trivial
@@ -52,11 +89,21 @@ def polar_factor(manifold: GenOrthManifold, Y: Array) -> Array:
 
 
 def exponential(manifold: GenOrthManifold, T: TangentSpace, Z: Array) -> Array:
-    """R = exp(Omega) X, Omega(V) = G <<X, V>> - X <<G, V>>, G = Z - X A/2.
+    """The exponential retraction, defined for every Z; G = Z - X A/2 and A = <<X, Z>>.
 
-    Omega maps [G, -X] to [G, -X] E, E = [[A/2, -I], [<<G, G>>, A/2]], so exp(E) of size 2p does it:
-    R = X e22 - G e12. Defined for every Z. With G/s for G, s = |<<G, G>>|^(1/2), a short step has a
-    small E.
+        R = exp(Omega) X, Omega(V) = G <<X, V>> - X <<G, V>>
+
+    Omega maps [G, -X] to [G, -X] E, E = [[A/2, -I], [<<G, G>>, A/2]], so that the exponential of E,
+    of size 2p, is enough: R = X e22 - G e12. G is divided by s = |<<G, G>>|^(1/2), so that a short
+    step has a small E.
+
+    Args:
+        manifold: The manifold.
+        T: The tangent space at X.
+        Z: A tangent vector at X.
+
+    Returns:
+        A point of M.
     """
     A = ct(T.P) @ Z
     half = _skew(manifold, A) / 2
@@ -76,12 +123,20 @@ def exponential(manifold: GenOrthManifold, T: TangentSpace, Z: Array) -> Array:
 
 
 def step_size(manifold: GenOrthManifold, X: Array, Z: Array) -> float:
-    """|A|/2 + |<<G,G>>|^(1/2), the size of the exponent above.
+    """The length of a step on M: the size of the exponent of `exponential`.
 
-    The length in which a step on M is measured.
+        |A|/2 + |<<G, G>>|^(1/2)
 
-    M is curved on the scale of phi and not on that of the entries, so |Z| alone does not tell how
-    far a step goes.
+    M is curved on the scale of phi and not on that of the entries, so that |Z| alone does not tell
+    how far a step goes.
+
+    Args:
+        manifold: The manifold.
+        X: A point of M.
+        Z: A tangent vector at X.
+
+    Returns:
+        The length.
     """
     A = ct(manifold.phi(X)) @ Z
     G = Z - X @ (A / 2)
