@@ -87,7 +87,7 @@ def inverse_sqrt(
 
     It exists if no eigenvalue lies on (-inf, 0]. Near I, Newton-Schulz iteration needs products
     only. Elsewhere, a Hermitian M is diagonalised; for any other M, the scaled product form of the
-    Denman-Beavers iteration [Higham2008] runs until it is near I.
+    Denman-Beavers iteration [higham2008functions] runs until it is near I.
 
     Args:
         M: A square matrix, or a batch of them.

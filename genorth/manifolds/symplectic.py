@@ -43,7 +43,7 @@ def _turned(X: Array) -> Array:
 
 @attrs.frozen(eq=False, slots=False, repr=False, init=False)
 class SymplecticStiefel(FormManifold):
-    """The symplectic Stiefel manifold [GaoSonAbsilStykel2021], J = [[0, I], [-I, 0]].
+    """The symplectic Stiefel manifold [gao2021riemannian], J = [[0, I], [-I, 0]].
 
         M = {X : X^T J_n X = J_p}
 
