@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import genorth as go
+from genorth.linalg.operators import Dense
 from genorth.testing.strategies import conditioned_skew, conditioned_symmetric, recipes, seeds
 
 KINDS = ("dense", "diagonal", "sparse", "operator")
@@ -104,6 +105,25 @@ def test_few_and_tiny_negative_directions(kind):
     values[[5, 800, 1400]] = -1e-4, -1e-6, -1e-8
     M = go.IndefiniteStiefel(matrix_of(kind, values, 0), np.array([1.0, -1.0, -1.0, -1.0]))
     assert_on(M, M.random_point(0))
+
+
+@given(n=st.integers(5, 12), seed=seeds())
+def test_one_positive_direction_next_to_a_cluster(n, seed):
+    """Eigenvalues 1, -1, ..., -1 from n > 4p on, where the strongest directions are looked for."""
+    M = go.HyperbolicStiefel(conditioned_symmetric(n, 1.0, seed, negative=n - 1), 1)
+    assert_on(M, M.random_point(seed))
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_directions_that_lapack_loses(sign, monkeypatch):
+    """With Haswell kernels dsyevr returned none of the two largest of 1, -1, ..., -1."""
+    A, eigh = conditioned_symmetric(9, 1.0, 0, negative=8 if sign > 0 else 1), scipy.linalg.eigh
+    lossy = lambda M, subset_by_index=None: (  # noqa: E731
+        eigh(M) if subset_by_index is None else (np.empty(0), np.empty((9, 0)))
+    )
+    monkeypatch.setattr(scipy.linalg, "eigh", lossy)
+    V = Dense(A).directions(1, sign)
+    assert V.shape == (9, 1) and sign * float((V.T @ A @ V)[0, 0]) == pytest.approx(1)
 
 
 @given(p=st.integers(1, 5), extra=st.integers(0, 20), condition=CONDITIONS, seed=seeds())
