@@ -571,7 +571,7 @@ def test_solvers_that_need_a_logarithm_say_so(optimizer: type) -> None:
             TrustRegions,
             go.Problem(go.Stiefel(4, 2), abs, abs),
             {},
-            "need euclidean_hessian, which TrustRegions uses",
+            "need euclidean_hessian, which pymanopt's TrustRegions uses",
         ),
         (SteepestDescent, go.Problem(go.Stiefel(4, 2), abs), {}, "problem: need a gradient"),
         (
