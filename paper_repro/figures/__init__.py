@@ -15,8 +15,8 @@ import attrs
 
 import genorth as go
 from genorth.errors import refuse
-from paper_repro.files import write
 from paper_repro.figures import iteration_times, sample_errors
+from paper_repro.files import write
 from paper_repro.internals import pinned
 from paper_repro.problems import PROBLEMS, PaperProblem
 from paper_repro.problems.base import Figure, Size

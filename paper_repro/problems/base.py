@@ -1,5 +1,6 @@
-"""What every problem of the paper has: `PaperProblem`, the record in which a problem file describes
-itself, and `PaperInstance`, the base class of what its generator makes.
+"""`PaperProblem`: the record in which a problem file describes itself.
+
+And `PaperInstance`, the base class of what its generator makes.
 """
 
 from __future__ import annotations
