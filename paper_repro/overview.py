@@ -32,8 +32,8 @@ def _entry(rows: Mapping[Row, Mapping[str, Runs]], cell: _Cell) -> str:
     )
 
 
-def _fastest(runs: Mapping[str, Runs]) -> str:
-    return best_of(runs) or "none"
+def _family(runs: Mapping[str, Runs], family: str) -> dict[str, Runs]:
+    return {name: run for name, run in runs.items() if SOLVERS[name].family == family}
 
 
 def _penalty(runs: Mapping[str, Runs]) -> str:
@@ -42,10 +42,6 @@ def _penalty(runs: Mapping[str, Runs]) -> str:
 
 def _faithful(runs: Mapping[str, Runs]) -> str:
     return _ratio({name: run for name, run in runs.items() if name == "rgd-faithful"}, runs)
-
-
-def _family(runs: Mapping[str, Runs], family: str) -> dict[str, Runs]:
-    return {name: run for name, run in runs.items() if SOLVERS[name].family == family}
 
 
 def _ratio(slow: Mapping[str, Runs], fast: Mapping[str, Runs]) -> str:
@@ -60,7 +56,7 @@ def _ratio(slow: Mapping[str, Runs], fast: Mapping[str, Runs]) -> str:
 
 
 _CELLS: Mapping[str, _Cell] = {
-    "fastest": _fastest,
+    "fastest": lambda runs: best_of(runs) or "none",
     "best penalty method over best Riemannian solver, time": _penalty,
     "RGD as the paper ran it over the fastest": _faithful,
 }
