@@ -15,10 +15,12 @@ from typing import Any, TypeVar, final
 
 import numpy as np
 
-from genorth.errors import NotRestorableError, refuse
+from genorth.errors import refuse
 from genorth.geometry import multiplier, sampling
 from genorth.geometry.companion import Companion, read_companion
-from genorth.geometry.retractions import RETRACTIONS
+from genorth.geometry.newton import NewtonStep, Restoration
+from genorth.geometry.newton import restore as restore_by_maps
+from genorth.geometry.retractions import RETRACTIONS, Ray
 from genorth.geometry.tangent import TangentSpace
 from genorth.linalg import arrays
 from genorth.linalg.arrays import (
@@ -37,7 +39,6 @@ from genorth.linalg.cache import ContentCache
 from genorth.linalg.operators import Operator
 
 _T = TypeVar("_T")
-_RESTORE_STEPS = 60
 
 
 class GenOrthManifold(ABC):
@@ -542,28 +543,68 @@ class GenOrthManifold(ABC):
         return self._checked(result, X=X, egrad=egrad, ehess=ehess, Z=Z)
 
     @final
-    def retract(self, X: Array, Z: Array, kind: str = "cayley") -> Array:
-        """A point of M near X + Z, exact to first order (F9).
+    def newton_step(self, X: Array) -> Array:
+        """D(X), the smallest D with DC(X)[D] = C(X): the step X - D of Newton's method to M (F15).
+
+        D = phi(X) S with S in S1 and Phi(phi(X)^T phi(X) S) = C(X). C(X - D) = D^T phi(D), so that
+        the violation is squared. On the Stiefel manifold X - D = (X + X^-T)/2.
+
+        Args:
+            X: Any point of F at which phi(X) has full rank, on M or not.
+
+        Returns:
+            D, in the normal space {phi(X) S : S in S1}.
+
+        Raises:
+            OutsideDomainError: If phi(X) does not have full rank.
+        """
+        return self._checked(NewtonStep(self.at(X)).D, X=X)
+
+    @final
+    def ray(self, X: Array, Z: Array, kind: str = "cayley") -> Ray:
+        """The curve t -> R_X(t Z), with its velocity; what does not depend on t is computed once.
 
         Args:
             X: A point of M.
             Z: A tangent vector at X.
-            kind: "cayley", "polar" or "exp".
+            kind: As in `retract`.
 
         Returns:
-            A point of M.
+            The ray: `point(t)` is c(t) = R_X(t Z), and `velocity(t)` is c'(t), tangent at c(t).
 
         Raises:
             ValueError: If `kind` is unknown.
-            OutsideDomainError: If the step is too long for the formula. Try half of it.
         """
         if kind not in RETRACTIONS:
             refuse("kind", f"one of {', '.join(map(repr, RETRACTIONS))}", repr(kind))
         self._check(X=X, Z=Z)
+        return RETRACTIONS[kind](self._at_once(X), Z)
+
+    @final
+    def retract(self, X: Array, Z: Array, kind: str = "cayley") -> Array:
+        """A point of M near X + Z, exact to first order: R_X(Z) = X + Z + O(|Z|^2).
+
+        "cayley", "polar" and "exp" are formulas (F9). "normal" is Newton's method from X + Z (F18):
+        R_X(Z) = X + Z + normal + O(|Z|^3), exact to second order.
+
+        Args:
+            X: A point of M.
+            Z: A tangent vector at X.
+            kind: "cayley", "polar", "exp" or "normal".
+
+        Returns:
+            The point.
+
+        Raises:
+            OutsideDomainError: If the step is too long for the formula; halve it.
+            ValueError: If `kind` is unknown.
+        """
         try:
-            return self._checked(RETRACTIONS[kind](self, self._at_once(X), Z), X=X, Z=Z)
+            return self._checked(self.ray(X, Z, kind).point(1.0), X=X, Z=Z)
         except Exception:
-            self._require_finite(X=X, Z=Z)
+            if is_array(X) and is_array(Z):
+                self._check(X=X, Z=Z)
+                self._require_finite(X=X, Z=Z)
             raise
 
     @final
@@ -586,24 +627,38 @@ class GenOrthManifold(ABC):
 
     @final
     def restore(self, X: Array, tol: float | None = None) -> Array:
-        """Restore X to M: steps 3 to 5 of Algorithm 1.
+        """A point of M from X near M: steps 3 to 5 of Algorithm 1, or Newton's map.
 
-        Repeats X <- A(X), which converges quadratically near M (F6), until
-
-            |C(X)| <= tol max(1, |X| |phi(X)|)
+        X <- A(X) until |C(X)| <= tol max(1, |X| |phi(X)|). It converges quadratically from near M
+        (F6). Where it does not, X <- X - s D(X) with the step D of `newton_step`, from X again. On
+        the Stiefel manifold that restores every X of full rank.
 
         Args:
-            X: An element of F near M.
-            tol: Relative tolerance, at least 10 units of roundoff. Default: 4500 units, which is
-                1e-12 in double precision.
+            X: Any point of F.
+            tol: Relative tolerance; by default 4500 units of roundoff (1e-12 in double precision).
+                It is not undercut below rounding, and |C(X)| must be small against 1 as well.
 
         Returns:
-            A point of M.
+            A point of M; `restoration` also says how it was found.
 
         Raises:
-            ValueError: If `tol` is negative.
-            NotRestorableError: If X is too far from M.
-            NotImplementedError: If X is traced by JAX. Iterate `dissolve` instead.
+            NotRestorableError: If neither map leads to M.
+        """
+        return self.restoration(X, tol).X
+
+    @final
+    def restoration(self, X: Array, tol: float | None = None) -> Restoration:
+        """As `restore`: the point of M, which map led there, and in how many steps.
+
+        Args:
+            X: Any point of F.
+            tol: As in `restore`.
+
+        Returns:
+            The point `X`, the `map` ("A", "Newton's map", or "none" where X was on M), the `steps`.
+
+        Raises:
+            NotRestorableError: If neither map leads to M.
         """
         self._check(X=X)
         if is_lazy(X):
@@ -613,26 +668,7 @@ class GenOrthManifold(ABC):
         if tol is not None and not tol >= 0:
             refuse("tol", "a number >= 0", tol)
         unit = arrays.eps(X)
-        tol = 4500 * unit if tol is None else max(float(tol), 10 * unit)
-        violations: list[float] = []
-        for _ in range(_RESTORE_STEPS):
-            P = self.phi(X)
-            S = self._checked(ct(P) @ X, X=X)
-            eye = eye_like(S)
-            violations.append(number(self.norm(S - eye)))
-            if violations[-1] <= tol * max(1.0, number(self.norm(X) * self.norm(P))):
-                return X
-            if not violations[-1] <= 10 * violations[0] + 10:
-                break
-            X = X @ (1.5 * eye - 0.5 * S)
-        refuse(
-            "X",
-            "a point near M: |C(X)| = |X^T phi(X) - I|, all eigenvalues of phi(X)^T X in (0, 3)",
-            violations[0],
-            tol,
-            f"After {len(violations) - 1} steps of A it is {violations[-1]:.3g}.",
-            NotRestorableError,
-        )
+        return restore_by_maps(self, X, 4500 * unit if tol is None else max(float(tol), 10 * unit))
 
     @final
     def random_ambient(self, rng: Any = None) -> np.ndarray[Any, Any]:

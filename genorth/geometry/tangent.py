@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from genorth.geometry import multiplier
 from genorth.geometry.multiplier import ThetaSolver
-from genorth.linalg.arrays import Array, plus
+from genorth.linalg.arrays import Array, norm, number, plus
 from genorth.linalg.cache import ContentCache
 
 if TYPE_CHECKING:
@@ -19,9 +20,11 @@ class TangentSpace:
     Made by `manifold.at(X)`.
     """
 
-    def __init__(self, manifold: GenOrthManifold, X: Array) -> None:
+    def __init__(self, manifold: GenOrthManifold, X: Array, P: Array | None = None) -> None:
         self.manifold, self.X = manifold, X
         self._multiplier = ContentCache()
+        if P is not None:
+            self.P = P
 
     @cached_property
     def P(self) -> Array:
@@ -32,6 +35,19 @@ class TangentSpace:
     def solver(self) -> ThetaSolver:
         """The factorisation for Theta_X."""
         return self.manifold.theta_solver(self.manifold, self.X, self.P)
+
+    @cached_property
+    def equation(self) -> ThetaSolver:
+        """The factorisation of S -> Phi(K S) on S1, for any X; that for Theta_X where it is the same."""
+        general = multiplier.choose(self.manifold, on_manifold=False)
+        if general is self.manifold.theta_solver:
+            return self.solver
+        return general(self.manifold, self.X, self.P)
+
+    @property
+    def size(self) -> float:
+        """max(1, |X| |phi(X)|), what |C(X)| is relative to."""
+        return max(1.0, number(norm(self.X) * norm(self.P)))
 
     def theta(self, D: Array) -> Array:
         """The least-squares multiplier.
@@ -85,5 +101,5 @@ class TangentSpace:
         Returns:
             hess f(X)[Z], a tangent vector.
         """
-        multiplier = self._multiplier.get(egrad, self.theta)
-        return self.project(plus(self.manifold.phi(Z) @ -multiplier, ehess))
+        theta = self._multiplier.get(egrad, self.theta)
+        return self.project(plus(self.manifold.phi(Z) @ -theta, ehess))

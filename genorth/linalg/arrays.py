@@ -34,6 +34,18 @@ def is_lazy(X: Array) -> bool:
     return bool(compat.is_lazy_array(X))
 
 
+def is_differentiated(X: Array) -> bool:
+    """True where automatic differentiation may follow X: traced by JAX, recorded by PyTorch."""
+    return type(X) is not np.ndarray and (is_lazy(X) or bool(getattr(X, "requires_grad", False)))
+
+
+def constant(X: Array) -> Array:
+    """X, which automatic differentiation takes as a constant."""
+    if type(X) is not np.ndarray and compat.is_jax_array(X):
+        return sys.modules["jax"].lax.stop_gradient(X)
+    return X.detach() if hasattr(X, "detach") else X
+
+
 @contextmanager
 def untraced() -> Iterator[None]:
     """Evaluate at once, also inside jax.jit: for what is read off a user's functions and kept."""

@@ -206,6 +206,10 @@ class Dense(Operator):
         width = min(self.size, 2 * least)
         span = (self.size - width, self.size - 1) if sign > 0 else (0, width - 1)
         values, V = scipy.linalg.eigh(np.asarray(self.M), subset_by_index=span)
+        if values.size < width:  # LAPACK's dsyevr may lose eigenvalues next to a large cluster
+            values, V = scipy.linalg.eigh(np.asarray(self.M))
+            order = np.argsort(-sign * values)[:width]
+            values, V = values[order], V[:, order]
         return np.asarray(V[:, sign * values > 0])
 
 
