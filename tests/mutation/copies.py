@@ -19,7 +19,7 @@ import attrs
 
 from .anchor import Sources, module_of
 from .mutant import ROOT, Mutant
-from .tables import Tests
+from .tables import Suite
 
 _LEFT_OUT = shutil.ignore_patterns(
     "__pycache__", ".*", "bench", "build", "dist", "*.egg-info", "*.pyc"
@@ -56,7 +56,7 @@ class Copy:
                 shutil.copytree(entry, path / entry.name, ignore=_LEFT_OUT)
             elif entry.is_file() and not entry.name.startswith("."):
                 shutil.copy2(entry, path / entry.name)
-        self.sources, self._tests = Sources(path), Tests(path)
+        self.sources, self._tests = Sources(path), Suite(path)
 
     def run(self, mutant: Mutant | None, tests: tuple[str, ...], time_limit: float) -> Outcome:
         """The tests, by name, with the error planted (None: the source as it stands)."""

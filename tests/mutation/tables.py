@@ -89,11 +89,11 @@ def _lines(path: Path) -> Iterator[tuple[int, int, str]]:
         yield number, depth, text
 
 
-class Tests:
+class Suite:
     """The tests under `root`, found by the name of a function or file wherever they live."""
 
     def __init__(self, root: Path) -> None:
-        paths = [path for path in sorted((root / "tests").rglob("test_*.py"))]
+        paths = sorted((root / "tests").rglob("test_*.py"))
         self.files = [path.relative_to(root).as_posix() for path in paths]
         self.functions = [
             (name, f"{file}::{name}")
