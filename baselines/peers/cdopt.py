@@ -13,18 +13,19 @@ import importlib.util
 import math
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import scipy.optimize
 
 import genorth as go
-from baselines.riemannian.run import check_feasibility_tol, finish
+from baselines.riemannian.run import finish
 from genorth.errors import refuse
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.problem.problem import Problem
 from genorth.solve.monitor import Monitor, Stop
-from genorth.solve.result import Progress, Result, Status
+from genorth.solve.options import Common, Options, require
+from genorth.solve.result import Result, Status
 
 _Vector = np.ndarray[Any, Any]
 #: What is imported of CDOpt.
@@ -70,14 +71,7 @@ def cdopt(
     *,
     method: str = "L-BFGS-B",
     beta: float | str = "auto",
-    tol: float = 1e-6,
-    feasibility_tol: float = 1e-12,
-    max_iterations: int | None = 10_000,
-    max_evaluations: int | None = None,
-    max_time: float | None = None,
-    callback: Callable[[Progress], Any] | None = None,
-    keep_points: bool = False,
-    rng: Any = None,
+    **common: Unpack[Common],
 ) -> Result:
     """Minimise CDOpt's penalty function by SciPy's `method`: "L-BFGS-B", "CG" or "trust-ncg".
 
@@ -91,28 +85,21 @@ def cdopt(
     reason = unsupported(problem.manifold)
     if reason is not None:
         refuse("problem", "a manifold of CDOpt", reason)
-    check_feasibility_tol(feasibility_tol)
+    require(problem, "CDOpt", second_order=method == "trust-ncg")
+    options = Options(**common)
     for module in MODULES:
         importlib.import_module(module)  # before the clock starts: it takes seconds
-    start = problem.start(x0, rng)
-    monitor = Monitor(
-        problem,
-        tol=tol,
-        max_iterations=max_iterations,
-        max_evaluations=max_evaluations,
-        max_time=max_time,
-        callback=callback,
-        keep_points=keep_points,
-    )
+    start = problem.start(x0, options.rng)
+    monitor = Monitor(problem, options)
     penalty = _Penalty(problem, monitor)
-    status = _minimised(penalty, start, method, beta, np.random.default_rng(rng))
+    status = _minimised(penalty, start, method, beta, np.random.default_rng(options.rng))
     X = start if penalty.last is None else penalty.last.reshape(start.shape)
     return finish(
         monitor,
         status,
         X,
         None,
-        float(feasibility_tol),
+        options.feasibility_tol,
         method=f"cdopt-{method}",
         seconds={"cost": monitor.counts.seconds},
         beta=penalty.beta,

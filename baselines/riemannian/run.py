@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, TypedDict
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -19,7 +19,8 @@ from genorth.errors import NotRestorableError, OutsideDomainError, refuse
 from genorth.linalg.arrays import Array, eps, inner, norm
 from genorth.problem.problem import Problem
 from genorth.solve.monitor import Monitor, Stop
-from genorth.solve.result import Progress, Result, Status
+from genorth.solve.options import Common, Options, require
+from genorth.solve.result import Result, Status
 
 _LOOK = 16  # iterations between two looks at the drift from M, which costs a product and is slow
 # of feasibility_tol: a point that is farther from M is led back by A before anything is evaluated
@@ -27,19 +28,6 @@ _LOOK = 16  # iterations between two looks at the drift from M, which costs a pr
 _DRIFT = 0.05
 # steps of A, which square the violation; a point that needs more was not reached by a retraction
 _REPAIRS = 3
-
-
-class Common(TypedDict, total=False):
-    """The arguments that every solver takes, with the meaning that they have for `genorth.penalty.minimize`."""
-
-    tol: float
-    feasibility_tol: float
-    max_iterations: int | None
-    max_evaluations: int | None
-    max_time: float | None
-    callback: Callable[[Progress], Any] | None
-    keep_points: bool
-    rng: Any
 
 
 class Iterate:
@@ -89,41 +77,16 @@ class Run:
         x0: Any,
         method: str,
         geometry: str,
-        *,
-        tol: float = 1e-6,
-        feasibility_tol: float = 1e-12,
-        max_iterations: int | None = 10_000,
-        max_evaluations: int | None = None,
-        max_time: float | None = None,
-        callback: Callable[[Progress], Any] | None = None,
-        keep_points: bool = False,
-        rng: Any = None,
+        **common: Unpack[Common],
     ) -> None:
-        if not isinstance(problem, Problem):
-            refuse("problem", "a genorth.Problem", type(problem).__name__)
-        if not problem.has_gradient:
-            refuse(
-                "problem",
-                "a gradient",
-                "none",
-                None,
-                "Pass euclidean_gradient or cost_and_gradient, or autodiff='jax' or 'torch'.",
-            )
-        check_feasibility_tol(feasibility_tol)
+        require(problem, method)
+        options = Options(**common)
         self.problem, self.manifold = problem, problem.manifold
-        self.method, self.feasibility_tol = f"{method}-{geometry}", float(feasibility_tol)
+        self.method, self.feasibility_tol = f"{method}-{geometry}", float(options.feasibility_tol)
         self.place = choose(geometry, problem.manifold)
-        self._start = restored_start(problem, x0, rng, self.feasibility_tol)
+        self._start = restored_start(problem, x0, options.rng, self.feasibility_tol)
         self.phases = Phases()
-        self.monitor = Monitor(
-            problem,
-            tol=tol,
-            max_iterations=max_iterations,
-            max_evaluations=max_evaluations,
-            max_time=max_time,
-            callback=callback,
-            keep_points=keep_points,
-        )
+        self.monitor = Monitor(problem, options)
         self._drift = max(_DRIFT * self.feasibility_tol, 20 * eps(self._start))
         self._last: Iterate | None = None
         self._best: Iterate | None = None
@@ -210,12 +173,6 @@ class Run:
             seconds=seconds,
             stopping_measure=measure,
         )
-
-
-def check_feasibility_tol(feasibility_tol: Any) -> None:
-    """Refuse what is not a positive number."""
-    if not isinstance(feasibility_tol, int | float) or not 0 < feasibility_tol < math.inf:
-        refuse("feasibility_tol", "feasibility_tol > 0, finite", repr(feasibility_tol))
 
 
 def restored_start(problem: Problem, x0: Any, rng: Any, tol: float) -> Array:

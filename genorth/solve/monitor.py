@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from genorth.errors import refuse
 from genorth.linalg.arrays import Array
 from genorth.problem.problem import Problem
+from genorth.solve.options import Options
 from genorth.solve.result import Progress, Status, Trace
 
 
@@ -30,34 +30,16 @@ class Stop(Exception):
 class Monitor:
     """Watches one run of a solver on a problem; time and counts are those since it was made."""
 
-    def __init__(
-        self,
-        problem: Problem,
-        *,
-        tol: float = 1e-6,
-        max_iterations: int | None = None,
-        max_evaluations: int | None = None,
-        max_time: float | None = None,
-        callback: Callable[[Progress], Any] | None = None,
-        keep_points: bool = False,
-    ) -> None:
-        if isinstance(tol, bool) or not isinstance(tol, int | float) or not 0 <= tol < math.inf:
-            refuse("tol", "tol >= 0, finite", repr(tol))
-        for name, budget in (
-            ("max_iterations", max_iterations),
-            ("max_evaluations", max_evaluations),
-            ("max_time", max_time),
-        ):
-            if budget is not None and not (isinstance(budget, int | float) and budget > 0):
-                refuse(name, f"{name} > 0, or None for no limit", repr(budget))
-        if callback is not None and not callable(callback):
-            refuse("callback", "a callable", repr(callback))
-        self.problem, self.tol = problem, float(tol)
-        self.trace = Trace(points=[] if keep_points else None)
-        self._callback = callback
-        self._iterations = math.inf if max_iterations is None else max_iterations
-        self._evaluations = math.inf if max_evaluations is None else max_evaluations
-        self._time = math.inf if max_time is None else float(max_time)
+    def __init__(self, problem: Problem, options: Options | None = None) -> None:
+        self.problem = problem
+        self.options = options = Options() if options is None else options
+        self.tol = float(options.tol)
+        self.trace = Trace(points=[] if options.keep_points else None)
+        self._callback = options.callback
+        self._iterations, self._evaluations, self._time = (
+            math.inf if budget is None else budget
+            for budget in (options.max_iterations, options.max_evaluations, options.max_time)
+        )
         self._before = problem.counts
         self._paused = 0.0
         self._begin = time.perf_counter()

@@ -8,6 +8,7 @@ some are never made, are switched off.
 from __future__ import annotations
 
 import copy
+import inspect
 import math
 import sys
 from collections.abc import Callable
@@ -27,6 +28,7 @@ from genorth.linalg.arrays import Array, all_finite, norm
 from genorth.linalg.cache import same_entries
 from genorth.problem.problem import Problem
 from genorth.solve.monitor import Monitor, Stop
+from genorth.solve.options import Common, Options, require
 from genorth.solve.result import Progress, Result, Status
 
 _NEVER = 10**9
@@ -65,16 +67,19 @@ def run(
     """
     watched, limits = _prepared(optimizer, tol, max_iterations, max_time)
     ours, manifold, preconditioner = _sides(problem, retraction, preconditioner)
-    _check(ours, watched, feasibility_tol)
+    _check(ours, watched, options)
     start = np.asarray(ours.manifold.restore(ours.start(x0, rng)))
     monitor = Monitor(
         ours,
-        tol=limits.tol,
-        max_iterations=limits.iterations,
-        max_evaluations=max_evaluations,
-        max_time=limits.time,
-        callback=callback,
-        keep_points=keep_points,
+        Options(
+            tol=limits.tol,
+            feasibility_tol=feasibility_tol,
+            max_iterations=limits.iterations,
+            max_evaluations=max_evaluations,
+            max_time=limits.time,
+            callback=callback,
+            keep_points=keep_points,
+        ),
     )
     watch = _Watch(ours, manifold, monitor, limits.costs, isinstance(watched, TrustRegions))
     watch.attach(watched)
@@ -135,13 +140,13 @@ def _sides(
     )
 
 
-def _check(problem: Problem, optimizer: Optimizer, feasibility_tol: Any) -> None:
-    if not problem.has_gradient:
-        refuse("problem", f"a gradient, which {optimizer} uses", "none")
-    if isinstance(optimizer, TrustRegions) and not problem.has_hessian:
-        refuse("problem", "euclidean_hessian, which TrustRegions uses", "none")
-    if not isinstance(feasibility_tol, int | float) or not 0 < feasibility_tol < math.inf:
-        refuse("feasibility_tol", "feasibility_tol > 0, finite", repr(feasibility_tol))
+def _check(problem: Problem, optimizer: Optimizer, options: dict[str, Any]) -> None:
+    require(problem, f"pymanopt's {optimizer}", isinstance(optimizer, TrustRegions))
+    known = set(inspect.signature(optimizer.run).parameters) - {"problem", "initial_point"}
+    for name, value in options.items():
+        if name not in known:
+            takes = ", ".join([*Common.__annotations__, "retraction", "preconditioner", *known])
+            refuse(name, f"an argument of pymanopt's {optimizer}, which takes {takes}", repr(value))
 
 
 class _Guard:

@@ -1,4 +1,4 @@
-"""`minimize`: Algorithm 1. h is minimised by an unconstrained solver, then the point is restored to M.
+"""Algorithm 1: h is minimised by an unconstrained solver, then the point is restored to M.
 
 With beta="auto" the penalty parameter is estimated at the start and checked at the end; where it was too small it is
 raised, and the run goes on from the restored point.
@@ -7,8 +7,8 @@ raised, and the run goes on from the restored point.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any, Unpack
 
 import attrs
 import numpy as np
@@ -17,108 +17,54 @@ from genorth.errors import NotRestorableError, refuse
 from genorth.linalg.arrays import norm
 from genorth.penalty.beta import AWAY, initial_beta, raised_beta
 from genorth.penalty.cdf import ConstraintDissolving, check_beta
+from genorth.penalty.objective import Objective
 from genorth.penalty.threshold import multiplier_threshold
 from genorth.problem.problem import Problem
 from genorth.solve.monitor import Monitor, Stop
-from genorth.solve.result import Progress, Result, Status
-
-if TYPE_CHECKING:
-    from genorth.penalty.objective import Objective
+from genorth.solve.options import Common, Options, require
+from genorth.solve.result import Result, Status
 
 _Matrix = np.ndarray[Any, Any]
-_Solver = Callable[["Objective", np.ndarray[Any, Any]], None]
+_Solver = Callable[[Objective, np.ndarray[Any, Any]], None]
 _MARGIN = 1.5  # times the threshold, where a beta proved to be below it
 _PATIENCE = 4  # times that |C| may reach its limit before beta is raised
 _ROUNDS = 12  # of a solver within one run: after a stall, after restoring, with a larger beta
 
 
-def minimize(
+def minimize_penalty(
     problem: Problem,
     x0: Any = None,
     *,
-    method: str = "cdf-lbfgs",
+    unconstrained: str = "lbfgs",
     beta: float | str = "auto",
-    tol: float = 1e-6,
-    feasibility_tol: float = 1e-12,
-    max_iterations: int | None = 10_000,
-    max_evaluations: int | None = None,
-    max_time: float | None = None,
-    callback: Callable[[Progress], Any] | None = None,
-    keep_points: bool = False,
-    rng: Any = None,
+    **common: Unpack[Common],
 ) -> Result:
     """Minimise f over M by the constraint dissolving penalty h (Algorithm 1).
 
-    problem: a Problem, or one of pymanopt on a `genorth.interop.pymanopt.PymanoptManifold`. method:
-    "cdf-gd", "cdf-cg", "cdf-lbfgs", "cdf-lbfgs-lean" (less time outside f, for many variables) or
-    "cdf-tr" (needs a Hessian product). beta: the penalty parameter, or "auto". tol: on |grad h|,
-    the Frobenius norm; the Riemannian gradient norm at the returned x is then at most tol too.
-    feasibility_tol: on |C(x)|, relative to max(1, |x| |phi(x)|). Budgets: None for no limit; the
-    check of x at the end is one evaluation more. x0: any point of F (by default a random point of
-    M, from rng). callback(progress) sees each iterate and stops the run by StopIteration.
+    Args:
+        problem: The problem.
+        x0: Start, any point of F. Default: a random point of M.
+        unconstrained: What minimises h: a name of `genorth.penalty.methods.METHODS`.
+        beta: Penalty parameter, or "auto".
+        **common: The arguments of every solver, see `Options`; tol is on |grad h|, the Frobenius
+            norm.
+    Returns:
+        The result; `x` is on M.
+    Raises:
+        ValueError: If the problem has no gradient, or an argument is wrong.
     """
     # Loads scipy.optimize: here, where it is needed, and before the clock starts.
     from genorth.penalty.methods import METHODS
 
-    problem = _as_ours(problem)
-    _check_arguments(problem, method, METHODS, beta, feasibility_tol)
-    start = problem.start(x0, rng)
-    monitor = Monitor(
-        problem,
-        tol=tol,
-        max_iterations=max_iterations,
-        max_evaluations=max_evaluations,
-        max_time=max_time,
-        callback=callback,
-        keep_points=keep_points,
-    )
-    run = _Run(problem, monitor, method, METHODS[method], beta, float(feasibility_tol))
+    solver, keep = METHODS[unconstrained]
+    require(problem, f"cdf-{unconstrained}", second_order=unconstrained == "tr")
+    if isinstance(beta, str) and beta != "auto":
+        refuse("beta", "beta > 0, or 'auto'", repr(beta))
+    options = Options(**common)
+    start = problem.start(x0, options.rng)
+    run = _Run(Monitor(problem, options), solver, keep, beta)
     run.solve(start)
     return run.result()
-
-
-def _as_ours(problem: Any) -> Any:
-    """A pymanopt Problem becomes ours.
-
-    It is known by the name of its module, so that pymanopt need not be loaded.
-    """
-    if any(base.__module__.partition(".")[0] == "pymanopt" for base in type(problem).__mro__):
-        from genorth.interop.pymanopt import from_pymanopt
-
-        return from_pymanopt(problem)
-    return problem
-
-
-def _check_arguments(
-    problem: Problem, method: str, known: Mapping[str, Any], beta: Any, feasibility_tol: Any
-) -> None:
-    if not isinstance(problem, Problem):
-        refuse("problem", "a genorth.Problem or a pymanopt.Problem", type(problem).__name__)
-    if method not in known:
-        refuse("method", f"one of {', '.join(map(repr, known))}", repr(method))
-    if not problem.has_gradient:
-        refuse(
-            "problem",
-            "a gradient",
-            "none",
-            None,
-            "Pass euclidean_gradient or cost_and_gradient, or autodiff='jax' or 'torch'.",
-        )
-    if method == "cdf-tr" and not problem.has_hessian:
-        refuse(
-            "problem",
-            "euclidean_hessian, which 'cdf-tr' uses",
-            "none",
-            None,
-            "Pass it, or autodiff='jax', or use 'cdf-lbfgs'.",
-        )
-    if isinstance(beta, str):
-        if beta != "auto":
-            refuse("beta", "beta > 0, or 'auto'", repr(beta))
-    else:
-        check_beta(beta)
-    if not isinstance(feasibility_tol, int | float) or not 0 < feasibility_tol < math.inf:
-        refuse("feasibility_tol", "feasibility_tol > 0, finite", repr(feasibility_tol))
 
 
 @attrs.define(eq=False)
@@ -136,22 +82,14 @@ class _Outcome:
 
 
 class _Run:
-    """One call of `minimize`: rounds of the solver, each from where the last one ended."""
+    """One run of Algorithm 1: rounds of the solver, each from where the last one ended."""
 
-    def __init__(
-        self,
-        problem: Problem,
-        monitor: Monitor,
-        method: str,
-        solver: _Solver,
-        beta: float | str,
-        feasibility_tol: float,
-    ) -> None:
-        self.problem, self.manifold, self.monitor = problem, problem.manifold, monitor
-        self.method, self.solver = method, solver
+    def __init__(self, monitor: Monitor, solver: _Solver, keep: int, beta: float | str) -> None:
+        self.problem, self.manifold = monitor.problem, monitor.problem.manifold
+        self.monitor, self.solver, self.keep = monitor, solver, keep
         self.auto = isinstance(beta, str)
-        self.beta = math.nan if isinstance(beta, str) else float(beta)
-        self.feasibility_tol, self.raised, self.lost = feasibility_tol, 0, 0
+        self.beta = math.nan if isinstance(beta, str) else check_beta(beta)
+        self.feasibility_tol, self.raised, self.lost = monitor.options.feasibility_tol, 0, 0
         self.threshold = math.nan
         self.time = 0.0
         self.outcome: _Outcome
@@ -188,9 +126,7 @@ class _Run:
             return 1.0
 
     def _round(self, X: _Matrix) -> tuple[Status, _Matrix]:
-        from genorth.penalty.objective import Objective
-
-        h = ConstraintDissolving(self.problem, self.beta, keep=2 if self.method == "cdf-tr" else 1)
+        h = ConstraintDissolving(self.problem, self.beta, keep=self.keep)
         limit = max(self.limit, 2 * float(h.feasibility(X)))
         objective = Objective(h, self.monitor, limit, watched=self.auto)
         v = objective.vector(X)
@@ -285,7 +221,7 @@ class _Run:
             success=status is Status.CONVERGED,
             status=status,
             message=self._message(status),
-            method=self.method,
+            method="penalty",
             nit=monitor.nit,
             nfev=counts.nfev,
             njev=counts.njev,
