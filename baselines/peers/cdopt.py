@@ -19,13 +19,14 @@ import numpy as np
 import scipy.optimize
 
 import genorth as go
-from baselines.riemannian.run import finish
 from genorth.errors import refuse
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.problem.problem import Problem
+from genorth.solve.ending import end_at, result
 from genorth.solve.monitor import Monitor, Stop
 from genorth.solve.options import Common, Options, require
 from genorth.solve.result import Result, Status
+from genorth.solve.solver import PENALTY
 
 _Vector = np.ndarray[Any, Any]
 #: What is imported of CDOpt.
@@ -94,17 +95,8 @@ def cdopt(
     penalty = _Penalty(problem, monitor)
     status = _minimised(penalty, start, method, beta, np.random.default_rng(options.rng))
     X = start if penalty.last is None else penalty.last.reshape(start.shape)
-    return finish(
-        monitor,
-        status,
-        X,
-        None,
-        options.feasibility_tol,
-        method=f"cdopt-{method}",
-        seconds={"cost": monitor.counts.seconds},
-        beta=penalty.beta,
-        stopping_measure=penalty.measure,
-    )
+    end = end_at(monitor, X, start)
+    return result(monitor, status, end, family=PENALTY, method=f"cdopt-{method}", beta=penalty.beta)
 
 
 def _minimised(
@@ -144,7 +136,6 @@ class _Penalty:
         self.theirs: Any = None
         self.beta: float | None = None
         self.last: _Vector | None = None
-        self.measure = math.nan
 
     def make(self, start: _Vector, beta: float | str, rng: np.random.Generator) -> None:
         """CDOpt's problem; beta="auto" evaluates the cost, and counts."""
@@ -177,10 +168,10 @@ class _Penalty:
         with self.monitor.paused():
             self.last = v.copy()
             X = self.last.reshape(self.problem.manifold.shape)
-            self.measure = float(np.linalg.norm(self.theirs.cdf_grad_vec_np(v)))
+            measure = float(np.linalg.norm(self.theirs.cdf_grad_vec_np(v)))
             cost = self.problem.cost(self.theirs.manifold.A(X))
             feasibility = float(self.problem.manifold.feasibility(X))
-        self.monitor.iteration(X, cost, self.measure, feasibility)
+        self.monitor.iteration(X, cost, measure, feasibility)
 
 
 def _finite(value: float) -> float:
