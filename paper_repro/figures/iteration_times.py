@@ -116,11 +116,14 @@ def sentences(runs: Sequence[Run]) -> list[str]:
             )
             text = f"At {size} retraction and gradient are {share:.0f} % of the time of RGD"
             told.append(f"{text}{f'; its iteration takes {ratios}' if ratios else ''}.")
-    short = [run for run in found.values() if run.iterations < ITERATIONS]
+    short = ", ".join(
+        f"{run.solver} at {run.size} ({run.iterations}, {run.status.lower().replace('_', ' ')})"
+        for run in runs
+        if run.iterations < ITERATIONS
+    )
     if short:
-        names = ", ".join(f"{run.solver} at {run.size} ({run.iterations})" for run in short)
         told.append(
-            f"Ended before {ITERATIONS} iterations, the totals scaled to {ITERATIONS}: {names}."
+            f"Ended before {ITERATIONS} iterations, totals scaled to {ITERATIONS}: {short}."
         )
     return told
 

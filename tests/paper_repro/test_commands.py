@@ -197,6 +197,28 @@ def test_an_interrupted_figure_goes_on_where_it_stopped(folder, tmp_path) -> Non
         assert (run["retraction"] > 0) == (REGISTRY[run["solver"]].family == "Riemannian")
 
 
+def test_a_figure_tells_which_runs_ended_early_and_scales_their_time() -> None:
+    """A method may converge, stall or run out of time before its last iteration."""
+    parts = {"gradient": 0.5, "retraction": 0.25, "transport": 0.0}
+    ends = {
+        "cdf-gd": (100, "ITERATION_LIMIT"),
+        "cdf-cg": (95, "STALLED"),
+        "rgd-fast": (0, "RAISED"),
+    }
+    runs = [
+        iteration_times.Run("(4,2)", solver, iterations, status, seconds=1.9, **parts)
+        for solver, (iterations, status) in ends.items()
+    ]
+    assert iteration_times.sentences(runs) == [
+        "Ended before 100 iterations, totals scaled to 100: "
+        "cdf-cg at (4,2) (95, stalled), rgd-fast at (4,2) (0, raised)."
+    ]
+    bars = figures.Data(*figures.FIGURES[1], {}, runs).draw().axes[1].containers
+    assert [bar.get_label() for bar in bars if len(bar)] == ["CDFGD total", "CDFGD gradient"]
+    assert bars[0][0].get_height() == pytest.approx(1.9)
+    assert runs[1].per_iteration() == pytest.approx(0.02)
+
+
 @pytest.mark.statement("fig:2")
 def test_figure_2_shows_smaller_errors_at_the_end(folder) -> None:
     data = figures.load(folder, 2)
