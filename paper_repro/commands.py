@@ -96,11 +96,7 @@ def _export(options: _Options) -> None:
     print(*report.export(options.out, options.to), sep="\n")
 
 
-def _example(options: _Options) -> int:  # noqa: ARG001  every command takes the options
-    return example.show()
-
-
-def _list(options: _Options) -> None:  # noqa: ARG001
+def _list(options: _Options) -> None:  # noqa: ARG001  every command takes the options
     for number in TABLES:
         table = experiments.table(number)
         sizes = ", ".join(size.name for size in table.sizes)
@@ -220,7 +216,11 @@ _COMMANDS = MappingProxyType(
             {"--to": {"type": Path, "metavar": "FOLDER", "required": True, "help": "where to"}},
         ),
         "list": (_list, "the tables, figures, problems and solvers", {}),
-        "example": (_example, "problems with a known minimum, solved by both families", {}),
+        "example": (
+            lambda _: example.show(),
+            "problems with a known minimum, solved by both families",
+            {},
+        ),
     }
 )
 

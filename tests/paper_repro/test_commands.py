@@ -20,7 +20,6 @@ from paper_repro import agreement, data, figures, report, results
 from paper_repro.commands import main
 from paper_repro.experiments import AUTO, OURS, PAPERS, SOLVERS, TABLES, TOLERANCES, own, table
 from paper_repro.figures import iteration_times
-from paper_repro.overview import overview
 from paper_repro.problems import PROBLEMS
 
 ROOT = Path(__file__).parents[2]
@@ -302,7 +301,7 @@ def test_the_overview_has_a_line_for_each_table() -> None:
         for (size, tolerance), row in seconds.items()
         for solver, time in row.items()
     ]
-    assert overview(Records(made)).splitlines()[2] == (
+    assert report.overview(Records(made)).splitlines()[2] == (
         "| 1: m, a, b | rgd-fast, cdf-gd; rgd-fast, none | 1.5, 0.5; > 12.0, - "
         "| 25.0, > 60.0; > 12.0, - |"
     )
@@ -319,7 +318,7 @@ def test_the_results_of_the_documentation_hold_all_tables() -> None:
         for solver in SOLVERS
         for tolerance in TOLERANCES
     }
-    assert overview(records).count("\n") == 2 + len(TABLES)
+    assert report.overview(records).count("\n") == 2 + len(TABLES)
     assert all(figures.load(ROOT / "docs" / "results", number) for number in figures.FIGURES)
 
 
