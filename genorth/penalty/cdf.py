@@ -61,7 +61,7 @@ class ConstraintDissolving:
         self.beta = check_beta(beta)
         self._shape, self._dtype = self.manifold.shape, self.manifold.dtype
         self._eye = np.eye(self._shape[-1])
-        self._recent = [ContentCache() for _ in range(keep)]
+        self._recent = ContentCache(keep)
 
     def __repr__(self) -> str:
         return f"ConstraintDissolving({self.problem!r}, beta={self.beta:g})"
@@ -122,11 +122,7 @@ class ConstraintDissolving:
         """What is known at X; the last one is found by its entries, so callers with several questions ask once."""
         if type(X) is not np.ndarray or X.dtype is not self._dtype or X.shape != self._shape:
             self.manifold._check(X=X)
-        recent = self._recent
-        if len(recent) > 1 and not recent[0].holds(X):
-            # the other one: a hit, or the one that was not used last and is replaced
-            recent.reverse()
-        return recent[0].get(X, self._dissolved)
+        return self._recent.get(X, self._dissolved)
 
     def _dissolved(self, X: Array) -> Point:
         """P, C, W and Y = A(X)."""

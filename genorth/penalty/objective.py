@@ -24,11 +24,9 @@ from genorth.penalty.beta import AWAY
 from genorth.penalty.cdf import ConstraintDissolving, Point
 from genorth.solve.monitor import Monitor, Stop
 from genorth.solve.result import Status
+from genorth.solve.wolfe import in_noise
 
 _Vector = np.ndarray[Any, Any]
-_NOISE = (
-    1e3 * 2.0**-52
-)  # values that differ by less, relative to their terms, are compared through the gradients
 _EDGE = 0.95  # share of the limit at which a run is said to have left M
 # |grad h| over beta |C| that tells a stationary point away from M long before it is reached
 _FLAT = 1e-3
@@ -97,8 +95,8 @@ class Objective:
             return self._turn_back(v)[0]
         value = self.h.value(point.X)
         self._require_finite(value)
-        in_noise = self._reference is not None and _in_noise(value, self._reference[2])
-        return self._repaired(value, v, self.gradient(v) if in_noise else None)
+        noisy = self._reference is not None and in_noise(value, self._reference[2])
+        return self._repaired(value, v, self.gradient(v) if noisy else None)
 
     def gradient(self, v: _Vector) -> _Vector:
         """The gradient of h."""
@@ -168,7 +166,7 @@ class Objective:
         if self._reference is None:
             return float(value)
         v0, g0, raw, repaired = self._reference
-        if g is None or not _in_noise(value, raw):
+        if g is None or not in_noise(value, raw):
             return repaired + (float(value) - raw)
         return repaired + 0.5 * float(np.dot(g + g0, v - v0))
 
@@ -176,7 +174,3 @@ class Objective:
         """Of f and its gradient; |g|^2 overflows only where the gradient is of no use either."""
         if not math.isfinite(value) or (g is not None and not math.isfinite(np.dot(g, g))):
             raise Stop(Status.NOT_FINITE)
-
-
-def _in_noise(value: float, reference: float) -> bool:
-    return abs(value - reference) <= _NOISE * max(abs(value), abs(reference))

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import genorth as go
-from baselines.geometry import faithful
-from baselines.geometry.choice import GEOMETRIES
-from baselines.geometry.fast_form import FastForm
-from baselines.geometry.places import Fast, Products, cayley_ray
+from baselines.geometry import GEOMETRIES, faithful
+from baselines.geometry.base import cayley_ray
+from baselines.geometry.fast import Fast, FastForm
+from baselines.geometry.products import Products
 from genorth.testing import FAMILIES, manifolds, points, seeds, tangent_vectors
 
 EPS = float(np.finfo(float).eps)
