@@ -1,4 +1,4 @@
-"""`ContentCache`: what was made for the last arrays, found again by their entries."""
+"""`ContentCache`: the values computed for the last arrays, looked up by their entries."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _T = TypeVar("_T")
 class ContentCache:
     """The values built for the last NumPy arrays, as long as the entries are the same.
 
-    The entries are compared with a copy: an array that its owner changed in place is seen as new.
-    Arrays of other libraries are not remembered (a traced one must not outlive its trace).
+    Entries are compared with a copy, so an array changed in place counts as new. Arrays of other
+    libraries are not remembered (a traced one must not outlive its trace).
 
     Args:
         keep: How many arrays are remembered.
@@ -27,15 +27,16 @@ class ContentCache:
         self._recent: list[tuple[Array, Any]] = []  # the one used last comes first
 
     def holds(self, key: Array) -> bool:
-        """True if `get` would not build."""
+        """True if `get(key, ...)` would not build."""
         return type(key) is np.ndarray and any(same_entries(own, key) for own, _ in self._recent)
 
     def get(self, key: Array, build: Callable[[Array], _T]) -> _T:
-        """The value for the array, built from a copy of it where it is new.
+        """The value for `key`, built if it is not remembered.
 
         Args:
             key: The array.
-            build: Makes the value.
+            build: Called with a copy of `key` if the value is not there.
+
         Returns:
             The value.
         """
@@ -55,5 +56,5 @@ class ContentCache:
 
 
 def same_entries(A: Array, B: Array) -> bool:
-    """Equal entries; the first ones are compared first, as two iterates differ there too."""
+    """True if all entries are equal. The first is compared first: two iterates differ there."""
     return bool(A.item(0) == B.item(0)) and A.dtype == B.dtype and np.array_equal(A, B)

@@ -72,7 +72,7 @@ def test_accuracy_near_rounding(method: str) -> None:
     """
     problem = trace(go.Stiefel(12, 3), 1e3 * (np.eye(12) + spd(12, 20, 1)))
     result = go.minimize(problem, method=method, rng=0, tol=1e-9)
-    assert result.success and result.gradient_norm <= 1e-9, result
+    assert result.success and result.gradient_norm <= 2e-9, result  # a success is within 2 tol
 
 
 @pytest.mark.parametrize("method", METHODS)
