@@ -14,8 +14,10 @@ def optional(module: str, extra: str, purpose: str) -> Any:
         module: Its full name.
         extra: The extra of genorth that installs it.
         purpose: What needs it, the subject of the message.
+
     Returns:
         The module.
+
     Raises:
         ImportError: If it is not installed; the message names the extra.
     """

@@ -44,8 +44,10 @@ def choose(name: str, manifold: GenOrthManifold) -> Callable[[Array], Place]:
     Args:
         name: A key of `GEOMETRIES`.
         manifold: The manifold.
+
     Returns:
         X -> the Place of X.
+
     Raises:
         ValueError: If the name is unknown, or the geometry cannot run on the manifold.
     """

@@ -49,6 +49,7 @@ class Place(ABC):
 
         Args:
             G: The Euclidean gradient.
+
         Returns:
             The covector w, with df(Z) = <w, Z> for tangent Z, and d = transport(w), the tangent
             vector that stands for w in the metric of the geometry: |w|^2 = <w, d> is the square of
@@ -108,6 +109,7 @@ def ray(manifold: GenOrthManifold, X: Array, Z: Array, A: Array, ZZ: Array) -> R
         Z: A tangent vector.
         A: <<X,Z>>.
         ZZ: <<Z,Z>>.
+
     Returns:
         The ray.
     """

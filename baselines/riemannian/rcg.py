@@ -41,8 +41,10 @@ def rcg(
         geometry: "fast", "products" or "faithful".
         conditions: The constants of the line search.
         **common: The arguments of every solver, see `genorth.minimize`.
+
     Returns:
         The result; `x` is on M.
+
     Raises:
         ValueError: If the problem has no gradient, or an argument is wrong.
     """
@@ -81,6 +83,7 @@ def sato(squared: float, squared_old: float, growth: float) -> float:
         squared: |g|^2.
         squared_old: |g_old|^2.
         growth: <g, T(Z)> - <g_old, Z>.
+
     Returns:
         beta.
     """

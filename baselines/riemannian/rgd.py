@@ -36,8 +36,10 @@ def rgd(
         geometry: "fast", "products" or "faithful".
         settings: The constants of the line search. Default: those of OptM [wen2013feasible].
         **common: The arguments of every solver, see `genorth.minimize`.
+
     Returns:
         The result; `x` is on M.
+
     Raises:
         ValueError: If the problem has no gradient, or an argument is wrong.
     """

@@ -54,8 +54,10 @@ def rlbfgs(
         preconditioner: `preconditioner(X, V)`, an approximation of the inverse Hessian applied to V.
         conditions: The constants of the line search.
         **common: The arguments of every solver, see `genorth.minimize`.
+
     Returns:
         The result; `x` is on M.
+
     Raises:
         ValueError: If the problem has no gradient, or an argument is wrong.
     """

@@ -68,8 +68,10 @@ def rtr(
             V; the radius is then measured in its norm.
         settings: The constants of the method.
         **common: The arguments of every solver, see `genorth.minimize`.
+
     Returns:
         The result; `x` is on M.
+
     Raises:
         ValueError: If the problem has no gradient or Hessian product, or an argument is wrong.
     """
@@ -185,6 +187,7 @@ def truncated_cg(
         radius: The largest length of Z, in the norm of the preconditioner.
         goal: The size of the residual that is small enough.
         limit: The largest number of Hessian products.
+
     Returns:
         The step.
     """

@@ -76,6 +76,7 @@ class Run:
         second_order: Whether the solver needs a Hessian product.
         preconditioner: Checked here, used by the solvers that take one.
         **common: The arguments of every solver, see `genorth.solve.options.Options`.
+
     Raises:
         ValueError: If the problem lacks a derivative, or an argument is wrong.
         NotRestorableError: If x0 is too far from M.

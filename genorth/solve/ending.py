@@ -49,6 +49,7 @@ def end_at(
         X: The last iterate.
         start: Where the run began: it is restored instead where X is too far from M.
         known: f and its Euclidean gradient, where they were evaluated at X itself.
+
     Returns:
         x on M (or next to it, where neither can be restored) with its figures.
     """
@@ -109,6 +110,7 @@ def result(
         detail: What the message says besides.
         seconds: Seconds by phase, besides those inside the user's callables.
         **fields: Fields of the Result that only some solvers have.
+
     Returns:
         The Result.
     """

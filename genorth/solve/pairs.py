@@ -1,4 +1,4 @@
-"""`Pairs`: the memory of L-BFGS, the last steps and changes of gradient, and the matrix they make."""
+"""`Pairs`: the memory of L-BFGS and the matrix that it makes."""
 
 from __future__ import annotations
 
@@ -59,6 +59,7 @@ class Pairs:
         Args:
             g: A vector.
             first: A symmetric positive definite map, the preconditioner.
+
         Returns:
             H g, a new vector.
         """

@@ -69,8 +69,10 @@ def strong_wolfe(
         slope: s(0) < 0.
         step: The first trial.
         conditions: The constants.
+
     Returns:
         What `curve` gave at the step, and the step.
+
     Raises:
         NoStep: If no trial decreases the cost.
     """
@@ -116,6 +118,7 @@ def difference(value: float, other: float, before: float, after: float) -> float
         other: The cost at its end.
         before: The derivative along the step at its beginning.
         after: The derivative along the step at its end.
+
     Returns:
         The difference, or (before + after)/2.
     """

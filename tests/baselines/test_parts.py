@@ -98,7 +98,7 @@ def test_the_constants_of_the_descent_are_those_of_optm() -> None:
 
 
 def test_rgd_steps_are_barzilai_and_borwein() -> None:
-    """The steps, recovered from the iterates by the inverse of the Cayley transform, against the quotients."""
+    """The steps, recovered from the iterates, against the quotients."""
     known = KNOWN["stiefel"]()
     M = known.manifold
     result = rgd(known.problem(), M.random_point(2), tol=0, max_iterations=6, keep_points=True)

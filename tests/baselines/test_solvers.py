@@ -271,7 +271,7 @@ def test_a_step_outside_the_domain_is_shortened(solver: Any, geometry: str) -> N
 def test_what_leads_away_from_the_manifold_is_led_back(
     solver: Any, trusted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each step off M by 1e-7: taken back at once where the ray says so, else at the next look, 16 iterations apart."""
+    """Each step off M by 1e-7: led back at once where the ray says so, else every 16 iterations."""
     exact = fast.ray
 
     def inexact(*arguments: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Algorithm 1: known minima from many starts on every manifold, counts, budgets, statuses, beta, bad input."""
+"""Algorithm 1: known minima on every manifold, counts, budgets, statuses, beta, bad input."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_known_minimum_from_random_starts(name: str, method: str) -> None:
 def test_a_projection_problem_succeeds_on_every_manifold(
     manifold: go.GenOrthManifold, seed: int
 ) -> None:
-    """Min |X - B|^2, B near M: bounded below and with a minimiser on every manifold, also where M is not compact."""
+    """min |X - B|^2, B near M, which has a minimiser also where M is not compact."""
     X = manifold.random_point(seed)
     E = manifold.random_ambient(seed + 1)
     B = X + 0.2 * E / float(np.linalg.norm(E))
@@ -282,7 +282,7 @@ def test_a_wrong_gradient_stalls_and_says_so() -> None:
 
 @pytest.mark.parametrize("name", KNOWN)
 def test_beta_is_estimated_checked_and_raised(name: str) -> None:
-    """From a start at which the estimate is useless (a constant cost there), or a good one, it ends above beta*."""
+    """From a start where the estimate is useless, or a good one, beta ends above beta*."""
     problem, _ = KNOWN[name]
     result = go.minimize(problem, rng=11)
     assert result.success and result.margin is not None and result.margin >= 1 - 1e-6
@@ -424,7 +424,7 @@ def test_integers_are_a_start() -> None:
 
 @given(data=st.data(), seed=gt.seeds())
 def test_value_never_worse_than_the_start(data: st.DataObject, seed: int) -> None:
-    """On compact manifolds: the restored x of a run that is cut off anywhere is not above the start."""
+    """On compact manifolds: x of a run that is cut off anywhere is not above the start."""
     manifold = data.draw(
         gt.manifolds(("stiefel", "stiefel-complex", "tensor-dct", "tensor-dft"), max_n=6)
     )

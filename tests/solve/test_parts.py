@@ -1,4 +1,4 @@
-"""What solvers of every family share: the descent, the line search, the L-BFGS memory, the ending."""
+"""What every solver shares: descent, line search, L-BFGS memory, cache, ending."""
 
 from __future__ import annotations
 

@@ -19,9 +19,14 @@ _Preconditioner = Callable[[Array, Array], Array]
 class Source(Protocol):
     """What evaluates: a Problem, or something that stands between it and a solver."""
 
-    def evaluate_cost(self, X: Array) -> float: ...
-    def evaluate_gradient(self, X: Array) -> Array: ...
-    def evaluate(self, X: Array) -> tuple[float, Array]: ...
+    def evaluate_cost(self, X: Array) -> float:
+        """f(X)."""
+
+    def evaluate_gradient(self, X: Array) -> Array:
+        """The Euclidean gradient G at X."""
+
+    def evaluate(self, X: Array) -> tuple[float, Array]:
+        """f(X) and G."""
 
 
 class _Point:
@@ -98,7 +103,18 @@ def to_pymanopt(
 
     The problem counts what pymanopt's solvers evaluate, and nothing is evaluated twice: neither the
     cost after a line search nor the Euclidean gradient for each Hessian product.
-    preconditioner(point, tangent_vector) is pymanopt's.
+
+    Args:
+        problem: The problem.
+        retraction: As for `PymanoptManifold`.
+        rng: A seed or a Generator for random points and vectors.
+        preconditioner: `preconditioner(point, tangent_vector)`, pymanopt's.
+
+    Returns:
+        The pymanopt Problem.
+
+    Raises:
+        ValueError: If it is no genorth Problem, or the retraction is unknown.
     """
     if not isinstance(problem, Problem):
         refuse("problem", "a genorth.Problem", type(problem).__name__)
@@ -111,8 +127,17 @@ def from_pymanopt(problem: Any) -> Problem:
     """A `genorth.Problem` from a `pymanopt.Problem` whose manifold is a `PymanoptManifold`.
 
     Derivatives that pymanopt's backend makes by automatic differentiation are taken over; a cost of
-    the NumPy backend has only those that were given. The gradient must be the Euclidean one: the
-    penalty needs it away from M too.
+    the NumPy backend has only those that were given.
+
+    Args:
+        problem: The pymanopt Problem.
+
+    Returns:
+        The problem; the one that `to_pymanopt` was given, where it comes from there.
+
+    Raises:
+        ValueError: If the manifold is not one of ours, or the gradient is Riemannian: a penalty
+            needs the Euclidean one, away from M too.
     """
     if isinstance(problem, _SharedProblem):
         return problem.genorth_problem
