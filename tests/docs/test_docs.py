@@ -136,7 +136,7 @@ def test_a_browser_shows_every_formula(site: Path) -> None:
     # taken for text.
     docs = site / "docs"
     included = {
-        docs / "results" / name for name in ("short.md", "tables.md")
+        docs / "results" / name for name in ("overview.md", "tables.md")
     }  # in the page beside; without formulas
     # those of the reference come from docstrings
     pages = [p for p in docs.rglob("*.md") if p not in included and p.parent != docs / "api"]
