@@ -16,7 +16,7 @@ from typing import Any, TypeVar, final
 
 import numpy as np
 
-from genorth.errors import refuse
+from genorth.errors import NotRestorableError, refuse
 from genorth.geometry import multiplier, sampling
 from genorth.geometry.companion import Companion, read_companion
 from genorth.geometry.newton import NewtonStep, Restoration
@@ -429,7 +429,12 @@ class GenOrthManifold(ABC):
         if tol is not None and not tol >= 0:
             refuse("tol", "a number >= 0", tol)
         unit = arrays.eps(X)
-        return restore_by_maps(self, X, 4500 * unit if tol is None else max(float(tol), 10 * unit))
+        tol = 4500 * unit if tol is None else max(float(tol), 10 * unit)
+        try:
+            return restore_by_maps(self, X, tol)
+        except NotRestorableError:
+            self._require_finite(X=X)
+            raise
 
     @final
     def random_ambient(self, rng: Any = None) -> np.ndarray[Any, Any]:

@@ -5,6 +5,7 @@ The way back to M by it, and by the map A of the paper, is here too: `restore`.
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from genorth.errors import NotRestorableError, OutsideDomainError, refuse
 from genorth.geometry.tangent import TangentSpace
-from genorth.linalg.arrays import Array, ct, eps, eye_like, inner, is_lazy, namespace, norm, number
+from genorth.linalg.arrays import Array, ct, eps, eye_like, inner, is_lazy, namespace, norm, number, plus
 
 if TYPE_CHECKING:
     from genorth.geometry.manifold import GenOrthManifold
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _STEPS = 60  # of A, or of Newton's map, before a point is said to be too far from M
 _RETRACTION_STEPS = 30  # a long step on Stiefel is halved by each of the first ones
 _TRACED_STEPS = 6  # enough for |C| < 1/2, where values cannot be looked at
+_SAFETY = 100.0  # in the guess of |C| after a step
 #: |C| above this is not near M, whatever the size of X.
 FAR = 0.01
 #: |C| below this is on M, if it is so relative to |X| |phi(X)| too.
@@ -32,12 +34,9 @@ class NewtonStep:
 
     def __init__(self, space: TangentSpace) -> None:
         self._space = space
-
-    @cached_property
-    def constraint(self) -> Array:
-        """C(X)."""
-        S = self._space.manifold._checked(ct(self._space.X) @ self._space.P, X=self._space.X)
-        return S - eye_like(S)
+        S = ct(space.X) @ space.P
+        #: C(X).
+        self.constraint = S - eye_like(S)
 
     @cached_property
     def multiplier(self) -> Array:
@@ -57,10 +56,21 @@ class NewtonStep:
                 )
         return equation.solve(C)
 
-    @cached_property
+    @property
     def D(self) -> Array:
         """D(X)."""
         return self._space.P @ self.multiplier
+
+    @property
+    def length(self) -> float:
+        """|D(X)|."""
+        S = self.multiplier
+        return math.sqrt(max(number(inner(S, self._space.equation.K @ S)), 0.0))
+
+    @property
+    def end(self) -> Array:
+        """A_n(X) = X - D(X)."""
+        return plus(self._space.P @ -self.multiplier, self._space.X)
 
     def derivative(self, V: Array) -> Array:
         """DD(X)[V] = phi(V) S + phi(X) S', Phi(K S') = Phi(phi(X)^T V - K' S).
@@ -84,19 +94,24 @@ def to_manifold(space: TangentSpace) -> tuple[TangentSpace, list[NewtonStep]]:
     if is_lazy(space.X):
         for _ in range(_TRACED_STEPS):
             steps.append(NewtonStep(space))
-            space = TangentSpace(space.manifold, space.X - steps[-1].D)
+            space = TangentSpace(space.manifold, steps[-1].end)
         return _or_nan(space), steps
-    last = np.inf
+    last = before = math.inf
+    step, unit = NewtonStep(space), 4 * eps(space.X)
     for _ in range(_RETRACTION_STEPS):
-        step = NewtonStep(space)
         violation = number(norm(step.constraint))
-        if violation <= 4 * eps(space.X) * space.size or (last <= FAR and violation >= last / 2):
+        rounding = unit * space.size
+        if violation <= rounding or (last <= FAR and violation >= last / 2):
             return space, steps
         if not violation < last:
             break
-        last = violation
         steps.append(step)
-        space = TangentSpace(space.manifold, space.X - step.D)
+        space = TangentSpace(space.manifold, step.end)
+        # |C(X - D)| = |D^T phi(D)| is a multiple of |D|^2, about the same one in the next step
+        length = step.length
+        if before < math.inf and _SAFETY * violation * (length / before) ** 2 <= rounding:
+            return space, steps
+        last, before, step = violation, length, NewtonStep(space)
     refuse(
         "X + Z",
         "a step of Newton's map to decrease |C(X)|",
