@@ -338,7 +338,9 @@ class GenOrthManifold(ABC):
         Raises:
             OutsideDomainError: If phi(X) does not have full rank.
         """
-        return self._checked(NewtonStep(self.at(X)).D, X=X)
+        step = NewtonStep(self.at(X))
+        self._checked(step.constraint, X=X)
+        return step.D
 
     @final
     def ray(self, X: Array, Z: Array, kind: str = "cayley") -> Ray:

@@ -99,8 +99,9 @@ def to_manifold(space: TangentSpace) -> tuple[TangentSpace, list[NewtonStep]]:
     last = before = math.inf
     step, unit = NewtonStep(space), 4 * eps(space.X)
     for _ in range(_RETRACTION_STEPS):
-        violation = number(norm(step.constraint))
-        rounding = unit * space.size
+        violation, rounding = number(norm(step.constraint)), unit * space.size
+        if not violation < math.inf:
+            break
         if violation <= rounding or (last <= FAR and violation >= last / 2):
             return space, steps
         if not violation < last:
@@ -144,15 +145,16 @@ class Restoration:
 def restore(manifold: GenOrthManifold, X: Array, tol: float) -> Restoration:
     """X <- A(X), or where that does not lead to M X <- X - s D(X), until X is on M.
 
-    The step length s minimises |C(X - s D)|, C(X - s D) = (1 - s) C + s^2 D^T phi(D): one without
-    the search (s = 1) near M, and from there on the violation is squared.
+    Before the latter X is multiplied by the number that makes |C| smallest. The step length s
+    minimises |C(X - s D)|, C(X - s D) = (1 - s) C + s^2 D^T phi(D); near M it is one, and the
+    violation is squared.
     """
     found, first = _iterate(manifold, X, tol, _dissolve)
     if found is not None:
         return Restoration(found[0], "A" if found[1] else "none", found[1])
     reason = "phi(X) has not full rank on the way."
     try:
-        found, last = _iterate(manifold, X, tol, _damped_newton)
+        found, last = _iterate(manifold, _scaled(manifold, X), tol, _damped_newton)
         reason = f"After {_STEPS} steps of Newton's map it is {last[-1]:.3g}."
     except OutsideDomainError:
         pass
@@ -166,6 +168,13 @@ def restore(manifold: GenOrthManifold, X: Array, tol: float) -> Restoration:
         f"After {len(first) - 1} steps of A it is {first[-1]:.3g}. {reason}",
         NotRestorableError,
     )
+
+
+def _scaled(manifold: GenOrthManifold, X: Array) -> Array:
+    """The multiple of X with the smallest |C|, so that a long X does not end far out on M."""
+    S = ct(X) @ manifold.phi(X)
+    along, square = number(inner(eye_like(S) + 0 * S, S)), number(inner(S, S))
+    return X * math.sqrt(along / square) if along > 0 and square < math.inf else X
 
 
 def _iterate(
