@@ -17,7 +17,7 @@ from typing import Any, TypeVar, final
 import numpy as np
 
 from genorth.errors import NotRestorableError, refuse
-from genorth.geometry import multiplier, sampling
+from genorth.geometry import multiplier, sampling, substitution
 from genorth.geometry.companion import Companion, read_companion
 from genorth.geometry.newton import NewtonStep, Restoration
 from genorth.geometry.newton import restore as restore_by_maps
@@ -439,6 +439,39 @@ class GenOrthManifold(ABC):
             raise
 
     @final
+    def substitute(self, T: Any) -> Substituted:
+        """The manifold in Y, X = T Y, T invertible n x n (F20): phi_T(Y) = T^T phi(T Y).
+
+        Its Euclidean metric is the metric W = (T T^T)^-1 on M.
+
+        Args:
+            T: A dense n x n matrix, a diagonal (1-D), a SciPy sparse matrix, a tuple (T, T inverse)
+                of matrices or LinearOperators, a tuple of two functions (T and its inverse, T
+                symmetric) or of four (T, T^T, T^-1, T^-T), or what `metric` returns.
+        Returns:
+            The manifold. `result.T.apply(Y)` is X, and `result.T.solve(X)` is Y.
+        Raises:
+            ValueError: If T is singular, has no inverse, has the wrong size, or does not map F to F.
+        """
+        return Substituted(self, substitution.as_substitution(self, T))
+
+    @final
+    def metric(self, W: Any) -> substitution.Substitution:
+        """T with W = (T T^T)^-1, for `substitute`: in Y the metric W is the Euclidean one.
+
+        Args:
+            W: Symmetric positive definite: a dense matrix, a diagonal (1-D), a SciPy sparse matrix,
+                a tuple (T, T inverse) as in `substitute`, or a name: "B" on the generalized Stiefel
+                manifold, which makes it the Stiefel manifold; "|A|" or "|H|" on the others.
+        Returns:
+            The substitution.
+        Raises:
+            ValueError: If W is not symmetric, not positive definite, singular to rounding, or has
+                the wrong size, or if the name is unknown.
+        """
+        return substitution.metric(self, W)
+
+    @final
     def random_ambient(self, rng: Any = None) -> np.ndarray[Any, Any]:
         """A Gaussian element of F."""
         rng = np.random.default_rng(rng)
@@ -461,3 +494,8 @@ class GenOrthManifold(ABC):
     def random_tangent(self, X: Array, rng: Any = None) -> Array:
         """A Gaussian element of T_X M: the projection of a Gaussian element of F."""
         return self.project(X, arrays.as_like(self.random_ambient(rng), X))
+
+
+@final
+class Substituted(substitution.SubstitutedMaps, GenOrthManifold):  # type: ignore[override]
+    """T^-1 M = {Y : T Y on M}, made by `manifold.substitute(T)`."""
