@@ -1,6 +1,6 @@
-"""Theta_X(D), the least-squares multiplier: argmin over S in S1 of |phi(X) S - D| (F5).
+"""The least-squares multiplier Theta_X(D) = argmin over S in S1 of |phi(X) S - D| (F5).
 
-Three ways, chosen from structure facts by `choose`, and one oracle for tests:
+Three solvers, chosen by structure in `choose`, and an oracle for tests:
 
 - `ClosedForm`            phi(X)^T phi(X) = I on M and psi = id (Stiefel, tensors): (R + R^T)/2.
 - `Eigendecomposition`    psi(T) = Q T Q^-1: one symmetric eigendecomposition of N^T N, N = phi(X)
@@ -8,7 +8,7 @@ Three ways, chosen from structure facts by `choose`, and one oracle for tests:
 - `ConjugateGradients`    nothing known but phi and psi: iteration on Phi(K Phi(U)) = Phi(R).
 - `DenseLeastSquares`     a basis of S1, formed and solved: O(n p^5), the oracle.
 
-Each is made once for an X (that is the factorisation) and used for many right-hand sides.
+Each is made once per X, which is the factorisation, and used for many right-hand sides.
 """
 
 from __future__ import annotations
@@ -39,8 +39,9 @@ if TYPE_CHECKING:
 
 _DERIVATIVES = 2  # of Theta_X and of Newton's map, by automatic differentiation: Hessians need two
 
+
 class ThetaSolver(ABC):
-    """What one X needs for Theta_X: made from the manifold, X and P = phi(X)."""
+    """The factorisation for Theta_X, made from the manifold, X and P = phi(X)."""
 
     #: What the user reads in `manifold.theta_solver.name`.
     name: ClassVar[str]
@@ -71,13 +72,25 @@ class ThetaSolver(ABC):
         return _least_ratio(namespace(self.P).linalg.svdvals(self.P))
 
     def project(self, D: Array) -> Array:
-        """D - phi(X) Theta_X(D), D without its part that is normal to M."""
+        """The projection D - phi(X) Theta_X(D), which removes the normal part of D.
+
+        Args:
+            D: An element of F.
+
+        Returns:
+            A tangent vector.
+        """
         return plus(self.P @ -self.theta(D), D)
 
 
 @final
 class ClosedForm(ThetaSolver):
-    """Theta = (R + R^T)/2, R = phi(X)^T D, for X on M."""
+    """The closed form, for psi = id.
+
+        Theta = (R + R^T)/2, R = phi(X)^T D
+
+    It needs phi(X)^T phi(X) = I, and so an X on M.
+    """
 
     name = "closed form"
 
@@ -87,9 +100,12 @@ class ClosedForm(ThetaSolver):
 
 @final
 class Eigendecomposition(ThetaSolver):
-    """Theta = Q Y with K Y + Y K = N^T D + e D^T N, K = N^T N, N = phi(X) Q, Y^T = e Y.
+    """The solution by a symmetric eigendecomposition of K = N^T N, N = phi(X) Q.
 
-    In the eigenbasis K = U diag(l) U^T the equation is divided entry by entry by l_i + l_j.
+        K Y + Y K = N^T D + e D^T N, Theta = Q Y, Y^T = e Y
+
+    In the eigenbasis, K = U diag(l) U^T, entry (i, j) of the right-hand side is divided by l_i +
+    l_j.
     """
 
     name = "eigendecomposition"
@@ -154,7 +170,10 @@ class Eigendecomposition(ThetaSolver):
 class ConjugateGradients(ThetaSolver):
     """S = Phi(U) with Phi(K Phi(U)) = T: consistent, self-adjoint, positive semidefinite on G.
 
-    Conjugate gradients from zero stay in the range of the operator and end at the one S in S1.
+        Phi(K Phi(T)) = Phi(R), K = phi(X)^T phi(X), R = phi(X)^T D
+
+    The equation is consistent. Started from zero, the iterates stay in the range of the operator
+    and end at the unique S in S1.
     """
 
     name = "conjugate gradients"
@@ -223,7 +242,14 @@ def _least_ratio(values: Array) -> float:
 
 
 def realvec(X: Array) -> np.ndarray[Any, Any]:
-    """The entries of X as a real vector with the same inner product."""
+    """The entries of X as a real vector with the same inner product.
+
+    Args:
+        X: An array.
+
+    Returns:
+        A real vector.
+    """
     X = np.ascontiguousarray(X).ravel()
     return X.view(X.real.dtype) if X.dtype.kind == "c" else X
 
@@ -238,7 +264,14 @@ def _range_basis(samples: list[Array]) -> np.ndarray[Any, Any]:
 
 
 def algebra_basis(manifold: GenOrthManifold) -> np.ndarray[Any, Any]:
-    """An orthonormal basis of G = span of X1^T X2, found from random products; for small p."""
+    """An orthonormal basis of G = span of X1^T X2, found from random products; for small p.
+
+    Args:
+        manifold: The manifold.
+
+    Returns:
+        The basis, stacked on axis 0.
+    """
     rng = np.random.default_rng(0)
     shape = (*manifold.shape[:-2], manifold.shape[-1], manifold.shape[-1])
     most = math.prod(shape) * (2 if manifold.dtype.kind == "c" else 1)
@@ -247,5 +280,12 @@ def algebra_basis(manifold: GenOrthManifold) -> np.ndarray[Any, Any]:
 
 
 def symmetric_basis(manifold: GenOrthManifold) -> np.ndarray[Any, Any]:
-    """An orthonormal basis of S1, the range of Phi on G; for small p."""
+    """An orthonormal basis of S1, the range of Phi on G; for small p.
+
+    Args:
+        manifold: The manifold.
+
+    Returns:
+        The basis, stacked on axis 0.
+    """
     return _range_basis([np.asarray(manifold.symmetrize(T)) for T in algebra_basis(manifold)])

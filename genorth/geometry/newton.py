@@ -25,7 +25,7 @@ _TRACED_STEPS = 6  # enough for |C| < 1/2, where values cannot be looked at
 _SAFETY = 100.0  # in the guess of |C| after a step
 #: |C| above this is not near M, whatever the size of X.
 FAR = 0.01
-#: |C| below this is on M, if it is so relative to |X| |phi(X)| too.
+#: |C| below this is near M, if it is small relative to |X| |phi(X)| too.
 NEAR = 1e-6
 
 
@@ -182,8 +182,9 @@ def _iterate(
 ) -> tuple[tuple[Array, int] | None, list[float]]:
     """The point of M and the number of steps, or None; and |C| of all iterates.
 
-    |C| has to be small relative to |X| |phi(X)| and small against 1. Rounding may leave it between
-    `NEAR` and `FAR`: then the point is taken as soon as a step gains nothing.
+    |C| has to be at most tol max(1, |X| |phi(X)|), and at most max(tol, `NEAR`): a growing X alone
+    does not bring it to M. Where rounding leaves more, up to `FAR`, the point is taken as soon as a
+    step gains nothing.
     """
     violations: list[float] = []
     for count in range(_STEPS):
@@ -191,11 +192,8 @@ def _iterate(
         newton = NewtonStep(space)
         violations.append(now := number(norm(newton.constraint)))
         stagnant = count > 0 and now >= violations[-2] / 2
-        if now <= tol * space.size:
-            if now <= NEAR or (now <= FAR and stagnant):
-                return (X, count), violations
-            if now > FAR:  # X has grown until rounding is all that is left of C
-                break
+        if now <= min(tol * space.size, FAR if stagnant else max(tol, NEAR)):
+            return (X, count), violations
         if not now <= 10 * violations[0] + 10:
             break
         X = step(space, newton)

@@ -5,9 +5,9 @@ case. A `Ray` is made from X and Z, computes what does not depend on t once, and
 and the velocity c'(t) (F19), which is what the derivative of a cost along the step needs.
 `manifold.ray` and `manifold.retract` find them by name in `RETRACTIONS`.
 
-Cayley and exp first take A = <<X, Z>> to its skew part (A - A*)/2, A* = psi(A)^T, at the cost of p
-x p additions. For a tangent Z this changes rounding only, so that rounding in Z never leads off M;
-for any other Z it amounts to the step DA(X)[Z], the oblique projection of F7.
+Cayley and exp first replace A = <<X, Z>> by its skew part (A - A*)/2, A* = psi(A)^T. For a tangent
+Z this only removes rounding errors, so that they never lead off M. For any other Z it amounts to
+the step DA(X)[Z], the oblique projection of F7.
 """
 
 from __future__ import annotations
@@ -198,9 +198,19 @@ def _blocks(a: Array, b: Array, c: Array, d: Array) -> Array:
 
 
 def polar_factor(manifold: GenOrthManifold, Y: Array) -> Array:
-    """Y <<Y, Y>>^(-1/2), on M where the inverse square root exists.
+    """The polar factor of Y for the form, the limit of repeated A (F6).
 
-    The limit of repeated A (F6).
+        Y <<Y, Y>>^(-1/2)
+
+    Args:
+        manifold: The manifold.
+        Y: An element of F.
+
+    Returns:
+        A point of M.
+
+    Raises:
+        OutsideDomainError: If the inverse square root does not exist.
     """
     return _polar(manifold, Y, manifold.phi(Y))
 
@@ -213,12 +223,20 @@ def _polar(manifold: GenOrthManifold, Y: Array, PY: Array) -> Array:
 
 
 def step_size(manifold: GenOrthManifold, X: Array, Z: Array) -> float:
-    """|A|/2 + |<<G,G>>|^(1/2), the size of the exponent above.
+    """The length of a step on M: the size of the exponent of `exponential`.
 
-    The length in which a step on M is measured.
+        |A|/2 + |<<G, G>>|^(1/2)
 
-    M is curved on the scale of phi and not on that of the entries, so |Z| alone does not tell how
-    far a step goes.
+    M is curved on the scale of phi and not on that of the entries, so that |Z| alone does not tell
+    how far a step goes.
+
+    Args:
+        manifold: The manifold.
+        X: A point of M.
+        Z: A tangent vector at X.
+
+    Returns:
+        The length.
     """
     A = ct(manifold.phi(X)) @ Z
     G = Z - X @ (A / 2)

@@ -1,4 +1,4 @@
-"""`TangentSpace`: what the geometry needs at one X, made once."""
+"""`TangentSpace`: what the geometry needs at one X, computed once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 class TangentSpace:
-    """What is needed at one X: P = phi(X) and the factorisation for Theta_X, each made once."""
+    """The tangent space at X: phi(X) and the factorisation for Theta_X, each computed once.
+
+    Made by `manifold.at(X)`.
+    """
 
     def __init__(self, manifold: GenOrthManifold, X: Array, P: Array | None = None) -> None:
         self.manifold, self.X = manifold, X
@@ -25,7 +28,7 @@ class TangentSpace:
 
     @cached_property
     def P(self) -> Array:
-        """phi(X)."""
+        """The image phi(X)."""
         return self.manifold.phi(self.X)
 
     @cached_property
@@ -47,21 +50,56 @@ class TangentSpace:
         return max(1.0, number(norm(self.X) * norm(self.P)))
 
     def theta(self, D: Array) -> Array:
-        """Theta_X(D) = argmin over S in S1 of |phi(X) S - D|."""
+        """The least-squares multiplier.
+
+            Theta_X(D) = argmin over S in S1 of |phi(X) S - D|
+
+        Args:
+            D: An element of F.
+
+        Returns:
+            Theta_X(D), a p x p matrix in S1.
+        """
         return self.solver.theta(D)
 
     def project(self, D: Array) -> Array:
-        """D - phi(X) Theta_X(D)."""
+        """The orthogonal projection onto T_X M.
+
+            P_X(D) = D - phi(X) Theta_X(D)
+
+        Args:
+            D: An element of F.
+
+        Returns:
+            P_X(D), a tangent vector.
+        """
         return self.solver.project(D)
 
     def gradient(self, egrad: Array) -> Array:
-        """Grad f(X) = egrad - phi(X) Theta_X(egrad)."""
+        """The Riemannian gradient.
+
+            grad f(X) = egrad - phi(X) Theta_X(egrad)
+
+        Args:
+            egrad: The Euclidean gradient of f at X.
+
+        Returns:
+            grad f(X), a tangent vector.
+        """
         return self.project(egrad)
 
     def hessian(self, egrad: Array, ehess: Array, Z: Array) -> Array:
-        """Hess f(X)[Z] = P_X(ehess - phi(Z) Theta_X(egrad)).
+        """The Riemannian Hessian, applied to a tangent vector; keeps Theta_X(egrad) for the next Z.
 
-        Theta_X(egrad) is kept for the next Z.
+            hess f(X)[Z] = P_X(ehess - phi(Z) Theta_X(egrad))
+
+        Args:
+            egrad: The Euclidean gradient of f at X.
+            ehess: The Euclidean Hessian of f at X, applied to Z.
+            Z: A tangent vector.
+
+        Returns:
+            hess f(X)[Z], a tangent vector.
         """
         theta = self._multiplier.get(egrad, self.theta)
         return self.project(plus(self.manifold.phi(Z) @ -theta, ehess))

@@ -75,7 +75,7 @@ def test_algorithm_1(name: str, method: str) -> None:
 
 @pytest.mark.statement("al:1:3")
 @MANY
-@given(data=st.data(), manifold=gt.manifolds(), exponent=st.floats(-12, -1))
+@given(data=st.data(), manifold=gt.manifolds(max_condition=1e6), exponent=st.floats(-12, -1))
 def test_restoring_is_the_loop(
     data: st.DataObject, manifold: go.GenOrthManifold, exponent: float
 ) -> None:
@@ -83,13 +83,16 @@ def test_restoring_is_the_loop(
 
     The same X after as many steps, one phi each and one to see it.
 
-    The tolerance is relative to max(1, |X| |phi(X)|), which is how finely |C(X)| can be known.
+    The tolerance is relative to max(1, |X| |phi(X)|), which is how finely |C(X)| can be known; in
+    any case |C(X)| <= max(tol, 1e-6).
     """
     X, tol = data.draw(gt.near_points(manifold, 0.3)), 10**exponent
     counted = CountingManifold(manifold)
     restored = counted.restore(X, tol)
     steps = 0
-    while steps < 60 and float(manifold.feasibility(X)) > tol * float(manifold.scale(X)):
+    while steps < 60 and float(manifold.feasibility(X)) > min(
+        tol * float(manifold.scale(X)), max(tol, 1e-6)
+    ):
         X, steps = manifold.dissolve(X), steps + 1
     assert counted.calls == steps + 1
     assert np.linalg.norm(restored - X) <= 100 * X.size * EPS * float(
