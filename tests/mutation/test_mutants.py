@@ -92,7 +92,7 @@ def test_on_the_page_all_errors_are_found_by_tests_that_exist() -> None:
 # ---------------------------------------------------------------------- anchors
 
 
-_SOURCE = '''"x + 1."
+_SOURCE = """"x + 1."
 
 LIMIT = 3 * 4
 
@@ -113,7 +113,7 @@ class A:
         ):
             print("é", x * 3)
         return y[0] + x
-'''
+"""
 
 
 def _mutant(old: str, new: str = "x - 1", within: str = "f") -> Mutant:
