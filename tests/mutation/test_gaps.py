@@ -121,7 +121,7 @@ def test_threshold_of_blocks_is_the_largest() -> None:
 @pytest.mark.parametrize("with_hessian", [True, False])
 @pytest.mark.parametrize("family", ["stiefel", "symplectic", "bilinear-symmetric", "tensor-dct"])
 def test_first_beta_is_its_formula(family: str, with_hessian: bool) -> None:
-    """w beta*(X) + c |X|^2/(16 p), c = |<d, hess f(X)[d]>|, d = grad f/|grad f|, 0.4 <= w <= 1.2."""
+    """w beta*(X) + c |X|^2/(16 p), c = |<d, hess f(X)[d]>|, d = grad f/|grad f|."""
     manifold = gt.Recipe(family, 6, 4, 4.0, 3).build()
     X, full = manifold.random_point(1), smooth(manifold, 2)
     problem = full if with_hessian else go.Problem(manifold, full.cost, full.euclidean_gradient)
