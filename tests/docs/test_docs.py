@@ -14,7 +14,7 @@ from pathlib import Path
 import _chromium
 import pytest
 
-import paper_repro.__main__
+import paper_repro.commands
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -122,9 +122,9 @@ def test_the_commands_of_the_comparison_guide_are_known() -> None:
     commands = re.findall(r"^python -m paper_repro *([^#\n]*)", text, re.MULTILINE)
     assert len(commands) > 5
     for command in commands:
-        paper_repro.__main__._parser().parse_args(command.split())
+        paper_repro.commands.parser().parse_args(command.split())
     with pytest.raises(SystemExit):
-        paper_repro.__main__._parser().parse_args(["no-such-command"])
+        paper_repro.commands.parser().parse_args(["no-such-command"])
 
 
 @needs_chromium
@@ -136,7 +136,7 @@ def test_a_browser_shows_every_formula(site: Path) -> None:
     # taken for text.
     docs = site / "docs"
     included = {
-        docs / "results" / name for name in ("short.md", "tables.md")
+        docs / "results" / name for name in ("overview.md", "tables.md")
     }  # in the page beside; without formulas
     # those of the reference come from docstrings
     pages = [p for p in docs.rglob("*.md") if p not in included and p.parent != docs / "api"]
