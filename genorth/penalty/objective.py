@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from genorth.penalty.beta import AWAY
-from genorth.penalty.cdf import ConstraintDissolving, Point
+from genorth.penalty.dissolving import Dissolving, Point
 from genorth.solve.monitor import Monitor, Stop
 from genorth.solve.result import Status
 
@@ -39,7 +39,7 @@ class Objective:
     """h on real vectors: complex entries are two real ones, and blocks are laid out one after the other."""
 
     def __init__(
-        self, h: ConstraintDissolving, monitor: Monitor, limit: float, watched: bool = False
+        self, h: Dissolving[Any], monitor: Monitor, limit: float, watched: bool = False
     ) -> None:
         self.h, self.monitor = h, monitor
         #: Whether a run that converges to a point away from M is ended before it gets there.
