@@ -1,6 +1,6 @@
-"""The check itself: the source as it stands must pass.
+"""The check itself: each mutant by its named tests, and if need be by all.
 
-Then each mutant, by its named tests and if need be by all.
+A test that fails for a mutant must pass on the source as it stands.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from queue import SimpleQueue
 
 import attrs
 
-from .copies import Copy, HarnessError
-from .planted.mutant import Mutant
+from .copies import Copy, HarnessError, Outcome
+from .mutant import Mutant
 from .results import Store, Verdict, key
 
 
@@ -25,7 +25,7 @@ class Settings:
     """How the check is run."""
 
     jobs: int = 2
-    #: What the whole suite is, for mutants that their named tests do not find.
+    #: What runs where the named tests find nothing; empty: no more.
     suite: tuple[str, ...] = ("tests",)
     #: Seconds for the named tests, and for the suite.
     limits: tuple[float, float] = (300.0, 1800.0)
@@ -38,6 +38,7 @@ class Check:
         self.settings, self.store, self.tell = settings, store, tell
         self.broken: list[str] = []
         self._lock, self._stop, self._done = threading.Lock(), threading.Event(), 0
+        self._clean: dict[str, bool] = {}
 
     def run(self, mutants: list[Mutant], controls: list[Mutant]) -> dict[str, Verdict]:
         """The verdicts by name; those in the store are taken from there.
@@ -54,8 +55,6 @@ class Check:
                     verdicts[mutant.name] = known
             todo = [m for m in [*controls, *mutants] if m.name not in verdicts]
             self.tell(f"{len(verdicts)} verdicts known, {len(todo)} to find")
-            if todo:
-                self._baseline(one, todo)
             copies.put(one)
             self._all(todo, keys, copies, verdicts)
         return verdicts
@@ -70,14 +69,12 @@ class Check:
                 copies.put(Copy(path, self._stop))
             yield copies
 
-    def _baseline(self, copy: Copy, mutants: list[Mutant]) -> None:
-        tests = tuple(sorted({test for mutant in mutants for test in mutant.killers}))
-        outcome = copy.run(None, tests, self.settings.limits[1])
-        if outcome.failed or outcome.hung:
-            raise HarnessError(f"the source as it stands fails {outcome.failed}: {outcome.message}")
-        self.tell(
-            f"baseline: the source as it stands passes all named tests ({outcome.seconds:.0f} s)"
-        )
+    def _passes(self, test: str, copy: Copy) -> bool:
+        """Whether the source as it stands passes a test that found an error; each is run once."""
+        if test not in self._clean:
+            outcome = copy.run(None, (test,), self.settings.limits[0])
+            self._clean[test] = not (outcome.failed or outcome.hung)
+        return self._clean[test]
 
     def _all(
         self,
@@ -118,24 +115,22 @@ class Check:
             future.result()
 
     def _judge(self, mutant: Mutant, key: str, copy: Copy) -> Verdict:
-        seconds, outcome = 0.0, None
+        seconds, outcome = 0.0, Outcome()
         whole = "the suite" if self.settings.suite == Settings().suite else "a part of the suite"
         stages = [("the named tests", mutant.killers), (whole, self.settings.suite)]
-        for (stage, tests), limit in zip(stages, self.settings.limits, strict=True):
-            outcome = copy.run(mutant, tests, limit)
+        status, stage = "survived", ""
+        for (name, tests), limit in zip(stages, self.settings.limits, strict=True):
+            if not tests:
+                break
+            stage, outcome = name, copy.run(mutant, tests, limit)
             seconds += outcome.seconds
+            if outcome.failed and not self._passes(outcome.failed, copy):
+                raise HarnessError(f"the source as it stands fails {outcome.failed} too")
             if outcome.hung or outcome.failed:
                 status = "hung" if outcome.hung else "killed"
-                return Verdict(
-                    mutant.name,
-                    key,
-                    status,
-                    outcome.failed,
-                    outcome.message,
-                    stage,
-                    round(seconds, 1),
-                )
-        return Verdict(mutant.name, key, "survived", "", "", whole, round(seconds, 1))
+                break
+        by, why = outcome.failed, outcome.message
+        return Verdict(mutant.name, key, status, by, why, stage, round(seconds, 1))
 
     def _report(self, name: str, status: str, by: str, seconds: float, total: int) -> None:
         self._done += 1
@@ -143,12 +138,7 @@ class Check:
 
 
 def _keys(copy: Copy, mutants: list[Mutant], controls: list[Mutant]) -> dict[str, str]:
-    """Of every mutant; a snippet that is no longer found is reported before anything runs."""
-    keys = {mutant.name: key(mutant, [copy.source(mutant.file)]) for mutant in mutants}
-    everything = [
-        path.read_text(encoding="utf-8") for path in sorted((copy.path / "genorth").rglob("*.py"))
-    ]
-    keys |= {control.name: key(control, everything) for control in controls}
-    for mutant in [*mutants, *controls]:
-        mutant.planted(copy.source(mutant.file))
-    return keys
+    """Of every mutant; a node that is no longer found is reported before anything runs."""
+    texts = copy.sources.texts
+    keys = {m.name: key(m, [texts[copy.sources.planted(m)[0]]]) for m in mutants}
+    return keys | {m.name: key(m, list(texts.values())) for m in controls}
