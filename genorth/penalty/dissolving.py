@@ -74,7 +74,7 @@ class Dissolving(ABC, Generic[_P]):
         self.problem, self.manifold = problem, problem.manifold
         self.beta = check_beta(beta)
         self._shape, self._dtype = self.manifold.shape, self.manifold.dtype
-        self._recent = [ContentCache() for _ in range(keep)]
+        self._recent = ContentCache(keep)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.problem!r}, beta={self.beta:g})"
@@ -192,10 +192,7 @@ class Dissolving(ABC, Generic[_P]):
         """What is known at X; the last points are found by their entries."""
         if type(X) is not np.ndarray or X.dtype is not self._dtype or X.shape != self._shape:
             self.manifold._check(X=X)
-        recent = self._recent
-        if len(recent) > 1 and not recent[0].holds(X):
-            recent.reverse()  # a hit, or the one that was not used last and is replaced
-        return recent[0].get(X, self._new_point)
+        return self._recent.get(X, self._new_point)
 
     @final
     def complete(self, point: _P) -> _P:
