@@ -1,8 +1,7 @@
-"""What to cite: BibTeX entries of the methods that the names of the solvers stand for."""
+"""What to cite: BibTeX entries by key."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 _ENTRIES = {
@@ -135,44 +134,15 @@ _ENTRIES = {
 }""",
 }
 
-# The name of a solver, and what it stands on; all patterns that match count.
-_USED = (
-    (r"", ("harris2020array",)),
-    (r"cdf-", ("zhang-improved", "xiao2024dissolving")),
-    (r"cdf-gd", ("barzilai1988two", "zhang2004nonmonotone")),
-    (r"cdf-(cg|tr)|cdf-lbfgs$|cdopt-", ("virtanen2020scipy",)),
-    (r"(cdf|cdopt)-cg", ("polak1969note",)),
-    (r"(cdf|cdopt)-lbfgs|rlbfgs", ("liu1989limited",)),
-    (r"(cdf|cdopt)-tr|rtr|pymanopt-tr", ("steihaug1983conjugate",)),
-    (r"cdopt-", ("xiao2024dissolving", "xiao2022cdopt")),
-    (r"rgd|rcg|rlbfgs|rtr|pymanopt-", ("absil2008optimization",)),
-    (
-        r"rgd",
-        ("barzilai1988two", "zhang2004nonmonotone", "wen2013feasible", "iannazzo2018riemannian"),
-    ),
-    (r"rcg", ("sato2022riemannian",)),
-    (r"rlbfgs", ("huang2015broyden",)),
-    (r"rtr|pymanopt-tr", ("absil2007trust",)),
-    (r"\w+-faithful", ("gao2021riemannian",)),
-    (r"pymanopt-", ("townsend2016pymanopt",)),
-)
+#: What every comparison stands on: arrays, and the profiles of the report.
+_ALWAYS = ("harris2020array", "dolan2002benchmarking")
 
 
-def keys(solvers: Iterable[str]) -> list[str]:
-    """The keys of what these solvers stand on, in the order of the bibliography.
+def bibtex(keys: Iterable[str]) -> str:
+    """Return the BibTeX entries of these keys, and of what every comparison uses, each once.
 
-    The profiles are always used.
+    Args:
+        keys: Keys of the bibliography, as in `Solver.cites`; unknown ones are left out.
     """
-    names = list(solvers)
-    used = {
-        key
-        for pattern, found in _USED
-        for key in found
-        if any(re.match(pattern, name) for name in names)
-    }
-    return [key for key in _ENTRIES if key in used | {"dolan2002benchmarking"}]
-
-
-def bibtex(solvers: Iterable[str]) -> str:
-    """The BibTeX entries of what these solvers stand on."""
-    return "\n\n".join(_ENTRIES[key] for key in keys(solvers)) + "\n"
+    used = dict.fromkeys([*keys, *_ALWAYS])
+    return "\n\n".join(_ENTRIES[key] for key in used if key in _ENTRIES) + "\n"

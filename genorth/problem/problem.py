@@ -6,6 +6,7 @@ through a Problem: so all of them are counted alike, and none pays twice for the
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from collections.abc import Callable
@@ -121,6 +122,13 @@ class Problem:
 
     def __repr__(self) -> str:
         return f"Problem({self.manifold!r}, name={self.name!r})"
+
+    def fresh(self) -> Problem:
+        """Return the same problem with counts at zero and nothing remembered of earlier points."""
+        other = copy.copy(self)
+        other._memo = ContentCache()
+        other.reset_counts()
+        return other
 
     def start(self, x0: Any = None, rng: Any = None) -> np.ndarray[Any, Any]:
         """x0 as a NumPy array of F, checked; by default a random point of M, from rng."""

@@ -16,6 +16,7 @@ from typing import Any
 from genorth.errors import refuse
 from genorth.linalg.arrays import Array
 from genorth.problem.problem import Problem
+from genorth.solve.clock import Clock, moment
 from genorth.solve.result import Progress, Status, Trace
 
 
@@ -61,20 +62,22 @@ class Monitor:
         self._before = problem.counts
         self._paused = 0.0
         self._begin = time.perf_counter()
+        Clock.hear(self)
 
     @property
     def elapsed(self) -> float:
         """Seconds since the start, without the pauses."""
-        return time.perf_counter() - self._begin - self._paused
+        return max(time.perf_counter() - self._begin - self._paused, 0.0)
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """The clock stands still: for measuring, and for the callback."""
-        begin = time.perf_counter()
+        """The clock stands still, also that of a comparison: for measuring."""
+        begin = moment()
         try:
             yield
         finally:
-            self._paused += time.perf_counter() - begin
+            self._paused += max(time.perf_counter() - begin[0], 0.0)
+            Clock.measured(begin)
 
     @property
     def counts(self) -> Any:
@@ -125,7 +128,8 @@ class Monitor:
     def _call(self, X: Array) -> None:
         assert self._callback is not None
         trace = self.trace
-        with self.paused():
+        begin = time.perf_counter()  # not paused(): a comparison counts the callback as work
+        try:
             gradient_norm, feasibility = trace.gradient_norm[-1], trace.feasibility[-1]
             progress = Progress(
                 X.copy(),
@@ -136,7 +140,8 @@ class Monitor:
                 feasibility,
                 trace.time[-1],
             )
-            try:
-                self._callback(progress)
-            except StopIteration:
-                raise Stop(Status.CALLBACK) from None
+            self._callback(progress)
+        except StopIteration:
+            raise Stop(Status.CALLBACK) from None
+        finally:
+            self._paused += max(time.perf_counter() - begin, 0.0)
