@@ -1,4 +1,4 @@
-"""`run`: every solver on every problem, from the same starts, to every tolerance; one record each."""
+"""`run`: every solver on every problem, from the same starts, to every tolerance."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from genorth.errors import refuse
-from genorth.linalg.arrays import Array, ct, eye_like, inner, is_lazy, namespace
+from genorth.linalg.arrays import Array, all_finite, ct, eye_like, inner, is_lazy, namespace
 from genorth.linalg.cache import ContentCache
 from genorth.problem.problem import Problem
 
@@ -133,7 +133,12 @@ class ConstraintDissolving:
         if type(X) is not np.ndarray:
             return self._products(X)
         with np.errstate(over="ignore", invalid="ignore"):
-            return self._products(X)
+            point = self._products(X)
+        # inf - inf inside a product is NaN with some BLAS kernels: overflow all the same
+        point.violation = violation = float(point.violation)
+        if violation != violation and all_finite(X):
+            point.violation = math.inf
+        return point
 
     def _products(self, X: Array) -> Point:
         P = self.manifold.phi(X)
@@ -149,9 +154,7 @@ class ConstraintDissolving:
         If the former is finite, so is the latter.
         """
         violation = point.violation
-        return (type(violation) is np.float64 or not is_lazy(violation)) and not math.isfinite(
-            violation
-        )
+        return (type(violation) is float or not is_lazy(violation)) and not math.isfinite(violation)
 
     def _with_cost(self, X: Array) -> Point:
         point = self.at(X)

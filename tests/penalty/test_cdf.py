@@ -287,15 +287,50 @@ def test_an_array_changed_in_place_is_a_new_point() -> None:
     assert not np.allclose(h.gradient(X), before)
 
 
-def test_overflow_is_infinite_and_does_not_call_the_cost() -> None:
-    """A wild step of a line search: no warning (they are errors here), no exception, no call."""
+@pytest.mark.parametrize("family", ["stiefel", "symplectic", "indefinite", "complex"])
+@pytest.mark.parametrize("size", [1e80, 1e160, 1e300])
+def test_overflow_is_infinite_and_does_not_call_the_cost(family: str, size: float) -> None:
+    """A wild step of a line search: no warning (they are errors here), no exception, no call.
+
+    With some BLAS kernels the products hold inf - inf: +inf has to come out all the same.
+    """
+    manifold = {
+        "stiefel": lambda: go.Stiefel(5, 2),
+        "symplectic": lambda: go.SymplecticStiefel(6, 4),
+        "indefinite": lambda: go.IndefiniteStiefel(np.r_[1.0, 2, 3, -1, -2], np.r_[1.0, -1]),
+        "complex": lambda: go.Stiefel(5, 2, dtype=complex),
+    }[family]()
+    problem = go.Problem(manifold, lambda X: pytest.fail("called"), lambda X: X)
+    h, X = go.ConstraintDissolving(problem, 1e3), manifold.random_ambient(0)
+    assert h.value(size * X) == np.inf
+    assert h.feasibility(size * X) > 1e150
+    assert np.isnan(h.gradient(size * X)).all()
+    assert problem.counts == go.Counts()
+
+
+def test_a_large_beta_overflows_without_a_warning() -> None:
+    """|C|^2 is finite and beta/2 |C|^2 is not."""
+    manifold = go.Stiefel(5, 2)
+    h, X = go.ConstraintDissolving(smooth(manifold, 0), 1e30), manifold.random_point(0)
+    h.problem.evaluate_cost = lambda Y: 0.0  # type: ignore[method-assign]
+    assert h.value(1e75 * X) == np.inf and np.isfinite(h.feasibility(1e75 * X))
+
+
+def test_overflow_inside_a_product_is_no_nan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """|C|^2 is NaN with Prescott kernels at 1e160 X; the value is +inf with every kernel."""
     manifold = go.Stiefel(5, 2)
     h, X = go.ConstraintDissolving(smooth(manifold, 0), 1.0), manifold.random_ambient(0)
-    for size in (1e80, 1e160, 1e300):
-        assert h.value(size * X) == np.inf
-        assert np.isnan(h.gradient(size * X)).all()
-        assert np.isnan(h.hessian_product(size * X, X)).all()
-    assert h.problem.counts == go.Counts()
+    plain = h._products
+
+    def with_nan(X: np.ndarray) -> object:
+        point = plain(X)
+        point.violation = np.float64(np.nan)
+        return point
+
+    monkeypatch.setattr(h, "_products", with_nan)
+    assert h.value(X) == h.feasibility(X) == np.inf
+    assert np.isnan(h.hessian_product(X, X)).all()
+    assert np.isnan(h.value(np.nan * X)), "NaN that was there before stays NaN"
 
 
 @pytest.mark.parametrize("beta", [0, -1.0, float("nan"), float("inf"), "large", None, True])

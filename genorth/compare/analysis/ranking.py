@@ -70,7 +70,7 @@ def best(records: Records) -> list[Best]:
 
 @attrs.frozen
 class Duel:
-    """Two families over the rows in which both have solvers: the best of one against the other's."""
+    """Two families in the rows where both have solvers: the best of one against the other's."""
 
     first: str
     second: str

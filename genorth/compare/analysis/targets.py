@@ -102,8 +102,8 @@ def reached(runs: Iterable[Record], target: float) -> Reached:
             trace, unchecked = run.trace, unchecked or run.traced_by == "solver"
             at = trace.time[line], float(trace.evaluations[line]), trace.feasibility[line]
             figures.append(at)
-    columns = zip(*figures, strict=True)
-    return Reached(*columns, tuple(reasons), tuple(spent), unchecked)
+    seconds, evaluations, feasibility = zip(*figures, strict=True)
+    return Reached(seconds, evaluations, feasibility, tuple(reasons), tuple(spent), unchecked)
 
 
 def targets(records: Records) -> list[float]:

@@ -1,4 +1,4 @@
-"""A `Table` as Markdown, plain text, CSV, LaTeX (booktabs) or HTML; names are text in all of them."""
+"""A `Table` as Markdown, plain text, CSV, LaTeX (booktabs) or HTML; names are text in all."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import cache
 from itertools import groupby
 from typing import Any
 
-from genorth.compare.render.table import Entry, Head, Table, Value
+from genorth.compare.render.table import Entry, Table, Value
 from genorth.errors import refuse
 
 # ---------------------------------------------------------------------- Markdown

@@ -21,8 +21,8 @@ from xml.etree import ElementTree
 
 import attrs
 
+from genorth.bibliography import entries
 from genorth.compare.analysis.rows import require_records
-from genorth.compare.bibliography import bibtex
 from genorth.compare.render import plots
 from genorth.compare.render.formats import html as table_html
 from genorth.compare.render.formats import templates
@@ -44,6 +44,8 @@ from genorth.errors import refuse
 #: these.
 Content = Any
 
+#: What every comparison stands on: arrays, and performance profiles.
+_ALWAYS = ("harris2020array", "dolan2002benchmarking")
 _SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 
 
@@ -175,7 +177,7 @@ def inline(figure: Any, name: str, label: str) -> str:
     import matplotlib
 
     out = io.BytesIO()
-    settings = {"svg.fonttype": "none", "svg.hashsalt": "genorth"}
+    settings: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "genorth"}
     metadata = {"Date": None, "Creator": None}
     with matplotlib.rc_context(settings), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # letters that matplotlib's font lacks
@@ -319,8 +321,10 @@ def _text(value: Any) -> str:
 
 
 def _citations(records: Records) -> Html:
-    keys = [key for about in records.solvers.values() for key in about.cites]
-    return _rendered("citations.html", bibtex=bibtex(keys))
+    cited = [key for about in records.solvers.values() for key in about.cites]
+    known = entries()
+    found = [known[key].bibtex for key in dict.fromkeys([*cited, *_ALWAYS]) if key in known]
+    return _rendered("citations.html", bibtex="\n\n".join(found))
 
 
 # ---------------------------------------------------------------------- the page

@@ -10,7 +10,7 @@ import faulthandler
 import inspect
 import math
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
@@ -252,7 +252,7 @@ def _reported(result: Any, counts: Counts, clock: Clock, fields: dict[str, Any])
             "nfev": _count(result.nfev, counts.nfev),
             "njev": _count(result.njev, counts.njev),
             "nhev": _count(result.nhev, counts.nhev),
-            "seconds": {**result.seconds, "cost": counts.seconds},
+            "seconds": {**result.seconds, "cost": _cost(result.seconds, counts)},
             "trace": {name: getattr(trace, name) for name in COLUMNS},
             "traced_by": "solver" if begin is None else "genorth",
         }
@@ -271,6 +271,11 @@ def _counts(problem: Problem) -> Counts:
 def _count(reported: int, measured: int) -> int:
     """What the problem has measured; a solver may leave out the evaluation of its last check."""
     return reported if measured - 1 <= reported <= measured else measured
+
+
+def _cost(reported: Mapping[str, float], counts: Counts) -> float:
+    """Seconds in the user's functions; a solver may leave out those of its last check."""
+    return min(reported.get("cost", math.inf), counts.seconds)
 
 
 def told(error: BaseException) -> str:

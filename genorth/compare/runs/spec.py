@@ -1,4 +1,4 @@
-"""What is compared: `Instance`, the problems and solvers that `run` is given, and the runs to make."""
+"""What is compared: `Instance`, the problems and solvers of `run`, and the runs to make."""
 
 from __future__ import annotations
 
@@ -40,15 +40,26 @@ class Instance:
     options: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
-        for name, value, kinds, need in (
-            ("problem", self.problem, str, "a text"),
-            ("size", self.size, str | None, "a text"),
-            ("make", self.make, Callable, "a function seed -> Problem"),
-            ("start", self.start, Callable | None, "a function (problem, seed) -> X, or None"),
-            ("options", self.options, Mapping, "a mapping of solvers to keyword arguments"),
-            *(("options", value, Mapping, "a mapping for each") for value in _values(self.options)),
+        whole = isinstance(self.options, Mapping)
+        options = list(self.options.values()) if whole else [None]
+        for name, value, need, holds in (
+            ("problem", self.problem, "a text", isinstance(self.problem, str)),
+            ("size", self.size, "a text", isinstance(self.size, str | None)),
+            ("make", self.make, "a function seed -> Problem", callable(self.make)),
+            (
+                "start",
+                self.start,
+                "a function (problem, seed) -> X, or None",
+                self.start is None or callable(self.start),
+            ),
+            (
+                "options",
+                self.options,
+                "a mapping of solvers to mappings of keyword arguments",
+                all(isinstance(each, Mapping) for each in options),
+            ),
         ):
-            if not isinstance(value, kinds):
+            if not holds:
                 refuse(f"Instance.{name}", need, _kind(value))
 
     @property
@@ -116,7 +127,7 @@ _PROBLEMS = (
 
 
 def as_instances(problems: Any) -> list[Instance]:
-    """Return the instances of what `run` was given; the size of a function's problem is not known."""
+    """Return the instances of what `run` was given; the size of a function's problem is open."""
     if isinstance(problems, Problem | Instance):
         problems = [problems]
     if isinstance(problems, Mapping):
@@ -198,10 +209,6 @@ def _refuse_solver(got: str, hint: str = "") -> NoReturn:
 
 
 # ---------------------------------------------------------------------- shared
-
-
-def _values(mapping: Any) -> list[Any]:
-    return list(mapping.values()) if isinstance(mapping, Mapping) else []
 
 
 def _kind(value: Any) -> str:

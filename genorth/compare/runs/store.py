@@ -1,13 +1,13 @@
 """The folder of a comparison: `settings.json`, and `records.jsonl` with one line per finished run.
 
 A line is on disk before the next run begins. One process at a time writes to a folder. `save`
-writes `records.jsonl.gz` instead, for records that are to be kept.
+writes `records.jsonl.xz` instead, for records that are to be kept.
 """
 
 from __future__ import annotations
 
-import gzip
 import json
+import lzma
 import os
 import tempfile
 import warnings
@@ -25,7 +25,7 @@ from genorth.solve.result import Trace
 
 #: The layout of the files; 1 had no description of the solver and no definition of the run.
 FORMAT = 2
-_SETTINGS, _RECORDS, _PACKED = "settings.json", "records.jsonl", "records.jsonl.gz"
+_SETTINGS, _RECORDS, _PACKED = "settings.json", "records.jsonl", "records.jsonl.xz"
 _LOCK, _UNDERWAY, _CRASH = ".lock", ".underway.json", ".crash.txt"
 #: The settings, with their types.
 _KINDS = {
@@ -139,7 +139,7 @@ class Store:
         self.records[record.key] = record
 
     def _end_last_line(self) -> None:
-        """A process that was killed may have left half a line: the next one must not continue it."""
+        """A process that was killed may have left half a line: end it."""
         path = self.folder / _RECORDS
         if size := path.stat().st_size:
             with path.open("rb") as file:
@@ -148,7 +148,7 @@ class Store:
                     self._file.write(b"\n")
                     self._file.flush()
 
-    # ------------------------------------------------------------------ a process that may not survive
+    # ------------------------------------------------------------------ a process may not survive
 
     @property
     def crash_file(self) -> Path:
@@ -180,7 +180,7 @@ class Store:
 
 
 def _locked(folder: Path) -> IO[str]:
-    """Hold the lock of a folder; the system lets go of it when the process ends, however it does."""
+    """Hold the lock of a folder; the system releases it when the process ends."""
     file = (folder / _LOCK).open("a+", encoding="utf-8")
     try:
         _lock(file)
@@ -246,7 +246,7 @@ def save(records: Records, out: str | os.PathLike[str], lines: int = 150) -> Pat
     folder = folder_of(out)
     kept = (attrs.evolve(r, trace=thinned(r.trace, lines, _DIGITS)) for r in records)
     text = "".join(f"{encode(record)}\n" for record in kept)
-    replace_file(folder / _PACKED, gzip.compress(text.encode(), mtime=0))
+    replace_file(folder / _PACKED, lzma.compress(text.encode(), preset=9))
     replace_file(folder / _SETTINGS, _json(_checked(folder, records.settings)))
     (folder / _RECORDS).unlink(missing_ok=True)
     return folder
@@ -266,12 +266,12 @@ def thinned(trace: Trace, lines: int, digits: int | None = None) -> Trace:
 
 
 def _read_records(folder: Path) -> Iterator[Record]:
-    for path, opened in ((folder / _PACKED, gzip.open), (folder / _RECORDS, open)):
+    for path, opened in ((folder / _PACKED, lzma.open), (folder / _RECORDS, open)):
         if path.exists():
             with opened(path, "rb") as file:
                 try:
                     yield from _decoded(path, file)
-                except (EOFError, gzip.BadGzipFile) as error:
+                except (EOFError, lzma.LZMAError) as error:
                     warnings.warn(f"{path}: the rest cannot be read ({error})", stacklevel=3)
 
 

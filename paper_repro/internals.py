@@ -1,0 +1,23 @@
+"""What paper_repro uses of genorth.compare beyond its public names, in one place."""
+
+from genorth.compare.analysis.rows import Row, Runs, best_of, by_row
+from genorth.compare.render.formats import aligned
+from genorth.compare.render.styles import BLUE, GREEN, GREY, ORANGE, VERMILLION
+from genorth.compare.render.table import times, tolerance_text
+from genorth.compare.runs.machine import pinned
+
+__all__ = [
+    "BLUE",
+    "GREEN",
+    "GREY",
+    "ORANGE",
+    "VERMILLION",
+    "Row",
+    "Runs",
+    "aligned",
+    "best_of",
+    "by_row",
+    "pinned",
+    "times",
+    "tolerance_text",
+]
