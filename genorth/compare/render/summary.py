@@ -87,17 +87,15 @@ def lead(
     limit = f"over {seconds_text(from_seconds)} s"
     if not total:
         return f"{name} takes {limit} in no row."
-    parts = [
-        f"The best solver is at least {factor:g}x faster than {name} in {len(found.held)} of "
-        f"{_rows(total)} where {name} takes {limit}.",
-        f"It is not at {_listed([names.row(row) for row in found.missed])}."
-        if found.missed
-        else "",
-        f"{_rows(len(found.undecided))} cannot be decided: {name} ran out of time."
-        if found.undecided
-        else "",
-    ]
-    return " ".join(filter(None, parts))
+    held = f"{len(found.held)} of {_rows(total)}"
+    parts = [f"The best solver is at least {factor:g}x faster than {name} in {held}"]
+    parts[0] += f" where {name} takes {limit}."
+    if found.missed:
+        parts.append(f"It is not at {_listed([names.row(row) for row in found.missed])}.")
+    if found.undecided:
+        rows = _rows(len(found.undecided))
+        parts.append(f"{rows} cannot be decided: {name} ran out of time.")
+    return " ".join(parts)
 
 
 def _winners(rows: _Rows, names: Names) -> str:
@@ -128,7 +126,7 @@ def _other(duel: Duel, kind: str) -> str:
 
 
 def _duel(duel: Duel, named: bool) -> str:
-    """ "Riemannian wins both rows, 5.6x faster in the median (3.8x to 10x)."."""
+    """Riemannian wins both rows, 5.6x faster in the median (3.8x to 10x)."""
     won, count = sum(ratio > 1 for ratio in duel.ratios), len(duel.ratios)
     ahead = 2 * won >= count
     winner = duel.first if ahead else duel.second

@@ -32,7 +32,6 @@ from genorth.compare.render.table import (
     scientific,
     seconds_text,
     times,
-    tolerance,
     tolerance_text,
     words,
 )
@@ -292,7 +291,11 @@ def best_table(records: Records, labels: Labels | None = None) -> Table:
 
 
 def _best_line(row: Best, solvers: Iterable[str], names: Names) -> Line:
-    entries = [words(names[row.problem]), words(row.size), tolerance(row.tolerance)]
+    entries = [
+        words(names[row.problem]),
+        words(row.size),
+        Entry(tolerance_text(row.tolerance), row.tolerance),
+    ]
     if row.solver is None:
         entries += [words("none"), Entry(failed=True)]
     else:

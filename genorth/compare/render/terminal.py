@@ -224,8 +224,8 @@ def winners(records: Records) -> Table:
         previous = row[:2]
         best = best_by_family(runs)
         texts = [plain(row[0]), plain(row[1]), tolerance_text(row[2])]
-        for name in (best_of(runs), *(best.get(kind) for kind in families)):
-            texts += [plain(name or "none"), seconds_text(runs[name].time) if name else "-"]
+        for found in (best_of(runs), *(best.get(kind) for kind in families)):
+            texts += [plain(found or "none"), seconds_text(runs[found].time) if found else "-"]
         failed = sum(len(entry.failed) for entry in runs.values())
         # Text, not str: rich would read brackets in a name as markup.
         styles = ["bold" if n in (3, 4) else "" for n in range(len(texts))]

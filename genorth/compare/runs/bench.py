@@ -212,7 +212,7 @@ class Here:
             self._store.end()
 
 
-# ---------------------------------------------------------------------- what a solver takes and says
+# ---------------------------------------------------------------------- what a solver says
 
 
 def _why_not(solver: Any, problem: Problem) -> str | None:
@@ -279,7 +279,7 @@ def _cost(reported: Mapping[str, float], counts: Counts) -> float:
 
 
 def told(error: BaseException) -> str:
-    """Type, message and place of an exception, in one line; it may be unable to tell its message."""
+    """Type, message and place of an exception, in one line; its message may raise."""
     try:
         text = " ".join(str(error).split())
     except BaseException as second:

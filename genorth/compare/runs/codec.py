@@ -126,7 +126,7 @@ def _untrace(trace: Trace) -> dict[str, list[Any]]:
 _converter = cattrs.Converter(forbid_extra_keys=True)
 for _kind, _hook in ((str, _text), (bool, _flag), (int, _whole), (float, _number)):
     _converter.register_structure_hook(_kind, _hook)
-_converter.register_structure_hook(tuple[str, ...], _texts)
+_converter.register_structure_hook_func(lambda kind: kind == tuple[str, ...], _texts)
 _converter.register_structure_hook(Trace, _trace)
 _converter.register_unstructure_hook(float, _plain)
 _converter.register_unstructure_hook(Trace, _untrace)

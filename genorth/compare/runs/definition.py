@@ -178,7 +178,7 @@ def _probe(value: Any) -> Any:
     if value is None:
         return None
     A = np.asarray(value)
-    projected, size = np.vdot(_weights(A), A), float(np.linalg.norm(A))
+    projected, size = np.vdot(_weights(A) if A.ndim else 1.0, A), float(np.linalg.norm(A))
     figures = {"re": float(projected.real), "im": float(projected.imag), "size": size}
     return {name: described(figure) for name, figure in figures.items()}
 
