@@ -48,6 +48,8 @@ def structured(fields: Any) -> Record:
     Raises:
         ValueError: If a field is missing, unknown, of the wrong type or out of range.
     """
+    if not isinstance(fields, dict):
+        raise ValueError(f"need an object, got {type(fields).__name__}")
     try:
         return _converter.structure(fields, Record)
     except cattrs.BaseValidationError as error:

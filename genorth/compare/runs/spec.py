@@ -195,13 +195,11 @@ def _name(entry: Any) -> Any:
 
 
 def _solver(name: Any, entry: Any) -> Any:
-    if isinstance(entry, str):
-        if entry not in SOLVERS:
-            refuse("solvers", f"one of {', '.join(map(repr, SOLVERS))}", repr(entry))
-        return SOLVERS[entry]
-    if not isinstance(name, str) or not callable(entry):
+    if not isinstance(name, str) or not (isinstance(entry, str) or callable(entry)):
         _refuse_solver(f"{name!r}: {type(entry).__name__}")
-    return entry
+    if isinstance(entry, str) and entry not in SOLVERS:
+        refuse("solvers", f"one of {', '.join(map(repr, SOLVERS))}", repr(entry))
+    return SOLVERS[entry] if isinstance(entry, str) else entry
 
 
 def _refuse_solver(got: str, hint: str = "") -> NoReturn:
