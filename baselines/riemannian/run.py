@@ -206,7 +206,7 @@ def restored_start(problem: Problem, x0: Any, options: Options) -> Array:
     except NotRestorableError:
         need = "a point near M, where a Riemannian solver starts: |C(x0)|"
         hint = (
-            "Repeated A does not lead to M from there. Start from manifold.random_point(rng), "
-            "or use a penalty method."
+            "Neither A nor Newton's map leads to M from there. Start from "
+            "manifold.random_point(rng), or use a penalty method."
         )
         refuse("x0", need, float(manifold.feasibility(X)), tol, hint, NotRestorableError)
