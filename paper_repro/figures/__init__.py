@@ -20,7 +20,7 @@ from paper_repro.figures import iteration_times, sample_errors
 from paper_repro.files import write
 from paper_repro.internals import pinned
 from paper_repro.problems import PROBLEMS, PaperProblem
-from paper_repro.problems.base import Figure, Size
+from paper_repro.problems.base import PaperFigure, Size
 
 _KINDS = {"iteration_times": iteration_times, "sample_errors": sample_errors}
 
@@ -41,7 +41,7 @@ class Data:
     """The data of a figure: how it was measured, and its runs."""
 
     problem: PaperProblem
-    figure: Figure
+    figure: PaperFigure
     settings: dict[str, Any]
     runs: list[Any] = attrs.field(factory=list)
 
@@ -159,7 +159,7 @@ def measure(
     return data
 
 
-def _sizes(problem: PaperProblem, figure: Figure, mode: str) -> Sequence[Size]:
+def _sizes(problem: PaperProblem, figure: PaperFigure, mode: str) -> Sequence[Size]:
     if mode == "toy":
         return [size.evolve(**problem.cheap) for size in problem.sizes([problem.toy])]
     return problem.sizes(figure.sizes[: None if mode == "full" else 2])
