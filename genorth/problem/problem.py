@@ -142,8 +142,10 @@ class Problem:
 
         Args:
             T: As in `manifold.substitute`; `problem.manifold.metric(W)` gives the T of a metric W.
+
         Returns:
             The problem, on `manifold.substitute(T)`. This problem's counts go on too.
+
         Raises:
             ValueError: If T is not invertible or does not fit.
         """
