@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from genorth.checks.report import Curve, Finding, Report, fit_slope, title
-from genorth.errors import OutsideDomainError
+from genorth.errors import OutsideDomainError, refuse
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.retractions import step_size
 from genorth.linalg.arrays import Array, eps, norm
+from genorth.linalg.inputs import as_generator
 from genorth.problem.problem import Problem
 
 _STEPS = np.logspace(-6, 0, 25)
@@ -34,9 +35,13 @@ def check_retraction(
     Z gives the direction; the steps are scaled to the curvature of M. Steps outside the domain are
     left out and counted. Neither a distance nor a geodesic is needed.
     """
-    rng = np.random.default_rng(rng)
+    if not isinstance(manifold, GenOrthManifold):
+        refuse("manifold", "a GenOrthManifold", f"a {type(manifold).__name__}")
+    rng = as_generator(rng)
     X = manifold.random_point(rng) if X is None else X
     Z = np.asarray(manifold.random_tangent(X, rng)) if Z is None else Z
+    manifold._check(X=X, Z=Z)
+    manifold._require_finite(X=X, Z=Z)
     size = step_size(manifold, X, Z)
     Z = (
         Z / size if manifold.dim and size > 0 else 0 * Z
@@ -95,8 +100,7 @@ def check_gradient(problem: Problem, X: Array | None = None, rng: Any = None) ->
     f(R(tZ)) - f(X) - t <grad f, Z> for tangent Z. The slope is infinite where f is linear. The Riemannian gradient is
     checked to be tangent.
     """
-    manifold, rng = problem.manifold, np.random.default_rng(rng)
-    X = manifold.random_point(rng) if X is None else np.asarray(X)
+    manifold, X, rng = _start(problem, X, rng)
     f, G = problem.cost(X), problem.euclidean_gradient(X)
     E, Z = _directions(problem, X, rng)
     gradient = manifold.gradient(X, G)
@@ -104,9 +108,10 @@ def check_gradient(problem: Problem, X: Array | None = None, rng: Any = None) ->
 
     def on_manifold(t: float) -> float:
         try:
-            return abs(problem.evaluate_cost(manifold.retract(X, t * Z)) - f - t * along)
+            R = manifold.retract(X, t * Z)
         except OutsideDomainError:
             return float("nan")
+        return abs(problem.evaluate_cost(R) - f - t * along)
 
     def in_space(t: float) -> float:
         return abs(problem.evaluate_cost(X + t * E) - f - t * _dot(G, E))
@@ -118,7 +123,7 @@ def check_gradient(problem: Problem, X: Array | None = None, rng: Any = None) ->
         (
             Finding("Euclidean", f"slope of {off.name}", off.slope, 1.9, True),
             Finding("on M", f"slope of {on.name}", on.slope, 1.9, True),
-            _tangent(manifold, X, gradient, G),
+            _tangent(manifold, X, gradient, float(norm(G))),
         ),
         (off, on),
     )
@@ -133,8 +138,7 @@ def check_hessian(problem: Problem, X: Array | None = None, rng: Any = None) -> 
     slope is infinite where the expansion is exact (f quadratic). The Riemannian Hessian is checked to be tangent and
     symmetric.
     """
-    manifold, rng = problem.manifold, np.random.default_rng(rng)
-    X = manifold.random_point(rng) if X is None else np.asarray(X)
+    manifold, X, rng = _start(problem, X, rng)
     f, G = problem.cost(X), problem.euclidean_gradient(X)
     E, Z = _directions(problem, X, rng)
     D, Y = _directions(problem, X, rng)
@@ -155,6 +159,11 @@ def check_hessian(problem: Problem, X: Array | None = None, rng: Any = None) -> 
         E,
     )
     RZ, RY = manifold.hessian(X, G, HZ, Z), manifold.hessian(X, G, HY, Y)
+    # The terms of the Riemannian Hessian: where f is constant on M they cancel up to rounding.
+    multiplier = float(norm(manifold.theta(X, G)))
+    of_Z, of_Y = (
+        float(norm(H)) + float(norm(manifold.phi(V))) * multiplier for H, V in ((HZ, Z), (HY, Y))
+    )
     mixed = problem.euclidean_hessian(X, 2 * E - 3 * D)
     return Report(
         f"Hessian of {problem.name} on {title(manifold)}",
@@ -168,13 +177,34 @@ def check_hessian(problem: Problem, X: Array | None = None, rng: Any = None) -> 
                 _gap(mixed, 2 * HE - 3 * HD),
                 _unit(problem),
             ),
-            _tangent(manifold, X, RZ, HZ),
+            _tangent(manifold, X, RZ, of_Z),
             _symmetric(
-                "Riemannian symmetry", "<Y, hess f[Z]> = <hess f[Y], Z>", Y, RY, Z, RZ, problem
+                "Riemannian symmetry",
+                "<Y, hess f[Z]> = <hess f[Y], Z>",
+                Y,
+                RY,
+                Z,
+                RZ,
+                problem,
+                float(norm(Y)) * of_Z + float(norm(Z)) * of_Y,
             ),
         ),
         (first, second),
     )
+
+
+def _start(
+    problem: Problem, X: Any, rng: Any
+) -> tuple[GenOrthManifold, Array, np.random.Generator]:
+    """The manifold, a point (X, or a random one), and the generator of directions; checked."""
+    if not isinstance(problem, Problem):
+        refuse("problem", "a genorth.Problem", f"a {type(problem).__name__}")
+    rng = as_generator(rng)
+    if X is None:
+        return problem.manifold, problem.manifold.random_point(rng), rng
+    problem.manifold._check(X=X)
+    problem.manifold._require_finite(X=X)
+    return problem.manifold, np.asarray(X), rng
 
 
 def _directions(problem: Problem, X: Array, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -211,11 +241,9 @@ def _curve(name: str, error: Callable[[float], float], f: float, G: Array, E: Ar
     return Curve(name, _STEPS[kept], errors[kept], fit_slope(_STEPS[kept], errors[kept], floor))
 
 
-def _tangent(manifold: GenOrthManifold, X: Array, U: Array, source: Array) -> Finding:
-    """|DC(X)[U]|, relative to the terms of the projection that made U."""
-    size = float(norm(manifold.phi(X))) * (
-        float(norm(U)) + float(norm(source)) * float(manifold.scale(X))
-    )
+def _tangent(manifold: GenOrthManifold, X: Array, U: Array, source: float) -> Finding:
+    """|DC(X)[U]|, relative to the size of what was projected to make U."""
+    size = float(norm(manifold.phi(X))) * (float(norm(U)) + source * float(manifold.scale(X)))
     bound = (
         1e3
         * eps(manifold.dtype)
@@ -231,7 +259,15 @@ def _tangent(manifold: GenOrthManifold, X: Array, U: Array, source: Array) -> Fi
 
 
 def _symmetric(
-    name: str, formula: str, D: Array, HD: Array, E: Array, HE: Array, problem: Problem
+    name: str,
+    formula: str,
+    D: Array,
+    HD: Array,
+    E: Array,
+    HE: Array,
+    problem: Problem,
+    terms: float = 0.0,
 ) -> Finding:
-    size = max(float(norm(D) * norm(HE) + norm(HD) * norm(E)), np.finfo(float).tiny)
+    """The two products, relative to the norms of their factors or to the terms of H."""
+    size = max(float(norm(D) * norm(HE) + norm(HD) * norm(E)), terms, np.finfo(float).tiny)
     return Finding(name, formula, abs(_dot(D, HE) - _dot(HD, E)) / size, _unit(problem))
