@@ -14,7 +14,7 @@ from baselines.geometry.places import Fast
 from baselines.riemannian.rlbfgs import Preconditioner
 from baselines.riemannian.run import Common, Iterate, Run
 from baselines.riemannian.wolfe import difference
-from genorth.errors import OutsideDomainError, refuse
+from genorth.errors import StepTooLong, refuse
 from genorth.linalg.arrays import Array, inner, norm, plus
 from genorth.problem.problem import Problem
 from genorth.solve.result import Result
@@ -118,7 +118,7 @@ def _tried(run: Run, point: Iterate, step: Step) -> tuple[Iterate | None, float]
         return None, -math.inf
     try:
         trial = run.line(point, step.Z)(1.0)
-    except OutsideDomainError:
+    except StepTooLong:
         return None, -math.inf
     return trial, difference(point, trial, before, trial.slope(step.Z)) / predicted
 

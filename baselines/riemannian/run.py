@@ -15,7 +15,7 @@ import numpy as np
 from baselines.geometry.choice import choose
 from baselines.geometry.places import Place
 from baselines.riemannian.phases import Phases
-from genorth.errors import NotRestorableError, OutsideDomainError, refuse
+from genorth.errors import NotRestorableError, OutsideDomainError, StepTooLong, refuse
 from genorth.linalg.arrays import Array, eps, inner, norm
 from genorth.problem.problem import Problem
 from genorth.solve.monitor import Monitor, Stop
@@ -151,10 +151,13 @@ class Run:
 
         def step(t: float) -> Iterate:
             with self.phases.retraction:
-                X, trusted = ray(t)
-                place = self.place(X)
-                if not trusted or self.monitor.nit % _LOOK == 0:
-                    place = self._repaired(place)
+                try:
+                    X, trusted = ray(t)
+                    place = self.place(X)
+                    if not trusted or self.monitor.nit % _LOOK == 0:
+                        place = self._repaired(place)
+                except OutsideDomainError as error:
+                    raise StepTooLong from error
             return self.evaluate(place)
 
         return step

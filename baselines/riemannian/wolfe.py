@@ -18,7 +18,7 @@ from collections.abc import Callable
 import attrs
 
 from baselines.riemannian.run import Iterate
-from genorth.errors import OutsideDomainError
+from genorth.errors import StepTooLong
 from genorth.linalg.arrays import Array
 from genorth.solve.descent import NoStep
 
@@ -60,7 +60,7 @@ def search(
     for _ in range(_TRIALS):
         try:
             trial = step(t)
-        except OutsideDomainError:
+        except StepTooLong:
             high = _End(t, math.nan)
             t = low.t + (high.t - low.t) / 2
             continue

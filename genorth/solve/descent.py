@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 
 import attrs
 
-from genorth.errors import OutsideDomainError
+from genorth.errors import StepTooLong
 from genorth.linalg.arrays import Array, inner
 
 
@@ -64,7 +64,7 @@ def descend(
 ) -> None:
     """Iterate until `accept`, which is told of every new point, raises.
 
-    step(point, t) is the point at -t times the gradient; it may raise `OutsideDomainError`, and the
+    step(point, t) is the point at -t times the gradient; it may raise `StepTooLong`, and the
     step is shortened. A trial is accepted if its value is at most the average minus sufficient * t
     * decrease, or after the last trial.
     """
@@ -87,7 +87,7 @@ def _search(
     for trial in range(1, _HALVINGS):
         try:
             candidate = step(point, t)
-        except OutsideDomainError:
+        except StepTooLong:
             t *= 0.5
             continue
         enough = candidate.value <= average - settings.sufficient * t * point.decrease + slack

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import attrs
 
-from genorth.errors import OutsideDomainError
+from genorth.errors import StepTooLong
 from genorth.solve.descent import NoStep
 
 _TRIALS = 40
@@ -67,7 +67,7 @@ def strong_wolfe(
 def _evaluated(curve: Callable[[float], tuple[float, float]], t: float) -> _Trial:
     try:
         value, slope = curve(t)
-    except OutsideDomainError:
+    except StepTooLong:
         value, slope = math.inf, math.nan
     return _Trial(t, value if math.isfinite(value) else math.inf, slope)
 

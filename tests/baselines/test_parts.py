@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from known_minima import KNOWN
 
 import genorth as go
+from genorth.errors import StepTooLong
 from baselines import rgd, rlbfgs, rtr
 from baselines.riemannian.rcg import sato
 from baselines.riemannian.rlbfgs import Pairs
@@ -55,7 +56,7 @@ def _searched(
         nonlocal trials
         trials += 1
         if t >= edge:
-            raise go.OutsideDomainError("beyond")
+            raise StepTooLong
         return _Curve(f(t), df(t))
 
     point: Any = _Curve(f(0.0), df(0.0))

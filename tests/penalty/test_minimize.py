@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import genorth as go
+from genorth.errors import StepTooLong
 import genorth.testing as gt
 from genorth.penalty.beta import initial_beta
 from genorth.solve.descent import NoStep, Settings, descend
@@ -445,7 +446,7 @@ def test_descent_halves_steps_outside_the_domain() -> None:
     def step(point: Point, t: float) -> Point:
         asked.append(t)
         if t * np.linalg.norm(point.gradient) > 0.5:
-            raise go.OutsideDomainError("too long")
+            raise StepTooLong
         return Point(point.X - t * point.gradient)
 
     def accept(point: Point) -> None:
@@ -484,7 +485,7 @@ def test_strong_wolfe(first: float, c2: float) -> None:
 def test_strong_wolfe_outside_the_domain() -> None:
     def curve(t: float) -> tuple[float, float]:
         if t > 0.3:
-            raise go.OutsideDomainError("too long")
+            raise StepTooLong
         return (t - 0.2) ** 2, 2 * (t - 0.2)
 
     t = strong_wolfe(curve, 0.04, -0.4, 5.0, c2=0.1)
