@@ -12,6 +12,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
+from inspect import getattr_static, isfunction
 from typing import Any, TypeVar, final
 
 import numpy as np
@@ -21,6 +22,7 @@ from genorth.geometry import multiplier, sampling
 from genorth.geometry.companion import Companion, read_companion
 from genorth.geometry.retractions import RETRACTIONS
 from genorth.geometry.tangent import TangentSpace
+from genorth.geometry.user_maps import user_map
 from genorth.linalg import arrays
 from genorth.linalg.arrays import (
     Array,
@@ -35,6 +37,7 @@ from genorth.linalg.arrays import (
     number,
 )
 from genorth.linalg.cache import ContentCache
+from genorth.linalg.inputs import as_generator
 from genorth.linalg.operators import Operator
 
 _T = TypeVar("_T")
@@ -60,6 +63,21 @@ class GenOrthManifold(ABC):
     form: Operator | None = None
     #: The orthogonal projector of R^shape (C^shape) onto F; None where F is the whole space.
     ambient_projector: Callable[[Array], Array] | None = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Refuse a class that overrides what is derived; check what its phi and psi return."""
+        super().__init_subclass__(**kwargs)
+        for name, derived in vars(GenOrthManifold).items():
+            if getattr(derived, "__final__", False) and getattr_static(cls, name) is not derived:
+                raise TypeError(
+                    f"{cls.__name__}.{name}: need a manifold that gives phi, psi and its shape; "
+                    f"{name} is derived from them and cannot be overridden"
+                )
+        for name in ("phi", "psi"):
+            given = vars(cls).get(name)
+            ours = cls.__module__.startswith("genorth.") or hasattr(given, "_is_user_map")
+            if isfunction(given) and not ours:
+                setattr(cls, name, user_map(given))
 
     @abstractmethod
     def phi(self, X: Array) -> Array:
@@ -170,6 +188,7 @@ class GenOrthManifold(ABC):
         small = result.shape[-2] == result.shape[-1]  # type: ignore[attr-defined]
         if not all_finite(result if small else result[..., :1, :]):  # type: ignore[index]
             self._require_finite(**arrays)
+            self._require_finite_maps(**arrays)
         return result
 
     @final
@@ -184,6 +203,14 @@ class GenOrthManifold(ABC):
                     f"{bad} of {math.prod(X.shape)} entries NaN or infinite",
                     0,
                 )
+
+    @final
+    def _require_finite_maps(self, **arrays: Array) -> None:
+        """Refuse phi or psi that is NaN or infinite at arguments in which nothing can overflow."""
+        for name, X in arrays.items():
+            if tuple(X.shape) == self.shape and number(self.norm(X)) < 1e6:
+                self._require_finite(**{f"phi({name})": self.phi(X)})
+                self._require_finite(**{f"psi({name}^T {name})": self.psi(ct(X) @ X)})
 
     @final
     def inner(self, U: Array, V: Array) -> Any:
@@ -329,7 +356,7 @@ class GenOrthManifold(ABC):
 
         Raises `OutsideDomainError` where the step is too long for the formula; halve it.
         """
-        if kind not in RETRACTIONS:
+        if not isinstance(kind, str) or kind not in RETRACTIONS:
             refuse("kind", f"one of {', '.join(map(repr, RETRACTIONS))}", repr(kind))
         self._check(X=X, Z=Z)
         try:
@@ -385,7 +412,7 @@ class GenOrthManifold(ABC):
     @final
     def random_ambient(self, rng: Any = None) -> np.ndarray[Any, Any]:
         """A Gaussian element of F."""
-        rng = np.random.default_rng(rng)
+        rng = as_generator(rng)
         Y = rng.standard_normal(self.shape)
         if self.dtype.kind == "c":
             Y = Y + 1j * rng.standard_normal(self.shape)
@@ -394,7 +421,7 @@ class GenOrthManifold(ABC):
     @final
     def random_point(self, rng: Any = None) -> np.ndarray[Any, Any]:
         """A random point of M (NumPy), spread over M; see `genorth.geometry.sampling`."""
-        return self._sampler.draw(np.random.default_rng(rng))
+        return self._sampler.draw(as_generator(rng))
 
     @final
     @cached_property

@@ -55,8 +55,8 @@ def exponential(manifold: GenOrthManifold, T: TangentSpace, Z: Array) -> Array:
     """R = exp(Omega) X, Omega(V) = G <<X, V>> - X <<G, V>>, G = Z - X A/2.
 
     Omega maps [G, -X] to [G, -X] E, E = [[A/2, -I], [<<G, G>>, A/2]], so exp(E) of size 2p does it:
-    R = X e22 - G e12. Defined for every Z. With G/s for G, s = |<<G, G>>|^(1/2), a short step has a
-    small E.
+    R = X e22 - G e12. Defined for every Z, as long as exp(E) does not overflow. With G/s for G, s =
+    |<<G, G>>|^(1/2), a short step has a small E.
     """
     A = ct(T.P) @ Z
     half = _skew(manifold, A) / 2

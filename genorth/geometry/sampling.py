@@ -132,7 +132,7 @@ def _real_pairs(V: _Matrix) -> _Matrix:
 
     [b, a]^T K [b, a] = s J.
     """
-    return np.sqrt(2) * np.concatenate([V.imag, V.real], axis=-1)
+    return np.concatenate([V.imag, V.real], axis=-1) * 2**0.5
 
 
 class _Block:

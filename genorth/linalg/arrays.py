@@ -89,6 +89,15 @@ def as_like(M: Array, X: Array) -> Array:
     return namespace(X).asarray(M, dtype=X.dtype, device=compat.device(X))
 
 
+def read_only(X: Array) -> Array:
+    """X for a function of the user's: a NumPy array is handed out as a view that refuses writes."""
+    if type(X) is not np.ndarray or not X.flags.writeable:
+        return X
+    X = X.view()
+    X.flags.writeable = False
+    return X
+
+
 def plus(R: Array, D: Array) -> Array:
     """R + D, written over R where the types allow it: a new large array costs more than the sum.
 

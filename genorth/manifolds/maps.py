@@ -12,8 +12,9 @@ import numpy as np
 from genorth.errors import refuse
 from genorth.geometry.companion import Companion
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.linalg.arrays import Array
-from genorth.linalg.inputs import as_small_operator, check_dtype
+from genorth.geometry.user_maps import user_map
+from genorth.linalg.arrays import Array, read_only
+from genorth.linalg.inputs import as_small_operator, check_dtype, check_returned
 
 _Map = Callable[[Array], Array]
 
@@ -31,28 +32,20 @@ class _FromMaps(GenOrthManifold):
     _given: Companion | None
     name: str
 
+    @user_map
     def phi(self, X: Array) -> Array:
         """The user's phi."""
-        return _of_same_shape("phi", X, self._phi(X))
+        return self._phi(X)
 
+    @user_map
     def psi(self, T: Array) -> Array:
         """The user's psi."""
-        return _of_same_shape("psi", T, self._psi(T))
+        return self._psi(T)
 
     @cached_property
     def companion(self) -> Companion | None:
         """The Q given to `from_maps`; else read off psi, where F is the whole space."""
         return super().companion if self._given is None else self._given
-
-
-def _of_same_shape(name: str, X: Array, image: Array) -> Array:
-    if tuple(getattr(image, "shape", ())) != tuple(X.shape):
-        refuse(
-            name,
-            f"a value of the shape of its argument, {tuple(X.shape)}",
-            f"shape {tuple(np.shape(image))}",
-        )
-    return image
 
 
 def from_maps(
@@ -89,4 +82,17 @@ def from_maps(
         given = Companion(*as_small_operator(companion, "companion"))
         if given.Q.size != shape[-1]:
             refuse("companion", f"size p = {shape[-1]}", given.Q.size, 0)
-    return _FromMaps(shape, phi, psi, check_dtype(dtype), ambient, definite, given, name)
+    kind = check_dtype(dtype)
+    projector = None if ambient is None else _projector(ambient, kind.kind == "f")
+    return _FromMaps(shape, phi, psi, kind, projector, definite, given, name)
+
+
+def _projector(ambient: _Map, real: bool) -> _Map:
+    """The user's projector onto F, handed a read-only argument; its value is checked."""
+
+    def project(Y: Array) -> Array:
+        image = ambient(read_only(Y))
+        check_returned("ambient", image, tuple(Y.shape), real)
+        return image
+
+    return project
