@@ -21,7 +21,8 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx_gallery.gen_gallery",
     "mathml",
-    "plain_docstrings",
+    "docstrings",
+    "citations",
 ]
 exclude_patterns = [
     "_build",
@@ -45,15 +46,15 @@ html_static_path = ["_static"]
 html_css_files = ["genorth.css"]
 html_show_sphinx = False
 
-# Docstrings are plain text in which single backticks are code.
+# Docstrings are plain text in Google form, in which single backticks are code.
 default_role = "code"
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 autodoc_default_options = {"members": True}
 python_display_short_literal_types = True
 nitpicky = True
-# Names in annotations that have no page: those of other packages (an inventory of theirs would need
-# the network), and those of ours that a user never calls by name.
+# Names in annotations that have no page: those of other packages, whose inventories would need the
+# network, and those of ours that a user never calls by name.
 nitpick_ignore_regex = [
     (
         "py:.*",

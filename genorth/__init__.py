@@ -19,15 +19,17 @@ from genorth.manifolds import (
     TensorStiefel,
     from_maps,
 )
+from genorth.minimize import minimize
 from genorth.penalty.cdf import ConstraintDissolving
-from genorth.penalty.minimize import minimize
 from genorth.penalty.threshold import exactness_threshold
 from genorth.problem.problem import Counts, Problem
 from genorth.solve.result import Progress, Result, Status, Trace
+from genorth.solve.solver import SOLVERS, Solver
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "SOLVERS",
     "BilinearStiefel",
     "Companion",
     "ConstraintDissolving",
@@ -43,6 +45,7 @@ __all__ = [
     "Progress",
     "Report",
     "Result",
+    "Solver",
     "Status",
     "Stiefel",
     "SymplecticStiefel",

@@ -1,172 +1,255 @@
-"""What the commands of `python -m paper_repro` do."""
+"""The command line of paper_repro: the paper's tables and figures, measured here.
+
+Exit codes: 0; 1 where a comparison could not be made; 2 for bad usage; 130 after Ctrl-C.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+import argparse
+import importlib.util
+import os
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
-
-import attrs
 
 from genorth.compare import Records
-from paper_repro import drawings, example_table, experiments, figures, presentation
-from paper_repro.experiments import PROBLEMS, SIZES, TABLES, Experiment
-from paper_repro.folder import Folder
+from paper_repro import example, experiments, figures, report, results
+from paper_repro.experiments import TABLES, Experiment
+from paper_repro.files import make_folder
+from paper_repro.problems import PROBLEMS
 
 #: Seconds of each run.
 TIME_LIMITS = MappingProxyType({"full": 60.0, "quick": 5.0, "toy": 1.0})
 
 
-@attrs.frozen
-class Settings:
-    """The command line, with its defaults."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command.
 
-    #: "full", "quick" or "toy".
-    mode: str
-    out: Path
-    time_limit: float
-    jobs: int
-    numbers: Sequence[int] = ()
-    sizes: Sequence[tuple[int, ...]] | None = None
-    problem: str | None = None
-    solvers: Sequence[str] | None = None
-    seeds: int = 1
-    printed: bool = False
-    to: Path | None = None
+    Args:
+        arguments: The command line; by default that of the process.
 
-    @property
-    def folder(self) -> Folder:
-        """Where records are."""
-        return Folder(self.out)
-
-    def table(self, number: int) -> Experiment:
-        """The table of the paper at the sizes that are asked for."""
-        found = experiments.table(number, self.printed)
-        if self.sizes is not None:
-            return found.at(self.sizes)
-        if self.mode == "full":
-            return found
-        return found.toy() if self.mode == "toy" else found.smallest()
+    Returns:
+        The exit code. What went wrong is told on stderr, in a sentence.
+    """
+    options = parser().parse_args(arguments)
+    try:
+        return _COMMANDS[options.command][0](_completed(options)) or 0
+    except (OSError, ImportError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except ValueError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt as interrupt:
+        print("\nInterrupted.", *getattr(interrupt, "__notes__", []), file=sys.stderr)
+        return 130
 
 
-def tables(settings: Settings) -> int:
-    """`table 1`, ...: measure, show, report."""
-    return _compare(settings, [settings.table(number) for number in settings.numbers])
+# ---------------------------------------------------------------------- the commands
+
+_Options = argparse.Namespace
 
 
-def own(settings: Settings) -> int:
-    """`problem matching --sizes 200,10`: one of the paper's problems at other sizes."""
-    return _compare(
-        settings, [experiments.own(str(settings.problem), settings.sizes or (), settings.printed)]
-    )
+def _tables(options: _Options) -> None:
+    """Measure and print tables; the report holds all that is in the folder."""
+    numbers = dict.fromkeys(options.numbers or TABLES)
+    _compare(options, [_table(options, number) for number in numbers])
 
 
-def smallest(settings: Settings) -> int:
-    """Without a command: the smallest size of each table."""
-    return _compare(settings, [settings.table(number) for number in TABLES])
+def _own(options: _Options) -> None:
+    _compare(options, [experiments.own(options.problem, options.sizes, options.printed)])
 
 
-def everything(settings: Settings) -> int:
-    """`all`: every table, then every figure."""
-    chosen = [settings.table(number) for number in TABLES]
-    _run(settings, chosen)
+def _compare(options: _Options, chosen: Sequence[Experiment]) -> None:
+    print(report.text(_run(options, chosen), "text"))
+    print(f"Report: {report.report(options.out)}")
+
+
+def _everything(options: _Options) -> None:
+    figures.load_all(options.out)  # a damaged file is refused now, not after the tables
+    _run(options, [_table(options, number) for number in TABLES])
     for number in figures.FIGURES:
-        _measure(settings, number)
-    return report(settings)
+        _measure(options, number)
+    _report(options)
 
 
-def drawn(settings: Settings) -> int:
-    """`figure 1`, ...: measure, draw, tell."""
-    for number in settings.numbers:
-        data = _measure(settings, number)
-        path = settings.out / f"figure-{number}.svg"
-        drawings.draw(number, data).savefig(path)
-        print(f"Figure {number}: {path}")
-        print("\n".join(figures.sentences(number, data)))
-    return 0
+def _figures(options: _Options) -> None:
+    for number in options.numbers:
+        figures.load(options.out, number)
+    _prepare(options)
+    for number in options.numbers:
+        data = _measure(options, number)
+        path = options.out / f"figure-{number}.svg"
+        data.draw().savefig(path)
+        print(f"Figure {number}: {path}", *data.sentences(), sep="\n")
 
 
-def report(settings: Settings) -> int:
-    """`report`: of what is there."""
-    records = settings.folder.records()
-    print(presentation.text(records, "text"))
-    print(f"Report: {presentation.report(settings.folder)}")
-    return 0
+def _report(options: _Options) -> None:
+    print(report.text(results.load(options.out), "text"))
+    print(f"Report: {report.report(options.out)}")
 
 
-def exported(settings: Settings) -> int:
-    """`export`: what is to be kept in a repository."""
-    assert settings.to is not None
-    for path in presentation.export(settings.folder, settings.to):
-        print(path)
-    return 0
+def _results(options: _Options) -> None:
+    print(*report.make(options.out), sep="\n")
 
 
-def _run(settings: Settings, chosen: Sequence[Experiment]) -> Records:
+def _export(options: _Options) -> None:
+    print(*report.export(options.out, options.to), sep="\n")
+
+
+def _example(options: _Options) -> int:  # noqa: ARG001  every command takes the options
+    return example.show()
+
+
+def _list(options: _Options) -> None:  # noqa: ARG001
+    for number in TABLES:
+        table = experiments.table(number)
+        sizes = ", ".join(size.name for size in table.sizes)
+        print(f"table {number}  {table.problem.name}: {sizes}\n         {table.caption}")
+    for number, (problem, figure) in figures.FIGURES.items():
+        sizes = ", ".join(size.name for size in problem.sizes(figure.sizes))
+        print(f"figure {number} {problem.name}: {sizes}\n         {figure.caption}")
+    names = (f"{name} ({','.join(problem.numbers)})" for name, problem in PROBLEMS.items())
+    print("problems ", ", ".join(names))
+    papers, ours = ", ".join(experiments.PAPERS), ", ".join(experiments.OURS)
+    print("solvers  ", f"{papers} as in the paper; {ours}")
+
+
+# ---------------------------------------------------------------------- what they share
+
+
+def _table(options: _Options, number: int) -> Experiment:
+    """The table of the paper at the sizes that are asked for."""
+    found = experiments.table(number, options.printed)
+    if options.sizes:
+        return found.at(options.sizes)
+    sizes = {"full": found, "quick": found.smallest(), "toy": found.toy()}
+    return sizes[options.mode]
+
+
+def _prepare(options: _Options) -> None:
+    """Refuse what would fail after the measurements: a missing extra, a folder that is none."""
+    for package in ("threadpoolctl", "matplotlib"):
+        if importlib.util.find_spec(package) is None:
+            raise ImportError(f"a comparison needs {package}: pip install 'genorth[report]'")
+    make_folder(options.out, "--out")
+
+
+def _run(options: _Options, chosen: Sequence[Experiment]) -> Records:
+    experiments.chosen(options.solvers)
+    _prepare(options)
     for experiment in chosen:
         for line in experiment.missing:
             print(f"{experiment.name} {line}")
-    return settings.folder.run(
+    return results.run(
+        options.out,
         chosen,
-        settings.solvers,
-        starts=settings.seeds,
-        time_limit=settings.time_limit,
-        jobs=settings.jobs,
+        options.solvers,
+        starts=options.seeds,
+        time_limit=options.time_limit,
+        jobs=options.jobs,
     )
 
 
-def _compare(settings: Settings, chosen: Sequence[Experiment]) -> int:
-    """Measure and show these tables; the report holds all that is in the folder."""
-    print(presentation.text(_run(settings, chosen), "text"))
-    print(f"Report: {presentation.report(settings.folder)}")
-    return 0
+def _measure(options: _Options, number: int) -> figures.Data:
+    limit = options.time_limit
+    return figures.measure(options.out, number, mode=options.mode, time_limit=limit)
 
 
-def _measure(settings: Settings, number: int) -> dict[str, Any]:
-    folder = settings.folder
-    return figures.measure(
-        figures.plan(number).at(settings.mode),
-        folder.figure(number),
-        partial(folder.save_figure, number),
-        time_limit=settings.time_limit,
-        say=print,
-    )
+# ---------------------------------------------------------------------- the command line
 
 
-def example(settings: Settings) -> int:  # noqa: ARG001  every command takes the settings
-    """`example`: problems with a known minimum."""
-    return example_table.run()
+def _size(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in text.strip("()").split(","))
+    except ValueError:
+        need = f"need whole numbers with commas, as 1000,20; got {text!r}"
+        raise argparse.ArgumentTypeError(need) from None
 
 
-def listing(settings: Settings) -> int:  # noqa: ARG001
-    """`list`: what there is."""
-    for number in TABLES:
-        table = experiments.table(number)
-        print(f"table {number}  {table.problem}: {', '.join(size.name for size in table.sizes)}")
-        print(f"         {table.caption}")
-    for number in figures.FIGURES:
-        plan = figures.plan(number)
-        print(f"figure {number} {plan.problem}: {', '.join(size.name for size in plan.sizes)}")
-        print(f"         {plan.caption}")
-    print("problems ", ", ".join(f"{name} ({SIZES[name]})" for name in PROBLEMS))
-    print(
-        "solvers  ", ", ".join(experiments.PAPERS), "as in the paper;", ", ".join(experiments.OURS)
-    )
-    return 0
-
-
-COMMANDS: Mapping[str, Callable[[Settings], int]] = MappingProxyType(
+_DESCRIPTION = """\
+Without a command: the quick comparison, the smallest size of each table. Records are kept in the
+folder --out; the same command again makes only the runs that are missing, so that an interrupted
+one continues where it stopped."""
+_SIZES = {"nargs": "+", "type": _size, "metavar": "N,P", "help": "sizes: n,p or n,p,l,N"}
+_NUMBERS = {"nargs": "+", "type": int, "metavar": "NUMBER"}
+#: Options of all commands.
+_SHARED = {
+    "--quick": {"action": "store_true", "help": "smallest sizes, a short time limit"},
+    "--toy": {"action": "store_true", "help": "sizes of a few rows: does everything work?"},
+    "--printed": {"action": "store_true", "help": "the instances as the paper prints them"},
+    "--time-limit": {"type": float, "metavar": "S", "help": "seconds of each run (60; 5; 1)"},
+    "--seeds": {"type": int, "metavar": "K", "help": "random instances and starts (1)"},
+    "--solvers": {"nargs": "+", "metavar": "NAME", "help": "only these"},
+    "--jobs": {"type": int, "metavar": "K", "help": "processes (1; without a command 2)"},
+    "--out": {"type": Path, "metavar": "FOLDER", "help": "records and report (paper_repro_out)"},
+}
+#: What each command does, the sentence that explains it, and its own options.
+_COMMANDS = MappingProxyType(
     {
-        "compare": smallest,
-        "table": tables,
-        "figure": drawn,
-        "problem": own,
-        "all": everything,
-        "report": report,
-        "export": exported,
-        "list": listing,
-        "example": example,
+        "compare": (_tables, "the smallest size of each table, as without a command", {}),
+        "table": (
+            _tables,
+            "tables of the paper: table 1 ... table 7",
+            {"numbers": _NUMBERS, "--sizes": _SIZES},
+        ),
+        "figure": (
+            _figures,
+            "figures of the paper: figure 1 ... figure 3",
+            {"numbers": _NUMBERS},
+        ),
+        "problem": (
+            _own,
+            "one of the paper's problems at sizes of your own",
+            {
+                "problem": {"metavar": "NAME", "help": "see the command list"},
+                "--sizes": _SIZES | {"required": True},
+            },
+        ),
+        "all": (_everything, "all tables and figures", {}),
+        "report": (_report, "print the tables of the records in --out, write their report", {}),
+        "results": (_results, "write tables, figures and report of the records in --out", {}),
+        "export": (
+            _export,
+            "write what a repository keeps of --out: compressed records, data of figures",
+            {"--to": {"type": Path, "metavar": "FOLDER", "required": True, "help": "where to"}},
+        ),
+        "list": (_list, "the tables, figures, problems and solvers", {}),
+        "example": (_example, "problems with a known minimum, solved by both families", {}),
     }
 )
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    shared = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    for flag, how in _SHARED.items():
+        shared.add_argument(flag, **how)
+    made = argparse.ArgumentParser(
+        prog="python -m paper_repro", description=_DESCRIPTION, parents=[shared]
+    )
+    unset = ("numbers", "sizes", "problem", "solvers", "time_limit", "jobs", "out")
+    made.set_defaults(
+        command="compare", quick=False, toy=False, printed=False, seeds=1, **dict.fromkeys(unset)
+    )
+    commands = made.add_subparsers(metavar="COMMAND")
+    for name, (_, text, arguments) in _COMMANDS.items():
+        command = commands.add_parser(name, help=text, description=text, parents=[shared])
+        command.set_defaults(command=name)
+        for flag, how in arguments.items():
+            command.add_argument(flag, **how)
+    return made
+
+
+def _completed(options: _Options) -> _Options:
+    """The options with the defaults of their mode: "full", "quick" or "toy"."""
+    quick = options.quick or options.command == "compare"
+    options.mode = "toy" if options.toy else "quick" if quick else "full"
+    options.out = options.out or Path("paper_repro_out") / options.mode
+    if options.time_limit is None:
+        options.time_limit = TIME_LIMITS[options.mode]
+    if options.jobs is None:
+        two = options.command == "compare" and not options.toy
+        options.jobs = min(2, os.cpu_count() or 1) if two else 1
+    return options

@@ -21,6 +21,7 @@ class Geometry:
 
     places: Callable[[GenOrthManifold], Callable[[Array], Place]]
     unsupported: Callable[[GenOrthManifold], str | None]
+    cites: tuple[str, ...] = ()
 
 
 def _never(manifold: GenOrthManifold) -> str | None:  # noqa: ARG001
@@ -39,7 +40,7 @@ def _fast(manifold: GenOrthManifold) -> Callable[[Array], Place]:
 #: By name: "faithful" as the paper ran, "fast" as fast as can be, "products" without any equation
 #: to solve.
 GEOMETRIES: dict[str, Geometry] = {
-    "faithful": Geometry(faithful.places, faithful.unsupported),
+    "faithful": Geometry(faithful.places, faithful.unsupported, ("gao2021riemannian",)),
     "fast": Geometry(_fast, _never),
     "products": Geometry(lambda manifold: partial(Products, manifold), _never),
 }

@@ -13,18 +13,20 @@ import importlib.util
 import math
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import scipy.optimize
 
 import genorth as go
-from baselines.riemannian.run import check_feasibility_tol, finish
 from genorth.errors import refuse
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.problem.problem import Problem
+from genorth.solve.ending import end_at, result
 from genorth.solve.monitor import Monitor, Stop
-from genorth.solve.result import Progress, Result, Status
+from genorth.solve.options import Common, Options, require
+from genorth.solve.result import Result, Status
+from genorth.solve.solver import PENALTY
 
 _Vector = np.ndarray[Any, Any]
 #: What is imported of CDOpt.
@@ -70,14 +72,7 @@ def cdopt(
     *,
     method: str = "L-BFGS-B",
     beta: float | str = "auto",
-    tol: float = 1e-6,
-    feasibility_tol: float = 1e-12,
-    max_iterations: int | None = 10_000,
-    max_evaluations: int | None = None,
-    max_time: float | None = None,
-    callback: Callable[[Progress], Any] | None = None,
-    keep_points: bool = False,
-    rng: Any = None,
+    **common: Unpack[Common],
 ) -> Result:
     """Minimise CDOpt's penalty function by SciPy's `method`: "L-BFGS-B", "CG" or "trust-ncg".
 
@@ -91,33 +86,17 @@ def cdopt(
     reason = unsupported(problem.manifold)
     if reason is not None:
         refuse("problem", "a manifold of CDOpt", reason)
-    check_feasibility_tol(feasibility_tol)
+    require(problem, "CDOpt", second_order=method == "trust-ncg")
+    options = Options(**common)
     for module in MODULES:
         importlib.import_module(module)  # before the clock starts: it takes seconds
-    start = problem.start(x0, rng)
-    monitor = Monitor(
-        problem,
-        tol=tol,
-        max_iterations=max_iterations,
-        max_evaluations=max_evaluations,
-        max_time=max_time,
-        callback=callback,
-        keep_points=keep_points,
-    )
+    start = problem.start(x0, options.rng)
+    monitor = Monitor(problem, options)
     penalty = _Penalty(problem, monitor)
-    status = _minimised(penalty, start, method, beta, np.random.default_rng(rng))
+    status = _minimised(penalty, start, method, beta, np.random.default_rng(options.rng))
     X = start if penalty.last is None else penalty.last.reshape(start.shape)
-    return finish(
-        monitor,
-        status,
-        X,
-        None,
-        float(feasibility_tol),
-        method=f"cdopt-{method}",
-        seconds={"cost": monitor.counts.seconds},
-        beta=penalty.beta,
-        stopping_measure=penalty.measure,
-    )
+    end = end_at(monitor, X, start)
+    return result(monitor, status, end, family=PENALTY, method=f"cdopt-{method}", beta=penalty.beta)
 
 
 def _minimised(
@@ -157,7 +136,6 @@ class _Penalty:
         self.theirs: Any = None
         self.beta: float | None = None
         self.last: _Vector | None = None
-        self.measure = math.nan
 
     def make(self, start: _Vector, beta: float | str, rng: np.random.Generator) -> None:
         """CDOpt's problem; beta="auto" evaluates the cost, and counts."""
@@ -190,10 +168,10 @@ class _Penalty:
         with self.monitor.paused():
             self.last = v.copy()
             X = self.last.reshape(self.problem.manifold.shape)
-            self.measure = float(np.linalg.norm(self.theirs.cdf_grad_vec_np(v)))
+            measure = float(np.linalg.norm(self.theirs.cdf_grad_vec_np(v)))
             cost = self.problem.cost(self.theirs.manifold.A(X))
             feasibility = float(self.problem.manifold.feasibility(X))
-        self.monitor.iteration(X, cost, self.measure, feasibility)
+        self.monitor.iteration(X, cost, measure, feasibility)
 
 
 def _finite(value: float) -> float:

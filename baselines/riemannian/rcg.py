@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any, Unpack
 
-from baselines.riemannian.run import Common, Iterate, Run
+from baselines.riemannian.run import Iterate, Run
 from baselines.riemannian.wolfe import Conditions, search
 from genorth.linalg.arrays import Array, norm
 from genorth.problem.problem import Problem
 from genorth.solve.descent import NoStep
+from genorth.solve.options import Common
 from genorth.solve.result import Result
 
 
@@ -35,7 +36,7 @@ def rcg(
     the last step times the ratio of the slopes.
 
     geometry: "fast", "products" or "faithful". The other arguments are those of
-    `genorth.penalty.minimize`; x0 must be near M.
+    `genorth.minimize`; x0 must be near M.
     """
     run = Run(problem, x0, "rcg", geometry, **common)
     chosen = Conditions() if conditions is None else conditions

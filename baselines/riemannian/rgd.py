@@ -6,9 +6,10 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Unpack
 
-from baselines.riemannian.run import Common, Iterate, Run
+from baselines.riemannian.run import Iterate, Run
 from genorth.problem.problem import Problem
 from genorth.solve.descent import NoStep, Settings, descend
+from genorth.solve.options import Common
 from genorth.solve.result import Result
 
 
@@ -29,7 +30,7 @@ def rgd(
     those of OptM [Wen and Yin 2013]. A step outside the domain of the retraction is halved.
 
     geometry: "fast", "products" or "faithful". The other arguments are those of
-    `genorth.penalty.minimize`; x0 must be near M.
+    `genorth.minimize`; x0 must be near M.
     """
     run = Run(problem, x0, "rgd", geometry, **common)
     chosen = Settings() if settings is None else settings

@@ -9,13 +9,14 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from baselines.riemannian.run import Common, Iterate, Run
+from baselines.riemannian.run import Iterate, Run
 from baselines.riemannian.wolfe import Conditions, search
 from genorth.errors import refuse
 from genorth.geometry.multiplier import realvec
 from genorth.linalg.arrays import Array, norm
 from genorth.problem.problem import Problem
 from genorth.solve.descent import NoStep
+from genorth.solve.options import Common
 from genorth.solve.result import Result
 
 #: preconditioner(X, V): an approximation of the inverse Hessian at X applied to V, symmetric and
@@ -52,7 +53,7 @@ def rlbfgs(
     conditions of `baselines.riemannian.wolfe`, with curvature 0.9; the first trial is t = 1.
 
     geometry: "fast", "products" or "faithful". The other arguments are those of
-    `genorth.penalty.minimize`; x0 must be near M.
+    `genorth.minimize`; x0 must be near M.
     """
     if isinstance(memory, bool) or not isinstance(memory, int) or memory < 1:
         refuse("memory", "an integer, memory >= 1", repr(memory))

@@ -12,11 +12,12 @@ from baselines.geometry.faithful import Faithful
 from baselines.geometry.fast_form import FastForm
 from baselines.geometry.places import Fast
 from baselines.riemannian.rlbfgs import Preconditioner
-from baselines.riemannian.run import Common, Iterate, Run
+from baselines.riemannian.run import Iterate, Run
 from baselines.riemannian.wolfe import difference
 from genorth.errors import StepTooLong, refuse
 from genorth.linalg.arrays import Array, inner, norm, plus
 from genorth.problem.problem import Problem
+from genorth.solve.options import Common
 from genorth.solve.result import Result
 
 
@@ -61,7 +62,7 @@ def rtr(
 
     preconditioner(X, V): an approximation of the inverse Hessian applied to V; the radius is then
     measured in its norm. geometry: "fast" or "faithful" (in the metric of "products" the Hessian is
-    another one). The other arguments are those of `genorth.penalty.minimize`.
+    another one). The other arguments are those of `genorth.minimize`.
     """
     if isinstance(problem, Problem) and not problem.has_hessian:
         refuse(

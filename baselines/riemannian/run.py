@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, TypedDict
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -18,8 +18,11 @@ from baselines.riemannian.phases import Phases
 from genorth.errors import NotRestorableError, OutsideDomainError, StepTooLong, refuse
 from genorth.linalg.arrays import Array, eps, inner, norm
 from genorth.problem.problem import Problem
+from genorth.solve.ending import end_at, result
 from genorth.solve.monitor import Monitor, Stop
-from genorth.solve.result import Progress, Result, Status
+from genorth.solve.options import Common, Options, require
+from genorth.solve.result import Result, Status
+from genorth.solve.solver import RIEMANNIAN
 
 _LOOK = 16  # iterations between two looks at the drift from M, which costs a product and is slow
 # of feasibility_tol: a point that is farther from M is led back by A before anything is evaluated
@@ -27,19 +30,6 @@ _LOOK = 16  # iterations between two looks at the drift from M, which costs a pr
 _DRIFT = 0.05
 # steps of A, which square the violation; a point that needs more was not reached by a retraction
 _REPAIRS = 3
-
-
-class Common(TypedDict, total=False):
-    """The arguments that every solver takes, with the meaning that they have for `genorth.penalty.minimize`."""
-
-    tol: float
-    feasibility_tol: float
-    max_iterations: int | None
-    max_evaluations: int | None
-    max_time: float | None
-    callback: Callable[[Progress], Any] | None
-    keep_points: bool
-    rng: Any
 
 
 class Iterate:
@@ -89,41 +79,16 @@ class Run:
         x0: Any,
         method: str,
         geometry: str,
-        *,
-        tol: float = 1e-6,
-        feasibility_tol: float = 1e-12,
-        max_iterations: int | None = 10_000,
-        max_evaluations: int | None = None,
-        max_time: float | None = None,
-        callback: Callable[[Progress], Any] | None = None,
-        keep_points: bool = False,
-        rng: Any = None,
+        **common: Unpack[Common],
     ) -> None:
-        if not isinstance(problem, Problem):
-            refuse("problem", "a genorth.Problem", type(problem).__name__)
-        if not problem.has_gradient:
-            refuse(
-                "problem",
-                "a gradient",
-                "none",
-                None,
-                "Pass euclidean_gradient or cost_and_gradient, or autodiff='jax' or 'torch'.",
-            )
-        check_feasibility_tol(feasibility_tol)
+        require(problem, method)
+        options = Options(**common)
         self.problem, self.manifold = problem, problem.manifold
-        self.method, self.feasibility_tol = f"{method}-{geometry}", float(feasibility_tol)
+        self.method, self.feasibility_tol = f"{method}-{geometry}", float(options.feasibility_tol)
         self.place = choose(geometry, problem.manifold)
-        self._start = restored_start(problem, x0, rng, self.feasibility_tol)
+        self._start = restored_start(problem, x0, options.rng, self.feasibility_tol)
         self.phases = Phases()
-        self.monitor = Monitor(
-            problem,
-            tol=tol,
-            max_iterations=max_iterations,
-            max_evaluations=max_evaluations,
-            max_time=max_time,
-            callback=callback,
-            keep_points=keep_points,
-        )
+        self.monitor = Monitor(problem, options)
         self._drift = max(_DRIFT * self.feasibility_tol, 20 * eps(self._start))
         self._last: Iterate | None = None
         self._best: Iterate | None = None
@@ -198,27 +163,13 @@ class Run:
             solver(self)
         except Stop as stop:
             status = stop.status
-        end = self._best if status is Status.NOT_FINITE else self._last
-        X = self._start if end is None else end.X
-        seconds = {"cost": self.monitor.counts.seconds} | self.phases.seconds()
-        measure = math.nan if end is None else math.sqrt(end.decrease)
-        known = None if end is None else (end.value, end.G)
-        return finish(
-            self.monitor,
-            status,
-            X,
-            known,
-            self.feasibility_tol,
-            method=self.method,
-            seconds=seconds,
-            stopping_measure=measure,
+        last = self._best if status is Status.NOT_FINITE else self._last
+        X, known = (self._start, None) if last is None else (last.X, (last.value, last.G))
+        end = end_at(self.monitor, X, self._start, known)
+        seconds = self.phases.seconds()
+        return result(
+            self.monitor, status, end, family=RIEMANNIAN, method=self.method, seconds=seconds
         )
-
-
-def check_feasibility_tol(feasibility_tol: Any) -> None:
-    """Refuse what is not a positive number."""
-    if not isinstance(feasibility_tol, int | float) or not 0 < feasibility_tol < math.inf:
-        refuse("feasibility_tol", "feasibility_tol > 0, finite", repr(feasibility_tol))
 
 
 def restored_start(problem: Problem, x0: Any, rng: Any, tol: float) -> Array:
@@ -236,64 +187,3 @@ def restored_start(problem: Problem, x0: Any, rng: Any, tol: float) -> Array:
             "Repeated A does not lead to M from there. Start from manifold.random_point(rng), or use a penalty method.",
             NotRestorableError,
         )
-
-
-def finish(
-    monitor: Monitor,
-    status: Status,
-    X: Array,
-    known: tuple[float, Array] | None,
-    feasibility_tol: float,
-    **fields: Any,
-) -> Result:
-    """The Result at X, restored to M where it is not on it.
-
-    f and G at X are evaluated where they are not known.
-
-    The restoring is in the time, the measuring is not; counts are those of the solver.
-    """
-    problem, manifold = monitor.problem, monitor.problem.manifold
-    counts, nit = monitor.counts, monitor.nit
-    with monitor.paused():
-        feasibility = before = float(manifold.feasibility(X))
-        limit = feasibility_tol * float(manifold.scale(X))
-    if feasibility > limit:
-        try:
-            X, known = np.asarray(manifold.restore(X, feasibility_tol)), None
-        except NotRestorableError:
-            status = Status.DIVERGED if status is not Status.NOT_FINITE else status
-    elapsed = monitor.elapsed
-    if known is None:
-        feasibility, limit = (
-            float(manifold.feasibility(X)),
-            feasibility_tol * float(manifold.scale(X)),
-        )
-        known = problem.evaluate(X)
-    value, G = known
-    gradient_norm = float(norm(manifold.gradient(X, G))) if math.isfinite(norm(G)) else math.nan
-    if status is Status.CONVERGED:
-        status = _verified(status, feasibility <= limit, gradient_norm <= 2 * monitor.tol)
-    return Result(
-        x=X,
-        fun=value,
-        gradient_norm=gradient_norm,
-        feasibility=feasibility,
-        success=status is Status.CONVERGED,
-        status=status,
-        message=status.value,
-        nit=nit,
-        nfev=counts.nfev,
-        njev=counts.njev,
-        nhev=counts.nhev,
-        time=elapsed,
-        trace=monitor.trace,
-        feasibility_before=before,
-        **fields,
-    )
-
-
-def _verified(status: Status, feasible: bool, stationary: bool) -> Status:
-    """Converged only if x itself, once restored, keeps both."""
-    if not stationary:
-        return Status.NOT_STATIONARY
-    return status if feasible else Status.NOT_FEASIBLE

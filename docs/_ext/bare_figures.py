@@ -1,4 +1,4 @@
-"""Lets sphinx-gallery show figures that were made without pyplot, as those of genorth.compare.plots are."""
+"""Lets sphinx-gallery show figures made without pyplot, as those of genorth.compare are."""
 
 from __future__ import annotations
 

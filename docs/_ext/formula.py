@@ -100,7 +100,7 @@ def _letters(element: ElementTree.Element) -> None:
 
 
 def _in_alphabet(letter: str, variant: str) -> str:
-    """Some letters, such as the script B, are older than the mathematical alphabets and bear another name."""
+    """The letter; some, such as the script B, predate the alphabets and have another name."""
     _, size, *_, name = unicodedata.name(letter).split()
     for alphabet in _ALPHABETS.get(variant, ()):
         for prefix in ("MATHEMATICAL ", ""):

@@ -1,6 +1,6 @@
-"""`check_assumptions`: which part of Assumption 1 holds for phi and psi, and by how much another fails.
+"""`check_assumptions`: which parts of Assumption 1 hold for phi and psi, and how nearly.
 
-A check measures and returns a `Report`; it prints nothing and raises nothing.
+A check measures and returns a `Report`; it neither prints nor raises.
 """
 
 from __future__ import annotations
@@ -25,22 +25,25 @@ _DENSE_LIMIT = (
 
 
 def check_assumptions(manifold: GenOrthManifold, rng: Any = None) -> Report:
-    """Which part of Assumption 1 holds for phi and psi, and by how much another fails.
+    """Check Assumption 1 for phi and psi, and its consequences F1 and F2.
 
-    Also its consequences: M has points, F1 (psi(phi(U)^T V) = U^T phi(V)) and F2 (psi is
-    multiplicative, keeps I, is self-adjoint, and psi^-1(T) = psi(T^T)^T); and the facts that the
-    manifold states about itself: Q, A, the projector onto F, `definite`, `isometric`. Every figure
-    is relative to the size of the terms that are compared.
+        psi(phi(U)^T V) = U^T phi(V)
+
+        psi(S T) = psi(S) psi(T), psi(I) = I, psi(psi(T^T)^T) = T
+
+    Also that psi is self-adjoint, that M has points, and the facts that the manifold states about
+    itself: Q, A, the projector onto F, `definite`, `isometric`. Every figure is relative to the
+    size of the terms compared.
 
     Args:
         manifold: The manifold.
-        rng: A seed or a Generator, from which random elements are drawn.
+        rng: A seed or a NumPy Generator for the random elements.
 
     Returns:
-        The report, with one finding per assumption.
+        A report with one finding per statement.
 
     Raises:
-        ValueError: If manifold is no manifold, or rng no seed.
+        ValueError: If manifold is not a manifold, or rng not a seed.
     """
     if not isinstance(manifold, GenOrthManifold):
         refuse("manifold", "a GenOrthManifold", f"a {type(manifold).__name__}")
@@ -151,10 +154,7 @@ def _growth(manifold: GenOrthManifold, rng: np.random.Generator) -> float:
 
 
 def _one_to_one(manifold: GenOrthManifold, rng: np.random.Generator) -> Finding:
-    """The smallest singular value of phi.
-
-    For large sizes, whether phi(U) = phi(V) leads back to V.
-    """
+    """The smallest singular value of phi; for large sizes, whether phi(U) = phi(V) gives U = V."""
     V = manifold.random_ambient(rng)
     size = realvec(V).size
     formula, unit = "phi(X) = 0 only for X = 0", eps(manifold.dtype)

@@ -1,4 +1,4 @@
-"""What a check returns: named findings with figure, bound and sentence, and curves that can be drawn."""
+"""What a check returns: named findings with figure, bound and formula, and curves to plot."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from genorth.geometry.manifold import GenOrthManifold
 
 @attrs.frozen
 class Finding:
-    """One measured figure, held against its bound: `value <= bound`, or >= where `at_least`."""
+    """One measured figure and its bound: `value <= bound`, or `>=` if `at_least`."""
 
     name: str
     formula: str
@@ -23,7 +23,7 @@ class Finding:
 
     @property
     def passed(self) -> bool:
-        """True if the figure keeps its bound; NaN never does."""
+        """True if the figure is within its bound; NaN never is."""
         return bool(self.value >= self.bound) if self.at_least else bool(self.value <= self.bound)
 
     def __str__(self) -> str:
@@ -38,7 +38,7 @@ class Finding:
 
 @attrs.frozen(eq=False)
 class Curve:
-    """Errors against step lengths, with the fitted slope in logarithmic scale."""
+    """Errors against step lengths, with the fitted slope on logarithmic scales."""
 
     name: str
     steps: np.ndarray[Any, Any]
@@ -48,10 +48,7 @@ class Curve:
 
 @attrs.frozen(eq=False)
 class Report:
-    """The findings of one check. `passed` if all of them are.
-
-    `print(report)` shows them as a table.
-    """
+    """The findings of one check. `print(report)` shows them as a table."""
 
     title: str
     findings: tuple[Finding, ...]
@@ -82,7 +79,17 @@ class Report:
         )
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the curves on a matplotlib axis (a new one by default) and return it."""
+        """Plot the curves.
+
+        Args:
+            ax: A matplotlib axis. Default: a new one.
+
+        Returns:
+            The axis.
+
+        Raises:
+            ImportError: If matplotlib is not installed.
+        """
         if ax is None:
             try:
                 import matplotlib.pyplot as plt
@@ -111,11 +118,19 @@ def title(manifold: GenOrthManifold) -> str:
 def fit_slope(
     steps: np.ndarray[Any, Any], errors: np.ndarray[Any, Any], floor: float, points: int = 8
 ) -> float:
-    """The slope of log(errors) against log(steps), over the shortest steps whose error is above the floor.
+    """The slope of log(errors) against log(steps), over the shortest steps above the floor.
 
-    There the leading term rules and rounding does not yet. The median of the slopes between neighbours, so that one
-    step at which two terms happen to cancel does not count. Infinite where no three errors are above the floor: the
-    expansion is exact.
+    There the leading term dominates and rounding does not yet. It is the median of the slopes
+    between neighbours, so that a single step at which two terms cancel does not matter.
+
+    Args:
+        steps: The step lengths.
+        errors: The errors.
+        floor: Errors up to here are rounding.
+        points: The number of steps used.
+
+    Returns:
+        The slope; infinite if fewer than three errors are above the floor: the expansion is exact.
     """
     steps, errors = np.asarray(steps, float), np.asarray(errors, float)
     order = np.argsort(steps)

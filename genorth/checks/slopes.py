@@ -1,6 +1,6 @@
 """Checks by slopes: retractions, gradients and Hessians against finite steps.
 
-A check measures and returns a `Report`; it prints nothing and raises nothing.
+A check measures and returns a `Report`; it neither prints nor raises.
 """
 
 from __future__ import annotations
@@ -28,17 +28,29 @@ def check_retraction(
     Z: Array | None = None,
     rng: Any = None,
 ) -> Report:
-    """That R(tZ) is on M, R(0) = X, and R(tZ) = X + tZ + O(t^2), by the slope of the error.
+    """Check that a retraction stays on M and is exact to first order.
 
-    The slope of the tangential part of the error tells the order: 3 where the curve has no
-    tangential acceleration (a second-order retraction), 2 else; it is reported and never a failure.
-    Z gives the direction; the steps are scaled to the curvature of M. Steps outside the domain are
-    left out and counted. Neither a distance nor a geodesic is needed.
+        R(0) = X, R(t Z) = X + t Z + O(t^2)
+
+    The slope of the tangential part of the error gives the order: 3 if the curve has no tangential
+    acceleration (a second-order retraction), 2 otherwise. The order is reported and never a
+    failure. Steps outside the domain are skipped and counted. No distance or geodesic is needed.
+
+    Args:
+        manifold: The manifold.
+        kind: The retraction, as in `manifold.retract`.
+        X: A point of M. Default: a random one.
+        Z: The direction. Its length does not matter. Default: a random tangent vector.
+        rng: A seed or a NumPy Generator.
+
+    Returns:
+        A report with the slopes and the curves they were fitted to.
     """
     if not isinstance(manifold, GenOrthManifold):
         refuse("manifold", "a GenOrthManifold", f"a {type(manifold).__name__}")
     rng = as_generator(rng)
     X = manifold.random_point(rng) if X is None else X
+    manifold._check(X=X)
     Z = np.asarray(manifold.random_tangent(X, rng)) if Z is None else Z
     manifold._check(X=X, Z=Z)
     manifold._require_finite(X=X, Z=Z)
@@ -66,6 +78,8 @@ def check_retraction(
         for name, errors in (("|R(tZ) - X - tZ|", rest), ("its tangential part", tangential))
     )
     start = float(norm(manifold.retract(X, 0 * Z, kind=kind) - X) / norm(X))
+    # Where the terms of t^2 and t^3 partly cancel the slope is anything: it tells 2 from 1 only.
+    order = 2.0 if curves[1].slope > 2.7 else 1.0
     dropped = f"{outside} of {len(_STEPS)} steps outside the domain" if outside else ""
     return Report(
         f"retraction {kind!r} on {title(manifold)}",
@@ -82,11 +96,11 @@ def check_retraction(
             Finding("first order", "slope of |R(tZ) - X - tZ|", curves[0].slope, 1.9, True),
             Finding(
                 "order",
-                "slope of its tangential part - 1",
-                round(min(curves[1].slope, 3.0) - 1, 1),
-                0.9,
+                "slope of its tangential part - 1, rounded",
+                order,
+                1.0,
                 True,
-                "2: second order" if curves[1].slope > 2.7 else "1: first order",
+                "2: second order" if order == 2 else "1: first order",
             ),
         ),
         curves,
@@ -94,11 +108,22 @@ def check_retraction(
 
 
 def check_gradient(problem: Problem, X: Array | None = None, rng: Any = None) -> Report:
-    """That euclidean_gradient is the gradient of cost, by slopes at X on M (a random point by default).
+    """Check that `euclidean_gradient` is the gradient of `cost`, by slopes.
 
-    f(X + tE) - f(X) - t <G, E> must be of second order for E in F (all of F counts: the penalty leaves M), and
-    f(R(tZ)) - f(X) - t <grad f, Z> for tangent Z. The slope is infinite where f is linear. The Riemannian gradient is
-    checked to be tangent.
+        f(X + t E) = f(X) + t <G, E> + O(t^2)
+
+        f(R(t Z)) = f(X) + t <grad f(X), Z> + O(t^2)
+
+    for E in F (all of F, as penalty methods leave M) and tangent Z. The slope is infinite if f is
+    linear. Also checks that the Riemannian gradient is tangent.
+
+    Args:
+        problem: The problem.
+        X: A point of M. Default: a random one.
+        rng: A seed or a NumPy Generator.
+
+    Returns:
+        A report with the slopes and the curves they were fitted to.
     """
     manifold, X, rng = _start(problem, X, rng)
     f, G = problem.cost(X), problem.euclidean_gradient(X)
@@ -130,13 +155,25 @@ def check_gradient(problem: Problem, X: Array | None = None, rng: Any = None) ->
 
 
 def check_hessian(problem: Problem, X: Array | None = None, rng: Any = None) -> Report:
-    """That euclidean_hessian(X, E) is the derivative of the gradient.
+    """Check that `euclidean_hessian` is the derivative of the gradient, by slopes.
 
-    Slopes, symmetry, linearity; and tangency on M.
+        G(X + t E) = G(X) + t H[E] + O(t^2)
 
-    |G(X + tE) - G(X) - t H[E]| must be of second order and f(X + tE) - f - t <G, E> - t^2/2 <E, H[E]> of third; a
-    slope is infinite where the expansion is exact (f quadratic). The Riemannian Hessian is checked to be tangent and
-    symmetric.
+        f(X + t E) = f(X) + t <G, E> + t^2/2 <E, H[E]> + O(t^3)
+
+    A slope is infinite if the expansion is exact (f quadratic). Also checks that H is symmetric and
+    linear, and that the Riemannian Hessian is symmetric and tangent.
+
+    Args:
+        problem: The problem, with a Hessian product.
+        X: A point of M. Default: a random one.
+        rng: A seed or a NumPy Generator.
+
+    Returns:
+        A report with the slopes and the curves they were fitted to.
+
+    Raises:
+        ValueError: If the problem has no Hessian product.
     """
     manifold, X, rng = _start(problem, X, rng)
     f, G = problem.cost(X), problem.euclidean_gradient(X)
@@ -210,7 +247,7 @@ def _start(
 def _directions(problem: Problem, X: Array, rng: np.random.Generator) -> tuple[Array, Array]:
     """An element of F of the size of X, and a tangent vector scaled to the curvature of M.
 
-    Zero where M is points.
+    The tangent vector is zero if M consists of isolated points.
     """
     manifold = problem.manifold
     E, Z = manifold.random_ambient(rng), np.asarray(manifold.random_tangent(X, rng))
@@ -223,7 +260,7 @@ def _dot(U: Array, V: Array) -> float:
 
 
 def _unit(problem: Problem) -> float:
-    """Rounding of a sum over all entries."""
+    """The rounding of a sum over all entries."""
     return 1e3 * eps(problem.manifold.dtype) * float(np.sqrt(np.prod(problem.manifold.shape)))
 
 
@@ -232,7 +269,7 @@ def _gap(A: Array, B: Array) -> float:
 
 
 def _curve(name: str, error: Callable[[float], float], f: float, G: Array, E: Array) -> Curve:
-    """Errors over the steps; those outside the domain are left out, and rounding of the terms is the floor."""
+    """Errors over the steps inside the domain; the floor is the rounding of the terms."""
     errors = np.array([error(t) for t in _STEPS])
     kept = np.isfinite(errors)
     floor = (

@@ -159,8 +159,8 @@ def _warm_up(problem: Problem, start: Array, patience: float) -> None:
 
 
 def _unsupported(solver: Any, problem: Problem) -> str | None:
-    supports = getattr(solver, "supports", None)
-    return None if supports is None else supports(problem)
+    why_not = getattr(solver, "why_not", None) or getattr(solver, "supports", None)
+    return None if why_not is None else why_not(problem)
 
 
 def _succeeded(result: Result, counts: Counts, wall: float, fields: dict[str, Any]) -> Record:

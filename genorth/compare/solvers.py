@@ -6,30 +6,12 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-import attrs
-
 from genorth.errors import refuse
-from genorth.penalty.minimize import minimize
-from genorth.problem.problem import Problem
 from genorth.solve.result import Result
+from genorth.solve.solver import SOLVERS
 
 #: solver(problem, x0, tol=..., max_time=..., max_iterations=..., and its options) gives a Result.
 Solver = Callable[..., Result]
-
-
-@attrs.frozen
-class Method:
-    """A method of `genorth.penalty.minimize`."""
-
-    name: str
-
-    def supports(self, problem: Problem) -> str | None:
-        """Why it cannot run on the problem; None where it can."""
-        return problem.lacks(second_order=self.name == "cdf-tr")
-
-    def __call__(self, problem: Problem, x0: Any = None, **arguments: Any) -> Result:
-        """Run it."""
-        return minimize(problem, x0, method=self.name, **arguments)
 
 
 def as_solvers(solvers: Any) -> dict[str, Solver]:
@@ -60,7 +42,7 @@ def as_solvers(solvers: Any) -> dict[str, Solver]:
     return dict(named)
 
 
-_FORMS = "a mapping of names to callables, or a list of methods of genorth.penalty.minimize and of callables with a name"
+_FORMS = "a mapping of names to callables, or a list of methods of genorth.minimize and of callables with a name"
 
 
 def _named(entry: Any) -> tuple[str, Any]:
@@ -78,18 +60,10 @@ def _named(entry: Any) -> tuple[str, Any]:
     return name, entry
 
 
-def _method(name: str) -> Method:
-    from genorth.penalty.methods import METHODS
-
-    if name not in METHODS:
-        refuse(
-            "solvers",
-            f"one of {', '.join(map(repr, METHODS))}",
-            repr(name),
-            None,
-            "Solvers that are no methods of genorth.penalty.minimize are given as objects, as baselines.SOLVERS[name].",
-        )
-    return Method(name)
+def _method(name: str) -> Solver:
+    if name not in SOLVERS:
+        refuse("solvers", f"one of {', '.join(map(repr, SOLVERS))}", repr(name))
+    return SOLVERS[name]
 
 
 def takes(solver: Solver, argument: str) -> bool:

@@ -1,7 +1,7 @@
 """The companion psi(T) = Q T Q^-1 with Q^T = +-Q, and how Q is read off psi.
 
-On the full matrix algebra every psi of Assumption 1 has this form (F5), so that a user who gives
-only phi and psi gets the same fast paths as the manifolds of this library.
+On the full matrix algebra every psi of Assumption 1 has this form (F5), so that a user who
+gives only phi and psi gets the same fast paths as the manifolds of this library.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ from genorth.linalg.operators import Dense, Identity, Operator
 
 @attrs.frozen(eq=False, slots=False)
 class Companion:
-    """psi(T) = Q T Q^-1, Q^T = sign Q.
+    """The companion psi in terms of a matrix Q and its sign e (F5).
 
-    Then S1 = Q {Y : Y^T = sign Y}. For complex entries Q is scaled to be Hermitian, sign = +1.
+        psi(T) = Q T Q^-1, Q^T = e Q, S1 = Q {Y : Y^T = e Y}
+
+    For complex entries Q is scaled to be Hermitian, with sign +1.
     """
 
     Q: Operator
@@ -30,26 +32,45 @@ class Companion:
 
     @cached_property
     def Qinv(self) -> Operator:
-        """Q^-1."""
+        """The inverse of Q."""
         return self.Q.inverse()
 
     def psi(self, T: Array) -> Array:
-        """Q T Q^-1."""
+        """The map psi.
+
+            psi(T) = Q T Q^-1
+
+        Args:
+            T: A p x p matrix.
+
+        Returns:
+            psi(T).
+        """
         return self.Qinv.right(self.Q.left(T))
 
     @property
     def trivial(self) -> bool:
-        """True for psi = id: then S1 is the set of symmetric matrices."""
+        """True if psi = id: then S1 is the set of symmetric matrices."""
         return self.Q.is_identity
 
 
 def read_companion(
     psi: Callable[[Array], Array], shape: tuple[int, ...], dtype: np.dtype[Any]
 ) -> Companion | None:
-    """Q from p evaluations of psi, or None where psi is not of the form Q T Q^-1.
+    """Read Q off psi by p evaluations.
 
-    psi(E_i1) = (Q e_i)(e_1^T Q^-1) has rank one, and its columns are multiples of Q e_i with
-    factors that do not depend on i: one column of each gives Q up to one factor per block.
+        psi(E_i1) = (Q e_i) (e_1^T Q^-1)
+
+    This has rank one. Its columns are multiples of Q e_i, with factors that do not depend on i, so
+    one column of each gives Q up to one factor per block.
+
+    Args:
+        psi: The companion map.
+        shape: The shape (..., p, p) of the matrices that psi takes.
+        dtype: The type of their entries.
+
+    Returns:
+        The companion, or None if psi is not of the form Q T Q^-1.
     """
     with untraced():
         return _read(psi, shape, dtype)

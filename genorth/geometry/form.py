@@ -1,4 +1,4 @@
-"""The matrix A of phi(X) Q = A X (F13), as an operator: what random points are drawn from."""
+"""The matrix A of phi(X) Q = A X (F13), as an operator; random points are drawn from it."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ _Matrix = np.ndarray[Any, Any]
 
 @attrs.frozen(eq=False)
 class PhiForm(Operator):
-    """A of one block of M, by evaluations of phi.
+    """The matrix A of one block of M, by evaluations of phi.
 
-    A Y = phi(Y) Q, p columns at a time, all other blocks zero.
+        A Y = phi(Y) Q
+
+    p columns at a time, with zeros in all other blocks.
     """
 
     manifold: GenOrthManifold
@@ -29,16 +31,23 @@ class PhiForm(Operator):
 
     @property
     def size(self) -> int:  # type: ignore[override]
-        """N."""
+        """The number of rows, n."""
         return self.manifold.shape[-2]
 
     @property
     def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
-        """That of a point."""
+        """The type of the entries of a point."""
         return self.manifold.dtype
 
     def left(self, X: Any) -> Any:
-        """A X, for any number of columns."""
+        """The product A X, for any number of columns.
+
+        Args:
+            X: A matrix of n rows.
+
+        Returns:
+            A X.
+        """
         p, columns = self.manifold.shape[-1], X.shape[-1]
         result = np.empty(X.shape, self.dtype)
         for start in range(0, columns, p):
@@ -55,7 +64,14 @@ class PhiForm(Operator):
 
 
 def forms(manifold: GenOrthManifold) -> list[tuple[Operator, _Matrix]]:
-    """A and Q of every block; empty where psi(T) = Q T Q^-1 does not hold or F is not the whole space."""
+    """The matrices A and Q of every block.
+
+    Args:
+        manifold: The manifold.
+
+    Returns:
+        The pairs (A, Q); none if psi is not of the form Q T Q^-1 or F is not the whole space.
+    """
     companion = manifold.companion
     if companion is None or manifold.ambient_projector is not None:
         return []

@@ -1,9 +1,8 @@
 """`GenOrthManifold`: the geometry of {X in F : X^T phi(X) = I}, derived from phi and psi alone.
 
-A concrete manifold gives data: phi, psi, its shape, and what is known of its structure. It
-overrides nothing that is derived. What one point X needs (phi(X), the factorisation for
-Theta_X) lives in a `TangentSpace`, made by `manifold.at(X)` and reused for every further
-right-hand side at the same X.
+A concrete manifold gives data: phi, psi, its shape and known structure. It overrides nothing
+that is derived. `manifold.at(X)` returns a `TangentSpace`, which holds phi(X) and the
+factorisation for Theta_X and reuses them for every right-hand side at the same X.
 """
 
 from __future__ import annotations
@@ -13,14 +12,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
 from inspect import getattr_static, isfunction
-from typing import Any, TypeVar, final
+from typing import Any, SupportsFloat, TypeVar, final
 
 import numpy as np
 
-from genorth.errors import NotRestorableError, refuse
+from genorth.errors import refuse
 from genorth.geometry import multiplier, sampling
 from genorth.geometry.companion import Companion, read_companion
-from genorth.geometry.retractions import RETRACTIONS
+from genorth.geometry.newton import NewtonStep, Restoration
+from genorth.geometry.newton import restore as restore_by_maps
+from genorth.geometry.retractions import RETRACTIONS, Ray
 from genorth.geometry.tangent import TangentSpace
 from genorth.geometry.user_maps import user_map
 from genorth.linalg import arrays
@@ -41,14 +42,18 @@ from genorth.linalg.inputs import as_generator
 from genorth.linalg.operators import Operator
 
 _T = TypeVar("_T")
-_RESTORE_STEPS = 60
 
 
 class GenOrthManifold(ABC):
-    """M = {X in F : X^T phi(X) = I}, for a linear self-adjoint phi with phi(XT) = phi(X) psi(T).
+    """The manifold of a linear self-adjoint phi with companion psi, phi(X T) = phi(X) psi(T).
+
+        M = {X in F : X^T phi(X) = I}
 
     To define one, give `phi`, `psi` and `shape` (and `dtype`, if complex). The other facts below
-    may be given where they are known; they make things faster, never different.
+    are optional: they make the computation faster and leave its results unchanged.
+
+    Every method checks its arrays. A wrong type, shape or dtype, NaN or infinity raises a
+    `ValueError` that names the argument.
     """
 
     #: Shape of a point: (n, p), or (l, n, p) for l blocks.
@@ -81,22 +86,47 @@ class GenOrthManifold(ABC):
 
     @abstractmethod
     def phi(self, X: Array) -> Array:
-        """phi(X), linear and self-adjoint. May return X itself: do not write into the result."""
+        """The map phi, linear and self-adjoint. The result may be X itself: do not write into it.
+
+        Args:
+            X: An element of F.
+
+        Returns:
+            phi(X), of the shape of X.
+        """
 
     @abstractmethod
     def psi(self, T: Array) -> Array:
-        """psi(T), the companion: phi(XT) = phi(X) psi(T). May return T itself."""
+        """The companion of phi. The result may be T itself: do not write into it.
+
+            phi(X T) = phi(X) psi(T)
+
+        Args:
+            T: A p x p matrix, or a batch of them.
+
+        Returns:
+            psi(T), of the shape of T.
+        """
 
     @cached_property
     def companion(self) -> Companion | None:
-        """Q and e with psi(T) = Q T Q^-1, Q^T = e Q (F5); by default read off psi."""
+        """The matrix Q of psi and its sign e (F5).
+
+            psi(T) = Q T Q^-1, Q^T = e Q
+
+        Read off psi by default; None if psi is not of this form.
+        """
         if self.ambient_projector is not None:
             return None
         *batch, _, p = self.shape
         return read_companion(self.psi, (*batch, p, p), self.dtype)
 
     def dimensions(self) -> tuple[int, int, int]:
-        """Dim F, dim G, and the trace of T -> psi(T^T) on G, as real vector spaces."""
+        """The real dimensions of F and G, and the trace of T -> psi(T^T) on G.
+
+        Returns:
+            dim F, dim G and the trace; `dim` follows from them.
+        """
         *batch, n, p = self.shape
         blocks, real = math.prod(batch), 1 if self.dtype.kind == "f" else 2
         if self.ambient_projector is None and self.companion is not None:
@@ -131,13 +161,18 @@ class GenOrthManifold(ABC):
     @final
     @cached_property
     def theta_solver(self) -> type[multiplier.ThetaSolver]:
-        """How Theta_X is solved, chosen from the structure facts; `.name` says it in words."""
+        """How Theta_X is computed, chosen by structure; `theta_solver.name` is its name."""
         return multiplier.choose(self)
 
     @final
     @cached_property
     def dim(self) -> int:
-        """Dim M = dim F - dim S1, dim S1 = (dim G + trace of T -> psi(T^T))/2 (F10)."""
+        """The dimension of M (F10).
+
+            dim M = dim F - dim S1, dim S1 = (dim G + tr(T -> psi(T^T)))/2
+
+        S1 is the range of Phi, and G the span of the products X1^T X2.
+        """
         F, G, trace = self.dimensions()
         return F - (G + trace) // 2
 
@@ -148,7 +183,16 @@ class GenOrthManifold(ABC):
 
     @final
     def at(self, X: Array) -> TangentSpace:
-        """What X needs, made once; the last NumPy X is remembered, so `project(X, .)` reuses it too."""
+        """The tangent space at X, with what X needs computed once.
+
+        The last NumPy X is remembered, so that `project(X, D)` reuses it too.
+
+        Args:
+            X: A point of M.
+
+        Returns:
+            The tangent space at X.
+        """
         self._check(X=X)
         return self._memo.get(X, self._tangent_space)
 
@@ -157,7 +201,7 @@ class GenOrthManifold(ABC):
 
     @final
     def _at_once(self, X: Array) -> TangentSpace:
-        """What X needs for one use; with a closed form nothing is worth remembering, not even a copy of X."""
+        """The tangent space for one use; with a closed form, not even a copy of X is kept."""
         if not self.isometric:
             return self.at(X)
         self._check(X=X)
@@ -165,7 +209,7 @@ class GenOrthManifold(ABC):
 
     @final
     def _check(self, **arrays: Array) -> None:
-        """Shapes and dtypes, where an array enters."""
+        """Check types, shapes and dtypes where arrays enter."""
         for name, X in arrays.items():
             if not is_array(X):
                 refuse(name, f"an array of shape {self.shape}", f"a {type(X).__name__}")
@@ -179,11 +223,21 @@ class GenOrthManifold(ABC):
                 refuse(name, "real entries (the manifold is real)", f"dtype {X.dtype}")
 
     @final
-    def _checked(self, result: _T, **arrays: Array) -> _T:
-        """The result, or an error that says which input is NaN or infinite.
+    def _check_small(self, T: Array) -> None:
+        """The shape of T, an element of G."""
+        small = (*self.shape[:-2], self.shape[-1], self.shape[-1])
+        if not is_array(T):
+            refuse("T", f"an array of shape {small}", f"a {type(T).__name__}")
+        if tuple(T.shape) != small:
+            refuse("T", f"an array of shape {small}", f"shape {tuple(T.shape)}")
 
-        Of a p x p result all is looked at. Of an n x p one a row is enough: it is the product with
-        a p x p matrix in which sums over the rows of all inputs stand. So the check is free.
+    @final
+    def _checked(self, result: _T, **arrays: Array) -> _T:
+        """The result, or an error that names the input with NaN or infinity.
+
+        p x p results are checked in full. One row of an n x p result is enough: the result is a
+        product with a p x p matrix that sums over the rows of all inputs. So the check costs
+        nothing.
         """
         small = result.shape[-2] == result.shape[-1]  # type: ignore[attr-defined]
         if not all_finite(result if small else result[..., :1, :]):  # type: ignore[index]
@@ -214,71 +268,177 @@ class GenOrthManifold(ABC):
 
     @final
     def inner(self, U: Array, V: Array) -> Any:
-        """<U, V> = Re tr(U^T V)."""
+        """The inner product of two arrays.
+
+            <U, V> = Re tr(U^T V)
+
+        Args:
+            U: An array.
+            V: An array of the same shape.
+
+        Returns:
+            <U, V>, a real scalar.
+        """
+        for name, array in (("U", U), ("V", V)):
+            if not is_array(array):
+                refuse(name, "an array", f"a {type(array).__name__}")
+        if U.shape != V.shape:
+            refuse("V", f"the shape of U, {tuple(U.shape)}", f"shape {tuple(V.shape)}")
         return arrays.inner(U, V)
 
     @final
     def norm(self, U: Array) -> Any:
-        """|U| = <U, U>^(1/2)."""
+        """The Frobenius norm.
+
+            |U| = <U, U>^(1/2)
+
+        Args:
+            U: An array.
+
+        Returns:
+            |U|, a real scalar.
+        """
+        if not is_array(U):
+            refuse("U", "an array", f"a {type(U).__name__}")
         return arrays.norm(U)
 
     @final
     def ambient(self, Y: Array) -> Array:
-        """The orthogonal projection of Y onto F."""
+        """The orthogonal projection onto F.
+
+        Args:
+            Y: An array of the shape of a point.
+
+        Returns:
+            The element of F nearest to Y.
+        """
         return Y if self.ambient_projector is None else self.ambient_projector(Y)
 
     @final
     def gram(self, X: Array, Y: Array | None = None) -> Array:
-        """X^T phi(Y), with Y = X by default."""
+        """The Gram matrix X^T phi(Y).
+
+        Args:
+            X: An element of F.
+            Y: An element of F. Default: X.
+
+        Returns:
+            X^T phi(Y), a p x p matrix.
+        """
         Y = X if Y is None else Y
         self._check(X=X, Y=Y)
         return self._checked(ct(X) @ self.phi(Y), X=X, Y=Y)
 
     @final
     def symmetrize(self, T: Array) -> Array:
-        """Phi(T) = T^T + psi(T)."""
-        return ct(T) + self.psi(T)
+        """The symmetrizer Phi, whose range is S1.
+
+            Phi(T) = T^T + psi(T)
+
+        Args:
+            T: A p x p matrix.
+
+        Returns:
+            Phi(T).
+        """
+        try:
+            return ct(T) + self.psi(T)
+        except Exception:
+            self._check_small(T=T)
+            raise
 
     @final
     def constraint(self, X: Array) -> Array:
-        """C(X) = X^T phi(X) - I."""
+        """The constraint as a matrix, zero exactly on M.
+
+            C(X) = X^T phi(X) - I
+
+        Args:
+            X: An element of F.
+
+        Returns:
+            C(X), a p x p matrix.
+        """
         S = self.gram(X)
         return S - eye_like(S)
 
     @final
     def feasibility(self, X: Array) -> Any:
-        """|C(X)|."""
+        """The violation |C(X)|, zero exactly on M.
+
+        Args:
+            X: An element of F.
+
+        Returns:
+            |C(X)|; compare it with a tolerance times `scale(X)`.
+        """
         return self.norm(self.constraint(X))
 
     @final
     def scale(self, X: Array) -> Any:
-        """max(1, |X| |phi(X)|): every tolerance on the feasibility is relative to it."""
+        """The size that every tolerance on the feasibility is relative to.
+
+            max(1, |X| |phi(X)|)
+
+        Args:
+            X: An element of F.
+
+        Returns:
+            The scale, at least 1.
+        """
         self._check(X=X)
         size = self.norm(X) * self.norm(self.phi(X))
-        return (
-            namespace(X).maximum(size, namespace(X).ones_like(size))
-            if is_lazy(X)
-            else max(1.0, number(size))
-        )
+        if is_lazy(X):
+            return namespace(X).maximum(size, namespace(X).ones_like(size))
+        size = number(size)
+        if not math.isfinite(size):
+            self._require_finite(X=X)
+        return max(1.0, size)
 
     @final
     def constraint_differential(self, X: Array, Z: Array) -> Array:
-        """DC(X)[Z] = X^T phi(Z) + Z^T phi(X) = Phi(phi(X)^T Z), by F1."""
+        """The derivative of the constraint; the second form is F1.
+
+            DC(X)[Z] = X^T phi(Z) + Z^T phi(X) = Phi(phi(X)^T Z)
+
+        Args:
+            X: An element of F.
+            Z: A direction in F.
+
+        Returns:
+            DC(X)[Z], a p x p matrix.
+        """
         self._check(X=X, Z=Z)
         return self._checked(self.symmetrize(ct(self.phi(X)) @ Z), X=X, Z=Z)
 
     @final
     def tangency(self, X: Array, Z: Array) -> Any:
-        """|DC(X)[Z]|, zero exactly for tangent Z."""
+        """The distance of a direction from tangency, |DC(X)[Z]|.
+
+        Args:
+            X: An element of F.
+            Z: A direction in F.
+
+        Returns:
+            |DC(X)[Z]|, zero exactly for tangent Z.
+        """
         return self.norm(self.constraint_differential(X, Z))
 
     @final
     def constraint_adjoint(self, X: Array, T: Array) -> Array:
-        """DC(X)*[T] = phi(X) Phi(T)."""
+        """The adjoint of the derivative of the constraint.
+
+            DC(X)*[T] = phi(X) Phi(T)
+
+        Args:
+            X: An element of F.
+            T: A p x p matrix.
+
+        Returns:
+            DC(X)*[T], of the shape of X.
+        """
         self._check(X=X)
-        small = (*self.shape[:-2], self.shape[-1], self.shape[-1])
-        if tuple(np.shape(T)) != small:
-            refuse("T", f"an array of shape {small}", f"shape {tuple(np.shape(T))}")
+        self._check_small(T=T)
         self._require_finite(X=X, T=T)
         return self.phi(X) @ self.symmetrize(T)
 
@@ -290,13 +450,32 @@ class GenOrthManifold(ABC):
 
     @final
     def dissolve(self, X: Array) -> Array:
-        """A(X) = 3/2 X - 1/2 X phi(X)^T X."""
+        """The constraint dissolving map, which squares the violation (F6).
+
+            A(X) = 3/2 X - 1/2 X phi(X)^T X
+
+        Args:
+            X: An element of F.
+
+        Returns:
+            A(X), equal to X on M.
+        """
         self._check(X=X)
         return X @ self._dissolving_factor(X, self.phi(X))
 
     @final
     def dissolve_differential(self, X: Array, Z: Array) -> Array:
-        """DA(X)[Z] = Z (3 I - phi(X)^T X)/2 - X (phi(Z)^T X + phi(X)^T Z)/2."""
+        """The derivative of A; on M, an oblique projector onto the tangent space (F7).
+
+            DA(X)[Z] = Z (3 I - phi(X)^T X)/2 - X (phi(Z)^T X + phi(X)^T Z)/2
+
+        Args:
+            X: An element of F.
+            Z: A direction in F.
+
+        Returns:
+            DA(X)[Z].
+        """
         self._check(X=X, Z=Z)
         P = self.phi(X)
         T = self._checked(ct(P) @ Z, Z=Z)
@@ -304,7 +483,17 @@ class GenOrthManifold(ABC):
 
     @final
     def dissolve_adjoint(self, X: Array, T: Array) -> Array:
-        """DA(X)*[T] = T (3 I - X^T phi(X))/2 - phi(X) Phi(T^T X)/2."""
+        """The adjoint of the derivative of A.
+
+            DA(X)*[T] = T (3 I - X^T phi(X))/2 - phi(X) Phi(T^T X)/2
+
+        Args:
+            X: An element of F.
+            T: An element of F.
+
+        Returns:
+            DA(X)*[T].
+        """
         self._check(X=X, T=T)
         P = self.phi(X)
         R = self._checked(ct(T) @ X, T=T)
@@ -312,9 +501,19 @@ class GenOrthManifold(ABC):
 
     @final
     def dissolve_second_adjoint(self, X: Array, Z: Array, T: Array) -> Array:
-        """D^2 A(X)*[Z, T] = -(T Phi(phi(Z)^T X) + phi(X) Phi(T^T Z) + phi(Z) Phi(T^T X))/2.
+        """The derivative of X -> DA(X)*[T] in the direction Z.
 
-        The derivative of X -> DA(X)*[T] in the direction Z; Phi(phi(Z)^T X) = DC(X)[Z].
+            D^2 A(X)*[Z, T] = -(T Phi(phi(Z)^T X) + phi(X) Phi(T^T Z) + phi(Z) Phi(T^T X))/2
+
+        Here Phi(phi(Z)^T X) = DC(X)[Z].
+
+        Args:
+            X: An element of F.
+            Z: A direction in F.
+            T: An element of F.
+
+        Returns:
+            D^2 A(X)*[Z, T].
         """
         self._check(X=X, Z=Z, T=T)
         P, PZ, Phi = self.phi(X), self.phi(Z), self.symmetrize
@@ -324,94 +523,211 @@ class GenOrthManifold(ABC):
 
     @final
     def theta(self, X: Array, D: Array) -> Array:
-        """Theta_X(D) = argmin over S in S1 of |phi(X) S - D|, for X on M."""
+        """The least-squares multiplier Theta_X (F5).
+
+            Theta_X(D) = argmin over S in S1 of |phi(X) S - D|
+
+        Args:
+            X: A point of M.
+            D: An element of F.
+
+        Returns:
+            Theta_X(D), a p x p matrix in S1.
+        """
         self._check(D=D)
         return self._checked(self._at_once(X).theta(D), X=X, D=D)
 
     @final
     def project(self, X: Array, D: Array) -> Array:
-        """P_X(D) = D - phi(X) Theta_X(D), the orthogonal projection onto T_X M."""
+        """The orthogonal projection onto the tangent space T_X M.
+
+            P_X(D) = D - phi(X) Theta_X(D)
+
+        Args:
+            X: A point of M.
+            D: An element of F.
+
+        Returns:
+            P_X(D), a tangent vector at X.
+        """
         self._check(D=D)
         return self._checked(self._at_once(X).project(D), X=X, D=D)
 
     @final
     def gradient(self, X: Array, egrad: Array) -> Array:
-        """Grad f(X) = P_X(egrad), from the Euclidean gradient."""
+        """The Riemannian gradient.
+
+            grad f(X) = P_X(egrad)
+
+        Args:
+            X: A point of M.
+            egrad: The Euclidean gradient of f at X.
+
+        Returns:
+            grad f(X), a tangent vector at X.
+        """
         self._check(egrad=egrad)
         return self._checked(self._at_once(X).gradient(egrad), X=X, egrad=egrad)
 
     @final
     def hessian(self, X: Array, egrad: Array, ehess: Array, Z: Array) -> Array:
-        """Hess f(X)[Z] = P_X(ehess - phi(Z) Theta_X(egrad)).
+        """The Riemannian Hessian, applied to a tangent vector.
 
-        Ehess is the Euclidean Hessian applied to Z.
+            hess f(X)[Z] = P_X(ehess - phi(Z) Theta_X(egrad))
+
+        Args:
+            X: A point of M.
+            egrad: The Euclidean gradient of f at X.
+            ehess: The Euclidean Hessian of f at X, applied to Z.
+            Z: A tangent vector at X.
+
+        Returns:
+            hess f(X)[Z], a tangent vector at X.
         """
         self._check(egrad=egrad, ehess=ehess, Z=Z)
         result = self.at(X).hessian(egrad, ehess, Z)
         return self._checked(result, X=X, egrad=egrad, ehess=ehess, Z=Z)
 
     @final
-    def retract(self, X: Array, Z: Array, kind: str = "cayley") -> Array:
-        """A point of M near X + Z, exact to first order: "cayley", "polar" or "exp" (F9).
+    def newton_step(self, X: Array) -> Array:
+        """D(X), the smallest D with DC(X)[D] = C(X): the step X - D of Newton's method to M (F15).
 
-        Raises `OutsideDomainError` where the step is too long for the formula; halve it.
+        D = phi(X) S with S in S1 and Phi(phi(X)^T phi(X) S) = C(X). C(X - D) = D^T phi(D), so that
+        the violation is squared. On the Stiefel manifold X - D = (X + X^-T)/2.
+
+        Args:
+            X: Any point of F at which phi(X) has full rank, on M or not.
+
+        Returns:
+            D, in the normal space {phi(X) S : S in S1}.
+
+        Raises:
+            OutsideDomainError: If phi(X) does not have full rank.
+        """
+        return self._checked(NewtonStep(self.at(X)).D, X=X)
+
+    @final
+    def ray(self, X: Array, Z: Array, kind: str = "cayley") -> Ray:
+        """The curve t -> R_X(t Z), with its velocity; what does not depend on t is computed once.
+
+        Args:
+            X: A point of M.
+            Z: A tangent vector at X.
+            kind: As in `retract`.
+
+        Returns:
+            The ray: `point(t)` is c(t) = R_X(t Z), and `velocity(t)` is c'(t), tangent at c(t).
+
+        Raises:
+            ValueError: If `kind` is unknown.
         """
         if not isinstance(kind, str) or kind not in RETRACTIONS:
             refuse("kind", f"one of {', '.join(map(repr, RETRACTIONS))}", repr(kind))
         self._check(X=X, Z=Z)
+        return RETRACTIONS[kind](self._at_once(X), Z)
+
+    @final
+    def retract(self, X: Array, Z: Array, kind: str = "cayley") -> Array:
+        """A point of M near X + Z, exact to first order: R_X(Z) = X + Z + O(|Z|^2).
+
+        "cayley", "polar" and "exp" are formulas (F9). "normal" is Newton's method from X + Z (F18):
+        R_X(Z) = X + Z + normal + O(|Z|^3), exact to second order.
+
+        Args:
+            X: A point of M.
+            Z: A tangent vector at X.
+            kind: "cayley", "polar", "exp" or "normal".
+
+        Returns:
+            The point.
+
+        Raises:
+            OutsideDomainError: If the step is too long for the formula; halve it.
+            ValueError: If `kind` is unknown.
+        """
         try:
-            return self._checked(RETRACTIONS[kind](self, self._at_once(X), Z), X=X, Z=Z)
+            return self._checked(self.ray(X, Z, kind).point(1.0), X=X, Z=Z)
         except Exception:
-            self._require_finite(X=X, Z=Z)
+            if is_array(X) and is_array(Z):
+                self._check(X=X, Z=Z)
+                self._require_finite(X=X, Z=Z)
             raise
 
     @final
     def transport(self, X: Array, Y: Array, Z: Array) -> Array:
-        """The tangent vector Z of X, carried to Y by the projection P_Y(Z)."""
+        """Transport of a tangent vector by projection.
+
+            P_Y(Z)
+
+        Args:
+            X: A point of M.
+            Y: A point of M.
+            Z: A tangent vector at X.
+
+        Returns:
+            P_Y(Z), a tangent vector at Y.
+        """
         self._check(X=X, Y=Y, Z=Z)
         self._require_finite(Y=Y, Z=Z)
         return self.project(Y, Z)
 
     @final
     def restore(self, X: Array, tol: float | None = None) -> Array:
-        """Steps 3 to 5 of Algorithm 1: X <- A(X) until |C(X)| <= tol max(1, |X| |phi(X)|).
+        """A point of M from X near M: steps 3 to 5 of Algorithm 1, or Newton's map.
 
-        Converges quadratically from near M (F6). `tol` is 4500 units of roundoff by default (1e-12
-        in double precision); it is not undercut below rounding. Raises `NotRestorableError` from
-        too far away.
+        X <- A(X) until |C(X)| <= tol max(1, |X| |phi(X)|). It converges quadratically from near M
+        (F6). Where it does not, X <- X - s D(X) with the step D of `newton_step`, from X again. On
+        the Stiefel manifold that restores every X of full rank.
+
+        Args:
+            X: Any point of F.
+            tol: Relative tolerance; by default 4500 units of roundoff (1e-12 in double precision).
+                It is not undercut below rounding, and |C(X)| must be small against 1 as well.
+
+        Returns:
+            A point of M; `restoration` also says how it was found.
+
+        Raises:
+            NotRestorableError: If neither map leads to M.
+        """
+        return self.restoration(X, tol).X
+
+    @final
+    def restoration(self, X: Array, tol: float | None = None) -> Restoration:
+        """As `restore`: the point of M, which map led there, and in how many steps.
+
+        Args:
+            X: Any point of F.
+            tol: As in `restore`.
+
+        Returns:
+            The point `X`, the `map` ("A", "Newton's map", or "none" where X was on M), the `steps`.
+
+        Raises:
+            NotRestorableError: If neither map leads to M.
         """
         self._check(X=X)
         if is_lazy(X):
             raise NotImplementedError(
                 "restore looks at values and cannot run under JAX; iterate dissolve instead"
             )
+        if tol is not None and (not isinstance(tol, SupportsFloat) or isinstance(tol, bool)):
+            refuse("tol", "a number >= 0", repr(tol))
         if tol is not None and not tol >= 0:
             refuse("tol", "a number >= 0", tol)
         unit = arrays.eps(X)
-        tol = 4500 * unit if tol is None else max(float(tol), 10 * unit)
-        violations: list[float] = []
-        for _ in range(_RESTORE_STEPS):
-            P = self.phi(X)
-            S = self._checked(ct(P) @ X, X=X)
-            eye = eye_like(S)
-            violations.append(number(self.norm(S - eye)))
-            if violations[-1] <= tol * max(1.0, number(self.norm(X) * self.norm(P))):
-                return X
-            if not violations[-1] <= 10 * violations[0] + 10:
-                break
-            X = X @ (1.5 * eye - 0.5 * S)
-        refuse(
-            "X",
-            "a point near M: |C(X)| = |X^T phi(X) - I|, all eigenvalues of phi(X)^T X in (0, 3)",
-            violations[0],
-            tol,
-            f"After {len(violations) - 1} steps of A it is {violations[-1]:.3g}.",
-            NotRestorableError,
-        )
+        return restore_by_maps(self, X, 4500 * unit if tol is None else max(float(tol), 10 * unit))
 
     @final
     def random_ambient(self, rng: Any = None) -> np.ndarray[Any, Any]:
-        """A Gaussian element of F."""
+        """A Gaussian element of F.
+
+        Args:
+            rng: A seed or a NumPy Generator.
+
+        Returns:
+            A NumPy array.
+        """
         rng = as_generator(rng)
         Y = rng.standard_normal(self.shape)
         if self.dtype.kind == "c":
@@ -420,7 +736,17 @@ class GenOrthManifold(ABC):
 
     @final
     def random_point(self, rng: Any = None) -> np.ndarray[Any, Any]:
-        """A random point of M (NumPy), spread over M; see `genorth.geometry.sampling`."""
+        """A random point of M, spread over M; see `genorth.geometry.sampling`.
+
+        Args:
+            rng: A seed or a NumPy Generator.
+
+        Returns:
+            A NumPy array.
+
+        Raises:
+            EmptyManifoldError: If M has no point, or none was found.
+        """
         return self._sampler.draw(as_generator(rng))
 
     @final
@@ -430,5 +756,14 @@ class GenOrthManifold(ABC):
 
     @final
     def random_tangent(self, X: Array, rng: Any = None) -> Array:
-        """A Gaussian element of T_X M: the projection of a Gaussian element of F."""
+        """A Gaussian element of T_X M: the projection of a Gaussian element of F.
+
+        Args:
+            X: A point of M.
+            rng: A seed or a NumPy Generator.
+
+        Returns:
+            A tangent vector at X, an array of the library of X.
+        """
+        self._check(X=X)
         return self.project(X, arrays.as_like(self.random_ambient(rng), X))

@@ -1,14 +1,14 @@
-"""Theta_X(D), the least-squares multiplier: argmin over S in S1 of |phi(X) S - D| (F5).
+"""The least-squares multiplier Theta_X(D) = argmin over S in S1 of |phi(X) S - D| (F5).
 
-Three ways, chosen from structure facts by `choose`, and one oracle for tests:
+Three solvers, chosen by structure in `choose`, and an oracle for tests:
 
 - `ClosedForm`            phi(X)^T phi(X) = I on M and psi = id (Stiefel, tensors): (R + R^T)/2.
 - `Eigendecomposition`    psi(T) = Q T Q^-1: one symmetric eigendecomposition of N^T N, N = phi(X)
   Q.
-- `ConjugateGradients`    nothing known but phi and psi: iteration on Phi(K Phi(T)) = Phi(R).
+- `ConjugateGradients`    nothing known but phi and psi: iteration on Phi(K Phi(U)) = Phi(R).
 - `DenseLeastSquares`     a basis of S1, formed and solved: O(n p^5), the oracle.
 
-Each is made once for an X (that is the factorisation) and used for many right-hand sides.
+Each is made once per X, which is the factorisation, and used for many right-hand sides.
 """
 
 from __future__ import annotations
@@ -20,14 +20,28 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
-from genorth.linalg.arrays import Array, ct, eps, inner, is_lazy, namespace, norm, plus
+from genorth.linalg.arrays import (
+    Array,
+    constant,
+    ct,
+    eps,
+    inner,
+    is_differentiated,
+    is_lazy,
+    namespace,
+    norm,
+    number,
+    plus,
+)
 
 if TYPE_CHECKING:
     from genorth.geometry.manifold import GenOrthManifold
 
+_DERIVATIVES = 2  # of Theta_X and of Newton's map, by automatic differentiation: Hessians need two
+
 
 class ThetaSolver(ABC):
-    """What one X needs for Theta_X: made from the manifold, X and P = phi(X)."""
+    """The factorisation for Theta_X, made from the manifold, X and P = phi(X)."""
 
     #: What the user reads in `manifold.theta_solver.name`.
     name: ClassVar[str]
@@ -36,30 +50,57 @@ class ThetaSolver(ABC):
         self.manifold, self.X, self.P = manifold, X, P
 
     @abstractmethod
+    def solve(self, T: Array, size: float | None = None) -> Array:
+        """The S in S1 with Phi(K S) = T, K = phi(X)^T phi(X), for T in S1.
+
+        `size`: what T was made from is this large, so that its rounding is known (|T| by default).
+        """
+
     def theta(self, D: Array) -> Array:
-        """Theta_X(D)."""
+        """Theta_X(D): Phi(K S) = Phi(phi(X)^T D)."""
+        R = ct(self.P) @ D
+        return self.solve(self.manifold.symmetrize(R), number(norm(R)))
+
+    @cached_property
+    def regularity(self) -> float:
+        """The smallest singular value of phi(X) relative to the largest, of the worst block."""
+        return _least_ratio(namespace(self.P).linalg.svdvals(self.P))
 
     def project(self, D: Array) -> Array:
-        """D - phi(X) Theta_X(D), D without its part that is normal to M."""
+        """The projection D - phi(X) Theta_X(D), which removes the normal part of D.
+
+        Args:
+            D: An element of F.
+
+        Returns:
+            A tangent vector.
+        """
         return plus(self.P @ -self.theta(D), D)
 
 
 @final
 class ClosedForm(ThetaSolver):
-    """Theta = (R + R^T)/2, R = phi(X)^T D, for X on M."""
+    """The closed form, for psi = id.
+
+        Theta = (R + R^T)/2, R = phi(X)^T D
+
+    It needs phi(X)^T phi(X) = I, and so an X on M.
+    """
 
     name = "closed form"
 
-    def theta(self, D: Array) -> Array:
-        R = ct(self.P) @ D
-        return (R + ct(R)) / 2
+    def solve(self, T: Array, size: float | None = None) -> Array:  # noqa: ARG002
+        return T / 2
 
 
 @final
 class Eigendecomposition(ThetaSolver):
-    """Theta = Q Y with K Y + Y K = N^T D + e D^T N, K = N^T N, N = phi(X) Q, Y^T = e Y.
+    """The solution by a symmetric eigendecomposition of K = N^T N, N = phi(X) Q.
 
-    In the eigenbasis K = U diag(l) U^T the equation is divided entry by entry by l_i + l_j.
+        K Y + Y K = N^T D + e D^T N, Theta = Q Y, Y^T = e Y
+
+    In the eigenbasis, K = U diag(l) U^T, entry (i, j) of the right-hand side is divided by l_i +
+    l_j.
     """
 
     name = "eigendecomposition"
@@ -72,17 +113,55 @@ class Eigendecomposition(ThetaSolver):
         self.N = self.Q.right(P)
 
     @cached_property
+    def gram(self) -> Array:
+        """K = N^T N."""
+        return self.manifold._checked(ct(self.N) @ self.N, X=self.X)
+
+    @cached_property
+    def _eigenvalues(self) -> tuple[Array, Array]:
+        """Eigenvalues and eigenvectors of K.
+
+        From the singular values of N where K, their squares, has lost the smallest to rounding.
+        """
+        xp, K = namespace(self.N), constant(self.gram)
+        values, U = xp.linalg.eigh(K)
+        floor = K.shape[-1] * eps(K)
+        if is_lazy(K) or _least_ratio(values) > floor:
+            return values, U
+        _, s, Vt = xp.linalg.svd(constant(self.N), full_matrices=False)
+        return s * s, ct(Vt)
+
+    @cached_property
     def spectrum(self) -> tuple[Array, Array, Array]:
-        """U, U^T and the sums l_i + l_j of the eigenvalues of N^T N."""
-        K = self.manifold._checked(ct(self.N) @ self.N, X=self.X)
-        values, U = namespace(K).linalg.eigh(K)
+        """U, U^T and the sums l_i + l_j of the eigenvalues of K."""
+        values, U = self._eigenvalues
         return U, ct(U), values[..., :, None] + values[..., None, :]
 
-    def _half(self, D: Array) -> Array:
+    @cached_property
+    def regularity(self) -> float:
+        ratio = _least_ratio(self._eigenvalues[0])
+        return math.sqrt(ratio) if ratio > 0 else 0.0
+
+    def _lyapunov(self, B: Array) -> Array:
+        """Y with K Y + Y K = B.
+
+        For automatic differentiation the eigenvectors are constants, as they have no derivative
+        where eigenvalues meet. Each refinement makes one more derivative of Y exact.
+        """
         U, Ut, sums = self.spectrum
+        Y = U @ ((Ut @ B @ U) / sums) @ Ut
+        followed = is_differentiated(B) or is_differentiated(self.gram)
+        for _ in range(_DERIVATIVES if followed else 0):
+            Y = Y + U @ ((Ut @ (B - self.gram @ Y - Y @ self.gram) @ U) / sums) @ Ut
+        return Y
+
+    def _half(self, D: Array) -> Array:
         R = ct(self.N) @ D
-        rotated = Ut @ (R + ct(R) if self.sign > 0 else R - ct(R)) @ U
-        return U @ (rotated / sums) @ Ut
+        return self._lyapunov(R + ct(R) if self.sign > 0 else R - ct(R))
+
+    def solve(self, T: Array, size: float | None = None) -> Array:  # noqa: ARG002
+        """Q Y, K Y + Y K = e T Q."""
+        return self.Q.left(self._lyapunov(self.sign * self.Q.right(T)))
 
     def theta(self, D: Array) -> Array:
         return self.Q.left(self._half(D))
@@ -93,33 +172,38 @@ class Eigendecomposition(ThetaSolver):
 
 @final
 class ConjugateGradients(ThetaSolver):
-    """S = Phi(T) with Phi(K Phi(T)) = Phi(R): consistent, self-adjoint, positive semidefinite on G.
+    """S = Phi(U) with Phi(K Phi(U)) = T: consistent, self-adjoint, positive semidefinite on G.
 
-    Conjugate gradients from zero stay in the range of the operator and end at the one S in S1.
+        Phi(K Phi(T)) = Phi(R), K = phi(X)^T phi(X), R = phi(X)^T D
+
+    The equation is consistent. Started from zero, the iterates stay in the range of the operator
+    and end at the unique S in S1.
     """
 
     name = "conjugate gradients"
 
     @cached_property
     def gram(self) -> Array:
-        """K = phi(X)^T phi(X)."""
+        """The Gram matrix K = phi(X)^T phi(X)."""
         return ct(self.P) @ self.P
 
-    def theta(self, D: Array) -> Array:
-        if is_lazy(D):
+    def solve(self, T: Array, size: float | None = None) -> Array:
+        if is_lazy(T):
             raise NotImplementedError(
                 "Theta_X by conjugate gradients looks at values and cannot run under JAX; "
                 "pass companion= (Q with psi(T) = Q T Q^-1) to from_maps"
             )
-        Phi, R = self.manifold.symmetrize, ct(self.P) @ D
-        residual = direction = Phi(R)
-        T, rho, unit = namespace(R).zeros_like(R), float(inner(residual, residual)), eps(R)
+        Phi = self.manifold.symmetrize
+        T = Phi(ct(T)) / 2  # without rounding in T that is outside of S1, the range of Phi
+        residual = direction = T
+        U, rho, unit = namespace(T).zeros_like(T), float(inner(T, T)), eps(T)
         if not math.isfinite(rho):
-            return R * math.nan  # as in the other ways, what is not finite reaches the result
-        # Phi cancels what of R is in its kernel, so the residual means nothing below the rounding
-        # of R.
-        goal, flat = float(inner(R, R)) * (4 * unit) ** 2, 10 * unit * float(norm(self.gram))
-        for _ in range(4 * math.prod(R.shape)):
+            return T * math.nan  # as in the other ways, what is not finite reaches the result
+        # T = Phi(R) cancels what of R is in the kernel of Phi, so the residual means nothing below
+        # the rounding of R.
+        goal = (4 * unit * (math.sqrt(rho) if size is None else size)) ** 2
+        flat = 10 * unit * float(norm(self.gram))
+        for _ in range(4 * math.prod(T.shape)):
             if not rho > goal:
                 break
             image = Phi(self.gram @ Phi(direction))
@@ -127,11 +211,11 @@ class ConjugateGradients(ThetaSolver):
             if not curvature > flat * float(inner(direction, direction)):
                 break  # rounding has turned the direction into the kernel of Phi
             step = rho / curvature
-            T = T + step * direction
+            U = U + step * direction
             residual = residual - step * image
             before, rho = rho, float(inner(residual, residual))
             direction = residual + (rho / before) * direction
-        return Phi(T)
+        return Phi(U)
 
 
 @final
@@ -146,16 +230,36 @@ class DenseLeastSquares(ThetaSolver):
         weights = np.linalg.lstsq(images, realvec(D), rcond=None)[0]
         return np.tensordot(weights, basis, axes=1)
 
+    def solve(self, T: Array, size: float | None = None) -> Array:  # noqa: ARG002
+        """By the same least squares: |phi(X) S - D| is smallest where D = phi(X) K^-1 T^T/2."""
+        K = ct(self.P) @ self.P
+        return self.theta(self.P @ np.linalg.solve(K, ct(T) / 2))
 
-def choose(manifold: GenOrthManifold) -> type[ThetaSolver]:
-    """The cheapest way that the structure facts of the manifold allow."""
-    if manifold.isometric:
+
+def choose(manifold: GenOrthManifold, on_manifold: bool = True) -> type[ThetaSolver]:
+    """The cheapest way that the structure facts allow, for points of M or for any X."""
+    if manifold.isometric and on_manifold:
         return ClosedForm
     return ConjugateGradients if manifold.companion is None else Eigendecomposition
 
 
+def _least_ratio(values: Array) -> float:
+    """The smallest of sorted values relative to the largest, of the worst block; zero if all are."""
+    if values.ndim > 1:
+        return min(_least_ratio(values[k, ...]) for k in range(values.shape[0]))
+    ends = number(values[0]), number(values[-1])
+    return min(ends) / max(ends) if max(ends) > 0 else 0.0
+
+
 def realvec(X: Array) -> np.ndarray[Any, Any]:
-    """The entries of X as a real vector with the same inner product."""
+    """The entries of X as a real vector with the same inner product.
+
+    Args:
+        X: An array.
+
+    Returns:
+        A real vector.
+    """
     X = np.ascontiguousarray(X).ravel()
     return X.view(X.real.dtype) if X.dtype.kind == "c" else X
 
@@ -170,7 +274,14 @@ def _range_basis(samples: list[Array]) -> np.ndarray[Any, Any]:
 
 
 def algebra_basis(manifold: GenOrthManifold) -> np.ndarray[Any, Any]:
-    """An orthonormal basis of G = span of X1^T X2, found from random products; for small p."""
+    """An orthonormal basis of G = span of X1^T X2, found from random products; for small p.
+
+    Args:
+        manifold: The manifold.
+
+    Returns:
+        The basis, stacked on axis 0.
+    """
     rng = np.random.default_rng(0)
     shape = (*manifold.shape[:-2], manifold.shape[-1], manifold.shape[-1])
     most = math.prod(shape) * (2 if manifold.dtype.kind == "c" else 1)
@@ -179,5 +290,12 @@ def algebra_basis(manifold: GenOrthManifold) -> np.ndarray[Any, Any]:
 
 
 def symmetric_basis(manifold: GenOrthManifold) -> np.ndarray[Any, Any]:
-    """An orthonormal basis of S1, the range of Phi on G; for small p."""
+    """An orthonormal basis of S1, the range of Phi on G; for small p.
+
+    Args:
+        manifold: The manifold.
+
+    Returns:
+        The basis, stacked on axis 0.
+    """
     return _range_basis([np.asarray(manifold.symmetrize(T)) for T in algebra_basis(manifold)])

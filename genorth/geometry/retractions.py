@@ -1,87 +1,238 @@
-"""Three retractions from phi alone (F9), each O(n p^2 + p^3).
+"""Retractions from phi alone (F9, F18), each O(n p^2 + p^3), as curves t -> R_X(t Z).
 
 With the form <<U, V>> = phi(U)^T V every one of them is a classical formula of the unitary
-case. `manifold.retract` finds them by name in `RETRACTIONS`.
+case. A `Ray` is made from X and Z, computes what does not depend on t once, and gives the point c(t)
+and the velocity c'(t) (F19), which is what the derivative of a cost along the step needs.
+`manifold.ray` and `manifold.retract` find them by name in `RETRACTIONS`.
 
-Cayley and exp first take A = <<X, Z>> to its skew part (A - A*)/2, A* = psi(A)^T, at the cost of p
-x p additions. For a tangent Z this changes rounding only, so that rounding in Z never leads off M;
-for any other Z it amounts to the step DA(X)[Z], the oblique projection of F7.
+Cayley and exp first replace A = <<X, Z>> by its skew part (A - A*)/2, A* = psi(A)^T. For a tangent
+Z this only removes rounding errors, so that they never lead off M. For any other Z it amounts to
+the step DA(X)[Z], the oblique projection of F7.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, final
 
+from genorth.geometry.newton import NewtonStep, to_manifold
+from genorth.geometry.tangent import TangentSpace
 from genorth.linalg.arrays import Array, ct, eye_like, is_lazy, namespace, norm, number, plus
 from genorth.linalg.functions import expm, inverse, inverse_sqrt
 
 if TYPE_CHECKING:
     from genorth.geometry.manifold import GenOrthManifold
-    from genorth.geometry.tangent import TangentSpace
 
 
-def _skew(manifold: GenOrthManifold, A: Array) -> Array:
-    """(A - A*)/2, A* = psi(A)^T."""
-    return (A - ct(manifold.psi(A))) / 2
+class Ray(ABC):
+    """The curve c(t) = R_X(t Z) on M, c(0) = X and c'(0) = Z for tangent Z."""
+
+    def __init__(self, space: TangentSpace, Z: Array) -> None:
+        self.manifold, self.space, self.X, self.Z = space.manifold, space, space.X, Z
+
+    @abstractmethod
+    def point(self, t: float) -> Array:
+        """c(t); raises `OutsideDomainError` where t Z is too long."""
+
+    @abstractmethod
+    def velocity(self, t: float) -> Array:
+        """c'(t), tangent at c(t)."""
+
+    def _form(self, U: Array, V: Array) -> Array:
+        """<<U, V>>."""
+        return ct(self.manifold.phi(U)) @ V
+
+    def _star(self, T: Array) -> Array:
+        """T* = psi(T)^T."""
+        return ct(self.manifold.psi(T))
+
+    def _skew_part(self) -> tuple[Array, Array]:
+        """A = <<X, Z>> and (A - A*)/2."""
+        A = ct(self.space.P) @ self.Z
+        return A, (A - self._star(A)) / 2
 
 
-def cayley(manifold: GenOrthManifold, T: TangentSpace, Z: Array) -> Array:
-    """R = -X + (H + 2X)(I - A/2 + <<H, H>>/4)^-1, A = <<X, Z>>, H = Z - X A."""
-    A = ct(T.P) @ Z
-    H = plus(T.X @ -A, Z)
-    B = eye_like(A) - _skew(manifold, A) / 2 + (ct(manifold.phi(H)) @ H) / 4
-    R = plus(H + T.X, T.X) @ inverse(B, "I - A/2 + <<H,H>>/4 of the Cayley retraction")
-    R -= T.X
-    return R
+@final
+class Cayley(Ray):
+    """c = -X + (2X + t H) B^-1, B = I - t A/2 + t^2 <<H, H>>/4, A = <<X, Z>>, H = Z - X A."""
+
+    def __init__(self, space: TangentSpace, Z: Array) -> None:
+        super().__init__(space, Z)
+        A, self.skew = self._skew_part()
+        self.H = plus(self.X @ -A, Z)
+        self.HH = self._form(self.H, self.H)
+
+    def _parts(self, t: float) -> tuple[Array, Array]:
+        """(2X + t H) B^-1 and B^-1."""
+        B = eye_like(self.skew) - (t / 2) * self.skew + (t * t / 4) * self.HH
+        inv = inverse(B, "I - A/2 + <<H,H>>/4 of the Cayley retraction")
+        return plus(t * self.H, 2 * self.X) @ inv, inv
+
+    def point(self, t: float) -> Array:
+        """-X + (2X + t H) B^-1."""
+        R, _ = self._parts(t)
+        R -= self.X
+        return R
+
+    def velocity(self, t: float) -> Array:
+        """(H - (2X + t H) B^-1 B') B^-1, B' = -A/2 + t <<H, H>>/2."""
+        V, inv = self._parts(t)
+        slope = (t / 2) * self.HH - self.skew / 2
+        return plus(V @ -slope, self.H) @ inv
+
+    def bend(self) -> Array:
+        """c''(0) = H S + X (S^2 - <<H, H>>), S the skew part of A."""
+        return self.H @ self.skew + self.X @ (self.skew @ self.skew - self.HH)
 
 
-def polar(manifold: GenOrthManifold, T: TangentSpace, Z: Array) -> Array:
-    """R = Y <<Y, Y>>^(-1/2), Y = X + Z; for tangent Z <<Y, Y>> = I + <<Z, Z>>."""
-    return polar_factor(manifold, T.X + Z)
+@final
+class Polar(Ray):
+    """c = Y <<Y, Y>>^(-1/2), Y = X + t Z; for tangent Z <<Y, Y>> = I + t^2 <<Z, Z>>."""
+
+    def __init__(self, space: TangentSpace, Z: Array) -> None:
+        super().__init__(space, Z)
+        self.PZ = self.manifold.phi(Z)
+
+    def point(self, t: float) -> Array:
+        """Y <<Y, Y>>^(-1/2)."""
+        Y = self.X + t * self.Z
+        return _polar(self.manifold, Y, self.space.P + t * self.PZ)
+
+    def velocity(self, t: float) -> Array:
+        """Z W + Y W', W = M^(-1/2), W' its derivative in the direction M' = <<Y, Z>> + <<Z, Y>>.
+
+        The inverse square root of [[M, M'], [0, M]] is [[W, W'], [0, W]]. M' is scaled to be small,
+        as W' is linear in it.
+        """
+        Y, PY = self.X + t * self.Z, self.space.P + t * self.PZ
+        M, R = ct(PY) @ Y, ct(PY) @ self.Z
+        slope = R + self._star(R)
+        scale = 1.0 if is_lazy(slope) else 0.1 / (number(norm(slope)) or 1.0)
+        xp, p = namespace(M), M.shape[-1]
+        zero = xp.zeros_like(M)
+
+        def star(T: Array) -> Array:
+            a, b = self._star(T[..., :p, :p]), self._star(T[..., :p, p:])
+            return _blocks(a, b, zero, a)
+
+        root = inverse_sqrt(_blocks(M, scale * slope, zero, M), star=star)
+        return self.Z @ root[..., :p, :p] + Y @ (root[..., :p, p:] / scale)
+
+
+@final
+class Exponential(Ray):
+    """c = exp(t Omega) X, Omega(V) = G <<X, V>> - X <<G, V>>, G = Z - X A/2.
+
+    Omega maps [G, -X] to [G, -X] E, E = [[A/2, -I], [<<G, G>>, A/2]], so exp(tE) of size 2p does
+    it: c = X e22 - G e12. With G/s for G, s = |<<G, G>>|^(1/2), a short step has a small E.
+    """
+
+    def __init__(self, space: TangentSpace, Z: Array) -> None:
+        super().__init__(space, Z)
+        A, skew = self._skew_part()
+        half = skew / 2
+        self.G = plus(self.X @ (half - A), Z)
+        GG = self._form(self.G, self.G)
+        # traced: the root has no derivative at zero
+        self.s = s = 1.0 if is_lazy(GG) else number(norm(GG)) ** 0.5 or 1.0
+        minus = -s * eye_like(A) + namespace(A).zeros_like(A)  # broadcast over the blocks
+        self.E = _blocks(half, minus, GG / s, half)
+
+    def _combined(self, E: Array) -> Array:
+        """X e22 - G e12/s."""
+        p = self.X.shape[-1]
+        R = self.X @ E[..., p:, p:]
+        R -= self.G @ (E[..., :p, p:] / self.s)
+        return R
+
+    def point(self, t: float) -> Array:
+        """exp(t Omega) X."""
+        return self._combined(expm(t * self.E))
+
+    def velocity(self, t: float) -> Array:
+        """Omega exp(t Omega) X."""
+        return self._combined(self.E @ expm(t * self.E))
+
+
+@final
+class Normal(Ray):
+    """c = lim A_n^k(X + t Z), A_n Newton's map: X + t Z and a normal part, to second order (F18).
+
+    On Stiefel this is the polar retraction, the nearest point.
+    """
+
+    def __init__(self, space: TangentSpace, Z: Array) -> None:
+        super().__init__(space, Z)
+        self.PZ = self.manifold.phi(Z)
+        self._last: tuple[float, TangentSpace, list[NewtonStep]] | None = None
+
+    def _path(self, t: float) -> tuple[TangentSpace, list[NewtonStep]]:
+        """The end, and the steps of Newton that led there."""
+        if self._last is None or is_lazy(t) or self._last[0] != t:
+            start = TangentSpace(self.manifold, self.X + t * self.Z, self.space.P + t * self.PZ)
+            self._last = (t, *to_manifold(start))
+        return self._last[1:]
+
+    def point(self, t: float) -> Array:
+        """The end of Newton's iteration."""
+        return self._path(t)[0].X
+
+    def velocity(self, t: float) -> Array:
+        """V <- V - DD(X_k)[V] along the steps X_k, from Z; then P_c(V), the derivative of A_n on M."""
+        end, steps = self._path(t)
+        V = self.Z
+        for step in steps:
+            V = V - step.derivative(V)
+        return end.project(V)
+
+
+def _blocks(a: Array, b: Array, c: Array, d: Array) -> Array:
+    """[[a, b], [c, d]]."""
+    xp = namespace(a)
+    rows = xp.concat([a, b], axis=-1), xp.concat([c, d], axis=-1)
+    return xp.concat(list(rows), axis=-2)
 
 
 def polar_factor(manifold: GenOrthManifold, Y: Array) -> Array:
-    """Y <<Y, Y>>^(-1/2), on M where the inverse square root exists.
+    """The polar factor of Y for the form, the limit of repeated A (F6).
 
-    The limit of repeated A (F6).
+        Y <<Y, Y>>^(-1/2)
+
+    Args:
+        manifold: The manifold.
+        Y: An element of F.
+
+    Returns:
+        A point of M.
+
+    Raises:
+        OutsideDomainError: If the inverse square root does not exist.
     """
+    return _polar(manifold, Y, manifold.phi(Y))
+
+
+def _polar(manifold: GenOrthManifold, Y: Array, PY: Array) -> Array:
+    """Y <<Y, Y>>^(-1/2), from phi(Y)."""
     companion = manifold.companion
     hermitian = companion is not None and companion.trivial
-    return Y @ inverse_sqrt(ct(manifold.phi(Y)) @ Y, hermitian, lambda T: ct(manifold.psi(T)))
-
-
-def exponential(manifold: GenOrthManifold, T: TangentSpace, Z: Array) -> Array:
-    """R = exp(Omega) X, Omega(V) = G <<X, V>> - X <<G, V>>, G = Z - X A/2.
-
-    Omega maps [G, -X] to [G, -X] E, E = [[A/2, -I], [<<G, G>>, A/2]], so exp(E) of size 2p does it:
-    R = X e22 - G e12. Defined for every Z, as long as exp(E) does not overflow. With G/s for G, s =
-    |<<G, G>>|^(1/2), a short step has a small E.
-    """
-    A = ct(T.P) @ Z
-    half = _skew(manifold, A) / 2
-    G = plus(T.X @ (half - A), Z)
-    GG = ct(manifold.phi(G)) @ G
-    s = (
-        1.0 if is_lazy(GG) else number(norm(GG)) ** 0.5 or 1.0
-    )  # traced: the root has no derivative at zero
-    xp, p = namespace(A), A.shape[-1]
-    minus = -s * eye_like(A) + xp.zeros_like(A)  # broadcast over the blocks
-    E = expm(
-        xp.concat([xp.concat([half, minus], axis=-1), xp.concat([GG / s, half], axis=-1)], axis=-2)
-    )
-    R = T.X @ E[..., p:, p:]
-    R -= G @ (E[..., :p, p:] / s)
-    return R
+    return Y @ inverse_sqrt(ct(PY) @ Y, hermitian, lambda T: ct(manifold.psi(T)))
 
 
 def step_size(manifold: GenOrthManifold, X: Array, Z: Array) -> float:
-    """|A|/2 + |<<G,G>>|^(1/2), the size of the exponent above.
+    """The length of a step on M: the size of the exponent of `exponential`.
 
-    The length in which a step on M is measured.
+        |A|/2 + |<<G, G>>|^(1/2)
 
-    M is curved on the scale of phi and not on that of the entries, so |Z| alone does not tell how
-    far a step goes.
+    M is curved on the scale of phi and not on that of the entries, so that |Z| alone does not tell
+    how far a step goes.
+
+    Args:
+        manifold: The manifold.
+        X: A point of M.
+        Z: A tangent vector at X.
+
+    Returns:
+        The length.
     """
     A = ct(manifold.phi(X)) @ Z
     G = Z - X @ (A / 2)
@@ -89,8 +240,9 @@ def step_size(manifold: GenOrthManifold, X: Array, Z: Array) -> float:
 
 
 #: The retractions by name.
-RETRACTIONS: dict[str, Callable[[GenOrthManifold, TangentSpace, Array], Array]] = {
-    "cayley": cayley,
-    "polar": polar,
-    "exp": exponential,
+RETRACTIONS: dict[str, type[Ray]] = {
+    "cayley": Cayley,
+    "polar": Polar,
+    "exp": Exponential,
+    "normal": Normal,
 }

@@ -1,11 +1,10 @@
-"""Random points of M, from phi and Q alone.
+"""Random points of M, from phi and Q alone; no n x n array is formed unless n <= 4p.
 
-Definite forms: a Gaussian matrix, made orthonormal for the form by its polar factor. All others: by
-F13 M is {X : X^T A X = Q}, block by block. A random subspace of 4p dimensions is drawn; A (on it)
-and Q are made diagonal. In the positive part of the subspace a Gaussian matrix is made orthonormal,
-and another one in its negative part. M is unbounded then: a random step of the exponential
-retraction moves the point along the unbounded directions too. No n x n array is formed, unless n <=
-4p.
+If the form is definite, a Gaussian matrix is made orthonormal for the form by its polar factor.
+Otherwise M is {X : X^T A X = Q}, block by block (F13). The sampler draws a random subspace of 4p
+dimensions and diagonalises A on it, and Q. It makes one Gaussian matrix orthonormal in the
+positive part of the subspace and another in the negative part. M is unbounded then, so a random
+step of the exponential retraction moves the point along the unbounded directions too.
 """
 
 from __future__ import annotations
@@ -36,11 +35,12 @@ _WEAK = 0.01
 class Sampler:
     """Draws points of one manifold.
 
-    Made when the first point is drawn; what all draws share is made once.
+    Made when the first point is drawn; all draws share what it computes.
     """
 
     def __init__(self, manifold: GenOrthManifold) -> None:
         self.manifold = manifold
+        manifold._require_finite_maps(X=manifold.random_ambient(0))
         if manifold.definite and manifold.form is not None:
             require_positive_products(manifold.form)
         self.blocks = (
@@ -48,7 +48,17 @@ class Sampler:
         )
 
     def draw(self, rng: np.random.Generator) -> _Matrix:
-        """A point of M that spreads over M; raises `EmptyManifoldError` where M has none."""
+        """Draw a point that spreads over M.
+
+        Args:
+            rng: A NumPy Generator.
+
+        Returns:
+            A point of M.
+
+        Raises:
+            EmptyManifoldError: If M has no point, or none was found.
+        """
         if self.blocks:
             X = np.stack([block.draw(rng) for block in self.blocks]).reshape(self.manifold.shape)
         else:
@@ -63,13 +73,19 @@ class Sampler:
 
 
 def random_walk(manifold: GenOrthManifold, X: _Matrix, rng: np.random.Generator) -> _Matrix:
-    """A random step of the exponential retraction, about as long as X.
+    """Move X by a random step of the exponential retraction, about as long as X.
 
-    Shorter, if its exponent were larger than one.
+    The step is shorter if its exponent would be larger than one. Its length is never near zero:
+    where all eigenvalues of one sign are small, points without the directions of the others suffer
+    most from rounding, as |A| |X|^2 is far above |X| |phi(X)|.
 
-    The length is not near zero: where all eigenvalues of a sign are small, points without the
-    directions of the others are those in which rounding shows most, as |A| |X|^2 is far above |X|
-    |phi(X)|.
+    Args:
+        manifold: The manifold.
+        X: A point of M.
+        rng: A NumPy Generator.
+
+    Returns:
+        A point of M.
     """
     Z = np.asarray(manifold.random_tangent(X, rng))
     size = max(step_size(manifold, X, Z), float(norm(Z) / norm(X)))
@@ -83,7 +99,7 @@ def random_walk(manifold: GenOrthManifold, X: _Matrix, rng: np.random.Generator)
 def _by_polar_factor(manifold: GenOrthManifold, rng: np.random.Generator) -> _Matrix:
     """Y <<Y,Y>>^(-1/2) for a random Y, Y^T Y = I.
 
-    Where it does not exist, subspace iteration with id + phi/|phi| moves Y into directions in which
+    If it does not exist, subspace iteration with id + phi/|phi| moves Y into directions in which
     phi is positive.
     """
     reason: Exception | None = None
@@ -97,13 +113,13 @@ def _by_polar_factor(manifold: GenOrthManifold, rng: np.random.Generator) -> _Ma
             size = size or _norm_of_phi(manifold, Y)
             Y = _orthonormal(Y + np.asarray(manifold.phi(Y)) / size)
     raise EmptyManifoldError(
-        f"{manifold}: no X with X^T phi(X) = I was found from {_DRAWS} random starts; the last one failed with: "
-        f"{reason} Is phi positive definite?"
+        f"{manifold}: no X with X^T phi(X) = I was found from {_DRAWS} random starts; "
+        f"the last one failed with: {reason} Is phi positive definite?"
     )
 
 
 def _norm_of_phi(manifold: GenOrthManifold, Y: _Matrix) -> float:
-    """A bound of |phi|, by the power method: its quotients rise to |phi|."""
+    """A bound of |phi| by the power method, whose quotients rise to |phi|."""
     for _ in range(_STEPS):
         before, Y = norm(Y), np.asarray(manifold.phi(Y))
         quotient = float(norm(Y) / before)
@@ -112,7 +128,7 @@ def _norm_of_phi(manifold: GenOrthManifold, Y: _Matrix) -> float:
 
 
 def _orthonormal(Y: _Matrix) -> _Matrix:
-    """Y (Y^T Y)^(-1/2): in F as Y is, and Haar distributed for a Gaussian Y."""
+    """Y (Y^T Y)^(-1/2): in F if Y is, and Haar distributed for a Gaussian Y."""
     U, _, Vh = np.linalg.svd(Y, full_matrices=False)
     return np.asarray(U @ Vh)
 
@@ -123,15 +139,12 @@ def _gaussian(shape: tuple[int, ...], dtype: np.dtype[Any], rng: np.random.Gener
 
 
 def _eigh(K: _Matrix, sign: int) -> tuple[_Matrix, _Matrix]:
-    """Eigenvalues and eigenvectors of the Hermitian K, or (skew K) of iK."""
+    """Eigenvalues and eigenvectors of the Hermitian K, or of iK for a skew K."""
     return np.linalg.eigh((K + ct(K)) / 2 if sign > 0 else 0.5j * (K - ct(K)))
 
 
 def _real_pairs(V: _Matrix) -> _Matrix:
-    """[b, a] for eigenvectors (a + ib)/sqrt(2) of iK with eigenvalue s > 0.
-
-    [b, a]^T K [b, a] = s J.
-    """
+    """[b, a] for eigenvectors (a + ib)/sqrt(2) of iK: [b, a]^T K [b, a] = s J, s the eigenvalue."""
     return np.concatenate([V.imag, V.real], axis=-1) * 2**0.5
 
 
@@ -164,12 +177,10 @@ class _Block:
         return np.asarray((L if self.sign > 0 else _real_pairs(L)) @ self.right)
 
     def _diagonalized(self, Y: _Matrix) -> tuple[_Matrix, _Matrix]:
-        """E = YW and g with E^T A E = diag(g), without those g whose sign is rounding (skew A.
+        """E = Y W and g with E^T A E = diag(g), without the g whose sign is rounding.
 
-        IA, and g > 0).
-
-        Random columns are orthonormal, up to a factor below six, if they are twice as long as many;
-        else QR is used.
+        For a skew A it is iA, and g > 0. Random columns that are at least twice as long as many are
+        orthonormal up to a factor below six; otherwise QR is used.
         """
         if self.n < 2 * Y.shape[1]:
             Y = np.linalg.qr(Y)[0]
@@ -179,14 +190,14 @@ class _Block:
         return Y @ W[:, sure], g[sure]
 
     def _is_weak(self, g: _Matrix, sign: int) -> bool:
-        """True where the subspace has too few directions of a sign, or weak ones, and a larger one may have better."""
+        """True if the subspace lacks strong directions of a sign and a larger one may have them."""
         k, strengths = self.needs[sign], np.sort(sign * g)[::-1]
         if k == 0 or self.sign < 0 or self.n <= 4 * self.p:
             return False
         return strengths.size < k or bool(strengths[k - 1] < _WEAK * np.abs(g).max())
 
     def _directions(self, sign: int) -> _Matrix:
-        """The strongest directions of a sign, orthonormal; looked for once."""
+        """The strongest directions of a sign, orthonormal; computed once."""
         if sign not in self._known:
             self._known[sign] = np.linalg.qr(self.A.directions(self.needs[sign], sign))[0]
         return self._known[sign]
@@ -194,12 +205,10 @@ class _Block:
     def _orthonormal_part(
         self, E: _Matrix, g: _Matrix, sign: int, rng: np.random.Generator
     ) -> _Matrix:
-        """X in the span of the directions E of a sign, X^T A X = +-I.
+        """X in the span of the directions E of one sign, X^T A X = +-I.
 
-        The polar factor of a Gaussian N for the form.
-
-        It is D^-1 times the polar factor of DN, D = |g|^(1/2); singular values give that one to
-        full accuracy.
+        It is the polar factor, for the form, of a Gaussian N: D^-1 times the polar factor of D N,
+        with D = |g|^(1/2). Singular values give the latter to full accuracy.
         """
         k, chosen = self.needs[sign], sign * g > 0
         if chosen.sum() < k:

@@ -1,4 +1,4 @@
-"""Small matrices and structured ones: arrays of any library, operators, matrix functions, inertia.
+"""Small and structured matrices: array helpers, operators, matrix functions, inertia, Krylov.
 
-Nothing here knows of a manifold.
+Nothing here knows about manifolds.
 """

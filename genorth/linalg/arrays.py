@@ -1,7 +1,7 @@
 """The few array operations that the geometry is written in, for any array-API library.
 
-Everything acts on the last two axes. NumPy is recognised first, because a call on a small
-matrix should not pay for the choice of a library.
+Everything acts on the last two axes. NumPy is recognised first, so that a call on a small matrix
+does not pay for the choice of a library.
 """
 
 from __future__ import annotations
@@ -26,10 +26,7 @@ def namespace(X: Array) -> Any:
 
 
 def is_lazy(X: Array) -> bool:
-    """True where values cannot be looked at.
-
-    Inside jax.jit or jax.grad, or in a library that computes later.
-    """
+    """True if values cannot be inspected: inside jax.jit or jax.grad, or in a lazy library."""
     if type(X) is np.ndarray:
         return False
     if compat.is_jax_array(X):
@@ -37,9 +34,21 @@ def is_lazy(X: Array) -> bool:
     return bool(compat.is_lazy_array(X))
 
 
+def is_differentiated(X: Array) -> bool:
+    """True where automatic differentiation may follow X: traced by JAX, recorded by PyTorch."""
+    return type(X) is not np.ndarray and (is_lazy(X) or bool(getattr(X, "requires_grad", False)))
+
+
+def constant(X: Array) -> Array:
+    """X, which automatic differentiation takes as a constant."""
+    if type(X) is not np.ndarray and compat.is_jax_array(X):
+        return sys.modules["jax"].lax.stop_gradient(X)
+    return X.detach() if hasattr(X, "detach") else X
+
+
 @contextmanager
 def untraced() -> Iterator[None]:
-    """Values at once, also inside jax.jit: for what is read off a user's functions and kept."""
+    """Evaluate at once, also inside jax.jit: for what is read off a user's functions and kept."""
     jax = sys.modules.get("jax")
     with nullcontext() if jax is None else jax.ensure_compile_time_eval():
         yield
@@ -47,7 +56,9 @@ def untraced() -> Iterator[None]:
 
 def is_array(X: object) -> bool:
     """True for arrays of a library that follows the array API."""
-    return type(X) is np.ndarray or bool(compat.is_array_api_obj(X))
+    if type(X) is np.ndarray:
+        return True
+    return bool(compat.is_array_api_obj(X)) and not isinstance(X, np.matrix | np.ma.MaskedArray)
 
 
 def is_floating(X: Array) -> bool:
@@ -65,7 +76,7 @@ def is_complex(X: Array) -> bool:
 
 
 def ct(X: Array) -> Array:
-    """X^T: the transpose of the last two axes, conjugated where entries are complex."""
+    """The transpose of the last two axes, conjugated if the entries are complex."""
     return namespace(X).conj(X.mT) if is_complex(X) else X.mT
 
 
@@ -77,7 +88,7 @@ def eye_like(T: Array) -> Array:
 
 
 def as_like(M: Array, X: Array) -> Array:
-    """M in the library, on the device and in the precision of X."""
+    """Convert M to the library, device and precision of X."""
     if type(X) is np.ndarray:
         M = np.asarray(M)
         if M.dtype == X.dtype:
@@ -99,9 +110,15 @@ def read_only(X: Array) -> Array:
 
 
 def plus(R: Array, D: Array) -> Array:
-    """R + D, written over R where the types allow it: a new large array costs more than the sum.
+    """R + D, written over R if the types allow it: a new large array costs more than the sum.
 
-    R is the caller's own, a product or a sum: automatic differentiation does not look at it again.
+    Args:
+        R: An array that the caller owns, a product or a sum, which automatic differentiation does
+            not read again.
+        D: An array of the same shape.
+
+    Returns:
+        The sum, usually R itself.
     """
     if R.dtype != D.dtype:
         return R + D
@@ -110,7 +127,7 @@ def plus(R: Array, D: Array) -> Array:
 
 
 def inner(U: Array, V: Array) -> Any:
-    """<U, V> = Re tr(U^T V), summed over all blocks."""
+    """The inner product <U, V> = Re tr(U^T V), summed over all blocks."""
     if type(U) is np.ndarray and type(V) is np.ndarray:
         return np.vdot(U, V).real
     xp = namespace(U)
@@ -119,26 +136,26 @@ def inner(U: Array, V: Array) -> Any:
 
 
 def norm(U: Array) -> Any:
-    """|U| = <U, U>^(1/2), the Frobenius norm over all blocks."""
+    """The Frobenius norm |U| = <U, U>^(1/2), over all blocks."""
     if type(U) is np.ndarray:
         return np.sqrt(np.vdot(U, U).real)
     return namespace(U).linalg.vector_norm(U)
 
 
 def number(value: Any) -> float:
-    """A scalar array as a float, without its history where a library (PyTorch) records one."""
+    """A scalar array as a float, detached from the graph of PyTorch."""
     return float(value.detach() if hasattr(value, "detach") else value)
 
 
 def eps(X: Array) -> float:
-    """The unit roundoff of the entries of X (of an array or a dtype)."""
+    """The unit roundoff of the entries of an array, or of a dtype."""
     if type(X) is np.ndarray or isinstance(X, np.dtype):
         return float(np.finfo(X.dtype if isinstance(X, np.ndarray) else X).eps)
     return float(namespace(X).finfo(X.dtype).eps)
 
 
 def all_finite(X: Array) -> bool:
-    """True if no entry is NaN or infinite (and also where values cannot be looked at)."""
+    """True if no entry is NaN or infinite, or if values cannot be inspected."""
     if type(X) is np.ndarray:
         return bool(np.isfinite(X).all())
     return is_lazy(X) or bool(namespace(X).all(namespace(X).isfinite(X)))

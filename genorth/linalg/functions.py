@@ -1,7 +1,7 @@
 """Functions of small square matrices: inverse, inverse square root, exponential.
 
-Batched over leading axes and written against the array API. Where values can be looked at, a
-matrix outside the domain raises `OutsideDomainError`; traced by JAX the result is NaN instead.
+Batched over leading axes and written against the array API. A matrix outside the domain raises
+`OutsideDomainError`. Inside a JAX trace, where values cannot be inspected, the result is NaN.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _CHUNKS = 5
 
 
 def _inverse(B: Array) -> Array:
-    """B^-1, or None where an exact zero pivot was met."""
+    """B^-1, or None if a pivot is exactly zero."""
     try:
         return namespace(B).linalg.inv(B)
     except Exception as error:  # each library has its own class, all of them named so
@@ -52,7 +52,18 @@ def _inverse(B: Array) -> Array:
 
 
 def inverse(B: Array, formula: str) -> Array:
-    """B^-1, refused where |B| |B^-1| leaves no correct digit."""
+    """The inverse of B.
+
+    Args:
+        B: A square matrix, or a batch of them.
+        formula: What B is, for the error message.
+
+    Returns:
+        B^-1.
+
+    Raises:
+        OutsideDomainError: If |B| |B^-1| is so large that no digit is correct.
+    """
     inv = _inverse(B)
     if inv is not None and is_lazy(B):
         return inv
@@ -73,12 +84,22 @@ def inverse(B: Array, formula: str) -> Array:
 def inverse_sqrt(
     M: Array, hermitian: bool = False, star: Callable[[Array], Array] = lambda T: T
 ) -> Array:
-    """M^(-1/2), the principal one: it exists where no eigenvalue lies on (-inf, 0].
+    """The principal inverse square root M^(-1/2).
 
-    Near I by the Newton-Schulz iteration, which takes products alone. Elsewhere Hermitian M by
-    eigenvalues, any other by the product form of the Denman-Beavers iteration [Higham 2008],
-    scaled, until it is near I. `star` is an involution of the algebra that fixes M; a root Y must
-    then satisfy Y* M Y = I.
+    It exists if no eigenvalue lies on (-inf, 0]. Near I, Newton-Schulz iteration needs products
+    only. Elsewhere, a Hermitian M is diagonalised; for any other M, the scaled product form of the
+    Denman-Beavers iteration [higham2008functions] runs until it is near I.
+
+    Args:
+        M: A square matrix, or a batch of them.
+        hermitian: True if M is Hermitian.
+        star: An involution of the algebra that fixes M. A root Y must satisfy Y* M Y = I.
+
+    Returns:
+        M^(-1/2).
+
+    Raises:
+        OutsideDomainError: If the root does not exist.
     """
     if is_lazy(M):
         return _traced_inverse_sqrt(M, star)
@@ -91,7 +112,7 @@ def inverse_sqrt(
 def _newton_schulz(E: Array, size: float, Y: Array | None = None) -> Array:
     """Y (I + E)^(-1/2), |E| = size < 1: Y <- Y (I - E/2), E <- E^2 (E - 3I)/4, as in F6.
 
-    The last factor is I - E/2 + 3/8 E^2, as soon as the next term 5/16 E^3 is rounding.
+    The last factor is I - E/2 + 3/8 E^2, once the next term 5/16 E^3 is below rounding.
     """
     eye, last = eye_like(E), eps(E) ** (1 / 3)
     while True:
@@ -116,10 +137,10 @@ def _hermitian_inverse_sqrt(M: Array) -> Array:
 
 
 def _denman_beavers(M: Array, star: Callable[[Array], Array]) -> Array:
-    """Steps until M_k is near I; M^(-1/2) = Y_k M_k^(-1/2).
+    """Iterate until M_k is near I; then M^(-1/2) = Y_k M_k^(-1/2).
 
-    Rounding can part two equal negative eigenvalues, as skew forms have them, into a conjugate
-    pair, and so find a root that M does not have. It is not fixed by the involution: Y* M Y is not
+    Rounding can split a double negative eigenvalue, which skew forms have, into a conjugate pair,
+    and so find a root that M does not have. The involution does not fix such a root: Y* M Y is not
     I.
     """
     start, eye, Y, size = M, eye_like(M), None, math.inf
@@ -141,9 +162,10 @@ def _denman_beavers(M: Array, star: Callable[[Array], Array]) -> Array:
 
 
 def _denman_beavers_step(M: Array, inv: Array, eye: Array) -> tuple[Array, Array]:
-    """W and the next M: M <- (2I + m M + (m M)^-1)/4, M^(-1/2) = W M_next^(-1/2), W = (I + (m M)^-1) m^(1/2)/2.
+    """W and the next M: M <- (2I + m M + (m M)^-1)/4, with M^(-1/2) = W M_next^(-1/2).
 
-    m = (|M^-1|/|M|)^(1/2), block by block, moves the eigenvalues to both sides of 1.
+    W = (I + (m M)^-1) m^(1/2)/2. The scaling m = (|M^-1|/|M|)^(1/2), block by block, moves the
+    eigenvalues to both sides of 1.
     """
     xp = namespace(M)
     m = xp.sqrt(_block_norm(inv) / _block_norm(M))
@@ -157,10 +179,10 @@ def _block_norm(M: Array) -> Array:
 
 
 def _traced_inverse_sqrt(M: Array, star: Callable[[Array], Array]) -> Array:
-    """As many steps as ever, because values cannot be looked at; NaN where they are not enough.
+    """A fixed number of steps, as values cannot be inspected; NaN if they are not enough.
 
-    No eigenvectors for Hermitian M: they have no derivative where eigenvalues meet, as they do at M
-    = I.
+    No eigenvectors, not even for Hermitian M: they have no derivative where eigenvalues meet, as
+    they do at M = I.
     """
     xp, start, eye = namespace(M), M, eye_like(M)
     Y = eye + xp.zeros_like(M)
@@ -182,7 +204,17 @@ def _outside(what: str, measured: float, tolerance: float) -> Any:
 
 
 def expm(M: Array) -> Array:
-    """exp(M) by scaling and squaring: the Taylor polynomial of M/2^s, squared s times."""
+    """The exponential by scaling and squaring: the Taylor polynomial of M/2^s, squared s times.
+
+    Args:
+        M: A square matrix, or a batch of them.
+
+    Returns:
+        exp(M).
+
+    Raises:
+        OutsideDomainError: If exp(M) overflows.
+    """
     xp = namespace(M)
     size = xp.max(xp.sum(xp.abs(M), axis=-2))
     if is_lazy(M):
@@ -227,10 +259,7 @@ def _squared(E: Array, squarings: int) -> Array:
 
 
 def _taylor_exp(M: Array, chunks: int) -> Array:
-    """The terms M^j/j!, j < 4 chunks, by Paterson and Stockmeyer.
-
-    Horner in M^4, cubic coefficients.
-    """
+    """The terms M^j/j!, j < 4 chunks, by Paterson-Stockmeyer: Horner in M^4, cubic coefficients."""
     powers = [eye_like(M), M, M @ M]
     powers.append(powers[2] @ M)
     fourth = powers[2] @ powers[2] if chunks > 1 else None

@@ -1,7 +1,8 @@
-"""Inertia: how many eigenvalues of a symmetric matrix are positive and negative, without computing them.
+"""Inertia: the numbers of positive and negative eigenvalues, without computing eigenvalues.
 
-By Sylvester's law the signs of the pivots of a symmetric factorisation tell it. Dense matrices have
-a stable one (Bunch-Kaufman); for sparse ones SciPy has only LU, whose use here is argued below.
+By Sylvester's law, the signs of the pivots of a symmetric factorisation give it. Dense matrices
+have a stable factorisation (Bunch-Kaufman). For sparse ones SciPy has only LU; the functions below
+explain why it can be used.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ _POWERS = 4  # of M^-1 on the probes: the norm of M^-1 to within a factor of abo
 
 @attrs.frozen
 class Inertia:
-    """How many eigenvalues are positive and negative, and how near to zero one comes.
+    """The numbers of positive and negative eigenvalues, and how close to zero one comes.
 
-    `margin` stands for min |eigenvalue| / max |eigenvalue|, to within a modest factor. For a skew
-    matrix K the counts are those of the Hermitian iK. None: not known without forming the matrix.
+    `margin` is min |eigenvalue| / max |eigenvalue|, to within a modest factor. For a skew matrix K
+    the counts are those of the Hermitian iK. None: unknown without forming the matrix.
     """
 
     positive: int | None = None
@@ -43,12 +44,12 @@ def count(values: _Matrix) -> Inertia:
 
 
 def is_skew(M: Any) -> bool:
-    """True where M^T is nearer to -M than to M."""
+    """True if M^T is closer to -M than to M."""
     return bool(np.vdot(M, M.mT.conj()).real < 0)
 
 
 def of_dense(M: _Matrix) -> Inertia:
-    """By M = L D L^T, D with blocks of size one and two."""
+    """The inertia of a dense matrix, by M = L D L^T, D with blocks of size one and two."""
     M = 1j * M if is_skew(M) else M
     # Hermitian to the last digit: SciPy warns of imaginary parts on the diagonal.
     _, D, _ = scipy.linalg.ldl((M + M.mT.conj()) / 2, hermitian=True)
@@ -58,14 +59,13 @@ def of_dense(M: _Matrix) -> Inertia:
 
 
 def of_sparse(M: Any) -> Inertia:
-    """From Gershgorin's discs where they miss zero.
+    """The inertia of a sparse matrix.
 
-    Else from an LU factorisation without row exchanges.
-
-    Such an LU is that of a nearby M + E. The counts are right if |(M+E)^-1 E| < 1, as then no M +
-    tE is singular; this is measured on random vectors. Where it fails (a zero on the diagonal can
-    do that), M + i tau I is factorised instead: see `_shifted_count`. Counts that no factorisation
-    confirms stay unknown.
+    Gershgorin's discs decide if they exclude zero. Otherwise an LU factorisation without row
+    exchanges does; it is that of a nearby M + E. The counts are right if |(M+E)^-1 E| < 1, as then
+    no M + tE is singular; this is measured on random vectors. If it fails (a zero on the diagonal
+    can cause that), M + i tau I is factorised instead: see `_shifted_count`. Counts that no
+    factorisation confirms stay unknown.
     """
     M = scipy.sparse.csc_array(M)
     discs = _by_discs(M)
@@ -95,11 +95,19 @@ def sparse_margin(M: Any) -> float:
 
 
 def sparse_directions(M: Any, least: int, sign: int) -> _Matrix:
-    """Columns V with V^T M V of the given sign, at least `least` of them where M has as many.
+    """Directions in which the form of a sparse matrix has a given sign.
 
-    From D M D = L S L^T, S the signed pivots: v = D L^-T e_j has v^T M v = s_j. Where that
-    factorisation is not confirmed, by Krylov subspaces of the inverse, whose large eigenvalues are
-    the small ones of M.
+    From D M D = L S L^T, S the signed pivots: v = D L^-T e_j has v^T M v = s_j. If that
+    factorisation is not confirmed, from Krylov subspaces of the inverse, whose large eigenvalues
+    are the small ones of M.
+
+    Args:
+        M: A symmetric sparse matrix.
+        least: The number of directions wanted.
+        sign: +1 or -1.
+
+    Returns:
+        Columns V with V^T M V of the given sign, at least `least` of them if M has as many.
     """
     scaled, scale = _equilibrated(scipy.sparse.csc_array(M))
     lu = _unpivoted(scaled, _gaussian(M))
@@ -120,7 +128,7 @@ def sparse_directions(M: Any, least: int, sign: int) -> _Matrix:
 def _equilibrated(M: Any) -> tuple[Any, _Matrix]:
     """D M D and the diagonal D that brings the largest entry of each row near one.
 
-    A congruence keeps the inertia.
+    A congruence, so the inertia is that of M.
     """
     scale = np.ones(M.shape[0], M.real.dtype)
     for _ in range(_SCALINGS):
@@ -136,7 +144,7 @@ def _gaussian(M: Any) -> _Matrix:
 
 
 def _pivoted(M: Any) -> Any:
-    """The LU factorisation with row exchanges, or None where a pivot is exactly zero."""
+    """The LU factorisation with row exchanges, or None if a pivot is exactly zero."""
     try:
         return scipy.sparse.linalg.splu(M)
     except RuntimeError:
@@ -144,7 +152,7 @@ def _pivoted(M: Any) -> Any:
 
 
 def _by_discs(M: Any) -> Inertia | None:
-    """Where every |m_ii| exceeds the sum of its row, the signs of the diagonal are those of the eigenvalues."""
+    """The inertia by the signs of the diagonal, if every |m_ii| exceeds the sum of its row."""
     diagonal = M.diagonal().real
     radius = np.asarray(abs(M).sum(axis=0)) - np.abs(diagonal)
     near, far = np.abs(diagonal) - radius, np.abs(diagonal) + radius
@@ -156,7 +164,7 @@ def _by_discs(M: Any) -> Inertia | None:
 
 
 def _unpivoted(M: Any, probes: _Matrix) -> Any:
-    """The LU factorisation with P M P^T = L U, or None where it does not reproduce M^-1 M = I on the probes."""
+    """The factorisation P M P^T = L U, or None if M^-1 M = I fails on the probes."""
     try:
         lu = scipy.sparse.linalg.splu(
             M, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
@@ -172,7 +180,7 @@ def _unpivoted(M: Any, probes: _Matrix) -> Any:
 
 
 def _margin(M: Any, scale: _Matrix, lu: Any) -> float:
-    """1 / (|M| |M^-1|), |M^-1| by inverse iteration."""
+    """1 / (|M| |M^-1|), with |M^-1| by inverse iteration."""
     V, growth = _gaussian(M), np.ones(_PROBES)
     for _ in range(_POWERS):
         with np.errstate(all="ignore"):
@@ -188,10 +196,10 @@ def _margin(M: Any, scale: _Matrix, lu: Any) -> float:
 def _shifted_count(M: Any, lu: Any, probes: _Matrix) -> int | None:
     """The number of negative eigenvalues, from the pivots d of M + i tau I.
 
-    Every Schur complement of M + i tau I has an imaginary part of at least tau: no pivot vanishes,
-    whatever stands on the diagonal. The arguments of the pivots, all in (0, pi), sum to those of
+    Every Schur complement of M + i tau I has an imaginary part of at least tau, so no pivot
+    vanishes, whatever the diagonal is. The arguments of the pivots, all in (0, pi), sum to those of
     lambda + i tau: the sums are equal for large tau, and both are continuous. So their sum is pi
-    times the number wanted, up to sum tau/|lambda|, which tau keeps small.
+    times the number of negative eigenvalues, up to sum tau/|lambda|, which tau keeps small.
     """
     n = M.shape[0]
     with np.errstate(all="ignore"):

@@ -1,11 +1,9 @@
-"""What a user may pass in as a matrix, and what is refused.
+"""What a user may pass as a matrix, checked once, when a manifold is made.
 
-The checks that are made once, when a manifold is made.
-
-Dense, a diagonal (1-D), SciPy sparse, or a LinearOperator. Dense and sparse matrices are factorised
-once, to know the signs of their eigenvalues. Of a LinearOperator only products are known: its signs
-are looked at when the first point is drawn. So `scipy.sparse.linalg.aslinearoperator(B)` is the way
-out where the factors of a sparse B would not fit.
+A matrix is dense, a diagonal (1-D), SciPy sparse, or a LinearOperator. Dense and sparse matrices
+are factorised once, for the signs of their eigenvalues. For a LinearOperator only products are
+known, so its signs are checked when the first point is drawn. If the factors of a sparse B do not
+fit in memory, pass `scipy.sparse.linalg.aslinearoperator(B)`.
 """
 
 from __future__ import annotations
@@ -29,7 +27,16 @@ _DEFINITENESS_ROUNDS = 3  # of Krylov subspaces, in search of a direction in whi
 
 
 def check_size(p: Any, n: int, name: str = "p") -> int:
-    """P as an integer with 1 <= p <= n."""
+    """Check that p is an integer with 1 <= p <= n.
+
+    Args:
+        p: The value to check.
+        n: Its upper bound.
+        name: The name of the argument, for the error message.
+
+    Returns:
+        p as an int.
+    """
     if isinstance(p, bool) or not isinstance(p, int | np.integer) or p < 1:
         refuse(name, "a positive integer", repr(p))
     if p > n:
@@ -52,7 +59,7 @@ def as_generator(rng: Any) -> np.random.Generator:
 
 
 def check_width(A: Operator, Q: Operator) -> None:
-    """A right-hand side no larger than the left one."""
+    """Refuse a right-hand side that is larger than the left one."""
     if Q.size > A.size:
         refuse(
             Q.name,
@@ -64,17 +71,30 @@ def check_width(A: Operator, Q: Operator) -> None:
 
 
 def check_dtype(dtype: Any) -> np.dtype[Any]:
-    """A floating-point or complex dtype of single or double precision: those that LAPACK knows."""
-    kind = np.dtype(dtype)
-    if kind.char not in "fdFD":
-        refuse("dtype", "float32, float64, complex64 or complex128", str(kind))
+    """Check that a dtype is real or complex, in single or double precision, as LAPACK needs."""
+    try:
+        kind = None if dtype is None else np.dtype(dtype)
+    except TypeError:
+        kind = None
+    if kind is None or kind.char not in "fdFD":
+        refuse("dtype", "float32, float64, complex64 or complex128", kind or repr(dtype))
     return kind
 
 
 def as_operator(M: Any, name: str, symmetry: int, reason: str = "") -> Operator:
-    """M as an operator, with M^T = M (symmetry +1) or M^T = -M (-1).
+    """Check a matrix and wrap it as an operator.
 
-    `reason` tells why this one is needed.
+    Args:
+        M: A dense matrix, a diagonal (1-D), a SciPy sparse matrix or a LinearOperator.
+        name: The name of the argument, for error messages.
+        symmetry: +1 if M^T = M is required, -1 if M^T = -M is.
+        reason: Why, for the error message.
+
+    Returns:
+        The operator.
+
+    Raises:
+        ValueError: If M is not square, finite and of that symmetry.
     """
     if isinstance(M, scipy.sparse.linalg.LinearOperator):
         _require_square(M, name)
@@ -100,9 +120,18 @@ def as_operator(M: Any, name: str, symmetry: int, reason: str = "") -> Operator:
 def as_small_operator(
     M: Any, name: str, symmetries: tuple[int, ...] = (1, -1)
 ) -> tuple[Operator, int]:
-    """A nonsingular p x p matrix Q as a dense or diagonal operator, and its sign.
+    """Check a nonsingular p x p matrix Q and wrap it as a dense or diagonal operator.
 
-    Q^T = Q or Q^T = -Q.
+    Args:
+        M: The matrix, or a diagonal (1-D).
+        name: The name of the argument, for error messages.
+        symmetries: The signs allowed.
+
+    Returns:
+        The operator, and the sign in Q^T = +-Q.
+
+    Raises:
+        ValueError: If M is singular or has no allowed symmetry.
     """
     if isinstance(M, scipy.sparse.linalg.LinearOperator):
         M = M @ np.eye(M.shape[1], dtype=M.dtype)
@@ -136,7 +165,7 @@ def check_returned(name: str, value: Any, shape: tuple[int, ...], real: bool) ->
         real: True where entries have to be real.
     """
     need = f"an array of shape {shape}"
-    if not is_array(value) or isinstance(value, np.matrix | np.ma.MaskedArray):
+    if not is_array(value):
         hint = "" if np.isscalar(value) or value is None else "Return a plain array."
         refuse(name, need, f"a {type(value).__name__}", None, hint)
     if tuple(value.shape) != shape:
@@ -150,10 +179,17 @@ def check_returned(name: str, value: Any, shape: tuple[int, ...], real: bool) ->
 
 
 def as_array(M: Any, name: str) -> tuple[Any, _Matrix]:
-    """M as an array with finite entries of a precision that LAPACK knows.
+    """Check that M is an array of finite real or complex numbers.
 
-    In its library, and as a NumPy array.
+    Args:
+        M: The array, or nested lists.
+        name: The name of the argument, for error messages.
+
+    Returns:
+        M in its own library, and as a NumPy array.
     """
+    if isinstance(M, np.ma.MaskedArray):
+        refuse(name, "an array without a mask", "a MaskedArray")
     try:
         values = np.asarray(M)
     except ValueError:
@@ -226,7 +262,7 @@ def _require_symmetry(
 
 
 def _require_symmetric_products(op: Products, sign: int) -> None:
-    """Symmetry of a matrix that is known by products alone: <u, Mv> against <Mu, v>."""
+    """Check <u, Mv> = <Mu, v> for a matrix known by its products only."""
     rng, name = np.random.default_rng(0), op.name
     U, V = rng.standard_normal((2, op.size, 2)).astype(op.dtype)
     MU, MV = op.left(U), op.left(V)
@@ -257,7 +293,7 @@ def require_regular(op: Operator, inertia: Inertia) -> None:
 
 
 def require_positive(op: Operator) -> None:
-    """Refuse a matrix that is not positive definite (where more than products is known)."""
+    """Refuse a matrix that is not positive definite, if more than its products is known."""
     inertia = op.inertia()
     require_regular(op, inertia)
     if inertia.negative:
@@ -274,7 +310,7 @@ def require_positive(op: Operator) -> None:
 
 
 def require_positive_products(op: Operator) -> None:
-    """Refuse a matrix known by its products in which a few steps find a negative direction.
+    """Refuse a matrix known by its products if a few steps find a negative direction.
 
     Nothing else is proved.
     """
@@ -309,10 +345,13 @@ def require_signature(op: Operator, other: str, positive: int, negative: int) ->
 def refuse_signature(
     op: Operator, other: str, has: tuple[int, int], needs: tuple[int, int]
 ) -> None:
-    """M is empty: X^T A X = Q needs as many positive and negative directions in A as Q has."""
+    """Raise: M is empty, as X^T A X = Q needs at least the signature of Q in A."""
     hint = "The manifold is empty."
     if not isinstance(op, Dense | Diagonal | Sparse):
-        hint = f"The manifold is empty, as far as products show; if {op.name} has more, pass the matrix itself."
+        hint = (
+            "The manifold is empty, as far as products show; "
+            f"if {op.name} has more, pass the matrix itself."
+        )
     refuse(
         op.name,
         f"at least {needs[0]} positive and {needs[1]} negative eigenvalues, as many as {other} has",

@@ -1,7 +1,7 @@
-"""Directions in which a form is positive (or negative), found from products with its matrix alone.
+"""Directions in which a form is positive (or negative), from products with its matrix only.
 
-Block Krylov subspaces with Rayleigh-Ritz and restarts. Only signs are wanted, so the search ends
-long before eigenvalues have converged: by Cauchy's interlacing, k positive Ritz values prove k
+Block Krylov subspaces with Rayleigh-Ritz and restarts. Only signs are needed, so the search ends
+long before eigenvalues have converged: by Cauchy interlacing, k positive Ritz values prove k
 positive eigenvalues.
 """
 
@@ -31,10 +31,18 @@ def signed_directions(
 ) -> _Matrix:
     """Orthonormal columns V with V^T M V diagonal and of the given sign.
 
-    At least `least` and up to 2 `least` of them.
+    A block of 2 `least` vectors sees multiple eigenvalues.
 
-    Fewer, if no more were found in the given number of rounds. A block of 2 `least` vectors sees
-    multiple eigenvalues.
+    Args:
+        product: X -> M X.
+        size: The size of M.
+        dtype: The type of its entries.
+        least: The number of directions wanted.
+        sign: +1 or -1.
+        rounds: The number of restarts.
+
+    Returns:
+        Between `least` and 2 `least` columns; fewer if no more were found.
     """
     width = min(size, 2 * least)
     columns = min(size, max(_COLUMNS[0], min(_COLUMNS[1], _ENTRIES // size), 3 * width))
@@ -62,8 +70,8 @@ def _krylov_basis(
 ) -> tuple[_Matrix, _Matrix]:
     """Orthonormal K with the span of V, MV, M^2 V, ..., and M K.
 
-    The V of the round before comes last: as in conjugate gradients, it makes up for what a restart
-    forgets.
+    The V of the previous round comes last: as in conjugate gradients, it makes up for what a
+    restart forgets.
     """
     K = np.empty((V.shape[0], columns), V.dtype)
     image, start = np.empty_like(K), 0
@@ -78,9 +86,9 @@ def _krylov_basis(
 
 
 def _orthonormalized(V: _Matrix, K: _Matrix) -> _Matrix:
-    """V made orthonormal, and orthogonal to K.
+    """Make V orthonormal, and orthogonal to K.
 
-    What QR fills in where V adds nothing new, the next pass corrects.
+    Where V adds nothing new, QR fills in columns that the next pass corrects.
     """
     for _ in range(3):
         V = np.linalg.qr(V - K @ (ct(K) @ V))[0]

@@ -1,8 +1,8 @@
 """Square matrices known by their products: identity, diagonal, dense, sparse, LinearOperator, J.
 
-A manifold holds its matrices as operators, so that a diagonal stays a diagonal and a sparse
-matrix stays sparse: no n x n array is formed that the user did not pass in. What a user may pass in
-is checked in `genorth.linalg.inputs`.
+A manifold holds its matrices as operators, so that a diagonal stays a diagonal and a sparse matrix
+stays sparse. No n x n array is formed unless the user passed one. `genorth.linalg.inputs` checks
+what the user passes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ROUNDS = 5  # of Krylov subspaces, before a sparse matrix is factorised
 
 
 def _name() -> Any:
-    """The argument that the matrix was passed in as; Q is that of psi(T) = Q T Q^-1."""
+    """The argument that the matrix was passed as; Q is that of psi(T) = Q T Q^-1."""
     return attrs.field(default="Q", kw_only=True, repr=False)
 
 
@@ -44,37 +44,42 @@ class Operator(ABC):
 
     @abstractmethod
     def left(self, X: Array) -> Array:
-        """M X."""
+        """The product M X."""
 
     @abstractmethod
     def right(self, X: Array) -> Array:
-        """X M."""
+        """The product X M."""
 
     def inverse(self) -> Operator:
-        """M^-1, where it is cheap: identity, diagonal, J, and small dense matrices."""
+        """The inverse, where it is cheap: identity, diagonal, J, and small dense matrices."""
         raise NotImplementedError(f"{type(self).__name__} has no inverse here")
 
     def inertia(self) -> Inertia:
-        """Numbers of positive and negative eigenvalues.
-
-        All unknown where only products are known.
-        """
+        """The numbers of positive and negative eigenvalues; unknown if only products are known."""
         return Inertia()
 
     def directions(self, least: int, sign: int) -> _Matrix:
-        """Columns V with V^T M V of the given sign, at least `least` of them where they were found (symmetric M)."""
+        """Directions in which the form of a symmetric M has a given sign.
+
+        Args:
+            least: The number of directions wanted.
+            sign: +1 or -1.
+
+        Returns:
+            Columns V with V^T M V of the given sign; fewer than `least` if no more were found.
+        """
         return signed_directions(self.left, self.size, self.dtype, least, sign)
 
     @final
     @property
     def is_identity(self) -> bool:
-        """True for the identity, so that whole products can be left out."""
+        """True for the identity, so that whole products can be skipped."""
         return isinstance(self, Identity)
 
 
 @attrs.frozen(eq=False)
 class Identity(Operator):
-    """I."""
+    """The identity."""
 
     size: int
     dtype: np.dtype[Any] = np.dtype(float)
@@ -95,7 +100,7 @@ class Identity(Operator):
 
 @attrs.frozen(eq=False)
 class Diagonal(Operator):
-    """diag(d), kept as the vector d."""
+    """A diagonal matrix diag(d), kept as the vector d."""
 
     d: Array = attrs.field(repr=lambda d: f"<{d.shape[0]} entries>")
     name: str = _name()
@@ -141,10 +146,7 @@ def symplectic_units(size: int, dtype: np.dtype[Any]) -> tuple[_Matrix, _Matrix]
 
 @attrs.frozen(eq=False)
 class SymplecticUnit(Operator):
-    """J = [[0, I], [-I, 0]], or -J for a negative factor.
-
-    A signed permutation, never formed for large n.
-    """
+    """J = [[0, I], [-I, 0]], or -J for a negative factor; products permute rows or columns."""
 
     size: int
     factor: float = 1.0
@@ -172,7 +174,7 @@ class SymplecticUnit(Operator):
 
 @attrs.frozen(eq=False)
 class Dense(Operator):
-    """A matrix given entry by entry (or, for Q of a block manifold, a batch of them)."""
+    """A matrix given by its entries; for the Q of a block manifold, a batch of them."""
 
     M: Array = attrs.field(repr=lambda M: f"<{'x'.join(map(str, M.shape))} array>")
     name: str = _name()
@@ -212,7 +214,7 @@ class Dense(Operator):
 
 
 class _SciPyOperator(Operator):
-    """What SciPy gives: products with NumPy arrays from the left. Abstract."""
+    """What SciPy provides: products with NumPy arrays from the left. Abstract."""
 
     M: Any
 
@@ -271,7 +273,7 @@ class Sparse(_SciPyOperator):
 
 @attrs.frozen(eq=False)
 class Products(_SciPyOperator):
-    """A SciPy LinearOperator: nothing is known but its products."""
+    """A SciPy LinearOperator, known by its products only."""
 
     M: Any = attrs.field(repr=_repr)
     name: str = _name()

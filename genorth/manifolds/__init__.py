@@ -1,4 +1,4 @@
-"""The concrete manifolds: each is data (phi, psi, shape, structure) and overrides nothing derived."""
+"""The concrete manifolds. Each is data: phi, psi, shape and structure."""
 
 from genorth.manifolds.bilinear import BilinearStiefel
 from genorth.manifolds.generalized import GeneralizedStiefel

@@ -1,8 +1,9 @@
-"""{X : X^T A X = R}, A and R both symmetric or both skew: by F13 all real manifolds of the theory.
+"""`BilinearStiefel`, {X : X^T A X = R}: by F13, every real manifold of the theory.
 
-`phi(X) = A X R^-1`, `psi(T) = R T R^-1`. The manifolds of the paper's Table 1 are the special cases
-(A, R) = (I, I), (B, I), (H, I), (J_2n, J_2p), (A, J); they share `phi` and `psi` from here. With
-complex entries the transpose conjugates, and A and R are both Hermitian.
+A and R are both symmetric or both skew; `phi(X) = A X R^-1` and `psi(T) = R T R^-1`. The manifolds
+of the paper's Table 1 are the special cases (A, R) = (I, I), (B, I), (H, I), (J_2n, J_2p), (A, J)
+and share `phi` and `psi` from here. With complex entries the transpose conjugates, and A and R are
+both Hermitian.
 """
 
 from __future__ import annotations
@@ -28,47 +29,64 @@ from genorth.linalg.operators import Identity, Operator
 
 
 class FormManifold(GenOrthManifold):
-    """{X : X^T A X = Q} from two operators; abstract: `left` is A, `right` is Q with its sign."""
+    """The manifold {X : X^T A X = Q} of two operators. Abstract.
+
+        phi(X) = A X Q^-1, psi(T) = Q T Q^-1
+
+    `left` is A, `right` is Q with its sign.
+    """
 
     left: Operator
     right: Companion
 
     @property
     def shape(self) -> tuple[int, ...]:  # type: ignore[override]
-        """(n, p)."""
+        """The shape (n, p) of a point."""
         return (self.left.size, self.right.Q.size)
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
-        """The type of the entries: that of A and Q."""
+        """The type of the entries, from A and Q."""
         return np.result_type(self.left.dtype, self.right.Q.dtype)
 
     @property
     def companion(self) -> Companion:
-        """psi(T) = Q T Q^-1."""
+        """The matrix Q and its sign."""
         return self.right
 
     @property
     def form(self) -> Operator:  # type: ignore[override]
-        """A."""
+        """The matrix A."""
         return self.left
 
     def phi(self, X: Array) -> Array:
-        """A X Q^-1."""
+        """The map phi(X) = A X Q^-1."""
         return self.right.Qinv.right(self.left.left(X))
 
     def psi(self, T: Array) -> Array:
-        """Q T Q^-1."""
+        """The companion psi(T) = Q T Q^-1."""
         return self.right.psi(T)
 
 
 @attrs.frozen(eq=False, slots=False, repr=False, init=False)
 class BilinearStiefel(FormManifold):
-    """{X : X^T A X = R}, A and R nonsingular, both symmetric or both skew.
+    """The bilinear Stiefel manifold: A and R nonsingular, both symmetric or both skew.
 
-    phi(X) = A X R^-1, psi(T) = R T R^-1; tangent space {Z : X^T A Z + Z^T A X = 0}. Here psi o psi
-    need not be the identity, which goes beyond the paper. A: dense, diagonal, sparse or a
-    LinearOperator; R: a matrix or a diagonal.
+        M = {X : X^T A X = R}
+
+        phi(X) = A X R^-1, psi(T) = R T R^-1
+
+        T_X M = {Z : X^T A Z + Z^T A X = 0}
+
+    Here psi(psi(T)) = T need not hold, which goes beyond the paper.
+
+    Args:
+        A: An n x n matrix: dense, a diagonal (1-D), sparse, or a LinearOperator.
+        R: A p x p matrix, or a diagonal (1-D).
+
+    Raises:
+        ValueError: If A or R is singular, or their symmetries differ.
+        EmptyManifoldError: If A has fewer positive or negative eigenvalues than R.
     """
 
     left: Operator
@@ -101,12 +119,12 @@ class BilinearStiefel(FormManifold):
 
 @attrs.frozen(eq=False, slots=False, repr=False)
 class IdentityForm(FormManifold):
-    """{X : X^T A X = I}: Q = I, psi = id. Abstract: gives `right` from p."""
+    """The manifold {X : X^T A X = I}: Q = I and psi = id. Abstract: gives `right` from p."""
 
     left: Operator
     p: int
 
     @cached_property
     def right(self) -> Companion:  # type: ignore[override]
-        """Q = I."""
+        """The companion of Q = I."""
         return Companion(Identity(self.p, self.left.dtype, name=f"I_{self.p}"), 1)

@@ -12,10 +12,21 @@ from genorth.manifolds.bilinear import IdentityForm
 
 @attrs.frozen(eq=False, slots=False, repr=False, init=False)
 class GeneralizedStiefel(IdentityForm):
-    """{X : X^T B X = I}, B symmetric (complex: Hermitian) positive definite.
+    """The generalized Stiefel manifold, B symmetric (or Hermitian) positive definite.
 
-    phi(X) = B X, psi = id; tangent space {Z : X^T B Z + Z^T B X = 0}. B: dense, a diagonal (1-D),
-    sparse, or a LinearOperator (whose definiteness is looked at when the first point is drawn).
+        M = {X : X^T B X = I}
+
+        phi(X) = B X, psi(T) = T
+
+        T_X M = {Z : X^T B Z + Z^T B X = 0}
+
+    Args:
+        B: An n x n matrix: dense, a diagonal (1-D), sparse, or a LinearOperator, whose definiteness
+            is checked when the first point is drawn.
+        p: The number of columns.
+
+    Raises:
+        ValueError: If B is not symmetric or not positive definite.
     """
 
     definite = True

@@ -12,10 +12,23 @@ from genorth.manifolds.bilinear import IdentityForm
 
 @attrs.frozen(eq=False, slots=False, repr=False, init=False)
 class HyperbolicStiefel(IdentityForm):
-    """{X : X^T H X = I}, H symmetric and nonsingular with at least p positive eigenvalues.
+    """The hyperbolic Stiefel manifold, H symmetric and nonsingular.
 
-    phi(X) = H X, psi = id; tangent space {Z : X^T H Z + Z^T H X = 0}. The paper takes eigenvalues
-    +-1; any nonsingular H will do. H: dense, a diagonal (1-D), sparse, or a LinearOperator.
+        M = {X : X^T H X = I}
+
+        phi(X) = H X, psi(T) = T
+
+        T_X M = {Z : X^T H Z + Z^T H X = 0}
+
+    The paper takes eigenvalues +-1; any nonsingular H with at least p positive eigenvalues will do.
+
+    Args:
+        H: An n x n matrix: dense, a diagonal (1-D), sparse, or a LinearOperator.
+        p: The number of columns.
+
+    Raises:
+        ValueError: If H is not symmetric, or is singular.
+        EmptyManifoldError: If H has fewer than p positive eigenvalues.
     """
 
     def __init__(self, H: Any, p: int) -> None:

@@ -16,10 +16,21 @@ from genorth.manifolds.bilinear import FormManifold
 
 @attrs.frozen(eq=False, slots=False, repr=False, init=False)
 class IndefiniteStiefel(FormManifold):
-    """{X : X^T A X = J}, A symmetric and nonsingular, J symmetric with J^2 = I.
+    """The indefinite Stiefel manifold, A symmetric and nonsingular, J symmetric with J^2 = I.
 
-    phi(X) = A X J, psi(T) = J T J; tangent space {Z : X^T A Z + Z^T A X = 0}. A: dense, a diagonal
-    (1-D), sparse, or a LinearOperator; J: a matrix, or its signs as a 1-D array.
+        M = {X : X^T A X = J}
+
+        phi(X) = A X J, psi(T) = J T J
+
+        T_X M = {Z : X^T A Z + Z^T A X = 0}
+
+    Args:
+        A: An n x n matrix: dense, a diagonal (1-D), sparse, or a LinearOperator.
+        J: A p x p matrix, or its signs (1-D).
+
+    Raises:
+        ValueError: If A is not symmetric or is singular, or J is not a symmetric involution.
+        EmptyManifoldError: If A has fewer positive or negative eigenvalues than J.
     """
 
     left: Operator

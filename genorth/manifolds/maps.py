@@ -21,7 +21,7 @@ _Map = Callable[[Array], Array]
 
 @attrs.frozen(eq=False, slots=False, repr=False)
 class _FromMaps(GenOrthManifold):
-    """{X in F : X^T phi(X) = I} for the two functions given to `from_maps`."""
+    """The manifold {X in F : X^T phi(X) = I} of the functions given to `from_maps`."""
 
     shape: tuple[int, ...]
     _phi: _Map
@@ -44,7 +44,7 @@ class _FromMaps(GenOrthManifold):
 
     @cached_property
     def companion(self) -> Companion | None:
-        """The Q given to `from_maps`; else read off psi, where F is the whole space."""
+        """The Q given to `from_maps`, or the one read off psi if F is the whole space."""
         return super().companion if self._given is None else self._given
 
 
@@ -59,16 +59,31 @@ def from_maps(
     definite: bool = False,
     name: str = "from_maps",
 ) -> GenOrthManifold:
-    """{X in F : X^T phi(X) = I} from phi and psi with phi(XT) = phi(X) psi(T).
+    """Make a manifold from two functions.
 
-    shape: of a point, (n, p) or (l, n, p). ambient: the orthogonal projector onto F, where F is not
-    the whole space. companion: Q with psi(T) = Q T Q^-1, Q^T = +-Q, where it is known (else it is
-    read off psi). definite: True if <X, phi(X)> > 0 for X != 0. Run `genorth.check_assumptions` on
-    the result.
+        M = {X in F : X^T phi(X) = I}, phi(X T) = phi(X) psi(T)
+
+    Run `genorth.check_assumptions` on the result.
+
+    Args:
+        shape: The shape of a point, (n, p) or (l, n, p).
+        phi: X -> phi(X), linear and self-adjoint.
+        psi: T -> psi(T), its companion.
+        dtype: The type of the entries.
+        ambient: The orthogonal projector onto F. Default: F is the whole space.
+        companion: Q with psi(T) = Q T Q^-1 and Q^T = +-Q. Default: read off psi.
+        definite: True if <X, phi(X)> > 0 for X != 0.
+        name: The name in messages and tables.
+
+    Returns:
+        The manifold.
+
+    Raises:
+        ValueError: If an argument has the wrong type or size.
     """
     sizes = tuple(shape) if isinstance(shape, tuple | list) else ()
     if len(sizes) not in (2, 3) or not all(
-        isinstance(s, int | np.integer) and s > 0 for s in sizes
+        isinstance(s, int | np.integer) and not isinstance(s, bool) and s > 0 for s in sizes
     ):
         refuse("shape", "(n, p) or (l, n, p), positive integers", repr(shape))
     shape = tuple(int(s) for s in sizes)
@@ -77,6 +92,10 @@ def from_maps(
     for argument, value in (("phi", phi), ("psi", psi), ("ambient", ambient)):
         if not callable(value) and not (argument == "ambient" and value is None):
             refuse(argument, "a function of one array", f"a {type(value).__name__}")
+    if not isinstance(definite, bool | np.bool):
+        refuse("definite", "True or False", repr(definite))
+    if not isinstance(name, str):
+        refuse("name", "a string", repr(name))
     given = None
     if companion is not None:
         given = Companion(*as_small_operator(companion, "companion"))

@@ -13,9 +13,18 @@ from genorth.manifolds.bilinear import IdentityForm
 
 @attrs.frozen(eq=False, slots=False, repr=False, init=False)
 class Stiefel(IdentityForm):
-    """{X : X^T X = I}; with dtype=complex the transpose conjugates.
+    """The Stiefel manifold; with `dtype=complex` the transpose conjugates.
 
-    phi = id, psi = id; tangent space {Z : X^T Z + Z^T X = 0}; Theta_X(D) = (X^T D + D^T X)/2.
+        M = {X : X^T X = I}
+
+        phi(X) = X, psi(T) = T
+
+        T_X M = {Z : X^T Z + Z^T X = 0}, Theta_X(D) = (X^T D + D^T X)/2
+
+    Args:
+        n: The number of rows.
+        p: The number of columns.
+        dtype: The type of the entries.
     """
 
     isometric = True

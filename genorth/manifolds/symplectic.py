@@ -17,7 +17,7 @@ _SMALL = 400  # entries up to which one call, however slow per entry, is faster 
 
 
 def _turned(X: Array) -> Array:
-    """-J X J: the four blocks of X exchanged crosswise, those off the diagonal with the other sign; one pass over X."""
+    """-J X J in one pass: blocks exchanged crosswise, the off-diagonal ones with the other sign."""
     *batch, n, p = X.shape
     blocks = (*batch, 2, n // 2, 2, p // 2)
     if type(X) is not np.ndarray:
@@ -43,11 +43,23 @@ def _turned(X: Array) -> Array:
 
 @attrs.frozen(eq=False, slots=False, repr=False, init=False)
 class SymplecticStiefel(FormManifold):
-    """{X in R^(n x p) : X^T J_n X = J_p}, J = [[0, I], [-I, 0]]; n and p are even.
+    """The symplectic Stiefel manifold [gao2021riemannian], J = [[0, I], [-I, 0]].
 
-    phi(X) = -J_n X J_p, psi(T) = -J_p T J_p; tangent space {Z : X^T J_n Z + Z^T J_n X = 0}. n and p
-    are the shape of a point: SymplecticStiefel(100, 10) is what the paper calls (2n, 2p) = (100,
+        M = {X : X^T J_n X = J_p}
+
+        phi(X) = -J_n X J_p, psi(T) = -J_p T J_p
+
+        T_X M = {Z : X^T J_n Z + Z^T J_n X = 0}
+
+    n and p are the shape of a point: SymplecticStiefel(100, 10) is the paper's (2n, 2p) = (100,
     10).
+
+    Args:
+        n: The number of rows, even.
+        p: The number of columns, even.
+
+    Raises:
+        ValueError: If n or p is odd.
     """
 
     left: Operator
@@ -64,9 +76,9 @@ class SymplecticStiefel(FormManifold):
         self.__attrs_init__(SymplecticUnit(n), Companion(SymplecticUnit(p), -1))
 
     def phi(self, X: Array) -> Array:
-        """-J_n X J_p."""
+        """The map phi(X) = -J_n X J_p."""
         return _turned(X)
 
     def psi(self, T: Array) -> Array:
-        """-J_p T J_p."""
+        """The companion psi(T) = -J_p T J_p."""
         return _turned(T)

@@ -1,8 +1,8 @@
-"""The third-order tensor Stiefel manifold: X^T * X = I for a product given by a transform.
+"""The third-order tensor Stiefel manifold, X^T * X = I for a product defined by a transform.
 
-Points are the l blocks of the transformed tensor, an array (l, n, p): there the tensor product is
+Points are the l blocks of the transformed tensor, an array (l, n, p). There the tensor product is
 the product of blocks, and the manifold is a product of l Stiefel manifolds. `to_tensor` and
-`from_tensor` go to the tensor (n, p, l) and back.
+`from_tensor` convert between blocks and tensors (n, p, l).
 """
 
 from __future__ import annotations
@@ -16,28 +16,36 @@ import numpy as np
 from genorth.errors import refuse
 from genorth.geometry.companion import Companion
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.linalg.arrays import Array, as_like, is_complex, namespace
+from genorth.linalg.arrays import Array, as_like, is_array, is_complex, is_floating, namespace
 from genorth.linalg.inputs import as_array, check_size
 from genorth.linalg.operators import Identity
 
 
 def _mirror(X: Array) -> Array:
-    """The projection onto blocks of real tensors under the Fourier transform.
-
-    X_(-k) = conj(X_k).
-    """
+    """Project onto blocks of real tensors under the Fourier transform, X_(-k) = conj(X_k)."""
     xp = namespace(X)
     return (X + xp.conj(xp.roll(xp.flip(X, axis=0), 1, axis=0))) / 2
 
 
 @attrs.frozen(eq=False, slots=False, repr=False, init=False)
 class TensorStiefel(GenOrthManifold):
-    """{X in R^(n x p x l) : X^T * X = I}, X * Y = ((X x_3 M) face-wise (Y x_3 M)) x_3 M^-1.
+    """The tensor Stiefel manifold, for the product of third-order tensors of a transform L.
 
-    In blocks: phi = id, psi = id, Theta_X(D) = (X^T D + D^T X)/2, each block by itself. `transform`
-    gives M: "dct" (orthonormal cosine transform, real blocks), "dft" (Fourier transform of real
-    tensors, which makes * the t-product; blocks are complex and block -k is the conjugate of block
-    k), or any invertible l x l matrix (a complex one: complex tensors and blocks).
+        M = {X in R^(n x p x l) : X^T * X = I}
+
+        X * Y = L^-1(L(X) L(Y))
+
+    L transforms along the third axis, and blocks are multiplied one by one. A point is the array of
+    the l blocks of L(X). There phi(X) = X and psi(T) = T, and each block is a Stiefel manifold.
+
+    Args:
+        n: The number of rows.
+        p: The number of columns.
+        l: The number of blocks.
+        transform: "dct" (orthonormal cosine transform, real blocks), "dft" (Fourier transform of
+            real tensors, which makes * the t-product; blocks are complex, and block -k is the
+            conjugate of block k), or any invertible l x l matrix (a complex one: complex tensors
+            and blocks).
     """
 
     n: int
@@ -60,12 +68,12 @@ class TensorStiefel(GenOrthManifold):
 
     @property
     def shape(self) -> tuple[int, ...]:  # type: ignore[override]
-        """(l, n, p)."""
+        """The shape (l, n, p) of the blocks."""
         return (self.l, self.n, self.p)
 
     @property
     def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
-        """Of the blocks: complex for "dft" and for a complex matrix."""
+        """The type of the blocks: complex for "dft" and for a complex matrix."""
         if isinstance(self.transform, str):
             return np.dtype(complex if self.transform == "dft" else float)
         return np.dtype(self.transform.dtype)
@@ -76,26 +84,26 @@ class TensorStiefel(GenOrthManifold):
 
     @property
     def ambient_projector(self) -> Callable[[Array], Array] | None:  # type: ignore[override]
-        """For "dft" the blocks of real tensors; else all blocks."""
+        """The projector onto blocks of real tensors for "dft"; None otherwise."""
         return _mirror if self._real_tensors_in_complex_blocks else None
 
     @property
     def companion(self) -> Companion:
-        """Psi = id."""
+        """The companion of psi = id."""
         return Companion(Identity(self.p, self.dtype), 1)
 
     def phi(self, X: Array) -> Array:
-        """X."""
+        """The identity."""
         return X
 
     def psi(self, T: Array) -> Array:
-        """T."""
+        """The identity."""
         return T
 
     def dimensions(self) -> tuple[int, int, int]:
-        """Dim F, dim G and the trace of T -> T^T.
+        """The real dimensions of F and G, and the trace of T -> T^T.
 
-        "dft" has 1 or 2 real blocks, the others in pairs.
+        "dft" has one or two real blocks; the others come in pairs.
         """
         if not self._real_tensors_in_complex_blocks:
             return GenOrthManifold.dimensions(self)
@@ -103,7 +111,15 @@ class TensorStiefel(GenOrthManifold):
         return self.n * self.p * self.l, self.p**2 * self.l, self.p * real_blocks
 
     def from_tensor(self, tensor: Array) -> Array:
-        """The blocks (l, n, p) of X x_3 M, for a tensor X of shape (n, p, l) (or any other sizes n, p)."""
+        """The blocks of a tensor.
+
+        Args:
+            tensor: An array (n, p, l); n and p may differ from those of a point.
+
+        Returns:
+            The blocks, an array (l, n, p).
+        """
+        _require_array("tensor", tensor)
         if len(tensor.shape) != 3 or tensor.shape[-1] != self.l:
             refuse("tensor", f"shape (n, p, {self.l})", f"shape {tuple(tensor.shape)}")
         if self._real_tensors_in_complex_blocks and is_complex(tensor):
@@ -117,7 +133,15 @@ class TensorStiefel(GenOrthManifold):
         return self._transformed(namespace(tensor).permute_dims(tensor, (2, 0, 1)), self._matrix())
 
     def to_tensor(self, X: Array) -> Array:
-        """The tensor (n, p, l) whose blocks are X."""
+        """The tensor with the given blocks.
+
+        Args:
+            X: The blocks, an array (l, n, p).
+
+        Returns:
+            The tensor, an array (n, p, l).
+        """
+        _require_array("X", X)
         if len(X.shape) != 3 or X.shape[0] != self.l:
             refuse("X", f"shape ({self.l}, n, p)", f"shape {tuple(X.shape)}")
         blocks = self._transformed(X, np.linalg.inv(self._matrix()))
@@ -125,7 +149,7 @@ class TensorStiefel(GenOrthManifold):
         return namespace(X).real(tensor) if self._real_tensors_in_complex_blocks else tensor
 
     def _matrix(self) -> np.ndarray[Any, Any]:
-        """M, as an l x l matrix."""
+        """The transform as an l x l matrix."""
         import scipy.fft  # here, because it would take half of the time of `import genorth`
 
         if not isinstance(self.transform, str):
@@ -143,6 +167,14 @@ class TensorStiefel(GenOrthManifold):
             )
         flat = xp.reshape(blocks, (self.l, -1))
         return xp.reshape(as_like(M, flat) @ flat, blocks.shape)
+
+
+def _require_array(name: str, X: Any) -> None:
+    """Refuse what is no array of floating-point numbers."""
+    if not is_array(X):
+        refuse(name, "an array", f"a {type(X).__name__}")
+    if not is_floating(X):
+        refuse(name, "floating-point entries of single or double precision", f"dtype {X.dtype}")
 
 
 def _check_transform(M: np.ndarray[Any, Any], l: int) -> np.ndarray[Any, Any]:  # noqa: E741

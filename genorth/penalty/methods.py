@@ -1,4 +1,4 @@
-"""The methods of `minimize`: our gradient descent, and SciPy's CG, L-BFGS-B and trust regions.
+"""The unconstrained methods: our gradient descent, and SciPy's CG, L-BFGS-B and trust regions.
 
 Each takes an Objective and a start and works until the objective raises `Stop`; it returns only
 where it cannot go on. SciPy's own tests are switched off: what stops a run is the Frobenius norm of
@@ -113,11 +113,11 @@ def _scipy(
         )
 
 
-#: The methods by name.
-METHODS: dict[str, Callable[[Objective, _Vector], None]] = {
-    "cdf-gd": gradient_descent,
-    "cdf-cg": conjugate_gradients,
-    "cdf-lbfgs": lbfgs,
-    "cdf-lbfgs-lean": lean_lbfgs,
-    "cdf-tr": trust_region,
+#: By name: the method, and at how many points h keeps its results for it.
+METHODS: dict[str, tuple[Callable[[Objective, _Vector], None], int]] = {
+    "gd": (gradient_descent, 1),
+    "cg": (conjugate_gradients, 1),
+    "lbfgs": (lbfgs, 1),
+    "lbfgs-lean": (lean_lbfgs, 1),
+    "tr": (trust_region, 2),  # the iterate, and the trial
 }

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse.linalg
 
+from genorth.errors import refuse
 from genorth.geometry.companion import Companion
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.multiplier import symmetric_basis
@@ -35,7 +36,10 @@ def exactness_threshold(problem: Problem, X: Array) -> float:
     and beta >= beta*(X). X is restored first where it is not on M. It costs one gradient where X is
     not the last point of the problem.
     """
+    if not isinstance(problem, Problem):
+        refuse("problem", "a genorth.Problem", f"a {type(problem).__name__}")
     manifold = problem.manifold
+    manifold._check(X=X)
     X = np.asarray(manifold.restore(np.asarray(X)))
     return multiplier_threshold(
         manifold, np.asarray(manifold.theta(X, problem.euclidean_gradient(X)))

@@ -1,4 +1,4 @@
-"""`Problem`: a cost on a manifold with its derivatives, counted and checked."""
+"""`Problem`: a cost on a manifold with its derivatives, checked and counted."""
 
 from genorth.problem.problem import Counts, Problem
 

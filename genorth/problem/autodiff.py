@@ -1,8 +1,8 @@
-"""Derivatives by automatic differentiation: what a Problem lacks, from JAX or PyTorch.
+"""Automatic differentiation: the derivatives that a Problem lacks, from JAX or PyTorch.
 
-The user's callables take and return arrays of that library; what `complete` returns takes NumPy
-arrays (as solvers do) or arrays of the library, and answers in kind. A complex gradient is the G
-with df = Re tr(G^T Z).
+The user's functions take and return arrays of that library. The functions that `complete` returns
+take NumPy arrays (as solvers do) or arrays of the library, and return the same kind. A complex
+gradient is the G with df = Re tr(G^T Z).
 """
 
 from __future__ import annotations
@@ -69,10 +69,7 @@ class _Library(ABC):
 
 @final
 class _Jax(_Library):
-    """JAX; derivatives are compiled.
-
-    Its default of single precision is lifted inside the calls only.
-    """
+    """JAX, with compiled derivatives; double precision is enabled inside the calls only."""
 
     def double_precision(self) -> AbstractContextManager[Any]:
         newer = hasattr(self.module, "enable_x64")
@@ -151,7 +148,7 @@ _LIBRARIES: dict[str, type[_Library]] = {"jax": _Jax, "torch": _Torch}
 
 
 def _load(name: str) -> _Library:
-    if name not in _LIBRARIES:
+    if not isinstance(name, str) or name not in _LIBRARIES:
         refuse("autodiff", f"one of {', '.join(map(repr, _LIBRARIES))}", repr(name))
     try:
         return _LIBRARIES[name](importlib.import_module(name))
@@ -167,7 +164,22 @@ def complete(
     euclidean_hessian: _Function | None,
     cost_and_gradient: _Function | None,
 ) -> dict[str, _Function | None]:
-    """The four callables of a Problem, those that are missing derived, all of them on NumPy arrays."""
+    """Derive what is missing and wrap all four callables of a Problem for NumPy arrays.
+
+    Args:
+        library: "jax" or "torch".
+        cost: X -> f(X).
+        euclidean_gradient: X -> G.
+        euclidean_hessian: (X, Z) -> the derivative of G in the direction Z.
+        cost_and_gradient: X -> (f, G).
+
+    Returns:
+        The callables by name; None for those that cannot be derived.
+
+    Raises:
+        ValueError: If the library is unknown.
+        ImportError: If the library is not installed.
+    """
     loaded = _load(library)
     if euclidean_hessian is None:
         if euclidean_gradient is not None:

@@ -1,7 +1,7 @@
 """`Problem`: a manifold and a cost with its derivatives, checked, counted, and shared per point.
 
-Every solver of this library, and every solver it is compared with, sees the user's callables
-through a Problem: so all of them are counted alike, and none pays twice for the same X.
+Every solver, ours or a peer, sees the user's callables through a Problem, so that all of them are
+counted alike and none pays twice for the same X.
 """
 
 from __future__ import annotations
@@ -26,11 +26,9 @@ _Map = Callable[[Array], Array]
 
 @attrs.frozen
 class Counts:
-    """How often a Problem has called the user, and for how long.
+    """How often a Problem has called the user's functions, and for how long.
 
-    Subtract two to get those of one run.
-
-    A fused call counts as one cost and one gradient.
+    Subtract two to get the counts of one run. A fused call counts as one cost and one gradient.
     """
 
     nfev: int = 0
@@ -65,17 +63,27 @@ class _Evaluation:
 
 
 class Problem:
-    """min f(X) over a manifold, from f and its Euclidean derivatives.
+    """Minimise f(X) over a manifold, from f and its Euclidean derivatives.
 
-    cost(X): a real number. euclidean_gradient(X): G with df = Re tr(G^T Z), of the shape of X.
-    euclidean_hessian(X, Z): the derivative of G in the direction Z. cost_and_gradient(X): (f, G) in
-    one call, where they share work. autodiff="jax" or "torch": the derivatives that are missing
-    come from automatic differentiation; the callables then take arrays of that library (see
-    `genorth.problem.autodiff`).
+        df(X)[Z] = Re tr(G^T Z)
 
-    A NaN or an infinity is passed on (it ends a run with its own status); a cost that is not a real
-    number and a gradient of another shape raise ValueError; an exception of the user's is never
-    caught. NumPy arrays are handed to the callables read-only: copy X where you need to write.
+    G is the Euclidean gradient, also for complex entries. NaN and infinity pass through: they end a
+    run with a status of their own. Exceptions of the user's functions are never caught. The
+    functions get NumPy arrays read-only: copy X if you need to write into it.
+
+    Args:
+        manifold: The manifold.
+        cost: X -> f(X), a real number.
+        euclidean_gradient: X -> G, of the shape of X.
+        euclidean_hessian: (X, Z) -> the derivative of G in the direction Z.
+        cost_and_gradient: X -> (f, G) in one call, if they share work.
+        autodiff: "jax" or "torch": derive what is missing by automatic differentiation. The
+            functions then take arrays of that library.
+        name: The name in tables and reports. Default: that of the cost.
+
+    Raises:
+        ValueError: If an argument has the wrong type; later, if the cost returns something other
+            than a real number, or the gradient has another shape.
     """
 
     def __init__(
@@ -100,6 +108,8 @@ class Problem:
         for key, value in given.items():
             if value is not None and not callable(value):
                 refuse(key, "a callable", repr(value))
+        if name is not None and not isinstance(name, str):
+            refuse("name", "a string", repr(name))
         if cost is None and cost_and_gradient is None:
             refuse("cost", "cost or cost_and_gradient", "neither")
         if autodiff is not None:
@@ -123,7 +133,18 @@ class Problem:
         return f"Problem({self.manifold!r}, name={self.name!r})"
 
     def start(self, x0: Any = None, rng: Any = None) -> np.ndarray[Any, Any]:
-        """x0 as a NumPy array of F, checked; by default a random point of M, from rng."""
+        """Check a start, or draw one.
+
+        Args:
+            x0: An array of the shape of a point. Default: a random point of M.
+            rng: A seed or a NumPy Generator.
+
+        Returns:
+            The start as a NumPy array of F.
+
+        Raises:
+            ValueError: If x0 has another shape, or NaN or infinity.
+        """
         manifold = self.manifold
         if x0 is None:
             return manifold.random_point(rng)
@@ -151,7 +172,7 @@ class Problem:
 
     @property
     def has_cost(self) -> bool:
-        """True if the cost can be had without its gradient."""
+        """True if the cost can be evaluated without its gradient."""
         return self._cost is not None
 
     @property
@@ -165,7 +186,14 @@ class Problem:
         return self._hessian is not None
 
     def lacks(self, second_order: bool = False) -> str | None:
-        """Why a solver, of second order or not, cannot run on it; None where it can."""
+        """Why a solver cannot run on the problem.
+
+        Args:
+            second_order: True if the solver needs Hessian products.
+
+        Returns:
+            The reason, or None if it can run.
+        """
         if not self.has_gradient:
             return "the problem has no gradient"
         return (
@@ -175,7 +203,14 @@ class Problem:
     # ------------------------------------------------------------------ shared by content
 
     def cost(self, X: Array) -> float:
-        """f(X)."""
+        """The cost f(X).
+
+        Args:
+            X: An element of F.
+
+        Returns:
+            f(X); evaluated once per X.
+        """
         here = self._at(X)
         if here.cost is None:
             if self._cost is None:
@@ -185,7 +220,17 @@ class Problem:
         return here.cost
 
     def euclidean_gradient(self, X: Array) -> Array:
-        """G with df = Re tr(G^T Z), projected onto F."""
+        """The Euclidean gradient G, projected onto F.
+
+        Args:
+            X: An element of F.
+
+        Returns:
+            G; evaluated once per X.
+
+        Raises:
+            ValueError: If the problem has no gradient.
+        """
         here = self._at(X)
         if here.gradient is None:
             if self._gradient is None:
@@ -195,7 +240,17 @@ class Problem:
         return here.gradient
 
     def cost_and_gradient(self, X: Array) -> tuple[float, Array]:
-        """f(X) and G."""
+        """The cost and the Euclidean gradient.
+
+        Args:
+            X: An element of F.
+
+        Returns:
+            f(X) and G; evaluated once per X.
+
+        Raises:
+            ValueError: If the problem has no gradient.
+        """
         here = self._at(X)
         if here.cost is None and here.gradient is None:
             here.cost, here.gradient = self.evaluate(here.X)
@@ -206,7 +261,18 @@ class Problem:
         return here.cost, here.gradient
 
     def euclidean_hessian(self, X: Array, Z: Array) -> Array:
-        """The derivative of G in the direction Z, projected onto F."""
+        """The derivative of G in the direction Z, projected onto F.
+
+        Args:
+            X: An element of F.
+            Z: A direction in F.
+
+        Returns:
+            The Euclidean Hessian applied to Z.
+
+        Raises:
+            ValueError: If the problem has no Hessian product.
+        """
         if self._hessian is None:
             refuse(
                 "euclidean_hessian",
@@ -215,6 +281,8 @@ class Problem:
                 None,
                 "Pass euclidean_hessian, or autodiff='jax' (pip install genorth[jax]).",
             )
+        if type(Z) is not np.ndarray or Z.dtype is not self._dtype or Z.shape != self._shape:
+            self.manifold._check(X=X, Z=Z)
         begin = time.perf_counter()
         H = self._hessian(read_only(X), read_only(Z))
         self._seconds += time.perf_counter() - begin
@@ -229,7 +297,14 @@ class Problem:
     # that share
 
     def evaluate_cost(self, X: Array) -> float:
-        """f(X), evaluated anew."""
+        """The cost f(X), evaluated anew.
+
+        Args:
+            X: An element of F.
+
+        Returns:
+            f(X).
+        """
         if self._cost is None:
             return self.evaluate(X)[0]
         begin = time.perf_counter()
@@ -239,7 +314,14 @@ class Problem:
         return f if type(f) is float else _scalar(f, "cost")
 
     def evaluate_gradient(self, X: Array) -> Array:
-        """G at X, evaluated anew."""
+        """The Euclidean gradient, evaluated anew.
+
+        Args:
+            X: An element of F.
+
+        Returns:
+            G.
+        """
         if self._gradient is None:
             return self.evaluate(X)[1]
         begin = time.perf_counter()
@@ -249,7 +331,17 @@ class Problem:
         return self._array(G, X, "euclidean_gradient")
 
     def evaluate(self, X: Array) -> tuple[float, Array]:
-        """F and G at X, evaluated anew."""
+        """The cost and the Euclidean gradient, evaluated anew.
+
+        Args:
+            X: An element of F.
+
+        Returns:
+            f(X) and G.
+
+        Raises:
+            ValueError: If the problem has no gradient.
+        """
         if self._fused is None:
             if self._gradient is None:
                 refuse(
@@ -275,7 +367,7 @@ class Problem:
         )
 
     def _array(self, G: Array, X: Array, name: str) -> Array:
-        """G in the library of X, in F, and not an array that the user may write into later."""
+        """G in the library of X, in F, and as an array that the user does not hold."""
         if (
             type(G) is np.ndarray
             and G.dtype is self._dtype
@@ -297,7 +389,7 @@ class Problem:
 
 
 def _scalar(f: Any, name: str) -> Any:
-    """F as a float; a scalar of a library whose values cannot be looked at (traced by JAX) as it is."""
+    """f as a float; a scalar traced by JAX stays as it is."""
     if type(f) is np.float64:
         return float(f)
     if getattr(f, "shape", ()) != () or isinstance(

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
-from genorth.errors import refuse
 from genorth.linalg.arrays import Array
-from genorth.problem.problem import Problem
+from genorth.problem.problem import Counts, Problem
+from genorth.solve.options import Options
 from genorth.solve.result import Progress, Status, Trace
 
 
@@ -28,38 +27,28 @@ class Stop(Exception):
 
 
 class Monitor:
-    """Watches one run of a solver on a problem; time and counts are those since it was made."""
+    """Watches one run of a solver on a problem; time and counts are those since it was made.
 
-    def __init__(
-        self,
-        problem: Problem,
-        *,
-        tol: float = 1e-6,
-        max_iterations: int | None = None,
-        max_evaluations: int | None = None,
-        max_time: float | None = None,
-        callback: Callable[[Progress], Any] | None = None,
-        keep_points: bool = False,
-    ) -> None:
-        if isinstance(tol, bool) or not isinstance(tol, int | float) or not 0 <= tol < math.inf:
-            refuse("tol", "tol >= 0, finite", repr(tol))
-        for name, budget in (
-            ("max_iterations", max_iterations),
-            ("max_evaluations", max_evaluations),
-            ("max_time", max_time),
-        ):
-            if budget is not None and not (isinstance(budget, int | float) and budget > 0):
-                refuse(name, f"{name} > 0, or None for no limit", repr(budget))
-        if callback is not None and not callable(callback):
-            refuse("callback", "a callable", repr(callback))
-        self.problem, self.tol = problem, float(tol)
-        self.trace = Trace(points=[] if keep_points else None)
-        self._callback = callback
-        self._iterations = math.inf if max_iterations is None else max_iterations
-        self._evaluations = math.inf if max_evaluations is None else max_evaluations
-        self._time = math.inf if max_time is None else float(max_time)
+    The stopping rule: a run ends at the first iterate whose stopping measure (|grad h| of a penalty
+    method, else the norm of the Riemannian gradient) is at most tol, or when a budget is used up.
+
+    Args:
+        problem: The problem.
+        options: Tolerances, budgets and reporting.
+    """
+
+    def __init__(self, problem: Problem, options: Options | None = None) -> None:
+        self.problem = problem
+        self.options = options = Options() if options is None else options
+        self.tol = float(options.tol)
+        self.trace = Trace(points=[] if options.keep_points else None)
+        self._callback = options.callback
+        self._iterations, self._evaluations, self._time = (
+            math.inf if budget is None else budget
+            for budget in (options.max_iterations, options.max_evaluations, options.max_time)
+        )
         self._before = problem.counts
-        self._paused = 0.0
+        self._paused = self._cost_paused = 0.0
         self._begin = time.perf_counter()
 
     @property
@@ -70,26 +59,22 @@ class Monitor:
     @contextmanager
     def paused(self) -> Iterator[None]:
         """The clock stands still: for measuring, and for the callback."""
-        begin = time.perf_counter()
+        begin, cost = time.perf_counter(), self.problem._seconds
         try:
             yield
         finally:
             self._paused += time.perf_counter() - begin
+            self._cost_paused += self.problem._seconds - cost
 
     @property
-    def counts(self) -> Any:
+    def counts(self) -> Counts:
         """The counts of this run."""
         return self.problem.counts - self._before
 
     @property
-    def evaluations(self) -> int:
-        """Evaluations of this run: a cost with its gradient is one, a Hessian product is one."""
-        problem, before = self.problem, self._before
-        return (
-            max(problem._nfev - before.nfev, problem._njev - before.njev)
-            + problem._nhev
-            - before.nhev
-        )
+    def seconds_in_cost(self) -> float:
+        """Seconds inside the user's callables, without the pauses."""
+        return self.counts.seconds - self._cost_paused
 
     @property
     def nit(self) -> int:
@@ -97,19 +82,29 @@ class Monitor:
         return max(len(self.trace) - 1, 0)
 
     def check(self) -> None:
-        """Raise `Stop` where the budget of evaluations or of time is used up.
+        """To be called before every evaluation.
 
-        Before every evaluation.
+        Raises:
+            Stop: If the budget of evaluations or of time is used up.
         """
-        if self.evaluations >= self._evaluations:
+        if self._evaluations < math.inf and self.counts.evaluations >= self._evaluations:
             raise Stop(Status.EVALUATION_LIMIT)
         if self.elapsed >= self._time:
             raise Stop(Status.TIME_LIMIT)
 
     def iteration(self, X: Array, cost: float, gradient_norm: float, feasibility: float) -> None:
-        """Record an iterate; raise `Stop` where it is the last one."""
+        """Record an iterate.
+
+        Args:
+            X: The iterate.
+            cost: f there, or at A(X) for a penalty method.
+            gradient_norm: What is compared with tol.
+            feasibility: |C(X)|.
+        Raises:
+            Stop: If it is the last iterate.
+        """
         trace = self.trace
-        trace.append(self.elapsed, cost, gradient_norm, feasibility, self.evaluations)
+        trace.append(self.elapsed, cost, gradient_norm, feasibility, self.counts.evaluations)
         if trace.points is not None:
             trace.points.append(X.copy())
         if self._callback is not None:
@@ -126,14 +121,13 @@ class Monitor:
         assert self._callback is not None
         trace = self.trace
         with self.paused():
-            gradient_norm, feasibility = trace.gradient_norm[-1], trace.feasibility[-1]
             progress = Progress(
                 X.copy(),
                 trace.cost[-1],
                 self.nit,
                 self.counts.nfev,
-                gradient_norm,
-                feasibility,
+                trace.gradient_norm[-1],
+                trace.feasibility[-1],
                 trace.time[-1],
             )
             try:

@@ -13,48 +13,69 @@ import attrs
 import numpy as np
 
 from genorth.linalg.arrays import Array
+from genorth.problem.problem import Counts
 
 _Column = np.ndarray[Any, Any]
 
 
 class Status(Enum):
-    """Why a run ended; the value is the sentence that the user reads."""
+    """Why a run ended; the value is a sentence that says so."""
 
     CONVERGED = "The gradient norm is at most tol, and x is on the manifold."
-    NOT_FEASIBLE = (
-        "The gradient norm is at most tol, but x misses feasibility_tol: rounding limits it here. "
-        "Raise feasibility_tol."
-    )
-    NOT_STATIONARY = (
-        "h is stationary at a point away from the manifold, and x, restored from there, is not stationary for f: "
-        "beta is too small. Use beta='auto' or a larger beta."
-    )
-    ITERATION_LIMIT = "Stopped by max_iterations: raise it, or go on from the x of this result."
-    EVALUATION_LIMIT = "Stopped by max_evaluations: raise it, or go on from the x of this result."
-    TIME_LIMIT = "Stopped by max_time: raise it, or go on from the x of this result."
-    CALLBACK = "Stopped by the callback, which raised StopIteration."
-    STALLED = (
-        "No step decreases the cost any more, though the gradient norm is above tol: rounding limits it here. "
-        "Raise tol, scale the cost, or check the derivatives with genorth.check_gradient."
-    )
+    NOT_FEASIBLE = "The gradient norm is at most tol, but x misses feasibility_tol."
+    NOT_STATIONARY = "The run stopped at a point that, restored to the manifold, is not stationary."
+    ITERATION_LIMIT = "The run was stopped by max_iterations."
+    EVALUATION_LIMIT = "The run was stopped by max_evaluations."
+    TIME_LIMIT = "The run was stopped by max_time."
+    CALLBACK = "The run was stopped by the callback, which raised StopIteration."
+    STALLED = "No step decreases the cost any more, though the gradient norm is above tol."
     NOT_FINITE = (
-        "The cost or its gradient returned NaN or infinity; x is the best iterate before that. "
-        "Look at the objective near x, or start elsewhere."
+        "The cost or its gradient returned NaN or infinity; x is the best iterate before that."
     )
-    DIVERGED = (
-        "The iterates went so far from the manifold that they cannot be restored: beta is too small there. "
-        "Use beta='auto' or a larger beta, or start on the manifold."
-    )
+    DIVERGED = "The iterates went so far from the manifold that they cannot be restored."
+
+    def message(self, family: str = "") -> str:
+        """The sentence, and what to do next with a solver of this family.
+
+        Args:
+            family: A family of `Solver`; without one the advice is for any solver.
+        Returns:
+            One or two sentences.
+        """
+        advice = _ADVICE.get((self, family)) or _ADVICE.get((self, ""), "")
+        return f"{self.value} {advice}".rstrip()
+
+
+_GO_ON = "Raise the limit, or go on from the x of this result."
+
+#: What to do next, for one family or ("") for all others.
+_ADVICE = {
+    (Status.NOT_FEASIBLE, ""): "Rounding limits it here: raise feasibility_tol.",
+    (Status.NOT_STATIONARY, "penalty"): "beta is too small: use beta='auto' or a larger beta.",
+    (Status.NOT_STATIONARY, ""): "Run again from the x of this result.",
+    (Status.ITERATION_LIMIT, ""): _GO_ON,
+    (Status.EVALUATION_LIMIT, ""): _GO_ON,
+    (Status.TIME_LIMIT, ""): _GO_ON,
+    (Status.STALLED, ""): (
+        "Rounding limits it here: raise tol or scale the cost. "
+        "Or the derivatives are wrong: see genorth.check_gradient."
+    ),
+    (Status.NOT_FINITE, ""): "Look at the objective near x, or start elsewhere.",
+    (Status.DIVERGED, "penalty"): (
+        "beta is too small there: use beta='auto' or a larger beta, or start on the manifold."
+    ),
+    (Status.DIVERGED, "Riemannian"): "Use another retraction or geometry, or start elsewhere.",
+    (Status.DIVERGED, ""): "Start on the manifold, or use shorter steps.",
+}
 
 
 @attrs.define
 class Trace:
-    """One line per iteration, line 0 being the start; `points` only where they were asked for."""
+    """One line per iteration, line 0 for the start; `points` only with keep_points."""
 
     #: Seconds since the start, without the time spent on measuring and in the callback.
     time: list[float] = attrs.field(factory=list)
-    #: f at A(X) for a penalty method (what X becomes when it is restored), at X for a Riemannian
-    #: one.
+    #: f at A(X) for a penalty method (what X becomes when restored), at X for a Riemannian one.
     cost: list[float] = attrs.field(factory=list)
     #: The measure that is compared with tol: |grad h|, or the norm of the Riemannian gradient.
     gradient_norm: list[float] = attrs.field(factory=list)
@@ -103,7 +124,10 @@ class Progress:
 
 @attrs.frozen(eq=False, repr=False, kw_only=True)
 class Result:
-    """The outcome of a run. `x` is on M, and `fun`, `gradient_norm` and `feasibility` belong to it."""
+    """The outcome of a run.
+
+    `x` is on M, and `fun`, `gradient_norm` and `feasibility` belong to it.
+    """
 
     #: The point found.
     x: Array
@@ -113,10 +137,11 @@ class Result:
     gradient_norm: float
     #: |C(x)|.
     feasibility: float
-    #: True only if x is on M within feasibility_tol and the stopping measure was met.
+    #: True only if the run converged, x is on M within feasibility_tol (and |C(x)| <= 1e-6), and
+    #: the gradient norm at x is at most 2 tol.
     success: bool
     status: Status
-    #: The sentence of the status, with what else there is to say.
+    #: What happened and what to do next.
     message: str
     #: The name of the solver.
     method: str
@@ -127,17 +152,14 @@ class Result:
     #: Seconds, without the time spent on measuring and in the callback.
     time: float
     trace: Trace
-    #: Seconds by phase, of those that the solver measures: "cost" is the time inside the user's
-    #: callables.
+    #: Seconds by phase, of those that the solver measures; "cost" is inside the user's callables.
     seconds: dict[str, float] = attrs.field(factory=dict)
-    #: The last value of what is compared with tol: |grad h| before restoring, or the Riemannian
-    #: gradient norm.
+    #: The last value that was compared with tol: |grad h|, or the norm of the Riemannian gradient.
     stopping_measure: float = float("nan")
     #: The penalty parameter (None for a Riemannian solver), and how often "auto" changed it.
     beta: float | None = None
     beta_raised: int = 0
-    #: The exactness threshold beta* at x (None for a Riemannian solver, or where it was not
-    #: computed).
+    #: The exactness threshold beta* at x, where it was computed.
     threshold: float | None = None
     #: |C(X)| before X was restored.
     feasibility_before: float | None = None
@@ -145,7 +167,7 @@ class Result:
     @property
     def evaluations(self) -> int:
         """Passes over the data: a cost with its gradient is one, a Hessian product is one."""
-        return max(self.nfev, self.njev) + self.nhev
+        return Counts(self.nfev, self.njev, self.nhev).evaluations
 
     @property
     def margin(self) -> float | None:

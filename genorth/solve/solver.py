@@ -7,11 +7,12 @@ why a solver cannot run asks the record.
 from __future__ import annotations
 
 import importlib
+import inspect
 import pickle
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from importlib.metadata import entry_points
-from typing import Any
+from functools import partial
+from typing import Any, Unpack, get_args, get_origin
 
 import attrs
 
@@ -29,6 +30,10 @@ NEEDS = ("gradient", "hessian")
 
 #: Entry points of this group name iterables of `Solver`: so a package adds its own.
 GROUP = "genorth.solvers"
+
+
+def _texts(values: Iterable[str]) -> tuple[str, ...]:
+    return (values,) if isinstance(values, str) else tuple(values)
 
 
 @attrs.frozen(kw_only=True)
@@ -49,15 +54,15 @@ class Solver:
     """
 
     name: str
-    family: str
+    family: str = ""
     run: Callable[..., Result] = attrs.field(repr=False)
     algorithm: str = ""
     variant: str = ""
     label: str = attrs.Factory(lambda self: self.name, takes_self=True)
-    needs: tuple[str, ...] = attrs.field(default=("gradient",), converter=tuple)
-    cites: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    needs: tuple[str, ...] = attrs.field(default=("gradient",), converter=_texts)
+    cites: tuple[str, ...] = attrs.field(default=(), converter=_texts)
     reason: Callable[[Problem], str | None] | None = attrs.field(default=None, repr=False)
-    modules: tuple[str, ...] = attrs.field(default=(), converter=tuple, repr=False)
+    modules: tuple[str, ...] = attrs.field(default=(), converter=_texts, repr=False)
 
     def __attrs_post_init__(self) -> None:
         for name in ("name", "label"):
@@ -87,8 +92,24 @@ class Solver:
         for module in self.modules:
             importlib.import_module(module)
 
+    def takes(self, argument: str) -> bool:
+        """Whether `run` has a keyword argument of this name that the record leaves open."""
+        known, fixed = _arguments(self.run)
+        return argument not in fixed and (known is None or argument in known)
+
     def __call__(self, problem: Problem, x0: Any = None, **arguments: Any) -> Result:
-        """Run it; the Result carries the name of the solver."""
+        """Run it; the Result carries the name of the solver.
+
+        Raises:
+            ValueError: For an argument that `run` does not take, or that the record fixes.
+        """
+        known, fixed = _arguments(self.run)
+        for name, value in arguments.items():
+            if name in fixed and value != fixed[name]:
+                refuse(name, f"{fixed[name]!r}, which {self.name!r} stands for", repr(value))
+            if name not in fixed and known is not None and name not in known:
+                takes = ", ".join(sorted(known - fixed.keys()))
+                refuse(name, f"an argument of {self.name!r}, which takes {takes}", repr(value))
         result = self.run(problem, x0, **arguments)
         if isinstance(result, Result) and result.method != self.name:
             result = attrs.evolve(result, method=self.name)
@@ -97,7 +118,7 @@ class Solver:
     def __reduce__(self) -> Any:
         """Pickled by name where it is registered: what it runs may be a closure."""
         if SOLVERS._known.get(self.name) is self:
-            return _find, (self.name,)
+            return _find, (self.name, SOLVERS._homes[self.name])
         fields = attrs.asdict(self, recurse=False)
         try:
             pickle.dumps((self.run, self.reason))
@@ -109,7 +130,25 @@ class Solver:
         return _rebuilt, (fields,)
 
 
-def _find(name: str) -> Solver:
+def _arguments(run: Callable[..., Any]) -> tuple[frozenset[str] | None, dict[str, Any]]:
+    """The keyword arguments of run(problem, x0, ...), None where it takes any; those of a partial."""
+    fixed = run.keywords if isinstance(run, partial) else {}
+    try:
+        parameters = list(inspect.signature(run, eval_str=True).parameters.values())
+    except (NameError, TypeError, ValueError):
+        return None, fixed  # a builtin, or annotations that only a type checker can read
+    known = {p.name for p in parameters[2:] if p.kind is not p.VAR_KEYWORD}
+    for parameter in parameters:
+        if parameter.kind is parameter.VAR_KEYWORD:
+            if get_origin(parameter.annotation) is not Unpack:
+                return None, fixed
+            known |= get_args(parameter.annotation)[0].__annotations__.keys()
+    return frozenset(known), fixed
+
+
+def _find(name: str, home: str) -> Solver:
+    """The registered solver; `home` is the module that registers it."""
+    importlib.import_module(home)
     return SOLVERS[name]
 
 
@@ -122,26 +161,37 @@ class Registry(Mapping[str, Solver]):
 
     def __init__(self) -> None:
         self._known: dict[str, Solver] = {}
+        self._homes: dict[str, str] = {}
         self._loaded = False
 
-    def register(self, *solvers: Solver) -> None:
-        """Add solvers; a name that is taken is refused."""
+    def register(self, *solvers: Solver, home: str = "genorth") -> None:
+        """Add solvers. To register a record again changes nothing.
+
+        Args:
+            *solvers: The records.
+            home: A module whose import registers them: a worker process imports it.
+        Raises:
+            ValueError: If another solver has the name.
+        """
         for solver in solvers:
             if not isinstance(solver, Solver):
                 refuse("solver", "a genorth.Solver", type(solver).__name__)
             if self._known.get(solver.name, solver) is not solver:
                 refuse("solver", "a name that no other solver has", repr(solver.name))
             self._known[solver.name] = solver
+            self._homes.setdefault(solver.name, home)
 
     def _load(self) -> None:
         """The solvers of installed packages; one that fails is left out with a warning."""
         if self._loaded:
             return
         self._loaded = True
+        from importlib.metadata import entry_points
+
         for point in entry_points(group=GROUP):
             try:
                 found: Iterable[Solver] = point.load()
-                self.register(*found)
+                self.register(*found, home=point.module)
             except Exception as error:
                 warnings.warn(f"solvers of {point.value}: {error}", RuntimeWarning, stacklevel=3)
 
@@ -157,6 +207,9 @@ class Registry(Mapping[str, Solver]):
     def __len__(self) -> int:
         self._load()
         return len(self._known)
+
+    def __repr__(self) -> str:
+        return f"SOLVERS({', '.join(self)})"
 
 
 #: Every solver that is known: those of genorth, and those of installed packages.

@@ -1,4 +1,4 @@
-"""For tests of manifolds: hypothesis strategies, and the contract that every manifold has to keep.
+"""For tests of manifolds: hypothesis strategies, and the contract that every manifold must satisfy.
 
 On your own manifold, in three lines::
 

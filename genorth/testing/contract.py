@@ -1,9 +1,9 @@
 """The contract: one list of named properties that every manifold of the theory has.
 
-Each property measures a violation and holds it against a bound that is made of norms, the unit
-roundoff, the size, and the condition of what is solved; `check` raises an AssertionError that shows
-all of them. Differences of the maps C, A and DA* are exact (they are polynomials), so no step
-length is chosen; only gradients and Hessians are checked by slopes.
+Each property measures a violation and compares it with a bound made of norms, the unit roundoff,
+the size, and the condition of what is solved; `check` raises an AssertionError that shows all of
+them. C, A and DA* are polynomials, so their differences are exact and no step length is chosen.
+Only gradients and Hessians are checked by slopes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,12 @@ class DoesNotApply(Exception):
 
 
 class Sample:
-    """Random elements of one manifold, and the constants that bounds are made of."""
+    """Random elements of one manifold, and the constants that bounds are made of.
+
+    Args:
+        manifold: The manifold.
+        rng: A seed or a NumPy Generator.
+    """
 
     def __init__(self, manifold: GenOrthManifold, rng: Any = 0) -> None:
         self.M = manifold
@@ -45,7 +50,14 @@ class Sample:
         self.u = 100 * float(np.sqrt(np.prod(manifold.shape))) * eps(manifold.dtype)
 
     def ambient(self, size: float = 1.0) -> _Matrix:
-        """A random element of F of the given norm."""
+        """A random element of F.
+
+        Args:
+            size: Its norm.
+
+        Returns:
+            The element.
+        """
         Y = self.M.random_ambient(self.rng)
         return Y * (size / float(norm(Y)))
 
@@ -55,7 +67,7 @@ class Sample:
         return np.asarray(T / norm(T))
 
     def symmetric(self) -> _Matrix:
-        """A random element of S1 of norm one (zero where S1 is zero)."""
+        """A random element of S1 of norm one (zero if S1 is zero)."""
         S = np.asarray(self.M.symmetrize(self.algebra()))
         return S / max(float(norm(S)), 1e-3)
 
@@ -66,7 +78,7 @@ class Sample:
 
     @cached_property
     def Y(self) -> _Matrix:
-        """A point off M, within the reach of A."""
+        """A point off M, close enough for A to lead back."""
         return self.X + self.ambient(0.1 / self.steepness)
 
     @cached_property
@@ -83,12 +95,12 @@ class Sample:
 
     @cached_property
     def P(self) -> _Matrix:
-        """phi(X)."""
+        """The image phi(X)."""
         return np.asarray(self.M.phi(self.X))
 
     @cached_property
     def c(self) -> float:
-        """|C(X)|, the rounding of the point itself."""
+        """The violation |C(X)|, the rounding of the point itself."""
         return float(self.M.feasibility(self.X))
 
     @cached_property
@@ -103,7 +115,7 @@ class Sample:
 
     @cached_property
     def g(self) -> float:
-        """|phi| |X|^2: how much larger than C(X) the terms are that C(X) is made of."""
+        """max(1, |phi| |X|^2): how much larger than C(X) its terms are."""
         return max(1.0, self.L * float(norm(self.X)) ** 2)
 
     @cached_property
@@ -117,11 +129,21 @@ class Sample:
         return float(self.singular[-1] / self.singular[0]) ** 2 * self.q**2
 
     def close(self, formula: str, A: Array, B: Array, *sizes: float) -> Measured:
-        """|A - B| against the sum of the bounds."""
+        """The distance |A - B| and its bound.
+
+        Args:
+            formula: The formula A = B.
+            A: The left-hand side.
+            B: The right-hand side.
+            sizes: Bounds, which are summed.
+
+        Returns:
+            The formula, the distance and the bound.
+        """
         return formula, float(norm(np.asarray(A) - np.asarray(B))), sum(sizes)
 
     def small(self) -> None:
-        """Leave where bases would be too large to form."""
+        """Leave if bases would be too large to form."""
         if realvec(self.X).size > _SMALL:
             raise DoesNotApply(f"a basis of F is formed up to real dimension {_SMALL} only")
 
@@ -140,7 +162,7 @@ def _operator_norm(function: Callable[[Array], Array], X: _Matrix) -> float:
 
 @attrs.frozen
 class Property:
-    """One statement. `check(manifold, rng)` raises AssertionError where it fails."""
+    """One statement of the contract."""
 
     name: str
     statement: str
@@ -245,7 +267,8 @@ def _f3(s: Sample) -> Iterator[Measured]:
 
 @_property(
     "F4",
-    "Phi self-adjoint; S1 = {psi(S^T) = S}; Phi(S^T) = 2S on S1; C(X) in S1; Phi(C) = 2C^T if psi^2 = id",
+    "Phi self-adjoint; S1 = {psi(S^T) = S}; Phi(S^T) = 2S on S1; C(X) in S1; "
+    "Phi(C) = 2C^T if psi^2 = id",
 )
 def _f4(s: Sample) -> Iterator[Measured]:
     Phi, psi, A, T, S = s.M.symmetrize, s.M.psi, s.algebra(), s.algebra(), s.symmetric()
@@ -413,7 +436,8 @@ def _f7(s: Sample) -> Iterator[Measured]:
 
 @_property(
     "projection",
-    "P_X D = D - phi(X) Theta_X(D) is tangent, idempotent, self-adjoint, nearest; normal space phi(X) S1",
+    "P_X D = D - phi(X) Theta_X(D) is tangent, idempotent, self-adjoint, nearest; "
+    "normal space phi(X) S1",
 )
 def _projection(s: Sample) -> Iterator[Measured]:
     M, X, D, E, T = s.M, s.X, s.ambient(), s.ambient(), s.algebra()
@@ -468,7 +492,8 @@ def _f10(s: Sample) -> Iterator[Measured]:
 
 @_property(
     "F12",
-    "DA DA*[D] is tangent, vanishes exactly for normal D, and <D, DA DA*[D]> = |DA*[D]|^2 >= |P_X D|^2",
+    "DA DA*[D] is tangent, vanishes exactly for normal D, and "
+    "<D, DA DA*[D]> = |DA*[D]|^2 >= |P_X D|^2",
 )
 def _f12(s: Sample) -> Iterator[Measured]:
     M, X, D, T = s.M, s.X, s.ambient(), s.algebra()
@@ -609,7 +634,8 @@ def _retractions(s: Sample) -> Iterator[Measured]:
 
 @_property(
     "F9",
-    "Cayley and exp of Omega(V) = G<<X,V>> - X<<G,V>>, skew for the form; polar: <<R,Y>>^2 = <<Y,Y>>",
+    "Cayley and exp of Omega(V) = G<<X,V>> - X<<G,V>>, skew for the form; "
+    "polar: <<R,Y>>^2 = <<Y,Y>>",
 )
 def _f9(s: Sample) -> Iterator[Measured]:
     M, X, Z, U, V = s.M, s.X, s.tangent(), s.ambient(), s.ambient()

@@ -1,7 +1,7 @@
 """Hypothesis strategies: inputs are constructed, never filtered.
 
 A `Recipe` holds what was drawn (family, sizes, condition number, seed) and builds the manifold from
-it, so that a failing example can be read and built again.
+it, so that a failing example can be read and rebuilt.
 """
 
 from __future__ import annotations
@@ -27,9 +27,20 @@ _Matrix = np.ndarray[Any, Any]
 def conditioned_symmetric(
     n: int, condition: float, rng: Any = None, negative: int = 0, dtype: Any = float
 ) -> _Matrix:
-    """A symmetric (Hermitian) matrix with eigenvalue sizes in [1/condition, 1], both ends taken.
+    """A symmetric (Hermitian) matrix with a given condition number.
 
-    `negative` of the eigenvalues are negative; the eigenvectors are Haar distributed.
+    The absolute eigenvalues lie in [1/condition, 1], with both ends attained; the eigenvectors are
+    Haar distributed.
+
+    Args:
+        n: The size.
+        condition: The condition number.
+        rng: A seed or a NumPy Generator.
+        negative: How many eigenvalues are negative.
+        dtype: The type of the entries.
+
+    Returns:
+        The matrix.
     """
     rng = np.random.default_rng(rng)
     U = _orthogonal(n, rng, np.dtype(dtype))
@@ -38,7 +49,16 @@ def conditioned_symmetric(
 
 
 def conditioned_skew(n: int, condition: float, rng: Any = None) -> _Matrix:
-    """A nonsingular skew matrix of even size with singular values in [1/condition, 1]."""
+    """A nonsingular skew matrix with singular values in [1/condition, 1].
+
+    Args:
+        n: The size, even.
+        condition: The condition number.
+        rng: A seed or a NumPy Generator.
+
+    Returns:
+        The matrix.
+    """
     rng = np.random.default_rng(rng)
     U, s = _orthogonal(n, rng, np.dtype(float)), np.abs(_signed_sizes(n // 2, condition, rng, 0))
     K = (
@@ -68,7 +88,7 @@ def _signed_sizes(n: int, condition: float, rng: np.random.Generator, negative: 
 
 @attrs.frozen
 class Recipe:
-    """What was drawn; `build()` makes the manifold from it."""
+    """What was drawn: family, sizes, condition number and seed."""
 
     family: str
     n: int
@@ -77,7 +97,7 @@ class Recipe:
     seed: int
 
     def build(self) -> GenOrthManifold:
-        """The manifold."""
+        """Build the manifold."""
         return FAMILIES[self.family](self)
 
     @property
@@ -185,7 +205,7 @@ def _from_maps_blocks(r: Recipe) -> GenOrthManifold:
 
 
 def _from_maps_subspace(r: Recipe) -> GenOrthManifold:
-    """F = block-diagonal matrices, phi(X) = B X: G is smaller, and nothing else is told."""
+    """F = block-diagonal matrices, phi(X) = B X: G is smaller, and nothing else is known."""
     n, p = 2 * r.n, 2 * r.p
     mask = scipy.linalg.block_diag(np.ones((r.n, r.p)), np.ones((r.n, r.p)))
     B = scipy.linalg.block_diag(
@@ -237,7 +257,17 @@ def recipes(
     max_n: int = 9,
     max_condition: float = 1e8,
 ) -> Recipe:
-    """Family, sizes 1 <= p <= n <= max_n (square cases included), condition number and seed."""
+    """Recipes with sizes 1 <= p <= n <= max_n, square cases included.
+
+    Args:
+        draw: Supplied by hypothesis.
+        families: The names of the families. Default: all of `FAMILIES`.
+        max_n: The largest n.
+        max_condition: The largest condition number.
+
+    Returns:
+        A strategy for recipes.
+    """
     family = draw(st.sampled_from(sorted(families or FAMILIES)))
     n = draw(st.integers(1, max_n))
     p = draw(st.integers(1, n))
@@ -252,7 +282,17 @@ def manifolds(
     max_n: int = 9,
     max_condition: float = 1e8,
 ) -> GenOrthManifold:
-    """Manifolds of all families; the recipe of a failing one is shown in the note."""
+    """Manifolds of all families; a failing one is noted with its recipe.
+
+    Args:
+        draw: Supplied by hypothesis.
+        families: The names of the families. Default: all of `FAMILIES`.
+        max_n: The largest n.
+        max_condition: The largest condition number.
+
+    Returns:
+        A strategy for manifolds.
+    """
     recipe = draw(recipes(families, max_n, max_condition))
     hypothesis.note(f"manifold = {recipe}.build()")
     return recipe.build()
@@ -260,15 +300,29 @@ def manifolds(
 
 @st.composite
 def points(draw: st.DrawFn, manifold: GenOrthManifold) -> Array:
-    """Points on M."""
+    """Points of M.
+
+    Args:
+        draw: Supplied by hypothesis.
+        manifold: The manifold.
+
+    Returns:
+        A strategy for points.
+    """
     return manifold.random_point(draw(seeds()))
 
 
 @st.composite
 def near_points(draw: st.DrawFn, manifold: GenOrthManifold, distance: float = 0.1) -> Array:
-    """X + E with X on M and |C(X + E)| at most about twice the `distance`.
+    """Points X + E near M, with X on M: off M, and close enough for A to lead back.
 
-    Off M, and inside the reach of A.
+    Args:
+        draw: Supplied by hypothesis.
+        manifold: The manifold.
+        distance: |C(X + E)| is at most about twice this.
+
+    Returns:
+        A strategy for elements of F.
     """
     X = draw(points(manifold))
     E = manifold.random_ambient(draw(seeds()))
@@ -278,5 +332,14 @@ def near_points(draw: st.DrawFn, manifold: GenOrthManifold, distance: float = 0.
 
 @st.composite
 def tangent_vectors(draw: st.DrawFn, manifold: GenOrthManifold, X: Array) -> Array:
-    """Gaussian tangent vectors at X."""
+    """Gaussian tangent vectors.
+
+    Args:
+        draw: Supplied by hypothesis.
+        manifold: The manifold.
+        X: A point of M.
+
+    Returns:
+        A strategy for tangent vectors at X.
+    """
     return manifold.random_tangent(X, draw(seeds()))

@@ -1,9 +1,8 @@
-"""The figures of the paper's Tables 1 to 7 as a mapping; `results.csv` holds them as printed."""
+"""The figures of the paper's Tables 1 to 7; `results.csv` holds them as printed."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
@@ -21,9 +20,9 @@ SOLVERS = MappingProxyType(
         "RCG": "rcg-faithful",
     }
 )
-
 #: The paper's limit of a run, in seconds; five runs reached it.
 TIME_LIMIT = 1800.0
+_FIGURES = ("fval", "iterations", "gradient_norm", "feasibility", "cpu_seconds")
 
 
 @attrs.frozen
@@ -34,40 +33,30 @@ class Printed:
     size: str
     solver: str
     tolerance: float
-    fun: float | None
-    nit: float | None
-    gradient_norm: float | None
-    feasibility: float | None
-    seconds: float | str
+    #: Fval, Iter, Grad, Feas, CPU time.
+    figures: tuple[float | str | None, ...]
 
     @property
-    def figures(self) -> tuple[float | str | None, ...]:
-        """Fval, Iter, Grad, Feas, CPU time."""
-        return self.fun, self.nit, self.gradient_norm, self.feasibility, self.seconds
+    def solved(self) -> bool:
+        """False for a run that was stopped."""
+        return self.figures[0] is not None
 
 
-def _number(text: str) -> float | None:
-    return float(text) if text else None
-
-
-def _rows() -> Iterator[Printed]:
-    text = files(__name__).joinpath("results.csv").read_text("utf-8")
-    for row in csv.DictReader(text.splitlines()):
-        seconds = row["cpu_seconds"]
-        yield Printed(
-            int(row["table"]),
-            row["size"],
-            SOLVERS[row["solver"]],
-            float(row["tol"]),
-            _number(row["fval"]),
-            _number(row["iterations"]),
-            _number(row["gradient_norm"]),
-            _number(row["feasibility"]),
-            seconds if seconds.startswith(">") else float(seconds),
-        )
+def _figure(text: str) -> float | str | None:
+    return text if text.startswith(">") else float(text) if text else None
 
 
 @cache
 def printed() -> tuple[Printed, ...]:
     """The 252 runs of the paper, in its order."""
-    return tuple(_rows())
+    lines = files(__name__).joinpath("results.csv").read_text("utf-8").splitlines()
+    return tuple(
+        Printed(
+            int(row["table"]),
+            row["size"],
+            SOLVERS[row["solver"]],
+            float(row["tol"]),
+            tuple(_figure(row[name]) for name in _FIGURES),
+        )
+        for row in csv.DictReader(lines)
+    )

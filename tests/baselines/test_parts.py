@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from known_minima import KNOWN
 
 import genorth as go
-from genorth.errors import StepTooLong
 from baselines import rgd, rlbfgs, rtr
 from baselines.riemannian.rcg import sato
 from baselines.riemannian.rlbfgs import Pairs
 from baselines.riemannian.rtr import truncated_cg
 from baselines.riemannian.wolfe import Conditions, difference, search
+from genorth.errors import StepTooLong
 from genorth.solve.descent import NoStep
 from genorth.solve.descent import Settings as BBSettings
 from genorth.testing import conditioned_symmetric, seeds

@@ -38,7 +38,7 @@ every_solver = pytest.mark.parametrize(("solver", "geometry"), RIEMANNIAN, ids=I
 
 PROBLEMS = {family: make().problem() for family, make in KNOWN.items()}
 REASONS = {
-    (name, family): SOLVERS[name].supports(problem)
+    (name, family): SOLVERS[name].why_not(problem)
     for name in SOLVERS
     for family, problem in PROBLEMS.items()
 }
@@ -158,31 +158,48 @@ def test_cdopt_leaves_the_global_random_state_as_it_was() -> None:
 
 def test_the_registry_says_what_a_solver_is() -> None:
     assert {solver.family for solver in SOLVERS.values()} == {"Riemannian", "penalty"}
-    for name in ("cdf-gd", "cdf-cg", "cdf-lbfgs", "cdf-tr", "cdopt-lbfgs"):
-        assert SOLVERS[name].family == "penalty" and SOLVERS[name].geometry is None
-    for name in (
-        "rgd-faithful",
-        "rcg-faithful",
-        "rgd-fast",
-        "rcg-products",
-        "rlbfgs-fast",
-        "rtr-fast",
-        "pymanopt-cg",
-    ):
-        assert SOLVERS[name].family == "Riemannian"
-        assert SOLVERS[name].geometry == (
-            name.split("-")[1] if not name.startswith("pymanopt") else "fast"
-        )
+    variants = {"cdf-gd": "cdf", "cdf-lbfgs-lean": "lean", "cdopt-lbfgs": "cdopt"}
+    variants |= {name: name.split("-")[1] for name in ("rgd-faithful", "rcg-products", "rtr-fast")}
+    for name, variant in (variants | {"pymanopt-cg": "pymanopt"}).items():
+        assert SOLVERS[name].variant == variant
+        penalty = name.startswith("cd")
+        assert SOLVERS[name].family == ("penalty" if penalty else "Riemannian")
+        assert SOLVERS[name].algorithm in ("gd", "cg", "lbfgs", "tr") and SOLVERS[name].cites
     M = go.Stiefel(4, 2)
     without = go.Problem(M, lambda X: 0.0)
     first_order = go.Problem(M, lambda X: 0.0, lambda X: 0 * X)
-    for name, solver in SOLVERS.items():
-        assert "no gradient" in str(solver.supports(without))
-        reason = solver.supports(first_order)
-        if name.endswith("-tr") or name == "rtr-fast":
+    for solver in SOLVERS.values():
+        assert "no gradient" in str(solver.why_not(without))
+        reason = solver.why_not(first_order)
+        if solver.algorithm == "tr":
             assert "no Hessian" in str(reason)
         else:
             assert reason is None or "genorth[peers]" in reason
+
+
+@pytest.mark.parametrize("name", [name for name in SOLVERS if REASONS[name, "stiefel"] is None])
+def test_every_solver_is_behind_the_front_door(name: str) -> None:
+    """`go.minimize(method=...)` makes the same run; beta is for penalty methods alone."""
+    known = KNOWN["stiefel"]()
+    start = known.manifold.random_point(1)
+    one = go.minimize(known.problem(), start, method=name, tol=1e-5, rng=0)
+    two = SOLVERS[name](known.problem(), start, tol=1e-5, rng=0)
+    assert one.success and one.method == two.method == name
+    assert np.array_equal(one.x, two.x) and one.evaluations == two.evaluations
+    if SOLVERS[name].family == "penalty":
+        assert go.minimize(known.problem(), start, method=name, beta=7.0).beta == 7.0
+    else:
+        with pytest.raises(ValueError, match=f"^beta: need a penalty method; '{name}' is Riem"):
+            go.minimize(known.problem(), start, method=name, beta=7.0)
+    with pytest.raises(ValueError, match=r"^flavour: need an argument of .*tol.*; measured 3"):
+        go.minimize(known.problem(), start, method=name, flavour=3)
+
+
+def test_what_the_name_of_a_solver_stands_for_is_fixed() -> None:
+    known = KNOWN["stiefel"]()
+    assert go.minimize(known.problem(), method="rlbfgs-fast", geometry="fast", memory=3).success
+    with pytest.raises(ValueError, match=r"^geometry: need 'fast', which 'rlbfgs-fast' stands"):
+        go.minimize(known.problem(), method="rlbfgs-fast", geometry="products")
 
 
 # ---------------------------------------------------------------------- the geometries in a run

@@ -98,7 +98,7 @@ def best(name: str, make: Callable[[], Instance], tol: float = 1e-9) -> list[Fig
     seconds = {
         solver: run(solver, reference)
         for solver, entry in SOLVERS.items()
-        if solver != "rgd-faithful" and entry.supports(instance.problem()) is None
+        if solver != "rgd-faithful" and entry.why_not(instance.problem()) is None
     }
     fastest = sorted(seconds, key=seconds.__getitem__)[:3]
     times = {solver: run(solver, reference, 3) for solver in fastest}

@@ -121,6 +121,13 @@ def test_every_retraction_is_one(kind: str, manifold: go.GenOrthManifold, seed: 
     assert report.passed, str(report)
 
 
+def test_the_order_is_reported_and_never_a_failure() -> None:
+    """Here a t^2 - b t^3 of the tangential part have a slope of 1.82 together."""
+    manifold = gt.Recipe("bilinear-symmetric", 2, 2, 1.2409377607517196, 0).build()
+    report = go.check_retraction(manifold, rng=0)
+    assert report.passed and report["order"].value == 1, str(report)
+
+
 def test_order_of_a_retraction() -> None:
     """On the Stiefel manifold the polar factor is the nearest point, so its curve has no tangential acceleration."""
     manifold = go.Stiefel(8, 3)

@@ -14,7 +14,7 @@ from pathlib import Path
 import _chromium
 import pytest
 
-import paper_repro.__main__
+import paper_repro.commands
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -122,9 +122,9 @@ def test_the_commands_of_the_comparison_guide_are_known() -> None:
     commands = re.findall(r"^python -m paper_repro *([^#\n]*)", text, re.MULTILINE)
     assert len(commands) > 5
     for command in commands:
-        paper_repro.__main__._parser().parse_args(command.split())
+        paper_repro.commands.parser().parse_args(command.split())
     with pytest.raises(SystemExit):
-        paper_repro.__main__._parser().parse_args(["no-such-command"])
+        paper_repro.commands.parser().parse_args(["no-such-command"])
 
 
 @needs_chromium

@@ -1,18 +1,25 @@
-"""The two extensions of the documentation.
+"""The extensions of the documentation.
 
-LaTeX becomes MathML or is refused, docstrings lose no character to reST.
+LaTeX becomes MathML or is refused, docstrings lose no character to reST, their formulas are
+typeset, citations are links.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib.util
+import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-_EXTENSIONS = Path(__file__).parents[2] / "docs" / "_ext"
+from genorth.bibliography import entries
+
+ROOT = Path(__file__).parents[2]
+_EXTENSIONS = ROOT / "docs" / "_ext"
 
 
 def _load(name: str) -> ModuleType:
@@ -84,11 +91,75 @@ def test_what_would_be_shown_raw_is_refused(formula: ModuleType, latex: str) -> 
         formula.mathml(latex)
 
 
-def test_docstrings_lose_no_character() -> None:
+@pytest.fixture(scope="module")
+def plain_formula() -> ModuleType:
+    return _load("plain_formula")
+
+
+@pytest.fixture(scope="module")
+def docstrings(plain_formula: ModuleType) -> ModuleType:
+    pytest.importorskip("sphinx", reason="sphinx is not installed: pip install 'genorth[docs]'")
+    return _load("docstrings")
+
+
+@pytest.mark.parametrize(
+    ("text", "latex"),
+    [
+        ("C(X) = X^T phi(X) - I", r"C (X ) = X ^\top \phi (X ) - I"),
+        ("DA(X)*[Z, T]", r"DA (X )^\ast [Z , T ]"),
+        ("X * Y", r"X \ast Y"),
+        ("|X|^2 |<U, V>|", r"\lVert X \rVert ^{2} \lVert \langle U , V \rangle \rVert"),
+        ("<<Y, Y>>^(-1/2), Y", r"\langle\langle Y , Y \rangle\rangle ^{-1/2},\quad Y"),
+        ("3/2 S1 + 1/4", r"\tfrac{3}{2} S_{1} + \tfrac{1}{4}"),
+        ("a < b <= tol", r"a < b \le \mathrm{tol}"),
+        ("min over S in S1 of |S|", r"\min_{S \in S_{1}} \lVert S \rVert"),
+        ("{X : X > 0}", r"\{X : X > 0\}"),
+        ("T -> psi(T)", r"T \mapsto \psi (T )"),
+    ],
+)
+def test_a_plain_formula_becomes_latex(plain_formula: ModuleType, text: str, latex: str) -> None:
+    assert plain_formula.latex(text) == latex
+
+
+def test_prose_is_no_formula(plain_formula: ModuleType) -> None:
+    with pytest.raises(plain_formula.NotUnderstoodError, match="some words"):
+        plain_formula.latex("X = some words here")
+
+
+def _docstrings() -> Iterator[tuple[str, str]]:
+    for package in ("genorth", "baselines", "paper_repro"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+                if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+                    text = ast.get_docstring(node)
+                    if text:
+                        yield f"{path.name}::{getattr(node, 'name', '')}", text
+
+
+def test_every_formula_of_a_docstring_is_typeset(
+    docstrings: ModuleType, formula: ModuleType
+) -> None:
+    found = 0
+    for name, text in _docstrings():
+        for line in docstrings.plain(text.splitlines()):
+            if line.startswith(".. math:: "):
+                assert formula.mathml(line.removeprefix(".. math:: "), display=True), name
+                found += 1
+    assert found > 50
+
+
+def test_a_formula_is_indented_and_stands_before_the_sections(docstrings: ModuleType) -> None:
+    text = "Summary.\n\n    Y = 2 y\n\nMore:\n\n- item,\n  continued\n\nArgs:\n    x: The |x|.\n"
+    assert docstrings.plain(text.splitlines()) == [
+        *("Summary.", "", "", ".. math:: Y = 2 y", "", "", "More:", ""),
+        *("- item,", "  continued", "", "Args:", r"    x: The \|x\|."),
+    ]
+
+
+def test_docstrings_lose_no_character(docstrings: ModuleType) -> None:
     docutils = pytest.importorskip(
         "docutils.core", reason="docutils is not installed: pip install 'genorth[docs]'"
     )
-    pytest.importorskip("sphinx", reason="sphinx is not installed: pip install 'genorth[docs]'")
     lines = [
         "|C(X)| is DA(X)*[T] * 2, beta*, x_ and a_b; `code |x|*` and e.g. `a` |b|.",
         "",
@@ -96,8 +167,19 @@ def test_docstrings_lose_no_character() -> None:
         "",
         "    |x| * y_",
     ]
-    text = "\n".join(_load("plain_docstrings").plain(lines))
     tree = docutils.publish_doctree(
-        text, settings_overrides={"report_level": 1, "halt_level": 2, "default_role": "code"}
+        "\n".join(docstrings.plain(lines)),
+        settings_overrides={"report_level": 1, "halt_level": 2, "default_role": "code"},
     )
     assert tree.astext() == "\n\n".join(["".join(lines[0].split("`")), "As here:", "|x| * y_"])
+
+
+def test_a_citation_is_a_link_in_docstrings_and_pages(docstrings: ModuleType) -> None:
+    citations = _load("citations")
+    assert docstrings.plain(["See [higham2008functions], A[abc]."]) == [
+        "See :ref:`[higham2008functions] <higham2008functions>`, A[abc]."
+    ]
+    page = citations.resolved("See [higham2008functions].\n", "../")
+    assert page.endswith("\n[higham2008functions]: ../bibliography.md#higham2008functions")
+    listed = citations.resolved("# Works\n\n<!-- bibliography -->\n")
+    assert re.findall(r"^\(([\w-]+)\)=$", listed, re.MULTILINE) == list(entries())

@@ -13,11 +13,11 @@ import sys
 from pathlib import Path
 
 from .copies import HarnessError
-from .mutants import CONTROLS, MUTANTS
-from .planted.mutant import ROOT, Mutant, NotPlantedError
+from .mutant import ROOT, Mutant, TableError
 from .report import write
 from .results import Store, Verdict
 from .runner import Check, Settings
+from .tables import read_all
 
 
 def _arguments() -> argparse.Namespace:
@@ -28,7 +28,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--only",
         metavar="PATTERN",
-        help="names (or files) that match, e.g. 'penalty-*' or '*theta.py'",
+        help="names or definitions that match, e.g. 'penalty-*' or 'Dense.*'",
     )
     parser.add_argument("--jobs", type=int, default=2, help="tests run in this many processes (2)")
     parser.add_argument(
@@ -39,9 +39,9 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument(
         "--suite",
-        nargs="+",
+        nargs="*",
         default=["tests"],
-        help="what is run where the named tests pass (tests)",
+        help="what runs where the named tests pass (tests); none: nothing",
     )
     parser.add_argument("--fresh", action="store_true", help="forget the verdicts in --out")
     parser.add_argument("--no-report", action="store_true", help="leave docs/mutants.md as it is")
@@ -52,14 +52,14 @@ def _selected(mutants: list[Mutant], pattern: str | None) -> list[Mutant]:
     if pattern is None:
         return mutants
     return [
-        m for m in mutants if fnmatch.fnmatch(m.name, pattern) or fnmatch.fnmatch(m.file, pattern)
+        m for m in mutants if fnmatch.fnmatch(m.name, pattern) or fnmatch.fnmatch(m.within, pattern)
     ]
 
 
 def _list(mutants: list[Mutant]) -> None:
     for m in mutants:
         note = "  (equivalent)" if m.equivalent else ""
-        print(f"{m.kind:10} {m.file:34} {m.name:40} {m.old}  ->  {m.new}{note}")
+        print(f"{m.kind:10} {m.within:34} {m.name:40} {m.old}  ->  {m.new}{note}")
     print(f"{len(mutants)} mutants")
 
 
@@ -71,7 +71,7 @@ def _problems(mutants: list[Mutant], verdicts: dict[str, Verdict]) -> list[str]:
         if verdict is None:
             continue
         if not verdict.dead and not m.equivalent:
-            problems.append(f"SURVIVED {m.name}: {m.breaks} ({m.file}: {m.old} -> {m.new})")
+            problems.append(f"SURVIVED {m.name}: {m.breaks} ({m.within}: {m.old} -> {m.new})")
         if verdict.dead and m.equivalent:
             problems.append(
                 f"NOT EQUIVALENT {m.name}: {verdict.killed_by} fails: {verdict.message}"
@@ -82,7 +82,7 @@ def _problems(mutants: list[Mutant], verdicts: dict[str, Verdict]) -> list[str]:
 def main() -> int:
     """Run the check."""
     arguments = _arguments()
-    mutants, controls = _selected(MUTANTS, arguments.only), _selected(CONTROLS, arguments.only)
+    mutants, controls = (_selected(table, arguments.only) for table in read_all())
     if arguments.list:
         _list([*mutants, *controls])
         return 0
@@ -95,7 +95,7 @@ def main() -> int:
     except KeyboardInterrupt:
         print(f"interrupted; run again to go on ({arguments.out})")
         return 130
-    except (HarnessError, NotPlantedError) as error:
+    except (HarnessError, TableError) as error:
         print(f"stopped: {error}")
         return 2
     problems = _problems([*mutants, *controls], verdicts) + [

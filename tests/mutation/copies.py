@@ -17,7 +17,9 @@ from pathlib import Path
 
 import attrs
 
-from .planted.mutant import ROOT, Mutant
+from .anchor import Sources, module_of
+from .mutant import ROOT, Mutant
+from .tables import Suite
 
 _LEFT_OUT = shutil.ignore_patterns(
     "__pycache__", ".*", "bench", "build", "dist", "*.egg-info", "*.pyc"
@@ -32,10 +34,7 @@ class HarnessError(RuntimeError):
 
 @attrs.frozen
 class Outcome:
-    """What one run of tests says: the test that failed (empty.
-
-    All passed), and whether the time limit ended it.
-    """
+    """What one run of tests says: the first test that failed (empty: all passed), or hung."""
 
     failed: str = ""
     message: str = ""
@@ -57,21 +56,23 @@ class Copy:
                 shutil.copytree(entry, path / entry.name, ignore=_LEFT_OUT)
             elif entry.is_file() and not entry.name.startswith("."):
                 shutil.copy2(entry, path / entry.name)
-
-    def source(self, file: str) -> str:
-        """The text of a file of the copy."""
-        return (self.path / file).read_text(encoding="utf-8")
+        self.sources, self._tests = Sources(path), Suite(path)
 
     def run(self, mutant: Mutant | None, tests: tuple[str, ...], time_limit: float) -> Outcome:
-        """The tests with the error planted (None: as the source stands)."""
+        """The tests, by name, with the error planted (None: the source as it stands)."""
+        nodes = tuple(
+            dict.fromkeys(
+                test if (self.path / test).exists() else self._tests.node(test) for test in tests
+            )
+        )
         if mutant is None:
-            return self._run("genorth", tests, time_limit)
-        target, clean = self.path / mutant.file, self.source(mutant.file)
-        target.write_text(mutant.planted(clean), encoding="utf-8")
+            return self._run("genorth", nodes, time_limit)
+        file, planted = self.sources.planted(mutant)
+        (self.path / file).write_text(planted, encoding="utf-8")
         try:
-            return self._run(mutant.module, tests, time_limit)
+            return self._run(module_of(file), nodes, time_limit)
         finally:
-            target.write_text(clean, encoding="utf-8")
+            (self.path / file).write_text(self.sources.texts[file], encoding="utf-8")
 
     def _run(self, module: str, tests: tuple[str, ...], time_limit: float) -> Outcome:
         result, log = self.path / "session.json", self.path / "session.log"

@@ -1,4 +1,4 @@
-"""docs/mutants.md: every mutant with the test that found it, from the verdicts of one complete check."""
+"""docs/mutants.md: every mutant with the test that found it, from one complete check."""
 
 from __future__ import annotations
 
@@ -12,22 +12,24 @@ from pathlib import Path
 import numpy as np
 import scipy
 
-from .planted.mutant import KINDS, ROOT, Mutant
+from .anchor import Sources
+from .mutant import KINDS, ROOT, Mutant
 from .results import Verdict
 
 PAGE = ROOT / "docs" / "mutants.md"
 
 _HEAD = """# Planted errors
 
-`python -m tests.mutation` plants one error at a time into a copy of `genorth/` and runs the tests there: first those
-named with the mutant, then, if they all pass, the whole default suite. An error that no test finds is reported, and the
-command fails. The source as it stands must pass the same tests, and a change that changes nothing must survive. Each
-error is one that a careless author could make:
+`python -m tests.mutation` plants one error at a time into a copy of the project and runs the tests
+there: first those named with the error, then, if they all pass, the whole default suite. The command
+fails if an error survives. The unchanged source must pass the same tests, and a change that changes
+nothing must survive. Each error is one that a careless author could make:
 
 {kinds}
 
-`--list` lists the mutants, `--only 'penalty-*'` runs some, `--jobs 2` runs two at a time; a run that was interrupted
-goes on where it stopped. The mutants are in `tests/mutation/planted`. This page is written by the command.
+`--list` lists the errors, `--only 'penalty-*'` runs some, `--jobs 2` runs two at a time; an
+interrupted run goes on where it stopped. The errors are in `tests/mutation/planted`, anchored by
+qualified name and syntax node. The command writes this page.
 
 {counts}
 
@@ -45,7 +47,10 @@ def page(mutants: list[Mutant], controls: list[Mutant], verdicts: dict[str, Verd
     """The page as text."""
     real, same = [m for m in mutants if not m.equivalent], [m for m in mutants if m.equivalent]
     parts = [_HEAD.format(kinds=_kinds(), counts=_counts(real, same, verdicts), machine=_machine())]
-    for file, group in itertools.groupby(sorted(real, key=lambda m: m.file), key=lambda m: m.file):
+    sources = Sources(ROOT)
+    files = {m.name: sources.place(m).file for m in real}
+    by_file = sorted(real, key=lambda m: files[m.name])
+    for file, group in itertools.groupby(by_file, key=lambda m: files[m.name]):
         parts.append(f"## {file}\n")
         parts.append(
             "| mutant | kind | change | breaks | found by | s |\n|---|---|---|---|---|---|"
@@ -80,7 +85,8 @@ def row(mutant: Mutant) -> str:
 
 def survivor(mutant: Mutant) -> str:
     """The start of the line of a mutant that must survive."""
-    return f"- `{mutant.name}` ({mutant.file}; {_code(mutant.old)} → {_code(mutant.new)}): {_prose(mutant.equivalent)}"
+    change = f"{_code(mutant.old)} → {_code(mutant.new)}"
+    return f"- `{mutant.name}` (`{mutant.within}`; {change}): {_prose(mutant.equivalent)}"
 
 
 def _survivors(
@@ -108,14 +114,14 @@ def _counts(real: list[Mutant], same: list[Mutant], verdicts: dict[str, Verdict]
     kinds = ", ".join(f"{sum(m.kind == kind for m in real)} {kind}" for kind in KINDS)
     alive = ", ".join(f"`{m.name}`" for m in real if not verdicts[m.name].dead) or "none"
     return (
-        f"**{len(real)} errors ({kinds}): {len(dead)} found**, {by_suite} of them by the suite only. "
+        f"**{len(real)} errors ({kinds}): {len(dead)} found**, {by_suite} by the suite only. "
         f"Survivors: {alive}. Equivalent changes: {len(same)}."
     )
 
 
 def _found(verdict: Verdict) -> str:
     if verdict.status == "killed":
-        return f"`{verdict.killed_by.removeprefix('tests/')}`"
+        return f"`{verdict.killed_by.partition('::')[2]}`"
     return "time limit" if verdict.status == "hung" else "**survived**"
 
 

@@ -1,4 +1,4 @@
-"""`Verdict`: what became of one mutant, kept as a line of JSON, so that an interrupted check can go on."""
+"""`Verdict`: what became of one mutant, a line of JSON, so that an interrupted check can go on."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from pathlib import Path
 
 import attrs
 
-from .planted.mutant import Mutant
+from .anchor import meaning
+from .mutant import Mutant
 
 
 @attrs.frozen
 class Verdict:
-    """status: killed, hung (counts as killed: a user would see it too) or survived.
+    """Status: killed, hung (counts as killed: a user would see it too) or survived.
 
-    tests: the last ones that were run, "the named tests", "the suite" or "a part of the suite".
+    Tests: the last ones that ran, "the named tests", "the suite" or "a part of the suite".
     """
 
     name: str
@@ -40,13 +41,10 @@ class Verdict:
 
 
 def key(mutant: Mutant, sources: list[str]) -> str:
-    """Changes with the mutant and with the sources that it depends on: its own file.
-
-    For a control all files.
-    """
-    digest = hashlib.sha256(repr((mutant.file, mutant.within, mutant.old, mutant.new)).encode())
+    """Changes with the mutant and with what its sources do: its own file, for a control all."""
+    digest = hashlib.sha256(repr((mutant.within, mutant.old, mutant.new)).encode())
     for source in sources:
-        digest.update(source.encode())
+        digest.update(meaning(source).encode())
     return digest.hexdigest()[:16]
 
 

@@ -15,8 +15,8 @@ from queue import SimpleQueue
 
 import attrs
 
-from .copies import Copy, HarnessError
-from .planted.mutant import Mutant
+from .copies import Copy, HarnessError, Outcome
+from .mutant import Mutant
 from .results import Store, Verdict, key
 
 
@@ -25,7 +25,7 @@ class Settings:
     """How the check is run."""
 
     jobs: int = 2
-    #: What the whole suite is, for mutants that their named tests do not find.
+    #: What runs where the named tests find nothing; empty: no more.
     suite: tuple[str, ...] = ("tests",)
     #: Seconds for the named tests, and for the suite.
     limits: tuple[float, float] = (300.0, 1800.0)
@@ -118,24 +118,20 @@ class Check:
             future.result()
 
     def _judge(self, mutant: Mutant, key: str, copy: Copy) -> Verdict:
-        seconds, outcome = 0.0, None
+        seconds, outcome = 0.0, Outcome()
         whole = "the suite" if self.settings.suite == Settings().suite else "a part of the suite"
         stages = [("the named tests", mutant.killers), (whole, self.settings.suite)]
-        for (stage, tests), limit in zip(stages, self.settings.limits, strict=True):
-            outcome = copy.run(mutant, tests, limit)
+        status, stage = "survived", ""
+        for (name, tests), limit in zip(stages, self.settings.limits, strict=True):
+            if not tests:
+                break
+            stage, outcome = name, copy.run(mutant, tests, limit)
             seconds += outcome.seconds
             if outcome.hung or outcome.failed:
                 status = "hung" if outcome.hung else "killed"
-                return Verdict(
-                    mutant.name,
-                    key,
-                    status,
-                    outcome.failed,
-                    outcome.message,
-                    stage,
-                    round(seconds, 1),
-                )
-        return Verdict(mutant.name, key, "survived", "", "", whole, round(seconds, 1))
+                break
+        by, why = outcome.failed, outcome.message
+        return Verdict(mutant.name, key, status, by, why, stage, round(seconds, 1))
 
     def _report(self, name: str, status: str, by: str, seconds: float, total: int) -> None:
         self._done += 1
@@ -143,12 +139,7 @@ class Check:
 
 
 def _keys(copy: Copy, mutants: list[Mutant], controls: list[Mutant]) -> dict[str, str]:
-    """Of every mutant; a snippet that is no longer found is reported before anything runs."""
-    keys = {mutant.name: key(mutant, [copy.source(mutant.file)]) for mutant in mutants}
-    everything = [
-        path.read_text(encoding="utf-8") for path in sorted((copy.path / "genorth").rglob("*.py"))
-    ]
-    keys |= {control.name: key(control, everything) for control in controls}
-    for mutant in [*mutants, *controls]:
-        mutant.planted(copy.source(mutant.file))
-    return keys
+    """Of every mutant; a node that is no longer found is reported before anything runs."""
+    texts = copy.sources.texts
+    keys = {m.name: key(m, [texts[copy.sources.planted(m)[0]]]) for m in mutants}
+    return keys | {m.name: key(m, list(texts.values())) for m in controls}

@@ -9,7 +9,7 @@ import pytest
 import scipy.linalg
 
 from baselines import SOLVERS
-from paper_repro.problems import ExtrinsicMean, JointDiagonalisation, Matching
+from paper_repro.problems import PROBLEMS, ExtrinsicMean, JointDiagonalisation, Matching
 
 INSTANCES = {
     "matching": Matching.generate(12, 4, 0),
@@ -160,7 +160,10 @@ def test_solution_among_the_rows_of_the_samples_is_a_saddle() -> None:
     instance = ExtrinsicMean.generate(60, 6, 0, columns=4, center="axes", spread=0.88, samples=200)
     M, problem = instance.manifold, instance.problem()
     outside = np.flatnonzero(~instance.center.any(axis=1))
-    for solver, options in (("rtr-fast", {}), ("cdf-lbfgs", {"beta": instance.beta})):
+    for solver, options in (
+        ("rtr-fast", {}),
+        ("cdf-lbfgs", {"beta": PROBLEMS["extrinsic mean"].beta}),
+    ):
         X = SOLVERS[solver](problem, instance.another, tol=1e-9, **options).x
         assert not X[outside].any()
     value, G = problem.evaluate(X)

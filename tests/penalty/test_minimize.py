@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import time
 from typing import Any
 
@@ -14,10 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import genorth as go
-from genorth.errors import StepTooLong
 import genorth.testing as gt
+from genorth.errors import StepTooLong
+from genorth.penalty import algorithm
 from genorth.penalty.beta import initial_beta
 from genorth.solve.descent import NoStep, Settings, descend
+from genorth.solve.ending import End
 from genorth.solve.monitor import Monitor
 from genorth.solve.wolfe import strong_wolfe
 from paper_repro.problems import Matching
@@ -294,8 +295,7 @@ def test_a_beta_below_the_threshold_is_raised_from_a_warm_start(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The estimate is replaced by one far too small: the check at the end finds it."""
-    module = sys.modules["genorth.penalty.minimize"]  # the name in genorth is the function
-    monkeypatch.setattr(module, "initial_beta", lambda problem, X: 1e-4)
+    monkeypatch.setattr(algorithm, "initial_beta", lambda problem, X: 1e-4)
     problem, best = KNOWN["symplectic eigenvalues"]
     result = go.minimize(problem, rng=0, max_iterations=20_000)
     assert result.success and result.beta_raised >= 1
@@ -308,11 +308,11 @@ def test_beta_is_raised_from_the_fifth_time_on_that_the_limit_is_reached() -> No
 
     The first steps from a long X are lost at every beta.
     """
-    module = sys.modules["genorth.penalty.minimize"]
     instance = Matching.generate(10, 4, 0)
     problem, x = instance.problem(), instance.start(1)
-    run = module._Run(problem, Monitor(problem), "cdf-lbfgs", None, "auto", 1e-12)
-    run.outcome = module._Outcome(go.Status.DIVERGED, x, 0.0, 1.0, 0.0, True, 1.0, restored=True)
+    run = algorithm._Run(Monitor(problem), None, 1, "auto")
+    run.status = go.Status.DIVERGED
+    run.end = End(x, 0.0, x, 1.0, 0.0, True, 1.0, True)
     betas = np.array([run._next_beta() for _ in range(6)])
     np.testing.assert_allclose(betas / initial_beta(problem, x), [1, 1, 1, 1, 4, 16], rtol=1e-12)
 

@@ -63,20 +63,17 @@ def test_what_a_callable_is_handed_is_read_only(which: str) -> None:
     X = M.random_point(0)
     before = X.copy()
     fine = {"cost": lambda X: 0.0, "euclidean_gradient": lambda X: X}
+    one = {"psi": lambda T: T, "companion": [1.0, 1.0]}
+    calls: dict[str, Any] = {
+        "cost": lambda: go.Problem(M, writes).cost(X),
+        "gradient": lambda: go.Problem(M, fine["cost"], writes).euclidean_gradient(X),
+        "hessian": lambda: go.Problem(M, **fine, euclidean_hessian=writes).euclidean_hessian(X, X),
+        "fused": lambda: go.Problem(M, cost_and_gradient=writes).cost_and_gradient(X),
+        "phi": lambda: go.from_maps((6, 2), writes, **one).gram(X),
+        "ambient": lambda: go.from_maps((6, 2), lambda X: X, ambient=writes, **one).ambient(X),
+    }
     with pytest.raises(ValueError, match="read-only"):
-        match which:
-            case "cost":
-                go.Problem(M, writes).cost(X)
-            case "gradient":
-                go.Problem(M, fine["cost"], writes).euclidean_gradient(X)
-            case "hessian":
-                go.Problem(M, **fine, euclidean_hessian=writes).euclidean_hessian(X, X)
-            case "fused":
-                go.Problem(M, cost_and_gradient=writes).cost_and_gradient(X)
-            case "phi":
-                go.from_maps((6, 2), writes, lambda T: T, companion=[1.0, 1.0]).gram(X)
-            case "ambient":
-                go.from_maps((6, 2), lambda X: X, lambda T: T, ambient=writes).ambient(X)
+        calls[which]()
     assert np.array_equal(X, before) and X.flags.writeable
 
 

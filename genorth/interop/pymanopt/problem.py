@@ -140,6 +140,14 @@ def from_pymanopt(problem: Any) -> Problem:
     )
 
 
+def own_options(problem: Any) -> dict[str, Any]:
+    """The retraction and the preconditioner that a pymanopt Problem brings along."""
+    options = {"retraction": wrapped_manifold(problem).kind}
+    if getattr(problem.preconditioner, "__module__", None) != "pymanopt.core.problem":
+        options["preconditioner"] = problem.preconditioner  # and not pymanopt's default, V -> V
+    return options
+
+
 def wrapped_manifold(problem: Any) -> PymanoptManifold:
     """The manifold of a pymanopt Problem, which must be one of ours."""
     if not isinstance(problem, pymanopt.Problem):

@@ -8,10 +8,10 @@ some are never made, are switched off.
 from __future__ import annotations
 
 import copy
+import inspect
 import math
 import sys
 from collections.abc import Callable
-from types import EllipsisType
 from typing import Any
 
 import attrs
@@ -20,14 +20,17 @@ import pymanopt
 from pymanopt.optimizers.optimizer import Optimizer
 from pymanopt.optimizers.trust_regions import TrustRegions
 
-from genorth.errors import NotRestorableError, refuse
+from genorth.errors import refuse
 from genorth.interop.pymanopt.manifold import PymanoptManifold
 from genorth.interop.pymanopt.problem import Shared, from_pymanopt, wrapped_manifold
 from genorth.linalg.arrays import Array, all_finite, norm
 from genorth.linalg.cache import same_entries
 from genorth.problem.problem import Problem
+from genorth.solve.ending import end_at, result
 from genorth.solve.monitor import Monitor, Stop
-from genorth.solve.result import Progress, Result, Status
+from genorth.solve.options import Common, Options, require
+from genorth.solve.result import Result, Status
+from genorth.solve.solver import RIEMANNIAN
 
 _NEVER = 10**9
 
@@ -39,84 +42,66 @@ def run(
     *,
     retraction: str | None = None,
     preconditioner: Callable[[Array, Array], Array] | None = None,
-    tol: float | EllipsisType = ...,
-    feasibility_tol: float = 1e-12,
-    max_iterations: int | EllipsisType | None = ...,
-    max_evaluations: int | None = None,
-    max_time: float | EllipsisType | None = ...,
-    callback: Callable[[Progress], Any] | None = None,
-    keep_points: bool = False,
-    rng: Any = None,
-    **options: Any,
+    **arguments: Any,
 ) -> Result:
-    """Run a pymanopt optimizer on a problem, and return what `genorth.penalty.minimize` returns.
-
-    optimizer: SteepestDescent, ConjugateGradient or TrustRegions; the class, or an instance with
-    its own settings. problem: a genorth Problem, or a pymanopt Problem on a `PymanoptManifold`,
-    whose retraction and preconditioner hold unless others are given. x0: near M (it is restored),
-    by default a random point from rng. tol: on the norm of the Riemannian gradient. What is left
-    out of tol, max_iterations and max_time is as the instance says, for a class as in `minimize`;
-    None is no limit. An instance's max_cost_evaluations, which pymanopt does not look at, holds
-    too. options go to the optimizer's own `run`.
+    """Run a pymanopt optimizer on a problem, and return what `genorth.minimize` returns.
 
     The trace has one line for each iteration, also for the steps that TrustRegions rejects. Where
     the optimizer's line search finds no step, it is started again from there, as long as that
     helps.
+
+    Args:
+        optimizer: SteepestDescent, ConjugateGradient or TrustRegions: the class, or an instance
+            with its own settings.
+        problem: A genorth Problem, or a pymanopt Problem on a `PymanoptManifold`.
+        x0: Start near M, which is restored. Default: a random point of M.
+        retraction: As for `PymanoptManifold`. Default: that of a pymanopt Problem, else "cayley".
+        preconditioner: `preconditioner(point, tangent_vector)`. Default: that of a pymanopt
+            Problem.
+        **arguments: The arguments of every solver, see `genorth.minimize`, and those of the
+            optimizer's own `run`. An instance keeps its tolerance, its iterations and its time
+            where others are not given. Its max_cost_evaluations, which pymanopt does not look at,
+            holds too.
+    Returns:
+        The result; `x` is on M.
+    Raises:
+        ValueError: If the problem lacks a derivative, or an argument is wrong or unknown.
     """
-    watched, limits = _prepared(optimizer, tol, max_iterations, max_time)
+    common = {name: arguments.pop(name) for name in Common.__annotations__ if name in arguments}
+    watched, limits, max_costs = _prepared(optimizer)
     ours, manifold, preconditioner = _sides(problem, retraction, preconditioner)
-    _check(ours, watched, feasibility_tol)
-    start = np.asarray(ours.manifold.restore(ours.start(x0, rng)))
-    monitor = Monitor(
-        ours,
-        tol=limits.tol,
-        max_iterations=limits.iterations,
-        max_evaluations=max_evaluations,
-        max_time=limits.time,
-        callback=callback,
-        keep_points=keep_points,
-    )
-    watch = _Watch(ours, manifold, monitor, limits.costs, isinstance(watched, TrustRegions))
+    _check(ours, watched, arguments)
+    options = Options(**limits | common)
+    start = np.asarray(ours.manifold.restore(ours.start(x0, options.rng)))
+    watch = _Watch(Monitor(ours, options), manifold, max_costs, isinstance(watched, TrustRegions))
     watch.attach(watched)
-    status, detail = watch.drive(watched, start, preconditioner, options)
-    return watch.result(f"pymanopt.{watched}", status, detail, start, feasibility_tol)
+    status, detail = watch.drive(watched, start, preconditioner, arguments)
+    last = watch.last
+    X, known = (start, None) if last is None else (last.X, (last.cost, last.G))
+    end = end_at(watch.monitor, X, start, known)
+    method = f"pymanopt.{watched}"
+    return result(watch.monitor, status, end, family=RIEMANNIAN, method=method, detail=detail)
 
 
-@attrs.frozen
-class _Limits:
-    tol: float
-    iterations: int | None
-    time: float | None
-    costs: float
-
-
-def _prepared(
-    optimizer: Any, tol: Any, max_iterations: Any, max_time: Any
-) -> tuple[Optimizer, _Limits]:
-    """A copy of the optimizer that does not stop by itself, and the limits that hold instead."""
+def _prepared(optimizer: Any) -> tuple[Optimizer, dict[str, Any], float]:
+    """A copy of the optimizer that does not stop by itself, and its limits, which hold instead."""
     if isinstance(optimizer, type) and issubclass(optimizer, Optimizer):
         # A step of length zero is repeated for ever; any other may go on.
-        chosen = optimizer(
-            verbosity=0,
-            min_step_size=sys.float_info.min,
-            min_gradient_norm=1e-6,
-            max_iterations=10_000,
-            max_time=math.inf,
-            max_cost_evaluations=math.inf,
-        )
+        chosen = optimizer(verbosity=0, min_step_size=sys.float_info.min, max_cost_evaluations=None)
+        limits = {}
     elif isinstance(optimizer, Optimizer):
         chosen = copy.copy(optimizer)
+        limits = {
+            "tol": chosen._min_gradient_norm,
+            "max_iterations": chosen._max_iterations,
+            "max_time": chosen._max_time,
+        }
     else:
         refuse("optimizer", "a pymanopt optimizer, as a class or an instance", repr(optimizer))
-    limits = _Limits(
-        chosen._min_gradient_norm if tol is ... else tol,
-        chosen._max_iterations if max_iterations is ... else max_iterations,
-        chosen._max_time if max_time is ... else max_time,
-        math.inf if chosen._max_cost_evaluations is None else chosen._max_cost_evaluations,
-    )
-    chosen._min_gradient_norm, chosen._max_iterations, chosen._max_time = 0.0, _NEVER, math.inf
-    chosen._max_cost_evaluations = math.inf
-    return chosen, limits
+    costs = math.inf if chosen._max_cost_evaluations is None else chosen._max_cost_evaluations
+    chosen._min_gradient_norm, chosen._max_iterations = 0.0, _NEVER
+    chosen._max_time = chosen._max_cost_evaluations = math.inf
+    return chosen, limits, costs
 
 
 def _sides(
@@ -135,24 +120,21 @@ def _sides(
     )
 
 
-def _check(problem: Problem, optimizer: Optimizer, feasibility_tol: Any) -> None:
-    if not problem.has_gradient:
-        refuse("problem", f"a gradient, which {optimizer} uses", "none")
-    if isinstance(optimizer, TrustRegions) and not problem.has_hessian:
-        refuse("problem", "euclidean_hessian, which TrustRegions uses", "none")
-    if not isinstance(feasibility_tol, int | float) or not 0 < feasibility_tol < math.inf:
-        refuse("feasibility_tol", "feasibility_tol > 0, finite", repr(feasibility_tol))
+def _check(problem: Problem, optimizer: Optimizer, options: dict[str, Any]) -> None:
+    require(problem, f"pymanopt's {optimizer}", isinstance(optimizer, TrustRegions))
+    known = set(inspect.signature(optimizer.run).parameters) - {"problem", "initial_point"}
+    for name, value in options.items():
+        if name not in known:
+            takes = ", ".join([*Common.__annotations__, "retraction", "preconditioner", *known])
+            refuse(name, f"an argument of pymanopt's {optimizer}, which takes {takes}", repr(value))
 
 
 class _Guard:
-    """The problem behind its budgets.
+    """The problem behind its budgets; a value that is not finite ends the run."""
 
-    Each evaluation is allowed first, and a value that is not finite ends the run.
-    """
-
-    def __init__(self, problem: Problem, monitor: Monitor, max_costs: float) -> None:
-        self._problem, self._monitor = problem, monitor
-        self._last_cost = problem.counts.nfev + max_costs
+    def __init__(self, monitor: Monitor, max_costs: float) -> None:
+        self._problem, self._monitor = monitor.problem, monitor
+        self._last_cost = self._problem.counts.nfev + max_costs
 
     def _allow(self, cost: bool) -> None:
         self._monitor.check()
@@ -195,12 +177,13 @@ def _finite_array(G: Array) -> Array:
 class _Iterate:
     X: Array
     cost: float
+    G: Array
     gradient_norm: float
     feasibility: float
 
 
 def _set_first_step(optimizer: Optimizer, length: float) -> None:
-    """The length of the first step of a line search, by the name that it has in pymanopt's two kinds."""
+    """The length of the first step, by the name that it has in pymanopt's two line searches."""
     if (searcher := getattr(optimizer, "_line_searcher", None)) is not None:
         optimizer._line_searcher = copy.copy(searcher)  # the user's own is left alone
         for name in {"initial_step_size", "_initial_step_size"} & vars(searcher).keys():
@@ -212,22 +195,14 @@ class _NoStep(Exception):
 
 
 class _Watch:
-    """Stands between one optimizer and one problem.
-
-    Every new iterate passes here, and goes to the monitor.
-    """
+    """Stands between one optimizer and one problem; tells the monitor of every new iterate."""
 
     def __init__(
-        self,
-        problem: Problem,
-        manifold: PymanoptManifold,
-        monitor: Monitor,
-        max_costs: float,
-        rejects: bool,
+        self, monitor: Monitor, manifold: PymanoptManifold, max_costs: float, rejects: bool
     ) -> None:
-        self.problem, self.manifold, self.monitor = problem, manifold, monitor
-        self._guard = _Guard(problem, monitor, max_costs)
-        self._shared = Shared(problem, self._guard)
+        self.problem, self.manifold, self.monitor = monitor.problem, manifold, monitor
+        self._guard = _Guard(monitor, max_costs)
+        self._shared = Shared(self.problem, self._guard)
         self._rejects = rejects
         self._starting, self._last_step = True, 1.0
         self.last: _Iterate | None = None
@@ -297,17 +272,18 @@ class _Watch:
         )
 
     def gradient(self, X: Array) -> Array:
-        """The Riemannian gradient. All three optimizers ask for it once at each new iterate, and nowhere else."""
+        """The Riemannian gradient; the optimizers ask for it once at each new iterate only."""
         known = self._is_last(X)
         if known and not self._starting:
             raise _NoStep
         self._starting = False
-        gradient = self.problem.manifold.gradient(X, self._shared.gradient(X))
+        G = self._shared.gradient(X)
+        gradient = self.problem.manifold.gradient(X, G)
         if not known:
             with self.monitor.paused():
                 feasibility = float(self.problem.manifold.feasibility(X))
                 self._last_step = 1.0 if self.last is None else float(norm(X - self.last.X))
-            self.last = _Iterate(X, self._shared.cost(X), float(norm(gradient)), feasibility)
+            self.last = _Iterate(X, self._shared.cost(X), G, float(norm(gradient)), feasibility)
             self._report(self.last)
         return gradient
 
@@ -321,52 +297,3 @@ class _Watch:
 
     def _report(self, here: _Iterate) -> None:
         self.monitor.iteration(here.X, here.cost, here.gradient_norm, here.feasibility)
-
-    def result(
-        self, method: str, status: Status, detail: str, start: Array, feasibility_tol: float
-    ) -> Result:
-        """The Result at the last iterate, which is restored if rounding has led it away from M."""
-        seconds, end, measure = self.monitor.elapsed, self.last, math.nan
-        if end is None:  # not even the start could be evaluated
-            end = _Iterate(
-                start, math.nan, math.nan, float(self.problem.manifold.feasibility(start))
-            )
-        else:
-            measure = end.gradient_norm
-            if not self._feasible(end, feasibility_tol):
-                end = self._restored(end, feasibility_tol)
-        counts = self.monitor.counts
-        if status is Status.CONVERGED and not self._feasible(end, feasibility_tol):
-            status = Status.NOT_FEASIBLE
-        return Result(
-            x=end.X,
-            fun=end.cost,
-            gradient_norm=end.gradient_norm,
-            feasibility=end.feasibility,
-            success=status is Status.CONVERGED,
-            status=status,
-            message=f"{status.value} {detail}".rstrip(),
-            method=method,
-            nit=self.monitor.nit,
-            nfev=counts.nfev,
-            njev=counts.njev,
-            nhev=counts.nhev,
-            time=seconds,
-            trace=self.monitor.trace,
-            seconds={"cost": counts.seconds},
-            stopping_measure=measure,
-        )
-
-    def _feasible(self, end: _Iterate, tol: float) -> bool:
-        return end.feasibility <= tol * float(self.problem.manifold.scale(end.X))
-
-    def _restored(self, end: _Iterate, tol: float) -> _Iterate:
-        manifold = self.problem.manifold
-        try:
-            X = np.asarray(manifold.restore(end.X, tol))
-        except NotRestorableError:
-            return end  # tol is below what rounding allows
-        cost, G = self.problem.cost_and_gradient(X)
-        return _Iterate(
-            X, cost, float(norm(manifold.gradient(X, G))), float(manifold.feasibility(X))
-        )

@@ -1,0 +1,37 @@
+"""`[key]` in a page is a link to the bibliography, and `{bibliography}` the list of all works."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from sphinx.application import Sphinx
+
+from genorth.bibliography import entries
+
+_LIST = "<!-- bibliography -->"
+
+
+def _item(key: str) -> str:
+    entry = entries()[key]
+    link = f" [{entry.url}]({entry.url})" if entry.url else ""
+    return f"({key})=\n**\\[{key}\\]** {entry}{link}\n"
+
+
+def resolved(source: str, folder: str = "") -> str:
+    """The page with the list of works in place of its marker, or a target for each key."""
+    if _LIST in source:
+        return source.replace(_LIST, "\n".join(map(_item, entries())))
+    used = [key for key in entries() if f"[{key}]" in source]
+    return source + "".join(f"\n[{key}]: {folder}bibliography.md#{key}" for key in used)
+
+
+def _read(app: Sphinx, docname: str, source: list[str]) -> None:
+    if re.search(r"\.md$", str(app.env.doc2path(docname))):
+        source[0] = resolved(source[0] + "\n", "../" * docname.count("/"))
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Hook into the reading of pages."""
+    app.connect("source-read", _read)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,202 @@
+"""Newton's map A_n(X) = X - D(X), D(X) the smallest D with DC(X)[D] = C(X) (F15).
+
+The way back to M by it, and by the map A of the paper, is here too: `restore`.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+
+from genorth.errors import NotRestorableError, OutsideDomainError, refuse
+from genorth.geometry.tangent import TangentSpace
+from genorth.linalg.arrays import Array, ct, eps, eye_like, inner, is_lazy, namespace, norm, number
+
+if TYPE_CHECKING:
+    from genorth.geometry.manifold import GenOrthManifold
+
+_STEPS = 60  # of A, or of Newton's map, before a point is said to be too far from M
+_RETRACTION_STEPS = 30  # a long step on Stiefel is halved by each of the first ones
+_TRACED_STEPS = 6  # enough for |C| < 1/2, where values cannot be looked at
+#: |C| above this is not near M, whatever the size of X.
+FAR = 0.01
+#: |C| below this is on M, if it is so relative to |X| |phi(X)| too.
+NEAR = 1e-6
+
+
+class NewtonStep:
+    """D(X) = phi(X) S at one X, S in S1 with Phi(K S) = C(X), K = phi(X)^T phi(X)."""
+
+    def __init__(self, space: TangentSpace) -> None:
+        self._space = space
+
+    @cached_property
+    def constraint(self) -> Array:
+        """C(X)."""
+        S = self._space.manifold._checked(ct(self._space.X) @ self._space.P, X=self._space.X)
+        return S - eye_like(S)
+
+    @cached_property
+    def multiplier(self) -> Array:
+        """S, or an error where phi(X) has not full rank."""
+        equation, C = self._space.equation, self.constraint
+        if not is_lazy(C):
+            bound = C.shape[-1] * eps(C)
+            if not equation.regularity > bound:
+                refuse(
+                    "X",
+                    "phi(X) of full rank, so that DC(X) is onto "
+                    "(smallest / largest singular value)",
+                    equation.regularity,
+                    bound,
+                    "Newton's map is not defined there.",
+                    OutsideDomainError,
+                )
+        return equation.solve(C)
+
+    @cached_property
+    def D(self) -> Array:
+        """D(X)."""
+        return self._space.P @ self.multiplier
+
+    def derivative(self, V: Array) -> Array:
+        """DD(X)[V] = phi(V) S + phi(X) S', Phi(K S') = Phi(phi(X)^T V - K' S).
+
+        K' = phi(V)^T phi(X) + phi(X)^T phi(V).
+        """
+        space, S = self._space, self.multiplier
+        PV = space.manifold.phi(V)
+        cross = ct(PV) @ space.P
+        R = ct(space.P) @ V - (cross + ct(cross)) @ S
+        return PV @ S + space.P @ space.equation.solve(space.manifold.symmetrize(R))
+
+
+def to_manifold(space: TangentSpace) -> tuple[TangentSpace, list[NewtonStep]]:
+    """The limit of Newton's map from X, to rounding, and the steps that led there.
+
+    Raises `OutsideDomainError` where |C| does not fall in every step. Traced by JAX, the number of
+    steps is fixed, and a block that is not on M after them is NaN.
+    """
+    steps: list[NewtonStep] = []
+    if is_lazy(space.X):
+        for _ in range(_TRACED_STEPS):
+            steps.append(NewtonStep(space))
+            space = TangentSpace(space.manifold, space.X - steps[-1].D)
+        return _or_nan(space), steps
+    last = np.inf
+    for _ in range(_RETRACTION_STEPS):
+        step = NewtonStep(space)
+        violation = number(norm(step.constraint))
+        if violation <= 4 * eps(space.X) * space.size or (last <= FAR and violation >= last / 2):
+            return space, steps
+        if not violation < last:
+            break
+        last = violation
+        steps.append(step)
+        space = TangentSpace(space.manifold, space.X - step.D)
+    refuse(
+        "X + Z",
+        "a step of Newton's map to decrease |C(X)|",
+        violation,
+        last,
+        "Halve the step.",
+        OutsideDomainError,
+    )
+
+
+def _or_nan(space: TangentSpace) -> TangentSpace:
+    """NaN in the blocks where |C| is not small."""
+    xp, C = namespace(space.X), NewtonStep(space).constraint
+    near = xp.max(xp.abs(C), axis=(-2, -1), keepdims=True) <= FAR
+    return TangentSpace(space.manifold, xp.where(near, space.X, xp.nan))
+
+
+@attrs.frozen(eq=False)
+class Restoration:
+    """A point of M, and how it was found."""
+
+    #: The point.
+    X: Array
+    #: "A", "Newton's map", or "none" where X was on M already.
+    map: str
+    #: How often the map was applied.
+    steps: int
+
+
+def restore(manifold: GenOrthManifold, X: Array, tol: float) -> Restoration:
+    """X <- A(X), or where that does not lead to M X <- X - s D(X), until X is on M.
+
+    The step length s minimises |C(X - s D)|, C(X - s D) = (1 - s) C + s^2 D^T phi(D): one without
+    the search (s = 1) near M, and from there on the violation is squared.
+    """
+    found, first = _iterate(manifold, X, tol, _dissolve)
+    if found is not None:
+        return Restoration(found[0], "A" if found[1] else "none", found[1])
+    reason = "phi(X) has not full rank on the way."
+    try:
+        found, last = _iterate(manifold, X, tol, _damped_newton)
+        reason = f"After {_STEPS} steps of Newton's map it is {last[-1]:.3g}."
+    except OutsideDomainError:
+        pass
+    if found is not None:
+        return Restoration(found[0], "Newton's map", found[1])
+    refuse(
+        "X",
+        "a point near M: |C(X)| = |X^T phi(X) - I|, all eigenvalues of phi(X)^T X in (0, 3)",
+        first[0],
+        tol,
+        f"After {len(first) - 1} steps of A it is {first[-1]:.3g}. {reason}",
+        NotRestorableError,
+    )
+
+
+def _iterate(
+    manifold: GenOrthManifold, X: Array, tol: float, step: Any
+) -> tuple[tuple[Array, int] | None, list[float]]:
+    """The point of M and the number of steps, or None; and |C| of all iterates.
+
+    |C| has to be small relative to |X| |phi(X)| and small against 1. Rounding may leave it between
+    `NEAR` and `FAR`: then the point is taken as soon as a step gains nothing.
+    """
+    violations: list[float] = []
+    for count in range(_STEPS):
+        space = TangentSpace(manifold, X)
+        newton = NewtonStep(space)
+        violations.append(now := number(norm(newton.constraint)))
+        stagnant = count > 0 and now >= violations[-2] / 2
+        if now <= tol * space.size:
+            if now <= NEAR or (now <= FAR and stagnant):
+                return (X, count), violations
+            if now > FAR:  # X has grown until rounding is all that is left of C
+                break
+        if not now <= 10 * violations[0] + 10:
+            break
+        X = step(space, newton)
+    return None, violations
+
+
+def _dissolve(space: TangentSpace, newton: NewtonStep) -> Array:
+    """A(X) = X - X C(X)^T/2."""
+    return space.X - space.X @ (ct(newton.constraint) / 2)
+
+
+def _damped_newton(space: TangentSpace, newton: NewtonStep) -> Array:
+    """X - s D(X)."""
+    D, C = newton.D, newton.constraint
+    return space.X - _step_length(C, ct(D) @ space.manifold.phi(D)) * D
+
+
+def _step_length(C: Array, E: Array) -> float:
+    """The s in (0, 1] with the smallest |(1 - s) C + s^2 E|; 1 where that halves |C|."""
+    cc, ce, ee = number(inner(C, C)), number(inner(C, E)), number(inner(E, E))
+    if 4 * ee <= cc:
+        return 1.0
+    # (1-s)^2 cc + 2 (1-s) s^2 ce + s^4 ee and its derivative, highest power first
+    value = np.array([ee, -2 * ce, cc + 2 * ce, -2 * cc, cc])
+    roots = np.roots(np.polyder(value))
+    real = roots.real[np.abs(roots.imag) <= 1e-9 * np.abs(roots)]
+    inside = [s for s in real if 0 < s < 1]
+    return float(min([*inside, 1.0], key=lambda s: np.polyval(value, s)))

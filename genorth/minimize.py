@@ -1,0 +1,93 @@
+"""`minimize`: the front door to every registered solver, of any family."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from genorth.errors import refuse
+from genorth.problem.problem import Problem
+from genorth.solve.options import Options
+from genorth.solve.result import Progress, Result
+from genorth.solve.solver import PENALTY, SOLVERS, Solver
+
+
+def minimize(
+    problem: Problem,
+    x0: Any = None,
+    *,
+    method: str | Solver = "cdf-lbfgs",
+    beta: float | str = "auto",
+    tol: float = 1e-6,
+    feasibility_tol: float = 1e-12,
+    max_iterations: int | None = 10_000,
+    max_evaluations: int | None = None,
+    max_time: float | None = None,
+    callback: Callable[[Progress], Any] | None = None,
+    keep_points: bool = False,
+    rng: Any = None,
+    **options: Any,
+) -> Result:
+    """Minimise f over M by any solver: a penalty method, a Riemannian one, another package's.
+
+    A penalty method minimises h(X) = f(A(X)) + beta/2 |C(X)|^2 without constraints, then restores
+    X to M (Algorithm 1).
+
+    Args:
+        problem: A Problem, or a pymanopt `Problem` on a `PymanoptManifold`, whose retraction and
+            preconditioner hold if the solver takes them.
+        x0: Start. A penalty method starts anywhere in F, a Riemannian one near M. Default: a random
+            point of M.
+        method: The name of a solver ("cdf-gd", "cdf-cg", "cdf-lbfgs", "cdf-lbfgs-lean", "cdf-tr",
+            and with baselines installed "rlbfgs-fast", "rtr-fast", "pymanopt-cg", ...), or a
+            `Solver`. "cdf-lbfgs-lean" spends less time outside f, for many variables; "cdf-tr"
+            needs a Hessian product.
+        beta: Penalty parameter of a penalty method, or "auto".
+        tol: On the stopping measure: |grad h| of a penalty method, else the norm of the Riemannian
+            gradient.
+        feasibility_tol: On |C(x)|, relative to max(1, |x| |phi(x)|).
+        max_iterations: None for no limit, as for the other budgets.
+        max_evaluations: A cost with its gradient is one, a Hessian product is one. The check of x
+            at the end may be one more.
+        max_time: Seconds, without the time spent on measuring and in the callback.
+        callback: `callback(progress)` sees each iterate; it stops the run by raising StopIteration.
+        keep_points: Whether the trace keeps the iterates.
+        rng: A seed or a Generator, for the start where there is none, and for solvers that draw.
+        **options: Arguments of the solver's own, such as `memory` or `preconditioner`.
+    Returns:
+        The result; `x` is on M.
+    Raises:
+        ValueError: If the method is unknown, the problem lacks what it needs, or an argument is
+            wrong or not one of the solver's.
+    """
+    if isinstance(method, Solver):
+        solver = method
+    elif isinstance(method, str) and method in SOLVERS:
+        solver = SOLVERS[method]
+    else:
+        refuse("method", f"one of {', '.join(map(repr, SOLVERS))}", repr(method))
+    if not isinstance(beta, str) or beta != "auto":
+        if solver.family != PENALTY:
+            refuse("beta", f"a penalty method; {solver.name!r} is {solver.family}", repr(beta))
+        options["beta"] = beta
+    checked = Options(
+        tol=tol,
+        feasibility_tol=feasibility_tol,
+        max_iterations=max_iterations,
+        max_evaluations=max_evaluations,
+        max_time=max_time,
+        callback=callback,
+        keep_points=keep_points,
+        rng=rng,
+    )
+    if _is_pymanopts(problem):
+        from genorth.interop.pymanopt.problem import from_pymanopt, own_options
+
+        options = {k: v for k, v in own_options(problem).items() if solver.takes(k)} | options
+        problem = from_pymanopt(problem)
+    return solver(problem, x0, **checked.changed(), **options)
+
+
+def _is_pymanopts(problem: Any) -> bool:
+    """Known by the name of its module, so that pymanopt need not be loaded."""
+    return any(base.__module__.partition(".")[0] == "pymanopt" for base in type(problem).__mro__)

@@ -1,0 +1,145 @@
+"""The one ending of a run: X is restored to M, measured with the clock stopped, and checked.
+
+Every solver, of whatever family, makes its `Result` here.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import attrs
+import numpy as np
+
+from genorth.errors import NotRestorableError
+from genorth.linalg.arrays import Array, all_finite, norm
+from genorth.solve.monitor import Monitor
+from genorth.solve.result import Result, Status
+
+#: |C(x)| of a success in any case; feasibility_tol is relative to |x| |phi(x)|, which may be large.
+ON_MANIFOLD = 1e-6
+
+
+@attrs.frozen(eq=False)
+class End:
+    """The point that a run returns, with its figures, computed anew there."""
+
+    x: Array
+    fun: float
+    #: The Euclidean gradient, and the norm of the Riemannian one (NaN where it is not finite).
+    G: Array = attrs.field(repr=False)
+    gradient_norm: float
+    #: |C(x)|, and whether feasibility_tol and `ON_MANIFOLD` allow it.
+    feasibility: float
+    feasible: bool
+    #: |C(X)| before X was restored, and whether it could be.
+    before: float
+    restored: bool
+
+
+def end_at(
+    monitor: Monitor, X: Array, start: Array, known: tuple[float, Array] | None = None
+) -> End:
+    """Restore X to M and measure it.
+
+    Restoring is on the clock, measuring is not.
+
+    Args:
+        monitor: The monitor of the run.
+        X: The last iterate.
+        start: Where the run began: it is restored instead where X is too far from M.
+        known: f and its Euclidean gradient, where they were evaluated at X itself.
+    Returns:
+        x on M (or next to it, where neither can be restored) with its figures.
+    """
+    problem, manifold = monitor.problem, monitor.problem.manifold
+    tol = monitor.options.feasibility_tol
+
+    def allowed(X: Array) -> float:
+        return min(ON_MANIFOLD, tol * float(manifold.scale(X)))
+
+    with monitor.paused():
+        before = float(manifold.feasibility(X))
+        near = before <= allowed(X)
+    x, restored = X, True
+    if not near:
+        try:
+            x = np.asarray(manifold.restore(X, tol))
+        except NotRestorableError:
+            if not before <= ON_MANIFOLD:  # else tol is below what rounding allows
+                x, restored = _near_start(monitor, start), False
+    with monitor.paused():
+        value, G = problem.cost_and_gradient(x) if known is None or x is not X else known
+        gradient_norm = float(norm(manifold.gradient(x, G))) if all_finite(G) else math.nan
+        feasibility = before if x is X else float(manifold.feasibility(x))
+        feasible = feasibility <= allowed(x)
+    return End(x, value, G, gradient_norm, feasibility, feasible, before, restored)
+
+
+def _near_start(monitor: Monitor, start: Array) -> Array:
+    try:
+        restored = monitor.problem.manifold.restore(start, monitor.options.feasibility_tol)
+    except NotRestorableError:
+        return start
+    return np.asarray(restored)
+
+
+def result(
+    monitor: Monitor,
+    status: Status,
+    end: End,
+    *,
+    family: str,
+    method: str,
+    detail: str = "",
+    seconds: dict[str, float] | None = None,
+    **fields: Any,
+) -> Result:
+    """The Result of a run that ended with `status` at `end`.
+
+    A success needs x on M and a Riemannian gradient norm of at most 2 tol at x.
+
+    Args:
+        monitor: The monitor of the run.
+        status: What the solver says; a success that fails the check gets another one.
+        end: The point, measured.
+        family: The family of the solver, for the advice in the message.
+        method: The name of the solver.
+        detail: What the message says besides.
+        seconds: Seconds by phase, besides those inside the user's callables.
+        **fields: Fields of the Result that only some solvers have.
+    Returns:
+        The Result.
+    """
+    status, counts, trace = _checked(status, end, monitor.tol), monitor.counts, monitor.trace
+    return Result(
+        x=end.x,
+        fun=end.fun,
+        gradient_norm=end.gradient_norm,
+        feasibility=end.feasibility,
+        feasibility_before=end.before,
+        success=status is Status.CONVERGED,
+        status=status,
+        message=f"{status.message(family)} {detail}".rstrip(),
+        method=method,
+        nit=monitor.nit,
+        nfev=counts.nfev,
+        njev=counts.njev,
+        nhev=counts.nhev,
+        time=monitor.elapsed,
+        trace=trace,
+        seconds={"cost": monitor.seconds_in_cost, **(seconds or {})},
+        stopping_measure=trace.gradient_norm[-1] if len(trace) else math.nan,
+        **fields,
+    )
+
+
+def _checked(status: Status, end: End, tol: float) -> Status:
+    """The status that x bears out."""
+    if not end.restored:
+        return status if status is Status.NOT_FINITE else Status.DIVERGED
+    if status is not Status.CONVERGED:
+        return status
+    if not end.gradient_norm <= 2 * tol:
+        return Status.NOT_STATIONARY
+    return status if end.feasible else Status.NOT_FEASIBLE

@@ -1,0 +1,125 @@
+"""`Options`: the tolerances, budgets and reporting of a run, checked once for every solver."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from numbers import Real
+from typing import Any, TypedDict
+
+import attrs
+import numpy as np
+
+from genorth.errors import refuse
+from genorth.problem.problem import Problem
+from genorth.solve.result import Progress
+
+
+class Common(TypedDict, total=False):
+    """The keyword arguments that every solver takes; `Options` says what they mean."""
+
+    tol: float
+    feasibility_tol: float
+    max_iterations: int | None
+    max_evaluations: int | None
+    max_time: float | None
+    callback: Callable[[Progress], Any] | None
+    keep_points: bool
+    rng: Any
+
+
+def _is_real(value: Any) -> bool:
+    """A number, and not a truth value; NaN fails every comparison that follows."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _tolerance(options: Any, field: Any, value: Any) -> None:  # noqa: ARG001
+    if not (_is_real(value) and 0 <= value < math.inf):
+        refuse(field.name, f"{field.name} >= 0, finite", repr(value))
+
+
+def _positive(options: Any, field: Any, value: Any) -> None:  # noqa: ARG001
+    if not (_is_real(value) and 0 < value < math.inf):
+        refuse(field.name, f"{field.name} > 0, finite", repr(value))
+
+
+def _count(options: Any, field: Any, value: Any) -> None:  # noqa: ARG001
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if value is not None and not (whole and value > 0):
+        refuse(field.name, f"{field.name} > 0, an integer, or None for no limit", repr(value))
+
+
+def _seconds(options: Any, field: Any, value: Any) -> None:  # noqa: ARG001
+    if value is not None and not (_is_real(value) and value > 0):
+        refuse(field.name, f"{field.name} > 0, or None for no limit", repr(value))
+
+
+def _callable(options: Any, field: Any, value: Any) -> None:  # noqa: ARG001
+    if value is not None and not callable(value):
+        refuse(field.name, "a callable, callback(progress)", repr(value))
+
+
+def _truth(options: Any, field: Any, value: Any) -> None:  # noqa: ARG001
+    if not isinstance(value, bool):
+        refuse(field.name, "True or False", repr(value))
+
+
+def _seed(options: Any, field: Any, value: Any) -> None:  # noqa: ARG001
+    try:
+        np.random.default_rng(value)
+    except (TypeError, ValueError):
+        refuse(field.name, "a seed or a numpy.random.Generator", repr(value))
+
+
+@attrs.frozen(kw_only=True)
+class Options:
+    """What every solver takes, with one meaning.
+
+    Args:
+        tol: On the stopping measure: |grad h| of a penalty method, else the norm of the Riemannian
+            gradient. At the returned x the latter is at most 2 tol.
+        feasibility_tol: On |C(x)|, relative to max(1, |x| |phi(x)|).
+        max_iterations: None for no limit, as for the other budgets.
+        max_evaluations: A cost with its gradient is one, a Hessian product is one. The check of x
+            at the end may be one more.
+        max_time: Seconds, without the time spent on measuring and in the callback.
+        callback: `callback(progress)` sees each iterate; it stops the run by raising StopIteration.
+        keep_points: Whether the trace keeps the iterates.
+        rng: A seed or a Generator, for the start where there is none, and for solvers that draw.
+    Raises:
+        ValueError: For a value of the wrong type or size.
+    """
+
+    tol: float = attrs.field(default=1e-6, validator=_tolerance)
+    feasibility_tol: float = attrs.field(default=1e-12, validator=_positive)
+    max_iterations: int | None = attrs.field(default=10_000, validator=_count)
+    max_evaluations: int | None = attrs.field(default=None, validator=_count)
+    max_time: float | None = attrs.field(default=None, validator=_seconds)
+    callback: Callable[[Progress], Any] | None = attrs.field(default=None, validator=_callable)
+    keep_points: bool = attrs.field(default=False, validator=_truth)
+    rng: Any = attrs.field(default=None, validator=_seed)
+
+    def changed(self) -> dict[str, Any]:
+        """Those that differ from the default."""
+        values = {f.name: (getattr(self, f.name), f.default) for f in attrs.fields(Options)}
+        return {
+            name: value
+            for name, (value, default) in values.items()
+            if (value is not None if default is None else value != default)
+        }
+
+
+def require(problem: Any, solver: str, second_order: bool = False) -> None:
+    """Refuse a problem that the solver cannot use.
+
+    Raises:
+        ValueError: If it is no Problem, or has no gradient or Hessian product where one is needed.
+    """
+    if not isinstance(problem, Problem):
+        refuse("problem", "a genorth.Problem or a pymanopt.Problem", type(problem).__name__)
+    if not problem.has_gradient:
+        hint = "Pass euclidean_gradient or cost_and_gradient, or autodiff='jax' or 'torch'."
+        refuse("problem", f"a gradient, which {solver} uses", "none", None, hint)
+    if second_order and not problem.has_hessian:
+        hint = "Pass it, or autodiff='jax', or use a method of first order."
+        refuse("problem", f"euclidean_hessian, which {solver} uses", "none", None, hint)

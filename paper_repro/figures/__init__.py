@@ -1,0 +1,170 @@
+"""The figures of the paper: measured, kept as data, told in words and drawn.
+
+Each kind of figure is a module with `Run`, `measure`, `sentences` and `draw`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import attrs
+
+import genorth as go
+from genorth.errors import refuse
+from paper_repro.figures import iteration_times, sample_errors
+from paper_repro.files import write
+from paper_repro.internals import pinned
+from paper_repro.problems import PROBLEMS, PaperProblem
+from paper_repro.problems.base import Figure, Size
+
+_KINDS = {"iteration_times": iteration_times, "sample_errors": sample_errors}
+
+#: The figures by number, each with its problem.
+FIGURES = MappingProxyType(
+    dict(
+        sorted(
+            (figure.number, (problem, figure))
+            for problem in PROBLEMS.values()
+            for figure in problem.figures
+        )
+    )
+)
+
+
+@attrs.frozen
+class Data:
+    """The data of a figure: how it was measured, and its runs."""
+
+    problem: PaperProblem
+    figure: Figure
+    settings: dict[str, Any]
+    runs: list[Any] = attrs.field(factory=list)
+
+    def sentences(self) -> list[str]:
+        """What the figure says, in words."""
+        return _KINDS[self.figure.kind].sentences(self.runs)
+
+    def draw(self) -> Any:
+        """The matplotlib Figure; without pyplot, so that no window opens.
+
+        Raises:
+            ImportError: If matplotlib is not installed.
+        """
+        try:
+            import matplotlib
+        except ImportError as error:
+            need = "figures are drawn by matplotlib: pip install 'genorth[report]'"
+            raise ImportError(need) from error
+        with matplotlib.rc_context(_LOOK):
+            return _KINDS[self.figure.kind].draw(self.runs)
+
+
+_LOOK = {
+    "font.size": 9.0,
+    "axes.titlesize": 9.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "legend.fontsize": 8.0,
+    "axes.axisbelow": True,
+}
+
+
+def path(folder: Path, number: int) -> Path:
+    """Where the data of a figure are."""
+    return folder / f"figure-{number}.json"
+
+
+def load(folder: Path, number: int) -> Data | None:
+    """The data of a figure; None where there are none.
+
+    Raises:
+        ValueError: If there is no such figure, or its file is damaged.
+    """
+    if number not in FIGURES:
+        refuse("figure", f"one of {', '.join(map(str, FIGURES))}", number)
+    problem, figure = FIGURES[number]
+    file = path(folder, number)
+    if not file.exists():
+        return None
+    try:
+        content = json.loads(file.read_text("utf-8"))
+        runs = [_KINDS[figure.kind].Run(**run) for run in content["runs"]]
+        return Data(problem, figure, dict(content["settings"]), runs)
+    except (ValueError, TypeError, KeyError) as error:
+        reason = f"{file}: {type(error).__name__}: {error}"
+        refuse("out", f"the data of figure {number}", reason, None, "Remove it to measure again.")
+
+
+def load_all(folder: Path) -> dict[int, Data]:
+    """The figures that have been measured, by number."""
+    found = ((number, load(folder, number)) for number in FIGURES)
+    return {number: data for number, data in found if data is not None and data.runs}
+
+
+def save(folder: Path, data: Data) -> Path:
+    """Write the data of a figure."""
+    content = {"settings": data.settings, "runs": [attrs.asdict(run) for run in data.runs]}
+    return write(path(folder, data.figure.number), json.dumps(content, indent=1) + "\n")
+
+
+def measure(
+    folder: Path,
+    number: int,
+    *,
+    mode: str,
+    time_limit: float,
+    say: Callable[[str], object] = print,
+) -> Data:
+    """Measure what is missing of a figure; its file is written after every run.
+
+    Args:
+        folder: Where its data are kept.
+        number: 1 to 3.
+        mode: "full", or "quick" (the first two sizes), or "toy" (sizes of a few rows).
+        time_limit: Seconds of each run.
+        say: Called with a line for every run.
+
+    Returns:
+        The data.
+
+    Raises:
+        ValueError: If there is no such figure, or the folder has data with other settings.
+    """
+    known = load(folder, number)
+    problem, figure = FIGURES[number]
+    settings = {
+        "figure": number,
+        "version": go.__version__,
+        "time_limit": time_limit,
+        "iterations": iteration_times.ITERATIONS,
+    }
+    if known is not None and known.settings != settings:
+        need = f"data of figure {number} with {settings}"
+        refuse("out", need, known.settings, None, "Choose another folder, or remove its file.")
+    data = known or Data(problem, figure, settings)
+    with pinned(1):
+        for run in _missing(data, _sizes(problem, figure, mode), time_limit):
+            data.runs.append(run)
+            save(folder, data)
+            say(f"figure {number}, {run.size}, {run.solver}: {run.told}")
+    return data
+
+
+def _missing(data: Data, sizes: Sequence[Size], time_limit: float) -> Iterator[Any]:
+    done = {(run.size, run.solver) for run in data.runs}
+    kind = _KINDS[data.figure.kind]
+    for size in sizes:
+        for solver in kind.METHODS:
+            if (size.name, solver) not in done:
+                yield kind.measure(data.problem, size, solver, time_limit)
+
+
+def _sizes(problem: PaperProblem, figure: Figure, mode: str) -> Sequence[Size]:
+    if mode == "toy":
+        return [size.evolve(**problem.cheap) for size in problem.sizes([problem.toy])]
+    return problem.sizes(figure.sizes[: None if mode == "full" else 2])

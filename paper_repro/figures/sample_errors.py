@@ -1,0 +1,75 @@
+"""Figure 2: how far the start and the solution of a mean are from the samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+from attrs.validators import deep_iterable, ge, instance_of, min_len
+
+from baselines import SOLVERS
+from paper_repro.internals import BLUE, ORANGE
+from paper_repro.problems.base import PaperProblem, Size
+
+METHODS = ("cdf-cg",)
+_SAMPLES = 100
+_distances = [instance_of(list), min_len(1), deep_iterable(ge(0))]
+
+
+@attrs.frozen
+class Run:
+    """|X - X_i| of the start and of the solution."""
+
+    size: str = attrs.field(validator=instance_of(str))
+    solver: str = attrs.field(validator=instance_of(str))
+    status: str = attrs.field(validator=instance_of(str))
+    initial: list[float] = attrs.field(validator=_distances)
+    final: list[float] = attrs.field(validator=_distances)
+
+    @property
+    def told(self) -> str:
+        """The run in a few words."""
+        return self.status.lower().replace("_", " ")
+
+
+def measure(problem: PaperProblem, size: Size, solver: str, limit: float) -> Run:
+    """Solve the mean to 1e-9, starting at one more sample."""
+    instance: Any = size.evolve(keep=_SAMPLES).generated()
+    start = instance.table_start(None)
+    result = SOLVERS[solver](
+        instance.problem(),
+        start,
+        beta=problem.beta,
+        tol=1e-9,
+        max_time=limit,
+        max_iterations=None,
+    )
+    initial, final = (
+        np.linalg.norm(instance.samples - X, axis=(1, 2)).tolist() for X in (start, result.x)
+    )
+    return Run(size.name, solver, result.status.name, initial, final)
+
+
+def sentences(runs: Sequence[Run]) -> list[str]:
+    """How far the mean is from the samples, before and after."""
+    before, after = np.array(runs[0].initial), np.array(runs[0].final)
+    told = (
+        f"The mean error of {before.size} samples is {before.mean():.3g} at the start and "
+        f"{after.mean():.3g} at the end; it is smaller for {int((after < before).sum())} of them."
+    )
+    return [told]
+
+
+def draw(runs: Sequence[Run]) -> Any:
+    """Blue: the error of the start against each sample; orange: that of the solution."""
+    import matplotlib.figure
+
+    figure = matplotlib.figure.Figure((9.0, 3.0), layout="constrained")
+    axis, places = figure.subplots(), np.arange(len(runs[0].initial))
+    axis.bar(places - 0.2, runs[0].initial, 0.4, color=BLUE, label="start")
+    axis.bar(places + 0.2, runs[0].final, 0.4, color=ORANGE, label="solution of CDFCG")
+    axis.set(xlabel="sample", ylabel="|X - X_i|", xlim=(-1, len(places)))
+    axis.legend(ncols=2, loc="lower left", bbox_to_anchor=(0.0, 1.02), borderaxespad=0.0)
+    return figure

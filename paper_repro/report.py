@@ -1,0 +1,125 @@
+"""What is made from a folder of records: tables beside the paper's, words, figures, the report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from genorth import compare
+from genorth.compare import Records, summary, tables
+from genorth.errors import refuse
+from paper_repro import agreement, experiments, figures, results
+from paper_repro.data import TIME_LIMIT
+from paper_repro.experiments import LABELS
+from paper_repro.files import make_folder, write
+from paper_repro.overview import overview
+
+_FACTOR, _FROM = 10.0, 5.0  # the lead over the faithful RGD, where that takes over so many seconds
+
+
+def reference() -> dict[Any, Any]:
+    """The paper's figures of all tables."""
+    known = experiments.known().values()
+    return {key: row for table in known for key, row in table.reference().items()}
+
+
+def lead(records: Records) -> str:
+    """In how many rows the best solver is ten times faster than the faithful RGD."""
+    return summary.lead(records, "rgd-faithful", _FACTOR, _FROM, LABELS)
+
+
+def words(records: Records) -> dict[str, list[str]]:
+    """For each table of the paper what it holds, and where it agrees with the paper."""
+    known, settings = experiments.known(), records.settings
+    limit = (
+        f"Runs are limited to {settings.get('time_limit', 0):g} s each (the paper: "
+        f"{TIME_LIMIT:.0f} s), with {settings.get('threads', 1)} BLAS thread; penalty methods run "
+        "with the paper's beta, except where it says auto."
+    )
+    return {
+        name: [known[name].caption, limit, *agreement.sentences(known[name], records)]
+        for name in records.distinct("problem")
+        if name in known
+    }
+
+
+def text(records: Records, format: str = "markdown") -> str:  # noqa: A002  as the tables name it
+    """The tables with the paper's figures beside ours, and the words.
+
+    Args:
+        records: The records.
+        format: "markdown" or "text".
+
+    Returns:
+        The text.
+    """
+    told, beside, parts = words(records), reference(), []
+    for name in records.distinct("problem"):
+        mine = records.where(problem=name)
+        table = tables.paper_layout(mine, format, beside, LABELS).strip()
+        parts.append("\n".join([table, *(f"- {line}" for line in told.get(name, []))]))
+    return "\n\n".join([*parts, *summary.sentences(records, LABELS), lead(records)]) + "\n"
+
+
+def report(folder: Path) -> Path:
+    """Write one self-contained HTML report of everything in the folder."""
+    records = results.load(folder)
+    sections: list[tuple[str, Any]] = [
+        ("Against the paper's solvers", lead(records)),
+        ("Agreement with the paper", [compare.Html(_html(words(records)))]),
+    ]
+    for number, data in figures.load_all(folder).items():
+        content = [data.figure.caption, data.draw(), *data.sentences()]
+        sections.append((f"Figure {number}", content))
+    return compare.report(
+        records,
+        folder / "report.html",
+        "The paper's experiments, measured again",
+        sections,
+        reference=reference(),
+        labels=LABELS,
+    )
+
+
+def _html(told: Mapping[str, list[str]]) -> str:
+    return "".join(
+        f"<h3>{escape(name)}</h3>\n"
+        f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>\n"
+        for name, lines in told.items()
+    )
+
+
+def make(folder: Path) -> list[Path]:
+    """Write all that is made from the records of a folder: overview, tables, figures, report.
+
+    The documentation builds its page on the results with it.
+    """
+    records, beside = results.load(folder), reference()
+    contents = {
+        "overview.md": overview(records),
+        "tables.md": text(records),
+        "tables.csv": tables.paper_layout(records, "csv", beside, LABELS),
+        "tables.tex": tables.paper_layout(records, "latex", beside, LABELS),
+    }
+    made = [write(folder / name, content) for name, content in contents.items()]
+    for number, data in figures.load_all(folder).items():
+        for ending in ("svg", "png"):
+            made.append(folder / f"figure-{number}.{ending}")
+            data.draw().savefig(made[-1], dpi=120)
+    return [*made, report(folder)]
+
+
+def export(folder: Path, to: Path) -> list[Path]:
+    """Write what a repository keeps: the records, compressed, and the data of the figures.
+
+    Raises:
+        ValueError: If `to` is the folder itself, or cannot be made.
+    """
+    if to.resolve() == folder.resolve():
+        refuse("--to", "another folder than --out, whose records stay as they are", to)
+    records = results.load(folder)
+    make_folder(to, "--to")
+    kept = results.keep(records, to)
+    return kept + [figures.save(to, data) for data in figures.load_all(folder).values()]
