@@ -1,7 +1,7 @@
 """Algorithm 1: h is minimised by an unconstrained solver, then the point is restored to M.
 
-With beta="auto" the penalty parameter is estimated at the start and checked at the end; where it was
-too small it is raised, and the run goes on from the restored point.
+With beta="auto" the penalty parameter is estimated at the start and checked at the end; where it
+was too small it is raised, and the run goes on from the restored point.
 """
 
 from __future__ import annotations
@@ -50,8 +50,10 @@ def minimize_penalty(
         beta: Penalty parameter, or "auto".
         **common: The arguments of every solver, see `Options`; tol is on |grad h|, the Frobenius
             norm.
+
     Returns:
         The result; `x` is on M.
+
     Raises:
         ValueError: If the problem has no gradient, or an argument is wrong.
     """

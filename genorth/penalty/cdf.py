@@ -1,8 +1,8 @@
-"""`ConstraintDissolving`: h(X) = f(A(X)) + beta/2 |C(X)|^2 with its gradient and Hessian product (F11).
+"""`ConstraintDissolving`: h(X) = f(A(X)) + beta/2 |C(X)|^2, its gradient and Hessian product (F11).
 
-Value and gradient together cost one phi, one f-and-gradient and five n x p x p products; the Hessian product reuses
-what the same X has already cost. Far from M the value may overflow: it is then infinite, f is not called, and nothing
-raises.
+Value and gradient together cost one phi, one f-and-gradient and five n x p x p products; the
+Hessian product reuses what the same X has already cost. Far from M the value may overflow: it is
+then infinite, f is not called, and nothing raises.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from genorth.problem.problem import Problem
 
 
 def check_beta(beta: Any) -> float:
-    """Beta as a positive, finite float."""
+    """beta as a positive, finite float; anything else is refused."""
     try:
         value = float(beta)
     except (TypeError, ValueError):
@@ -31,12 +31,12 @@ def check_beta(beta: Any) -> float:
 
 
 def _transposed(T: Array) -> Array:
-    """T^T, laid out by rows: as a factor on the right a transposed view is slow where rows are short."""
+    """T^T, laid out by rows: on the right a transposed view is slow where rows are short."""
     return ct(T).copy() if type(T) is np.ndarray else ct(T)
 
 
 class Point:
-    """What is known at one X: P = phi(X), C = C(X), W^T, Y = A(X) = X W, |C|^2, and as needed f, G, M, gradient."""
+    """What is known at one X: phi(X), C(X), W^T, Y = A(X) = X W, |C|^2; later f, G, M, grad h."""
 
     cost: Any = None
     G: Any = None
@@ -50,11 +50,17 @@ class Point:
 class ConstraintDissolving:
     """h(X) = f(A(X)) + beta/2 |C(X)|^2 on all of F.
 
-    Its stationary points near M are those of f on M if beta > beta*.
+    Its stationary points near M are those of f on M if beta > beta*; `exactness_threshold` gives
+    beta*. Results at the last points are shared: do not write into an array that was returned.
 
-    `exactness_threshold` gives beta*. Results at the last `keep` (NumPy) points are kept and shared
-    (trust regions want two: where they are, and the trial). Do not write into an array that was
-    returned.
+    Args:
+        problem: The problem.
+        beta: Penalty parameter.
+        keep: At how many (NumPy) points results are kept; trust regions want two, the iterate and
+            the trial.
+
+    Raises:
+        ValueError: If beta is not positive and finite.
     """
 
     def __init__(self, problem: Problem, beta: float, keep: int = 1) -> None:
@@ -65,7 +71,7 @@ class ConstraintDissolving:
         self.beta = check_beta(beta)
         self._shape, self._dtype = self.manifold.shape, self.manifold.dtype
         self._eye = np.eye(self._shape[-1])
-        self._recent = [ContentCache() for _ in range(keep)]
+        self._recent = ContentCache(keep)
 
     def __repr__(self) -> str:
         return f"ConstraintDissolving({self.problem!r}, beta={self.beta:g})"
@@ -75,7 +81,7 @@ class ConstraintDissolving:
         return self.value_at(self._with_cost(X))
 
     def gradient(self, X: Array) -> Array:
-        """Grad h(X) = G W^T + P M, M = Phi(beta C - 1/2 R^T), R = X^T G."""
+        """grad h(X) = G W^T + P M, M = Phi(beta C - 1/2 R^T), R = X^T G."""
         return self._with_gradient(X).gradient
 
     def value_and_gradient(self, X: Array) -> tuple[Any, Array]:
@@ -92,12 +98,19 @@ class ConstraintDissolving:
         return self.at(X).violation ** 0.5
 
     def hessian_product(self, X: Array, Z: Array) -> Array:
-        """The derivative of grad h in the direction Z.
+        """The derivative of grad h in the direction Z: one phi, one Hessian product, nine products.
 
-        One phi, one Hessian product of f, nine products.
+        With T = P^T Z: dS = Phi(T), dW = -1/2 dS^T, dY = Z W + X dW, dG = hess f(Y)[dY],
+        dR = Z^T G + X^T dG, and
 
-        With T = P^T Z: dS = Phi(T), dW = -1/2 dS^T, dY = Z W + X dW, dG = hess f(Y)[dY], dR = Z^T G
-        + X^T dG, and dG W^T + G dW^T + phi(Z) M + P Phi(beta dS - 1/2 dR^T).
+            dG W^T + G dW^T + phi(Z) M + P Phi(beta dS - 1/2 dR^T).
+
+        Args:
+            X: A point of F.
+            Z: A direction.
+
+        Returns:
+            An array of the shape of X.
         """
         self.manifold._check(Z=Z)
         point, Phi = self._with_gradient(X), self.manifold.symmetrize
@@ -123,14 +136,10 @@ class ConstraintDissolving:
         return point.cost + 0.5 * self.beta * point.violation
 
     def at(self, X: Array) -> Point:
-        """What is known at X; the last one is found by its entries, so callers with several questions ask once."""
+        """What is known at X, found by its entries: who has several questions asks once."""
         if type(X) is not np.ndarray or X.dtype is not self._dtype or X.shape != self._shape:
             self.manifold._check(X=X)
-        recent = self._recent
-        if len(recent) > 1 and not recent[0].holds(X):
-            # the other one: a hit, or the one that was not used last and is replaced
-            recent.reverse()
-        return recent[0].get(X, self._dissolved)
+        return self._recent.get(X, self._dissolved)
 
     def _dissolved(self, X: Array) -> Point:
         """P, C, W and Y = A(X)."""
@@ -153,10 +162,7 @@ class ConstraintDissolving:
         return Point(X, P, C, Wt, X @ _transposed(Wt), inner(C, C))
 
     def _overflowed(self, point: Point) -> bool:
-        """|C|^2 is of degree four in X and A(X) of degree three.
-
-        If the former is finite, so is the latter.
-        """
+        """|C|^2 is of degree four in X, A(X) of degree three: finite if the former is."""
         violation = point.violation
         return (type(violation) is float or not is_lazy(violation)) and not math.isfinite(violation)
 
@@ -188,9 +194,8 @@ class ConstraintDissolving:
             elif point.G is None:
                 point.G = self.problem.evaluate_gradient(point.Y)
             if type(point.G) is np.ndarray:
-                with np.errstate(
-                    over="ignore", invalid="ignore"
-                ):  # a gradient that is not finite passes through
+                # a gradient that is not finite passes through
+                with np.errstate(over="ignore", invalid="ignore"):
                     self._assemble(point)
             else:
                 self._assemble(point)

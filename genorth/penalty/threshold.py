@@ -33,8 +33,17 @@ def exactness_threshold(problem: Problem, X: Array) -> float:
     """beta*(X) = 3/4 max(0, max over S in S1, |S| = 1, of Re tr(S^2 Theta_X(grad f))).
 
     At a stationary X on M, hess h(X) is positive semidefinite exactly if hess f(X) is so on T_X M
-    and beta >= beta*(X). X is restored first where it is not on M. It costs one gradient where X is
-    not the last point of the problem.
+    and beta >= beta*(X). It costs one gradient where X is not the last point of the problem.
+
+    Args:
+        problem: The problem.
+        X: A point near M, which is restored.
+
+    Returns:
+        beta*(X).
+
+    Raises:
+        NotRestorableError: If X is too far from M.
     """
     if not isinstance(problem, Problem):
         refuse("problem", "a genorth.Problem", f"a {type(problem).__name__}")
@@ -52,7 +61,7 @@ def multiplier_threshold(manifold: GenOrthManifold, Theta: Array) -> float:
 
 
 def largest_form(manifold: GenOrthManifold, Theta: _Matrix) -> float:
-    """Max over S in S1, |S| = 1, of Re tr(S^2 Theta)."""
+    """max over S in S1, |S| = 1, of Re tr(S^2 Theta)."""
     companion = manifold.companion
     if companion is None:
         return _over_basis(manifold, Theta)
@@ -65,21 +74,17 @@ def largest_form(manifold: GenOrthManifold, Theta: _Matrix) -> float:
 
 
 def _over_basis(manifold: GenOrthManifold, Theta: _Matrix) -> float:
-    """The form as a dense matrix over an orthonormal basis of S1.
-
-    For algebras G of unknown structure.
-    """
+    """The form as a dense matrix over an orthonormal basis of S1, for any algebra G."""
     basis = symmetric_basis(manifold)
     flat = basis.reshape(len(basis), -1)
-    images = ct(basis @ Theta).reshape(
-        len(basis), -1
-    )  # Re tr(T S Theta) = <T, (S Theta)^T> for real-linear spaces
+    # Re tr(T S Theta) = <T, (S Theta)^T> for real-linear spaces
+    images = ct(basis @ Theta).reshape(len(basis), -1)
     form = (flat @ images.conj().T).real
     return float(np.linalg.eigvalsh((form + form.T) / 2).max())
 
 
 def _over_symmetric(Q: _Matrix, Theta: _Matrix, companion: Companion) -> float:
-    """The form over {Y : Y^T = e Y}, in the eigenbasis of K = Q^T Q, scaled by ((k_i + k_j)/2)^(-1/2)."""
+    """The form over {Y : Y^T = e Y}, in the eigenbasis of K, scaled by ((k_i + k_j)/2)^(-1/2)."""
     k, U = np.linalg.eigh(ct(Q) @ Q)
     Q, B, e = ct(U) @ Q @ U, ct(U) @ (Theta @ Q) @ U, companion.sign
     scale = 1 / np.sqrt((k[:, None] + k[None, :]) / 2)
@@ -95,10 +100,7 @@ def _over_symmetric(Q: _Matrix, Theta: _Matrix, companion: Companion) -> float:
 def _largest_eigenvalue(
     form: Callable[[_Matrix], _Matrix], p: int, dtype: np.dtype[Any], e: int
 ) -> float:
-    """max(0, largest eigenvalue) of a self-adjoint map of matrices, real-linear.
-
-    Zero off {Y^T = e Y}.
-    """
+    """max(0, largest eigenvalue) of a self-adjoint map of matrices that is 0 off {Y^T = e Y}."""
     units = 2 if dtype.kind == "c" else 1
     size = units * p * p
     if p <= _DENSE:

@@ -64,9 +64,10 @@ def _terms(h: go.ConstraintDissolving, X: Matrix) -> float:
 
 
 def _derivatives(function: Callable[[float], Any], order: int) -> tuple[Matrix, float]:
-    """The derivative at 0 of a polynomial of degree at most 12, from its values at Chebyshev points, and its rounding.
+    """The derivative at 0 of a polynomial of degree at most 12, and its rounding.
 
-    Along a line f(A(X)) is a polynomial of degree 12, as f has degree four and A three: this is no approximation.
+    From values at Chebyshev points. Along a line f(A(X)) is a polynomial of degree 12, as f has
+    degree four and A three: this is no approximation.
     """
     values = np.array([np.ravel(function(float(t))) for t in NODES])
     series = chebyshev.chebfit(NODES, values, 12)
@@ -121,7 +122,7 @@ def test_hessian_is_symmetric_and_linear(
 
 @given(data=st.data(), manifold=MANIFOLDS, seed=gt.seeds())
 def test_gradient_on_M(data: st.DataObject, manifold: go.GenOrthManifold, seed: int) -> None:
-    """On M grad h = DA(X)*[grad f], whatever beta is, and its projection onto T_X M is the Riemannian gradient.
+    """On M grad h = DA(X)*[grad f] for any beta; its projection is the Riemannian gradient.
 
     So the stationary points of h on M are those of f on M.
     """
