@@ -58,7 +58,10 @@ def exactness_threshold(problem: Problem, X: Array, dissolving: str = "oblique")
     """
     if dissolving not in ("oblique", "orthogonal"):
         refuse("dissolving", "'oblique' or 'orthogonal'", repr(dissolving))
+    if not isinstance(problem, Problem):
+        refuse("problem", "a genorth.Problem", f"a {type(problem).__name__}")
     manifold = problem.manifold
+    manifold._check(X=X)
     X = np.asarray(manifold.restore(np.asarray(X)))
     Theta = np.asarray(manifold.theta(X, problem.euclidean_gradient(X)))
     if dissolving == "orthogonal":
