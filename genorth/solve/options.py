@@ -11,6 +11,7 @@ import attrs
 import numpy as np
 
 from genorth.errors import refuse
+from genorth.linalg.inputs import as_generator
 from genorth.problem.problem import Problem
 from genorth.solve.result import Progress
 
@@ -65,10 +66,7 @@ def _truth(options: Any, field: Any, value: Any) -> None:  # noqa: ARG001
 
 
 def _seed(options: Any, field: Any, value: Any) -> None:  # noqa: ARG001
-    try:
-        np.random.default_rng(value)
-    except (TypeError, ValueError):
-        refuse(field.name, "a seed or a numpy.random.Generator", repr(value))
+    as_generator(value)
 
 
 @attrs.frozen(kw_only=True)
