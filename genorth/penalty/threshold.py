@@ -99,13 +99,16 @@ def _largest_eigenvalue(
     """max(0, largest eigenvalue) of a self-adjoint map of matrices that is 0 off {Y^T = e Y}."""
     units = 2 if dtype.kind == "c" else 1
     size = units * p * p
-    if p <= _DENSE:
+
+    def dense() -> float:
         basis = np.eye(size).view(dtype).reshape(size, p, p)
         return float(np.linalg.eigvalsh(_realrows(form(basis))).max())
 
     def product(v: _Matrix) -> _Matrix:
         return np.asarray(_realrows(form(np.ascontiguousarray(v).view(dtype).reshape(1, p, p)))[0])
 
+    if p <= _DENSE:
+        return dense()
     start = np.random.default_rng(0).standard_normal((p, units * p)).view(dtype)
     v0 = _realrows((start + e * ct(start))[None])[0]
     operator = scipy.sparse.linalg.LinearOperator((size, size), matvec=product, dtype=float)
@@ -114,8 +117,7 @@ def _largest_eigenvalue(
             operator, k=1, which="LA", v0=v0, tol=_ACCURACY, return_eigenvectors=False
         )
     except scipy.sparse.linalg.ArpackNoConvergence:
-        basis = np.eye(size).view(dtype).reshape(size, p, p)
-        return float(np.linalg.eigvalsh(_realrows(form(basis))).max())
+        return dense()
     return float(values[0])
 
 

@@ -408,6 +408,18 @@ def test_a_gradient_that_is_not_finite_ends_the_run(bad: float) -> None:
         assert math.isfinite(result.fun) and math.isfinite(result.gradient_norm)
 
 
+def test_a_hessian_that_is_not_finite_ends_the_run() -> None:
+    known = KNOWN["symplectic"]()
+    problem = go.Problem(
+        known.manifold,
+        lambda X: float(np.vdot(X, known.M @ X)),
+        lambda X: 2 * known.M @ X,
+        lambda X, Z: np.full_like(Z, math.nan),
+    )
+    result = rtr(problem, known.manifold.random_point(0))
+    assert result.status is go.Status.NOT_FINITE and result.nfev == 1
+
+
 def test_an_objective_that_raises_passes_its_exception_on() -> None:
     def cost(X: Any) -> float:
         raise KeyError("mine")
