@@ -16,7 +16,7 @@ from genorth.compare import Instance
 from genorth.errors import EmptyManifoldError, refuse
 from genorth.solve.solver import PENALTY
 from paper_repro import data
-from paper_repro.problems import PROBLEMS, PaperProblem, Size, Table
+from paper_repro.problems import PROBLEMS, PaperProblem, PaperTable, Size
 
 TOLERANCES = (1e-5, 1e-9)
 #: L-BFGS with the beta that genorth chooses; the other penalty methods run with the paper's.
@@ -46,7 +46,7 @@ class Experiment:
     problem: PaperProblem
     sizes: tuple[Size, ...] = attrs.field(converter=tuple)
     #: None for sizes of a user's own.
-    table: Table | None = None
+    table: PaperTable | None = None
     printed: bool = False
     #: Sizes of the table at which the manifold is empty, with the reason.
     missing: tuple[str, ...] = ()

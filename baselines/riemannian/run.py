@@ -12,7 +12,7 @@ import numpy as np
 from baselines.geometry import choose
 from baselines.geometry.base import Place
 from baselines.riemannian.phases import Phases
-from genorth.errors import NotRestorableError, OutsideDomainError, refuse
+from genorth.errors import NotRestorableError, OutsideDomainError, StepTooLong, refuse
 from genorth.linalg.arrays import Array, eps, inner
 from genorth.problem.problem import Problem
 from genorth.solve.ending import end_at, result
@@ -127,10 +127,13 @@ class Run:
 
         def step(t: float) -> Iterate:
             with self.phases.retraction:
-                X, trusted = ray(t)
-                place = self.place(X)
-                if not trusted or self.monitor.nit % _CHECK == 0:
-                    place = self._repaired(place)
+                try:
+                    X, trusted = ray(t)
+                    place = self.place(X)
+                    if not trusted or self.monitor.nit % _CHECK == 0:
+                        place = self._repaired(place)
+                except OutsideDomainError as error:
+                    raise StepTooLong from error
             return self.evaluate(place)
 
         return step

@@ -14,7 +14,8 @@ import numpy as np
 
 from genorth.errors import NotRestorableError, refuse
 from genorth.penalty.beta import AWAY, initial_beta, raised_beta
-from genorth.penalty.cdf import ConstraintDissolving, check_beta
+from genorth.penalty.cdf import ConstraintDissolving
+from genorth.penalty.dissolving import check_beta
 from genorth.penalty.objective import Objective
 from genorth.penalty.threshold import multiplier_threshold
 from genorth.problem.problem import Problem

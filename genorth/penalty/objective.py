@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from genorth.penalty.beta import AWAY
-from genorth.penalty.cdf import ConstraintDissolving, Point
+from genorth.penalty.dissolving import Dissolving, Point
 from genorth.solve.monitor import Monitor, Stop
 from genorth.solve.result import Status
 from genorth.solve.wolfe import in_noise
@@ -42,7 +42,7 @@ class Objective:
     """
 
     def __init__(
-        self, h: ConstraintDissolving, monitor: Monitor, limit: float, watched: bool = False
+        self, h: Dissolving[Any], monitor: Monitor, limit: float, watched: bool = False
     ) -> None:
         self.h, self.monitor = h, monitor
         self._watched = watched

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 
 from genorth.linalg.arrays import Array, norm
 from genorth.problem.problem import Counts, Problem
+from genorth.solve.clock import Clock, moment
 from genorth.solve.options import Options
 from genorth.solve.result import Progress, Status, Trace
 
@@ -50,21 +51,23 @@ class Monitor:
         self._before = problem.counts
         self._paused = self._cost_paused = 0.0
         self._begin = time.perf_counter()
+        Clock.hear(self)
 
     @property
     def elapsed(self) -> float:
         """Seconds since the start, without the pauses."""
-        return time.perf_counter() - self._begin - self._paused
+        return max(time.perf_counter() - self._begin - self._paused, 0.0)
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """The clock stands still: for measuring, and for the callback."""
-        begin, cost = time.perf_counter(), self.problem._seconds
+        """The clock stands still, also that of a comparison: for measuring."""
+        begin, cost = moment(), self.problem._seconds
         try:
             yield
         finally:
-            self._paused += time.perf_counter() - begin
+            self._paused += max(time.perf_counter() - begin[0], 0.0)
             self._cost_paused += self.problem._seconds - cost
+            Clock.measured(begin)
 
     @property
     def counts(self) -> Counts:
@@ -121,7 +124,9 @@ class Monitor:
     def _call(self, X: Array) -> None:
         assert self._callback is not None
         trace = self.trace
-        with self.paused():
+        # not paused(): a comparison counts the callback as work
+        begin, cost = time.perf_counter(), self.problem._seconds
+        try:
             progress = Progress(
                 X.copy(),
                 trace.cost[-1],
@@ -131,10 +136,12 @@ class Monitor:
                 trace.feasibility[-1],
                 trace.time[-1],
             )
-            try:
-                self._callback(progress)
-            except StopIteration:
-                raise Stop(Status.CALLBACK) from None
+            self._callback(progress)
+        except StopIteration:
+            raise Stop(Status.CALLBACK) from None
+        finally:
+            self._paused += max(time.perf_counter() - begin, 0.0)
+            self._cost_paused += self.problem._seconds - cost
 
 
 class Guard:

@@ -16,6 +16,7 @@ import scipy.sparse.linalg
 from refusals import refused
 
 import genorth as go
+from genorth.geometry.retractions import step_size
 from genorth.testing.strategies import conditioned_skew, conditioned_symmetric
 
 INDEFINITE = conditioned_symmetric(6, 10.0, 0, negative=3)
@@ -53,6 +54,8 @@ METHODS = (
     "retract-cayley",
     "retract-polar",
     "retract-exp",
+    "retract-normal",
+    "newton_step",
 )
 
 
@@ -244,19 +247,25 @@ def test_exp_never_fails(name):
 
 
 @pytest.mark.parametrize("name", MANIFOLDS)
-@pytest.mark.parametrize("factor", [3.0, 1e-9, 1e6, 0.0])
-def test_restore_from_too_far(name, factor):
-    """3 X has phi(X)^T X = 9 I, beyond 3; near zero A multiplies by 3/2 only; zero stays zero."""
+@pytest.mark.parametrize(("factor", "map_"), [(1.2, "A"), (1e-9, "A"), (3.0, "N"), (1e6, "N")])
+def test_restore_from_far(name, factor, map_):
+    """3 X has phi(X)^T X = 9 I, beyond 3: A leads away from M, Newton's map to it."""
     M = MANIFOLDS[name]
-    X = factor * M.random_point(0)
-    if factor == 1e-9:
-        restored = M.restore(X)
-        assert M.feasibility(restored) <= 1e-12 * M.scale(restored)
-        return
+    found = M.restoration(factor * M.random_point(0))
+    assert found.map.startswith(map_) and found.steps < 60
+    assert M.feasibility(found.X) <= 1e-12 * M.scale(found.X)
+    again = M.restoration(found.X)
+    assert again.map == "none" and again.steps == 0 and again.X is found.X
+
+
+@pytest.mark.parametrize("name", MANIFOLDS)
+def test_restore_from_zero(name):
+    """Zero stays zero under A, and phi(0) has no rank for Newton's map."""
+    M = MANIFOLDS[name]
     with refused(
         "X", "a point near M: |C(X)| = |X^T phi(X) - I|", "After", error=go.NotRestorableError
     ):
-        M.restore(X)
+        M.restore(np.zeros(M.shape, M.dtype))
 
 
 def test_restore_of_the_wrong_sign():
@@ -276,3 +285,21 @@ def test_restore_tolerance(tol):
     M = go.Stiefel(3, 2)
     with refused("tol", "a number >= 0", str(tol).rstrip(".0"), tolerance=False):
         M.restore(M.random_point(0), tol)
+
+
+@pytest.mark.parametrize("dtype", [float, np.float32])
+@pytest.mark.parametrize("size", [1.0, 10.0, 30.0, 100.0, 300.0, 1e3, 1e5, 1e9])
+def test_exp_returns_a_point_or_says_that_it_overflows(size: float, dtype: type) -> None:
+    """exp exists for every Z, but not in floating point: |C| is finite, or the step is refused."""
+    manifold = go.HyperbolicStiefel(np.array([1.0, 2, -1, -3], dtype), 2)
+    X = manifold.random_point(0)
+    Z = manifold.random_tangent(X, 1)
+    Z = (Z * (size / step_size(manifold, X, Z))).astype(dtype)
+    refused = False
+    try:
+        R = manifold.retract(X, Z, kind="exp")
+    except go.OutsideDomainError as error:
+        refused = "Halve the step" in str(error)
+    else:
+        assert np.isfinite(manifold.feasibility(R)) and np.isfinite(manifold.scale(R))
+    assert not refused if size <= 10 else refused or size < 1e3
