@@ -1,0 +1,54 @@
+"""`trust_constr`: SciPy's trust regions with equality constraints, for small problems."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+from baselines.infeasible.run import Run
+from baselines.infeasible.vectors import Vectors, too_large
+from genorth.errors import refuse
+from genorth.problem.problem import Problem
+from genorth.solve.options import Common
+from genorth.solve.result import Result
+
+_NEVER = 2**31 - 1
+#: Why it cannot run on a problem: the Jacobian of C is dense, and is factored in every step.
+reason = too_large("trust-constr", 2000)
+
+
+def trust_constr(problem: Problem, x0: Any = None, **common: Unpack[Common]) -> Result:
+    """Minimise f over M by SciPy's trust-constr [virtanen2020scipy], with C and DC given.
+
+    Byrd and Omojokun's method. The Hessian of C is given too, and that of f where the problem has
+    one; else SciPy's BFGS stands for it.
+
+    Args:
+        problem: The problem, with at most 2000 unknowns.
+        x0: Start, any point of F. Default: a random point of M.
+        **common: The arguments of every solver, see `genorth.minimize`.
+    Returns:
+        The result; `x` is on M.
+    Raises:
+        ValueError: If the problem is too large.
+    """
+    if isinstance(problem, Problem) and (why := reason(problem)):
+        refuse("problem", "a small problem", why)
+    return Run(problem, x0, "trust-constr", **common).solve(_solve)
+
+
+def _solve(run: Run) -> None:
+    from scipy.optimize import BFGS, NonlinearConstraint
+    from scipy.sparse.linalg import LinearOperator
+
+    vectors, start = Vectors(run), run.start()
+    size = vectors.jacobian(start.X.reshape(-1).view(float)).shape[1]
+
+    def second(v: Any, y: Any) -> LinearOperator:  # noqa: ARG001
+        return LinearOperator((size, size), lambda w: vectors.constraint_hessian(y, w))
+
+    equations = NonlinearConstraint(
+        vectors.constraint, 0.0, 0.0, jac=vectors.jacobian, hess=second
+    )
+    hessian = {"hessp": vectors.hessian_product} if run.problem.has_hessian else {"hess": BFGS()}
+    options = {"gtol": 0.0, "xtol": 0.0, "maxiter": _NEVER}
+    vectors.minimize(start, "trust-constr", constraints=[equations], options=options, **hessian)
