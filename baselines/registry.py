@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Unpack
+from typing import Any
 
-from baselines.geometry.choice import GEOMETRIES
+from baselines.geometry import GEOMETRIES
 from baselines.peers import cdopt
 from baselines.riemannian.rcg import rcg
 from baselines.riemannian.rgd import rgd

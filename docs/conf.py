@@ -18,6 +18,7 @@ version = release = genorth.__version__
 
 extensions = [
     "myst_parser",
+    "paper_results",
     "sphinx.ext.autodoc",
     "sphinx_gallery.gen_gallery",
     "mathml",
@@ -29,7 +30,7 @@ exclude_patterns = [
     "_ext",
     "tour/*",
     "gallery/*.ipynb",
-    "results/short.md",
+    "results/overview.md",
     "results/tables.md",
 ]
 

@@ -110,13 +110,9 @@ def _iterations(found: Sequence[Cell]) -> str:
     middle = statistics.median(ratio for ratio, _ in ratios)
     return (
         f"Iterations: {near} of {len(ratios)} counts are within a factor {_FACTOR:g} of the "
-        f"paper's; ours are {_digits(middle)}x the paper's in the median; farthest off is "
-        f"{LABELS[cell.paper.solver]} at {cell.place}, {_digits(ratio)}x the paper's."
+        f"paper's; ours are {middle:.3g}x the paper's in the median; farthest off is "
+        f"{LABELS[cell.paper.solver]} at {cell.place}, {ratio:.3g}x the paper's."
     )
-
-
-def _digits(ratio: float) -> str:
-    return f"{ratio:.0f}" if ratio >= 100 else f"{ratio:.2g}"
 
 
 def _apart(ratio: float) -> float:

@@ -52,7 +52,7 @@ _Options = argparse.Namespace
 
 
 def _tables(options: _Options) -> None:
-    """Measure and print tables; the report holds all that is in the folder."""
+    """All tables without a number."""
     numbers = dict.fromkeys(options.numbers or TABLES)
     _compare(options, [_table(options, number) for number in numbers])
 
@@ -62,8 +62,7 @@ def _own(options: _Options) -> None:
 
 
 def _compare(options: _Options, chosen: Sequence[Experiment]) -> None:
-    print(report.text(_run(options, chosen), "text"))
-    print(f"Report: {report.report(options.out)}")
+    _show(options, _run(options, chosen))
 
 
 def _everything(options: _Options) -> None:
@@ -86,8 +85,7 @@ def _figures(options: _Options) -> None:
 
 
 def _report(options: _Options) -> None:
-    print(report.text(results.load(options.out), "text"))
-    print(f"Report: {report.report(options.out)}")
+    _show(options, results.load(options.out))
 
 
 def _results(options: _Options) -> None:
@@ -98,11 +96,7 @@ def _export(options: _Options) -> None:
     print(*report.export(options.out, options.to), sep="\n")
 
 
-def _example(options: _Options) -> int:  # noqa: ARG001  every command takes the options
-    return example.show()
-
-
-def _list(options: _Options) -> None:  # noqa: ARG001
+def _list(options: _Options) -> None:  # noqa: ARG001  every command takes the options
     for number in TABLES:
         table = experiments.table(number)
         sizes = ", ".join(size.name for size in table.sizes)
@@ -150,6 +144,12 @@ def _run(options: _Options, chosen: Sequence[Experiment]) -> Records:
         time_limit=options.time_limit,
         jobs=options.jobs,
     )
+
+
+def _show(options: _Options, records: Records) -> None:
+    """Print the tables; the report holds all that is in the folder."""
+    print(report.text(records, "text"))
+    print(f"Report: {report.report(options.out)}")
 
 
 def _measure(options: _Options, number: int) -> figures.Data:
@@ -216,7 +216,11 @@ _COMMANDS = MappingProxyType(
             {"--to": {"type": Path, "metavar": "FOLDER", "required": True, "help": "where to"}},
         ),
         "list": (_list, "the tables, figures, problems and solvers", {}),
-        "example": (_example, "problems with a known minimum, solved by both families", {}),
+        "example": (
+            lambda _: example.show(),
+            "problems with a known minimum, solved by both families",
+            {},
+        ),
     }
 )
 

@@ -1,6 +1,4 @@
-"""CDOpt 0.5.5 through its own API.
-
-Its penalty function and its gradient, minimised by SciPy as its documentation does.
+"""CDOpt 0.5.5 through its own API: its penalty function, minimised by SciPy as it documents.
 
 The counts, the budgets, the trace and the restored point at the end are ours; what is evaluated,
 and how often, is CDOpt's.
@@ -8,8 +6,6 @@ and how often, is CDOpt's.
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import math
 import warnings
 from collections.abc import Callable
@@ -21,6 +17,7 @@ import scipy.optimize
 import genorth as go
 from genorth.errors import refuse
 from genorth.geometry.manifold import GenOrthManifold
+from genorth.optional import installed, missing, optional
 from genorth.problem.problem import Problem
 from genorth.solve.ending import end_at, result
 from genorth.solve.monitor import Monitor, Stop
@@ -51,8 +48,8 @@ def unsupported(manifold: GenOrthManifold) -> str | None:
         return f"CDOpt 0.5.5 has no {type(manifold).__name__}"
     if manifold.dtype.kind == "c":
         return "CDOpt is connected here for real entries only"
-    if importlib.util.find_spec("cdopt") is None:
-        return "CDOpt is not installed: pip install 'genorth[peers]'"
+    if not installed("cdopt"):
+        return f"CDOpt is not installed: it needs {missing('cdopt', 'peers')}"
     return None
 
 
@@ -76,10 +73,23 @@ def cdopt(
 ) -> Result:
     """Minimise CDOpt's penalty function by SciPy's `method`: "L-BFGS-B", "CG" or "trust-ncg".
 
-    beta: a number, or "auto", which CDOpt draws from random samples around the start (seeded by
-    rng). tol: on the Frobenius norm of its gradient; SciPy's own tests are switched off. Cost and
-    gradient at the same point are evaluated once, also where CDOpt asks for them one after the
-    other.
+    SciPy's own tests are switched off. Cost and gradient at the same point are evaluated once, also
+    where CDOpt asks for them one after the other.
+
+    Args:
+        problem: The problem.
+        x0: Start, any point of F. Default: a random point of M.
+        method: SciPy's name of the method.
+        beta: Penalty parameter, or "auto", which CDOpt draws from random samples around the start
+            (seeded by rng).
+        **common: The arguments of every solver, see `genorth.minimize`; tol is on the Frobenius
+            norm of the gradient of CDOpt's function.
+
+    Returns:
+        The result; `x` is on M.
+
+    Raises:
+        ValueError: If CDOpt has no such manifold, or an argument is wrong.
     """
     if method not in _OPTIONS:
         refuse("method", f"one of {', '.join(map(repr, _OPTIONS))}", repr(method))
@@ -88,8 +98,8 @@ def cdopt(
         refuse("problem", "a manifold of CDOpt", reason)
     require(problem, "CDOpt", second_order=method == "trust-ncg")
     options = Options(**common)
-    for module in MODULES:
-        importlib.import_module(module)  # before the clock starts: it takes seconds
+    for module in MODULES:  # before the clock starts: it takes seconds
+        optional(module, "peers", "cdopt")
     start = problem.start(x0, options.rng)
     monitor = Monitor(problem, options)
     penalty = _Penalty(problem, monitor)
@@ -164,7 +174,7 @@ class _Penalty:
         return np.asarray(self.problem.euclidean_hessian(X, Z))
 
     def iteration(self, v: _Vector) -> None:
-        """V is the next iterate: to the trace, with figures measured while the clock stands."""
+        """v is the next iterate: to the trace, with figures measured while the clock stands."""
         with self.monitor.paused():
             self.last = v.copy()
             X = self.last.reshape(self.problem.manifold.shape)
@@ -181,10 +191,7 @@ def _finite(value: float) -> float:
 
 
 def _with_random_state(rng: np.random.Generator, make: Callable[[], Any]) -> Any:
-    """make(), while NumPy's global generator, which CDOpt draws from, is seeded by rng.
-
-    Afterwards as it was before.
-    """
+    """make(), while NumPy's global generator, which CDOpt draws from, is seeded by rng."""
     state = np.random.get_state()  # noqa: NPY002
     np.random.seed(int(rng.integers(2**32)))  # noqa: NPY002
     try:

@@ -109,14 +109,18 @@ def _draw(ax: Any, found: list[Ratio], place: dict[tuple[str, str], float]) -> N
     ax.grid(axis="x", linewidth=0.4)
 
 
+def load() -> Any:
+    """The records of docs/results."""
+    return compare.load(DOCS / "results" / "records")
+
+
 def main() -> None:
     """Write the figure."""
     import matplotlib
 
     # text stays text, and the same records give the same file
     matplotlib.rcParams |= {"svg.fonttype": "none", "svg.hashsalt": "genorth"}
-    records = compare.load(DOCS / "results" / "records")
-    figure(records).savefig(DOCS / "_static" / "overview.svg", metadata={"Date": None})
+    figure(load()).savefig(DOCS / "_static" / "overview.svg", metadata={"Date": None})
 
 
 if __name__ == "__main__":

@@ -15,8 +15,8 @@ from typing import Any, TypeVar, final
 
 import numpy as np
 
-from genorth.errors import refuse
-from genorth.geometry import multiplier, sampling
+from genorth.errors import NotRestorableError, refuse
+from genorth.geometry import multiplier, sampling, substitution
 from genorth.geometry.companion import Companion, read_companion
 from genorth.geometry.newton import NewtonStep, Restoration
 from genorth.geometry.newton import restore as restore_by_maps
@@ -558,7 +558,9 @@ class GenOrthManifold(ABC):
         Raises:
             OutsideDomainError: If phi(X) does not have full rank.
         """
-        return self._checked(NewtonStep(self.at(X)).D, X=X)
+        step = NewtonStep(self.at(X))
+        self._checked(step.constraint, X=X)
+        return step.D
 
     @final
     def ray(self, X: Array, Z: Array, kind: str = "cayley") -> Ray:
@@ -668,7 +670,45 @@ class GenOrthManifold(ABC):
         if tol is not None and not tol >= 0:
             refuse("tol", "a number >= 0", tol)
         unit = arrays.eps(X)
-        return restore_by_maps(self, X, 4500 * unit if tol is None else max(float(tol), 10 * unit))
+        tol = 4500 * unit if tol is None else max(float(tol), 10 * unit)
+        try:
+            return restore_by_maps(self, X, tol)
+        except NotRestorableError:
+            self._require_finite(X=X)
+            raise
+
+    @final
+    def substitute(self, T: Any) -> Substituted:
+        """The manifold in Y, X = T Y, T invertible n x n (F20): phi_T(Y) = T^T phi(T Y).
+
+        Its Euclidean metric is the metric W = (T T^T)^-1 on M.
+
+        Args:
+            T: A dense n x n matrix, a diagonal (1-D), a SciPy sparse matrix, a tuple (T, T inverse)
+                of matrices or LinearOperators, a tuple of two functions (T and its inverse, T
+                symmetric) or of four (T, T^T, T^-1, T^-T), or what `metric` returns.
+        Returns:
+            The manifold. `result.T.apply(Y)` is X, and `result.T.solve(X)` is Y.
+        Raises:
+            ValueError: If T is singular, has no inverse, has the wrong size, or does not map F to F.
+        """
+        return Substituted(self, substitution.as_substitution(self, T))
+
+    @final
+    def metric(self, W: Any) -> substitution.Substitution:
+        """T with W = (T T^T)^-1, for `substitute`: in Y the metric W is the Euclidean one.
+
+        Args:
+            W: Symmetric positive definite: a dense matrix, a diagonal (1-D), a SciPy sparse matrix,
+                a tuple (T, T inverse) as in `substitute`, or a name: "B" on the generalized Stiefel
+                manifold, which makes it the Stiefel manifold; "|A|" or "|H|" on the others.
+        Returns:
+            The substitution.
+        Raises:
+            ValueError: If W is not symmetric, not positive definite, singular to rounding, or has
+                the wrong size, or if the name is unknown.
+        """
+        return substitution.metric(self, W)
 
     @final
     def random_ambient(self, rng: Any = None) -> np.ndarray[Any, Any]:
@@ -718,3 +758,8 @@ class GenOrthManifold(ABC):
             A tangent vector at X, an array of the library of X.
         """
         return self.project(X, arrays.as_like(self.random_ambient(rng), X))
+
+
+@final
+class Substituted(substitution.SubstitutedMaps, GenOrthManifold):  # type: ignore[override]
+    """T^-1 M = {Y : T Y on M}, made by `manifold.substitute(T)`."""

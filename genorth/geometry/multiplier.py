@@ -50,7 +50,7 @@ class ThetaSolver(ABC):
         self.manifold, self.X, self.P = manifold, X, P
 
     @abstractmethod
-    def solve(self, T: Array, size: float | None = None) -> Array:
+    def solve(self, T: Array, size: Any = None) -> Array:
         """The S in S1 with Phi(K S) = T, K = phi(X)^T phi(X), for T in S1.
 
         `size`: what T was made from is this large, so that its rounding is known (|T| by default).
@@ -59,9 +59,14 @@ class ThetaSolver(ABC):
     def theta(self, D: Array) -> Array:
         """Theta_X(D): Phi(K S) = Phi(phi(X)^T D)."""
         R = ct(self.P) @ D
-        return self.solve(self.manifold.symmetrize(R), number(norm(R)))
+        return self.solve(self.manifold.symmetrize(R), norm(R))
 
     @cached_property
+    def K(self) -> Array:
+        """phi(X)^T phi(X)."""
+        return ct(self.P) @ self.P
+
+    @property
     def regularity(self) -> float:
         """The smallest singular value of phi(X) relative to the largest, of the worst block."""
         return _least_ratio(namespace(self.P).linalg.svdvals(self.P))
@@ -89,7 +94,7 @@ class ClosedForm(ThetaSolver):
 
     name = "closed form"
 
-    def solve(self, T: Array, size: float | None = None) -> Array:  # noqa: ARG002
+    def solve(self, T: Array, size: Any = None) -> Array:  # noqa: ARG002
         return T / 2
 
 
@@ -110,37 +115,34 @@ class Eigendecomposition(ThetaSolver):
         companion = manifold.companion
         assert companion is not None
         self.Q, self.sign = companion.Q, companion.sign
-        self.N = self.Q.right(P)
 
     @cached_property
     def gram(self) -> Array:
-        """K = N^T N."""
-        return self.manifold._checked(ct(self.N) @ self.N, X=self.X)
+        """N^T N = e Q K Q: only p x p matrices are multiplied by Q."""
+        return self.manifold._checked(self.Q.right(self._left(self.K)), X=self.X)
+
+    def _left(self, R: Array) -> Array:
+        """Q^T R = e Q R."""
+        R = self.Q.left(R)
+        return R if self.sign > 0 else -R
 
     @cached_property
-    def _eigenvalues(self) -> tuple[Array, Array]:
-        """Eigenvalues and eigenvectors of K.
+    def spectrum(self) -> tuple[Array, Array, Array, float]:
+        """U, U^T, the sums l_i + l_j of the eigenvalues of N^T N, and smallest / largest of them.
 
-        From the singular values of N where K, their squares, has lost the smallest to rounding.
+        From the singular values of N where their squares have lost the smallest to rounding.
         """
-        xp, K = namespace(self.N), constant(self.gram)
-        values, U = xp.linalg.eigh(K)
-        floor = K.shape[-1] * eps(K)
-        if is_lazy(K) or _least_ratio(values) > floor:
-            return values, U
-        _, s, Vt = xp.linalg.svd(constant(self.N), full_matrices=False)
-        return s * s, ct(Vt)
+        xp, gram = namespace(self.P), constant(self.gram)
+        values, U = xp.linalg.eigh(gram)
+        ratio = math.nan if is_lazy(gram) else _least_ratio(values)
+        if ratio <= gram.shape[-1] * eps(gram):
+            _, s, Vt = xp.linalg.svd(constant(self.Q.right(self.P)), full_matrices=False)
+            values, U, ratio = s * s, ct(Vt), _least_ratio(s) ** 2
+        return U, ct(U), values[..., :, None] + values[..., None, :], ratio
 
-    @cached_property
-    def spectrum(self) -> tuple[Array, Array, Array]:
-        """U, U^T and the sums l_i + l_j of the eigenvalues of K."""
-        values, U = self._eigenvalues
-        return U, ct(U), values[..., :, None] + values[..., None, :]
-
-    @cached_property
+    @property
     def regularity(self) -> float:
-        ratio = _least_ratio(self._eigenvalues[0])
-        return math.sqrt(ratio) if ratio > 0 else 0.0
+        return math.sqrt(self.spectrum[3])
 
     def _lyapunov(self, B: Array) -> Array:
         """Y with K Y + Y K = B.
@@ -148,26 +150,20 @@ class Eigendecomposition(ThetaSolver):
         For automatic differentiation the eigenvectors are constants, as they have no derivative
         where eigenvalues meet. Each refinement makes one more derivative of Y exact.
         """
-        U, Ut, sums = self.spectrum
+        U, Ut, sums, _ = self.spectrum
         Y = U @ ((Ut @ B @ U) / sums) @ Ut
         followed = is_differentiated(B) or is_differentiated(self.gram)
         for _ in range(_DERIVATIVES if followed else 0):
             Y = Y + U @ ((Ut @ (B - self.gram @ Y - Y @ self.gram) @ U) / sums) @ Ut
         return Y
 
-    def _half(self, D: Array) -> Array:
-        R = ct(self.N) @ D
-        return self._lyapunov(R + ct(R) if self.sign > 0 else R - ct(R))
-
-    def solve(self, T: Array, size: float | None = None) -> Array:  # noqa: ARG002
+    def solve(self, T: Array, size: Any = None) -> Array:  # noqa: ARG002
         """Q Y, K Y + Y K = e T Q."""
         return self.Q.left(self._lyapunov(self.sign * self.Q.right(T)))
 
     def theta(self, D: Array) -> Array:
-        return self.Q.left(self._half(D))
-
-    def project(self, D: Array) -> Array:
-        return plus(self.N @ -self._half(D), D)
+        R = self._left(ct(self.P) @ D)
+        return self.Q.left(self._lyapunov(R + ct(R) if self.sign > 0 else R - ct(R)))
 
 
 @final
@@ -182,12 +178,7 @@ class ConjugateGradients(ThetaSolver):
 
     name = "conjugate gradients"
 
-    @cached_property
-    def gram(self) -> Array:
-        """The Gram matrix K = phi(X)^T phi(X)."""
-        return ct(self.P) @ self.P
-
-    def solve(self, T: Array, size: float | None = None) -> Array:
+    def solve(self, T: Array, size: Any = None) -> Array:
         if is_lazy(T):
             raise NotImplementedError(
                 "Theta_X by conjugate gradients looks at values and cannot run under JAX; "
@@ -201,12 +192,12 @@ class ConjugateGradients(ThetaSolver):
             return T * math.nan  # as in the other ways, what is not finite reaches the result
         # T = Phi(R) cancels what of R is in the kernel of Phi, so the residual means nothing below
         # the rounding of R.
-        goal = (4 * unit * (math.sqrt(rho) if size is None else size)) ** 2
-        flat = 10 * unit * float(norm(self.gram))
+        goal = (4 * unit * (math.sqrt(rho) if size is None else float(size))) ** 2
+        flat = 10 * unit * float(norm(self.K))
         for _ in range(4 * math.prod(T.shape)):
             if not rho > goal:
                 break
-            image = Phi(self.gram @ Phi(direction))
+            image = Phi(self.K @ Phi(direction))
             curvature = float(inner(direction, image))
             if not curvature > flat * float(inner(direction, direction)):
                 break  # rounding has turned the direction into the kernel of Phi
@@ -230,10 +221,9 @@ class DenseLeastSquares(ThetaSolver):
         weights = np.linalg.lstsq(images, realvec(D), rcond=None)[0]
         return np.tensordot(weights, basis, axes=1)
 
-    def solve(self, T: Array, size: float | None = None) -> Array:  # noqa: ARG002
+    def solve(self, T: Array, size: Any = None) -> Array:  # noqa: ARG002
         """By the same least squares: |phi(X) S - D| is smallest where D = phi(X) K^-1 T^T/2."""
-        K = ct(self.P) @ self.P
-        return self.theta(self.P @ np.linalg.solve(K, ct(T) / 2))
+        return self.theta(self.P @ np.linalg.solve(self.K, ct(T) / 2))
 
 
 def choose(manifold: GenOrthManifold, on_manifold: bool = True) -> type[ThetaSolver]:

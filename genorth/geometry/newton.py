@@ -5,6 +5,7 @@ The way back to M by it, and by the map A of the paper, is here too: `restore`.
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from genorth.errors import NotRestorableError, OutsideDomainError, refuse
 from genorth.geometry.tangent import TangentSpace
-from genorth.linalg.arrays import Array, ct, eps, eye_like, inner, is_lazy, namespace, norm, number
+from genorth.linalg.arrays import Array, ct, eps, eye_like, inner, is_lazy, namespace, norm, number, plus
 
 if TYPE_CHECKING:
     from genorth.geometry.manifold import GenOrthManifold
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
 _STEPS = 60  # of A, or of Newton's map, before a point is said to be too far from M
 _RETRACTION_STEPS = 30  # a long step on Stiefel is halved by each of the first ones
 _TRACED_STEPS = 6  # enough for |C| < 1/2, where values cannot be looked at
+_SAFETY = 100.0  # in the guess of |C| after a step
 #: |C| above this is not near M, whatever the size of X.
 FAR = 0.01
-#: |C| below this is on M, if it is so relative to |X| |phi(X)| too.
+#: |C| below this is near M, if it is small relative to |X| |phi(X)| too.
 NEAR = 1e-6
 
 
@@ -32,12 +34,9 @@ class NewtonStep:
 
     def __init__(self, space: TangentSpace) -> None:
         self._space = space
-
-    @cached_property
-    def constraint(self) -> Array:
-        """C(X)."""
-        S = self._space.manifold._checked(ct(self._space.X) @ self._space.P, X=self._space.X)
-        return S - eye_like(S)
+        S = ct(space.X) @ space.P
+        #: C(X).
+        self.constraint = S - eye_like(S)
 
     @cached_property
     def multiplier(self) -> Array:
@@ -57,10 +56,21 @@ class NewtonStep:
                 )
         return equation.solve(C)
 
-    @cached_property
+    @property
     def D(self) -> Array:
         """D(X)."""
         return self._space.P @ self.multiplier
+
+    @property
+    def length(self) -> float:
+        """|D(X)|."""
+        S = self.multiplier
+        return math.sqrt(max(number(inner(S, self._space.equation.K @ S)), 0.0))
+
+    @property
+    def end(self) -> Array:
+        """A_n(X) = X - D(X)."""
+        return plus(self._space.P @ -self.multiplier, self._space.X)
 
     def derivative(self, V: Array) -> Array:
         """DD(X)[V] = phi(V) S + phi(X) S', Phi(K S') = Phi(phi(X)^T V - K' S).
@@ -84,19 +94,25 @@ def to_manifold(space: TangentSpace) -> tuple[TangentSpace, list[NewtonStep]]:
     if is_lazy(space.X):
         for _ in range(_TRACED_STEPS):
             steps.append(NewtonStep(space))
-            space = TangentSpace(space.manifold, space.X - steps[-1].D)
+            space = TangentSpace(space.manifold, steps[-1].end)
         return _or_nan(space), steps
-    last = np.inf
+    last = before = math.inf
+    step, unit = NewtonStep(space), 4 * eps(space.X)
     for _ in range(_RETRACTION_STEPS):
-        step = NewtonStep(space)
-        violation = number(norm(step.constraint))
-        if violation <= 4 * eps(space.X) * space.size or (last <= FAR and violation >= last / 2):
+        violation, rounding = number(norm(step.constraint)), unit * space.size
+        if not violation < math.inf:
+            break
+        if violation <= rounding or (last <= FAR and violation >= last / 2):
             return space, steps
         if not violation < last:
             break
-        last = violation
         steps.append(step)
-        space = TangentSpace(space.manifold, space.X - step.D)
+        space = TangentSpace(space.manifold, step.end)
+        # |C(X - D)| = |D^T phi(D)| is a multiple of |D|^2, about the same one in the next step
+        length = step.length
+        if before < math.inf and _SAFETY * violation * (length / before) ** 2 <= rounding:
+            return space, steps
+        last, before, step = violation, length, NewtonStep(space)
     refuse(
         "X + Z",
         "a step of Newton's map to decrease |C(X)|",
@@ -129,15 +145,16 @@ class Restoration:
 def restore(manifold: GenOrthManifold, X: Array, tol: float) -> Restoration:
     """X <- A(X), or where that does not lead to M X <- X - s D(X), until X is on M.
 
-    The step length s minimises |C(X - s D)|, C(X - s D) = (1 - s) C + s^2 D^T phi(D): one without
-    the search (s = 1) near M, and from there on the violation is squared.
+    Before the latter X is multiplied by the number that makes |C| smallest. The step length s
+    minimises |C(X - s D)|, C(X - s D) = (1 - s) C + s^2 D^T phi(D); near M it is one, and the
+    violation is squared.
     """
     found, first = _iterate(manifold, X, tol, _dissolve)
     if found is not None:
         return Restoration(found[0], "A" if found[1] else "none", found[1])
     reason = "phi(X) has not full rank on the way."
     try:
-        found, last = _iterate(manifold, X, tol, _damped_newton)
+        found, last = _iterate(manifold, _scaled(manifold, X), tol, _damped_newton)
         reason = f"After {_STEPS} steps of Newton's map it is {last[-1]:.3g}."
     except OutsideDomainError:
         pass
@@ -153,13 +170,21 @@ def restore(manifold: GenOrthManifold, X: Array, tol: float) -> Restoration:
     )
 
 
+def _scaled(manifold: GenOrthManifold, X: Array) -> Array:
+    """The multiple of X with the smallest |C|, so that a long X does not end far out on M."""
+    S = ct(X) @ manifold.phi(X)
+    along, square = number(inner(eye_like(S) + 0 * S, S)), number(inner(S, S))
+    return X * math.sqrt(along / square) if along > 0 and square < math.inf else X
+
+
 def _iterate(
     manifold: GenOrthManifold, X: Array, tol: float, step: Any
 ) -> tuple[tuple[Array, int] | None, list[float]]:
     """The point of M and the number of steps, or None; and |C| of all iterates.
 
-    |C| has to be small relative to |X| |phi(X)| and small against 1. Rounding may leave it between
-    `NEAR` and `FAR`: then the point is taken as soon as a step gains nothing.
+    |C| has to be at most tol max(1, |X| |phi(X)|), and at most max(tol, `NEAR`): a growing X alone
+    does not bring it to M. Where rounding leaves more, up to `FAR`, the point is taken as soon as a
+    step gains nothing.
     """
     violations: list[float] = []
     for count in range(_STEPS):
@@ -167,11 +192,8 @@ def _iterate(
         newton = NewtonStep(space)
         violations.append(now := number(norm(newton.constraint)))
         stagnant = count > 0 and now >= violations[-2] / 2
-        if now <= tol * space.size:
-            if now <= NEAR or (now <= FAR and stagnant):
-                return (X, count), violations
-            if now > FAR:  # X has grown until rounding is all that is left of C
-                break
+        if now <= min(tol * space.size, FAR if stagnant else max(tol, NEAR)):
+            return (X, count), violations
         if not now <= 10 * violations[0] + 10:
             break
         X = step(space, newton)

@@ -95,8 +95,11 @@ class Polar(Ray):
 
     def point(self, t: float) -> Array:
         """Y <<Y, Y>>^(-1/2)."""
-        Y = self.X + t * self.Z
-        return _polar(self.manifold, Y, self.space.P + t * self.PZ)
+        return _polar(self.manifold, *self._at(t))
+
+    def _at(self, t: float) -> tuple[Array, Array]:
+        """Y and phi(Y)."""
+        return plus(t * self.Z, self.X), plus(t * self.PZ, self.space.P)
 
     def velocity(self, t: float) -> Array:
         """Z W + Y W', W = M^(-1/2), W' its derivative in the direction M' = <<Y, Z>> + <<Z, Y>>.
@@ -104,7 +107,7 @@ class Polar(Ray):
         The inverse square root of [[M, M'], [0, M]] is [[W, W'], [0, W]]. M' is scaled to be small,
         as W' is linear in it.
         """
-        Y, PY = self.X + t * self.Z, self.space.P + t * self.PZ
+        Y, PY = self._at(t)
         M, R = ct(PY) @ Y, ct(PY) @ self.Z
         slope = R + self._star(R)
         scale = 1.0 if is_lazy(slope) else 0.1 / (number(norm(slope)) or 1.0)
@@ -169,7 +172,8 @@ class Normal(Ray):
     def _path(self, t: float) -> tuple[TangentSpace, list[NewtonStep]]:
         """The end, and the steps of Newton that led there."""
         if self._last is None or is_lazy(t) or self._last[0] != t:
-            start = TangentSpace(self.manifold, self.X + t * self.Z, self.space.P + t * self.PZ)
+            Y, PY = plus(t * self.Z, self.X), plus(t * self.PZ, self.space.P)
+            start = TangentSpace(self.manifold, Y, PY)
             self._last = (t, *to_manifold(start))
         return self._last[1:]
 

@@ -1,7 +1,7 @@
 """Algorithm 1: h is minimised by an unconstrained solver, then the point is restored to M.
 
-With beta="auto" the penalty parameter is estimated at the start and checked at the end; where it was
-too small it is raised, and the run goes on from the restored point.
+With beta="auto" the penalty parameter is estimated at the start and checked at the end; where it
+was too small it is raised, and the run goes on from the restored point.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import numpy as np
 
 from genorth.errors import NotRestorableError, refuse
 from genorth.penalty.beta import AWAY, initial_beta, raised_beta
-from genorth.penalty.cdf import ConstraintDissolving, check_beta
+from genorth.penalty.cdf import ConstraintDissolving
+from genorth.penalty.dissolving import check_beta
 from genorth.penalty.objective import Objective
 from genorth.penalty.threshold import multiplier_threshold
 from genorth.problem.problem import Problem
@@ -50,8 +51,10 @@ def minimize_penalty(
         beta: Penalty parameter, or "auto".
         **common: The arguments of every solver, see `Options`; tol is on |grad h|, the Frobenius
             norm.
+
     Returns:
         The result; `x` is on M.
+
     Raises:
         ValueError: If the problem has no gradient, or an argument is wrong.
     """

@@ -1,9 +1,13 @@
-"""The penalty parameter: a first estimate at the start, and what to do with one that proves too small.
+"""The penalty parameter: a first estimate at the start, and how it is raised.
 
-At a stationary point the curvature of h along X S^T, S in S1, is (4 beta |S|^2 - 3 Re tr(S^2 Theta)) / |X S^T|^2 (F8).
-It must be positive, and h is best conditioned where it is not larger than the curvature of f along M. Hence the
-estimate w beta*(x0) + c |x0|^2/(16 p), with c the curvature of f along its gradient on M. The weight w is 1.2 where x0
-is nearly stationary; elsewhere Theta at x0 says less of Theta at the solution, and w falls to 0.4.
+At a stationary point the curvature of h along X S^T, S in S1, is (F8)
+
+    (4 beta |S|^2 - 3 Re tr(S^2 Theta)) / |X S^T|^2.
+
+It must be positive, and h is best conditioned where it is not larger than the curvature of f along
+M. Hence the estimate w beta*(x0) + c |x0|^2/(16 p), with c the curvature of f along its gradient on
+M. The weight w is 1.2 where x0 is nearly stationary; elsewhere Theta at x0 says less of Theta at
+the solution, and w falls to 0.4.
 """
 
 from __future__ import annotations
@@ -19,19 +23,22 @@ from genorth.problem.problem import Problem
 
 _Matrix = np.ndarray[Any, Any]
 _SHARE = 1 / 16  # normal curvature = a quarter of that along M
-_NEAR, _FAR = (
-    1.2,
-    0.4,
-)  # weight of the threshold at a stationary point, and where the gradient is all tangent
+# weight of the threshold at a stationary point, and where the gradient is all tangent
+_NEAR, _FAR = 1.2, 0.4
 _GROWTH = 4.0
 #: |C| at a stationary point of h: on M it is of the size of tol, elsewhere of the size of one.
 AWAY = 0.1
 
 
 def initial_beta(problem: Problem, X: _Matrix) -> float:
-    """W beta*(X) + c |X|^2/(16 p) at X on M.
+    """w beta*(X) + c |X|^2/(16 p), for one gradient and one Hessian product or one more gradient.
 
-    One gradient, and one Hessian product or one more gradient.
+    Args:
+        problem: The problem.
+        X: A point of M.
+
+    Returns:
+        The estimate; 1 where the derivatives are not finite.
     """
     manifold = problem.manifold
     G = problem.euclidean_gradient(X)
@@ -44,9 +51,8 @@ def initial_beta(problem: Problem, X: _Matrix) -> float:
     gradient = np.asarray(G - space.P @ Theta)
     distance = float(norm(gradient) / norm(G)) if float(norm(G)) > 0 else 0.0
     curvature = abs(_curvature(problem, X, G, Theta, gradient))
-    beta = (_NEAR - (_NEAR - _FAR) * distance) * threshold + _SHARE * curvature * float(
-        norm(X)
-    ) ** 2 / columns
+    weight = _NEAR - (_NEAR - _FAR) * distance
+    beta = weight * threshold + _SHARE * curvature * float(norm(X)) ** 2 / columns
     return beta if 0 < beta < math.inf else 1.0
 
 

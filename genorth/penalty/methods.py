@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import attrs
@@ -43,32 +44,23 @@ def gradient_descent(objective: Objective, start: _Vector) -> None:
         return at(point.X - t * point.gradient)
 
     first = at(start)
-    try:
+    with suppress(NoStep):
         descend(first, step, lambda point: objective.iteration(point.X), _settings(first))
-    except NoStep:
-        return
 
 
 def _settings(first: _Iterate) -> Settings:
-    """OptM's constants; the first step is at most a tenth of the start, for costs with large gradients."""
+    """OptM's constants; the first step is at most a tenth of |X|, for large gradients."""
     size = math.sqrt(first.decrease)
     if not size > 0:
         return Settings()
-    return Settings(
-        first_step=min(Settings().first_step, 0.1 * float(np.linalg.norm(first.X)) / size)
-    )
+    longest = 0.1 * float(np.linalg.norm(first.X)) / size
+    return Settings(first_step=min(Settings().first_step, longest))
 
 
 def conjugate_gradients(objective: Objective, start: _Vector) -> None:
     """SciPy's nonlinear conjugate gradients (Polak and Ribiere)."""
-    _scipy(
-        objective,
-        start,
-        "CG",
-        {"gtol": 0.0, "maxiter": _NEVER},
-        fun=objective.value_and_gradient,
-        jac=True,
-    )
+    options = {"gtol": 0.0, "maxiter": _NEVER}
+    _scipy(objective, start, "CG", options, fun=objective.value_and_gradient, jac=True)
 
 
 def lbfgs(objective: Objective, start: _Vector) -> None:
@@ -85,10 +77,7 @@ def lbfgs(objective: Objective, start: _Vector) -> None:
 
 
 def trust_region(objective: Objective, start: _Vector) -> None:
-    """SciPy's trust regions with Steihaug's conjugate gradients.
-
-    Trust-krylov breaks down near rounding.
-    """
+    """SciPy's trust-ncg, with Steihaug's conjugate gradients; trust-krylov fails near rounding."""
     radius = 0.1 * float(np.linalg.norm(start))
     options = {
         "gtol": 0.0,

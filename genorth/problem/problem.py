@@ -129,6 +129,34 @@ class Problem:
     def __repr__(self) -> str:
         return f"Problem({self.manifold!r}, name={self.name!r})"
 
+    def substitute(self, T: Any) -> Problem:
+        """The problem in Y, X = T Y: cost f(T Y), gradient T^T G, Hessian product T^T H[T Z] (F20).
+
+        Args:
+            T: As in `manifold.substitute`; `problem.manifold.metric(W)` gives the T of a metric W.
+        Returns:
+            The problem, on `manifold.substitute(T)`. This problem's counts go on too.
+        Raises:
+            ValueError: If T is not invertible or does not fit.
+        """
+        manifold = self.manifold.substitute(T)
+        apply, adjoint = manifold.T.apply, manifold.T.adjoint
+
+        def fused(Y: Array) -> tuple[Any, Array]:
+            f, G = self.evaluate(apply(Y))
+            return f, adjoint(G)
+
+        return Problem(
+            manifold,
+            (lambda Y: self.evaluate_cost(apply(Y))) if self._cost else None,
+            (lambda Y: adjoint(self.evaluate_gradient(apply(Y)))) if self._gradient else None,
+            (lambda Y, Z: adjoint(self.euclidean_hessian(apply(Y), apply(Z))))
+            if self._hessian
+            else None,
+            fused if self._fused else None,
+            name=self.name,
+        )
+
     def start(self, x0: Any = None, rng: Any = None) -> np.ndarray[Any, Any]:
         """Check a start, or draw one.
 

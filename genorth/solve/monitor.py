@@ -100,6 +100,7 @@ class Monitor:
             cost: f there, or at A(X) for a penalty method.
             gradient_norm: What is compared with tol.
             feasibility: |C(X)|.
+
         Raises:
             Stop: If it is the last iterate.
         """

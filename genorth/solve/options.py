@@ -86,6 +86,7 @@ class Options:
         callback: `callback(progress)` sees each iterate; it stops the run by raising StopIteration.
         keep_points: Whether the trace keeps the iterates.
         rng: A seed or a Generator, for the start where there is none, and for solvers that draw.
+
     Raises:
         ValueError: For a value of the wrong type or size.
     """

@@ -39,6 +39,7 @@ class Status(Enum):
 
         Args:
             family: A family of `Solver`; without one the advice is for any solver.
+
         Returns:
             One or two sentences.
         """

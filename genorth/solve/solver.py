@@ -131,7 +131,7 @@ class Solver:
 
 
 def _arguments(run: Callable[..., Any]) -> tuple[frozenset[str] | None, dict[str, Any]]:
-    """The keyword arguments of run(problem, x0, ...), None where it takes any; those of a partial."""
+    """The keyword arguments of run(problem, x0, ...), None for any; those that a partial fixes."""
     fixed = run.keywords if isinstance(run, partial) else {}
     try:
         parameters = list(inspect.signature(run, eval_str=True).parameters.values())
@@ -170,6 +170,7 @@ class Registry(Mapping[str, Solver]):
         Args:
             *solvers: The records.
             home: A module whose import registers them: a worker process imports it.
+
         Raises:
             ValueError: If another solver has the name.
         """

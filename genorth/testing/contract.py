@@ -24,6 +24,7 @@ from genorth.geometry.multiplier import (
     realvec,
     symmetric_basis,
 )
+from genorth.geometry.newton import NewtonStep
 from genorth.geometry.retractions import RETRACTIONS, polar_factor
 from genorth.linalg.arrays import Array, ct, eps, inner, norm
 
@@ -89,6 +90,11 @@ class Sample:
         if self.M.dim == 0:
             return np.zeros_like(Z)
         return Z * (0.5 / (self.steepness * float(norm(Z))))
+
+    def within_newton(self, Z: _Matrix) -> _Matrix:
+        """Z, shortened so that Newton's method from X + Z contracts: |phi|^2 |Z|^2 <= |DC^+|^-2/4."""
+        longest = 0.5 * float(self.singular[0]) / (self.L * self.q)
+        return Z * min(1.0, longest / max(float(norm(Z)), 1e-300))
 
     @cached_property
     def P(self) -> _Matrix:
@@ -611,6 +617,7 @@ def _retractions(s: Sample) -> Iterator[Measured]:
     M, X, Z = s.M, s.X, s.tangent()
     rest, size = 100 * (s.u * s.g * s.q + s.c), float(norm(X))
     for kind in RETRACTIONS:
+        Z = s.within_newton(Z) if kind == "normal" else Z
         R = M.retract(X, Z, kind=kind)
         yield f"|C(R(Z))|, {kind}", float(M.feasibility(R)), rest
         yield s.close(f"R(0) = X, {kind}", M.retract(X, 0 * Z, kind=kind), X, size * rest)
@@ -659,6 +666,78 @@ def _f9(s: Sample) -> Iterator[Measured]:
     yield s.close("<<X+Z, X+Z>> = I + <<Z,Z>>", YY, np.eye(YY.shape[-1]) + form(Z, Z), rest)
     yield s.close("<<R,Y>>^2 = <<Y,Y>>", H @ H, YY, rest)
     yield s.close("<<R,Y>>* = <<R,Y>>", ct(M.psi(H)), H, rest)
+
+
+@_property(
+    "F15",
+    "D(X) is the smallest D with DC(X)[D] = C(X); C(X - D) = D^T phi(D); on M the derivative of X - D is P_X",
+)
+def _f15(s: Sample) -> Iterator[Measured]:
+    M, X, Y, E = s.M, s.X, s.Y, s.ambient()
+    P = np.asarray(M.phi(Y))
+    singular = np.linalg.svd(P, compute_uv=False)
+    kappa = (float(singular.max() / singular.min()) * s.q) ** 2
+    C, D = M.constraint(Y), M.newton_step(Y)
+    rest = 20 * s.q * s.u * (kappa * float(norm(C)) + s.g)
+    yield s.close("DC(Y)[D] = C(Y)", M.constraint_differential(Y, D), C, rest)
+    wide = 10 * s.u * s.L * float(norm(D)) ** 2
+    yield s.close("C(Y - D) = D^T phi(D)", M.constraint(Y - D), M.gram(D), rest, wide)
+    if realvec(X).size <= _SMALL:
+        S = DenseLeastSquares(M, Y, P).theta(D)
+        yield s.close("D = phi(Y) S, S in S1", P @ S, D, 100 * s.u * kappa * float(norm(D)))
+    E = s.within_newton(E / s.steepness)
+    PE, size = M.project(X, E), float(norm(E))
+    rest = 100 * (s.u * s.kappa + s.c)
+    slope = NewtonStep(M.at(X)).derivative(E)
+    yield s.close("DD(X)[E] = E - P_X E on M", slope, E - PE, rest * size)
+    errors = [float(norm(t * (E - PE) - M.newton_step(X + t * E))) for t in _TIMES]
+    floor = rest * (size + s.g / float(s.singular[0]))
+    yield (
+        "slope of |D(X + tE) - t (E - P_X E)| >= 1.5",
+        -fit_slope(_TIMES, np.asarray(errors), floor),
+        -1.5,
+    )
+
+
+@_property("F18", "normal: P_X(R(tZ) - X - tZ) = O(t^3), and R(Z) = lim A_n^k(X + Z)")
+def _f18(s: Sample) -> Iterator[Measured]:
+    M, X = s.M, s.X
+    Z = s.within_newton(s.tangent())
+    floor = 100 * (s.u * s.kappa + s.c) * (float(norm(Z)) + s.g / float(s.singular[0]))
+    errors = [
+        float(norm(M.project(X, M.retract(X, t * Z, kind="normal") - X - t * Z))) for t in _TIMES
+    ]
+    yield (
+        "slope of |P_X(R(tZ) - X - tZ)| >= 2.5",
+        -fit_slope(_TIMES, np.asarray(errors), floor),
+        -2.5,
+    )
+    Y = X + Z
+    for _ in range(6):
+        Y = Y - M.newton_step(Y)
+    yield s.close("R(Z) = lim A_n^k(X + Z)", M.retract(X, Z, kind="normal"), Y, floor)
+
+
+@_property("F19", "c'(t) of R(tZ): c'(0) = Z, tangent, the limit of differences, for every kind")
+def _f19(s: Sample) -> Iterator[Measured]:
+    M, X, Z, t = s.M, s.X, s.tangent(), 0.5
+    for kind in RETRACTIONS:
+        Z = s.within_newton(Z) if kind == "normal" else Z
+        ray, size = M.ray(X, Z, kind), float(norm(Z))
+        rest = 100 * s.q * (s.u * s.g * s.kappa + s.c)
+        yield s.close(f"c'(0) = Z, {kind}", ray.velocity(0.0), Z, rest * size)
+        c, V = ray.point(t), ray.velocity(t)
+        bound = 20 * s.q * float(norm(M.phi(c))) * rest * size
+        yield f"DC(c)[c'] = 0, {kind}", float(M.tangency(c, V)), bound
+        errors = [
+            float(norm(ray.point(t + h) - ray.point(t - h) - 2 * h * V)) for h in _TIMES / 4
+        ]
+        floor = rest * (float(norm(X)) / s.kappa + size)
+        yield (
+            f"slope of |c(t+h) - c(t-h) - 2h c'(t)| >= 2.5, {kind}",
+            -fit_slope(_TIMES, np.asarray(errors), floor),
+            -2.5,
+        )
 
 
 @_property("transport", "Z at X is carried to P_Y(Z) at Y")

@@ -6,7 +6,8 @@ Each kind of figure is a module with `Run`, `measure`, `sentences` and `draw`.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from itertools import product
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -146,22 +147,16 @@ def measure(
     if known is not None and known.settings != settings:
         need = f"data of figure {number} with {settings}"
         refuse("out", need, known.settings, None, "Choose another folder, or remove its file.")
-    data = known or Data(problem, figure, settings)
-    with pinned(1):
-        for run in _missing(data, _sizes(problem, figure, mode), time_limit):
-            data.runs.append(run)
-            save(folder, data)
-            say(f"figure {number}, {run.size}, {run.solver}: {run.told}")
-    return data
-
-
-def _missing(data: Data, sizes: Sequence[Size], time_limit: float) -> Iterator[Any]:
+    data, kind = known or Data(problem, figure, settings), _KINDS[figure.kind]
     done = {(run.size, run.solver) for run in data.runs}
-    kind = _KINDS[data.figure.kind]
-    for size in sizes:
-        for solver in kind.METHODS:
+    with pinned(1):
+        for size, solver in product(_sizes(problem, figure, mode), kind.METHODS):
             if (size.name, solver) not in done:
-                yield kind.measure(data.problem, size, solver, time_limit)
+                run = kind.measure(problem, size, solver, time_limit)
+                data.runs.append(run)
+                save(folder, data)
+                say(f"figure {number}, {size.name}, {solver}: {run.told}")
+    return data
 
 
 def _sizes(problem: PaperProblem, figure: Figure, mode: str) -> Sequence[Size]:

@@ -149,10 +149,6 @@ class JointDiagonalisation(PaperInstance):
         dO = self._off((T + T.swapaxes(1, 3)).reshape(O.shape))
         return np.asarray(4 * (AZ @ O.mT + AX @ dO.mT))
 
-    def table_start(self, rng: Any) -> Matrix:
-        """A random point."""
-        return self.start(rng)
-
 
 def _table(number: int, noise: float, sizes: Mapping[str, Numbers]) -> Table:
     """A table whose instances have this noise in the paper, and none here."""

@@ -87,10 +87,6 @@ class Matching(PaperInstance):
         np.multiply((X.T @ self.A).T, 2 * self.mu, out=G)
         return G
 
-    def table_start(self, rng: Any) -> Matrix:
-        """A random point."""
-        return self.start(rng)
-
 
 _CORRECTED = Variant(
     "Corrected (R9): A is divided by n, with which f is of the size that the paper prints."

@@ -7,7 +7,7 @@ from hypothesis import given
 import genorth as go
 import genorth.testing as gt
 from genorth.checks.report import Finding, Report, fit_slope
-from genorth.geometry.retractions import RETRACTIONS
+from genorth.geometry.retractions import RETRACTIONS, Ray
 
 B = gt.conditioned_symmetric(7, 10, 0)
 K = gt.conditioned_skew(8, 3, 0)
@@ -97,13 +97,20 @@ def test_order_of_a_retraction() -> None:
 @pytest.mark.parametrize(
     ("name", "broken"),
     [
-        ("on M", lambda manifold, T, Z: T.X + Z),
-        ("start", lambda manifold, T, Z: -RETRACTIONS["polar"](manifold, T, Z)),
-        ("first order", lambda manifold, T, Z: RETRACTIONS["polar"](manifold, T, 1.01 * Z)),
+        ("on M", lambda T, Z: T.X + Z),
+        ("start", lambda T, Z: -RETRACTIONS["polar"](T, Z).point(1.0)),
+        ("first order", lambda T, Z: RETRACTIONS["polar"](T, 1.01 * Z).point(1.0)),
     ],
 )
 def test_a_broken_retraction_is_named(monkeypatch: pytest.MonkeyPatch, name: str, broken) -> None:
-    monkeypatch.setitem(RETRACTIONS, "broken", broken)
+    class Broken(Ray):
+        def point(self, t: float):
+            return broken(self.space, t * self.Z)
+
+        def velocity(self, t: float):
+            return self.Z
+
+    monkeypatch.setitem(RETRACTIONS, "broken", Broken)
     report = go.check_retraction(go.Stiefel(8, 3), "broken", rng=0)
     assert not report[name].passed
 

@@ -186,10 +186,16 @@ CALLS: dict[str, Call] = {
     "norm": lambda m, a: m.norm(a.D),
     "scale": lambda m, a: m.scale(a.D),
     "retract cayley": lambda m, a: m.retract(a.X, a.Z, "cayley"),
+    "newton_step": lambda m, a: m.newton_step(a.X + 0.1 * a.D),
 }
 LONG_CALLS: dict[str, Call] = {  # JAX takes a second to compile each
     "retract polar": lambda m, a: m.retract(a.X, a.Z, "polar"),
     "retract exp": lambda m, a: m.retract(a.X, a.Z, "exp"),
+    "retract normal": lambda m, a: m.retract(a.X, a.Z, "normal"),
+    "velocity cayley": lambda m, a: m.ray(a.X, a.Z, "cayley").velocity(0.5),
+    "velocity polar": lambda m, a: m.ray(a.X, a.Z, "polar").velocity(0.5),
+    "velocity exp": lambda m, a: m.ray(a.X, a.Z, "exp").velocity(0.5),
+    "velocity normal": lambda m, a: m.ray(a.X, a.Z, "normal").velocity(0.5),
 }
 EAGER_CALLS: dict[str, Call] = {
     "restore": lambda m, a: m.restore(a.X + a.Z / 100)
@@ -318,7 +324,7 @@ def test_single_precision_stays_single(name: str) -> None:
     assert known.manifold.feasibility(restored) <= 4500 * 2.0**-23 * known.manifold.scale(restored)
 
 
-@pytest.mark.parametrize("kind", ["cayley", "polar", "exp"])
+@pytest.mark.parametrize("kind", ["cayley", "polar", "exp", "normal"])
 @pytest.mark.parametrize(
     ("name", "narrow"),
     [("stiefel complex", np.float64), ("generalized diagonal", np.float32)],

@@ -53,6 +53,8 @@ METHODS = (
     "retract-cayley",
     "retract-polar",
     "retract-exp",
+    "retract-normal",
+    "newton_step",
 )
 
 
@@ -244,19 +246,25 @@ def test_exp_never_fails(name):
 
 
 @pytest.mark.parametrize("name", MANIFOLDS)
-@pytest.mark.parametrize("factor", [3.0, 1e-9, 1e6, 0.0])
-def test_restore_from_too_far(name, factor):
-    """3 X has phi(X)^T X = 9 I, beyond 3; near zero A multiplies by 3/2 only; zero stays zero."""
+@pytest.mark.parametrize(("factor", "map_"), [(1.2, "A"), (1e-9, "A"), (3.0, "N"), (1e6, "N")])
+def test_restore_from_far(name, factor, map_):
+    """3 X has phi(X)^T X = 9 I, beyond 3: A leads away from M, Newton's map to it."""
     M = MANIFOLDS[name]
-    X = factor * M.random_point(0)
-    if factor == 1e-9:
-        restored = M.restore(X)
-        assert M.feasibility(restored) <= 1e-12 * M.scale(restored)
-        return
+    found = M.restoration(factor * M.random_point(0))
+    assert found.map.startswith(map_) and found.steps < 60
+    assert M.feasibility(found.X) <= 1e-12 * M.scale(found.X)
+    again = M.restoration(found.X)
+    assert again.map == "none" and again.steps == 0 and again.X is found.X
+
+
+@pytest.mark.parametrize("name", MANIFOLDS)
+def test_restore_from_zero(name):
+    """Zero stays zero under A, and phi(0) has no rank for Newton's map."""
+    M = MANIFOLDS[name]
     with refused(
         "X", "a point near M: |C(X)| = |X^T phi(X) - I|", "After", error=go.NotRestorableError
     ):
-        M.restore(X)
+        M.restore(np.zeros(M.shape, M.dtype))
 
 
 def test_restore_of_the_wrong_sign():

@@ -509,7 +509,7 @@ def test_a_start_near_the_manifold_is_restored_and_one_far_away_refused() -> Non
         and near.trace.feasibility[0] <= 1e-10
     )
     with pytest.raises(go.NotRestorableError, match="X: need a point near M"):
-        run(TrustRegions, problem, 10 * X)
+        run(TrustRegions, problem, 0 * X)
 
 
 def test_a_run_that_drifted_is_restored(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,11 +60,7 @@ class Copy:
 
     def run(self, mutant: Mutant | None, tests: tuple[str, ...], time_limit: float) -> Outcome:
         """The tests, by name, with the error planted (None: the source as it stands)."""
-        nodes = tuple(
-            dict.fromkeys(
-                test if (self.path / test).exists() else self._tests.node(test) for test in tests
-            )
-        )
+        nodes = tuple(dict.fromkeys(map(self._node, tests)))
         if mutant is None:
             return self._run("genorth", nodes, time_limit)
         file, planted = self.sources.planted(mutant)
@@ -73,6 +69,11 @@ class Copy:
             return self._run(module_of(file), nodes, time_limit)
         finally:
             (self.path / file).write_text(self.sources.texts[file], encoding="utf-8")
+
+    def _node(self, test: str) -> str:
+        """A test by its node id, by its path, or by its name."""
+        known = "::" in test or (self.path / test).exists()
+        return test if known else self._tests.node(test)
 
     def _run(self, module: str, tests: tuple[str, ...], time_limit: float) -> Outcome:
         result, log = self.path / "session.json", self.path / "session.log"

@@ -1,6 +1,6 @@
-"""The check itself: the source as it stands must pass.
+"""The check itself: each mutant by its named tests, and if need be by all.
 
-Then each mutant, by its named tests and if need be by all.
+A test that fails for a mutant must pass on the source as it stands.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ class Check:
         self.settings, self.store, self.tell = settings, store, tell
         self.broken: list[str] = []
         self._lock, self._stop, self._done = threading.Lock(), threading.Event(), 0
+        self._clean: dict[str, bool] = {}
 
     def run(self, mutants: list[Mutant], controls: list[Mutant]) -> dict[str, Verdict]:
         """The verdicts by name; those in the store are taken from there.
@@ -54,8 +55,6 @@ class Check:
                     verdicts[mutant.name] = known
             todo = [m for m in [*controls, *mutants] if m.name not in verdicts]
             self.tell(f"{len(verdicts)} verdicts known, {len(todo)} to find")
-            if todo:
-                self._baseline(one, todo)
             copies.put(one)
             self._all(todo, keys, copies, verdicts)
         return verdicts
@@ -70,14 +69,12 @@ class Check:
                 copies.put(Copy(path, self._stop))
             yield copies
 
-    def _baseline(self, copy: Copy, mutants: list[Mutant]) -> None:
-        tests = tuple(sorted({test for mutant in mutants for test in mutant.killers}))
-        outcome = copy.run(None, tests, self.settings.limits[1])
-        if outcome.failed or outcome.hung:
-            raise HarnessError(f"the source as it stands fails {outcome.failed}: {outcome.message}")
-        self.tell(
-            f"baseline: the source as it stands passes all named tests ({outcome.seconds:.0f} s)"
-        )
+    def _passes(self, test: str, copy: Copy) -> bool:
+        """Whether the source as it stands passes a test that found an error; each is run once."""
+        if test not in self._clean:
+            outcome = copy.run(None, (test,), self.settings.limits[0])
+            self._clean[test] = not (outcome.failed or outcome.hung)
+        return self._clean[test]
 
     def _all(
         self,
@@ -127,6 +124,8 @@ class Check:
                 break
             stage, outcome = name, copy.run(mutant, tests, limit)
             seconds += outcome.seconds
+            if outcome.failed and not self._passes(outcome.failed, copy):
+                raise HarnessError(f"the source as it stands fails {outcome.failed} too")
             if outcome.hung or outcome.failed:
                 status = "hung" if outcome.hung else "killed"
                 break

@@ -25,6 +25,11 @@ class Recorder:
     def pytest_configure(self) -> None:
         # Imported here, as pytest wants to be the first to import a plugin.
         from hypothesis import Phase, settings
+        from hypothesis.internal.conjecture import providers
+
+        # Hypothesis also draws numbers that it finds in the modules imported so far. Then a planted
+        # error would change the examples, and a test could fail for those alone.
+        providers._get_local_constants = providers.Constants
 
         # The profile that conftest.py has loaded: the same examples.
         settings.register_profile("mutation", settings(), phases=(Phase.explicit, Phase.generate))

@@ -17,7 +17,6 @@ from objectives import Objective, Penalty
 
 import genorth as go
 import genorth.testing as gt
-from genorth.errors import NotRestorableError
 from genorth.geometry.multiplier import symmetric_basis
 from genorth.penalty.cdf import ConstraintDissolving
 
@@ -76,7 +75,7 @@ def test_algorithm_1(name: str, method: str) -> None:
 
 @pytest.mark.statement("al:1:3")
 @MANY
-@given(data=st.data(), manifold=gt.manifolds(), exponent=st.floats(-12, -1))
+@given(data=st.data(), manifold=gt.manifolds(max_condition=1e6), exponent=st.floats(-12, -1))
 def test_restoring_is_the_loop(
     data: st.DataObject, manifold: go.GenOrthManifold, exponent: float
 ) -> None:
@@ -84,13 +83,16 @@ def test_restoring_is_the_loop(
 
     The same X after as many steps, one phi each and one to see it.
 
-    The tolerance is relative to max(1, |X| |phi(X)|), which is how finely |C(X)| can be known.
+    The tolerance is relative to max(1, |X| |phi(X)|), which is how finely |C(X)| can be known; in
+    any case |C(X)| <= max(tol, 1e-6).
     """
     X, tol = data.draw(gt.near_points(manifold, 0.3)), 10**exponent
     counted = CountingManifold(manifold)
     restored = counted.restore(X, tol)
     steps = 0
-    while steps < 60 and float(manifold.feasibility(X)) > tol * float(manifold.scale(X)):
+    while steps < 60 and float(manifold.feasibility(X)) > min(
+        tol * float(manifold.scale(X)), max(tol, 1e-6)
+    ):
         X, steps = manifold.dissolve(X), steps + 1
     assert counted.calls == steps + 1
     assert np.linalg.norm(restored - X) <= 100 * X.size * EPS * float(
@@ -103,7 +105,7 @@ def test_restoring_is_the_loop(
 def test_the_printed_loop_may_not_end(length: float, after: float) -> None:
     """phi(X)^T X = 5: A(X) = -X for ever; 3: A(X) = 0, and stays there.
 
-    The library says that X is too far away.
+    The library goes on with Newton's map, and says so.
     """
     manifold = go.SymplecticStiefel(6, 2)
     X = manifold.random_point(0)
@@ -111,8 +113,9 @@ def test_the_printed_loop_may_not_end(length: float, after: float) -> None:
         np.linalg.norm(manifold.dissolve(length * X) - after * X)
         <= 100 * EPS * float(manifold.scale(X)) ** 2
     )
-    with pytest.raises(NotRestorableError):
-        manifold.restore(length * X)
+    found = manifold.restoration(length * X)
+    assert found.map == "Newton's map"
+    assert manifold.feasibility(found.X) <= 1e-12 * manifold.scale(found.X)
 
 
 @pytest.mark.statement("al:1:3")

@@ -20,7 +20,6 @@ from paper_repro import agreement, data, figures, report, results
 from paper_repro.commands import main
 from paper_repro.experiments import AUTO, OURS, PAPERS, SOLVERS, TABLES, TOLERANCES, own, table
 from paper_repro.figures import iteration_times
-from paper_repro.overview import overview
 from paper_repro.problems import PROBLEMS
 
 ROOT = Path(__file__).parents[2]
@@ -197,6 +196,27 @@ def test_an_interrupted_figure_goes_on_where_it_stopped(folder, tmp_path) -> Non
         assert (run["retraction"] > 0) == (REGISTRY[run["solver"]].family == "Riemannian")
 
 
+def test_a_figure_tells_which_runs_ended_early_and_scales_their_time() -> None:
+    """A method may converge, stall or run out of time before its last iteration."""
+    parts = {"gradient": 0.5, "retraction": 0.25, "transport": 0.0}
+    ends = {
+        "cdf-gd": (100, "ITERATION_LIMIT"),
+        "cdf-cg": (95, "STALLED"),
+        "rgd-fast": (0, "RAISED"),
+    }
+    runs = [
+        iteration_times.Run("(4,2)", solver, iterations, status, seconds=1.9, **parts)
+        for solver, (iterations, status) in ends.items()
+    ]
+    (told,) = iteration_times.sentences(runs)
+    assert told.startswith("Ended before 100 iterations, totals scaled to 100: ")
+    assert told.endswith(": cdf-cg at (4,2) (95, stalled), rgd-fast at (4,2) (0, raised).")
+    bars = figures.Data(*figures.FIGURES[1], {}, runs).draw().axes[1].containers
+    assert [bar.get_label() for bar in bars if len(bar)] == ["CDFGD total", "CDFGD gradient"]
+    assert bars[0][0].get_height() == pytest.approx(1.9)
+    assert runs[1].per_iteration() == pytest.approx(0.02)
+
+
 @pytest.mark.statement("fig:2")
 def test_figure_2_shows_smaller_errors_at_the_end(folder) -> None:
     data = figures.load(folder, 2)
@@ -281,8 +301,9 @@ def test_the_overview_has_a_line_for_each_table() -> None:
         for (size, tolerance), row in seconds.items()
         for solver, time in row.items()
     ]
-    assert overview(Records(made)).splitlines()[2] == (
-        "| 1: m, a, b | rgd-fast, cdf-gd; rgd-fast, none | 1.5, 0.5; > 12.0, - | 25.0, > 60.0; > 12.0, - |"
+    assert report.overview(Records(made)).splitlines()[2] == (
+        "| 1: m, a, b | rgd-fast, cdf-gd; rgd-fast, none | 1.5, 0.5; > 12.0, - "
+        "| 25.0, > 60.0; > 12.0, - |"
     )
 
 
@@ -297,7 +318,7 @@ def test_the_results_of_the_documentation_hold_all_tables() -> None:
         for solver in SOLVERS
         for tolerance in TOLERANCES
     }
-    assert overview(records).count("\n") == 2 + len(TABLES)
+    assert report.overview(records).count("\n") == 2 + len(TABLES)
     assert all(figures.load(ROOT / "docs" / "results", number) for number in figures.FIGURES)
 
 

@@ -1,4 +1,4 @@
-"""The problems of the paper: derivatives, generators as stated, and solutions to 1e-9 by both families."""
+"""The problems of the paper: derivatives, generators as stated, solutions by both families."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_the_mean_is_what_the_paper_says() -> None:
 
 
 def test_joint_diagonalisation_is_what_the_paper_says() -> None:
-    """F is the sum of the squares off the diagonals of X^T * A_i * X, in the transform and in the tensor domain."""
+    """f is the sum of the squares off the diagonals of X^T * A_i * X, in both domains."""
     instance = JointDiagonalisation.generate(6, 2, 4, 3, 0, noise=0.5)
     M = instance.manifold
     A = np.stack([instance.sample(i) for i in range(3)], axis=1)
@@ -178,7 +178,7 @@ def test_solution_among_the_rows_of_the_samples_is_a_saddle() -> None:
 
 
 def test_zero_is_reachable_as_the_count_says() -> None:
-    """R8: with noise the unknowns are enough at N = 10 and in Table 6, and too few at N = 50 and 100 and for p = 10."""
+    """R8: with noise there are enough unknowns at N = 10 and in Table 6, not at N = 50 or 100."""
     reachable = JointDiagonalisation.zero_is_reachable
     assert [reachable(100, 5, 10, N) for N in (10, 50, 100)] == [True, False, False]
     assert [reachable(n, 5, 5, 30) for n in (100, 300, 500)] == [True] * 3

@@ -33,7 +33,8 @@ def never_run(monkeypatch) -> None:
         raise AssertionError("measured")
 
     monkeypatch.setattr(compare, "run", run)
-    monkeypatch.setattr(figures, "_missing", run)
+    for kind in figures._KINDS.values():
+        monkeypatch.setattr(kind, "measure", run)
 
 
 # ---------------------------------------------------------------------- folders

@@ -62,8 +62,10 @@ def run(
             optimizer's own `run`. An instance keeps its tolerance, its iterations and its time
             where others are not given. Its max_cost_evaluations, which pymanopt does not look at,
             holds too.
+
     Returns:
         The result; `x` is on M.
+
     Raises:
         ValueError: If the problem lacks a derivative, or an argument is wrong or unknown.
     """

@@ -1,38 +1,83 @@
-"""`FastForm`: the geometry "fast" where phi(X) = A X Q^-1 with a known A, which F13 makes the common case.
+"""The geometry "fast": Theta by one symmetric eigendecomposition, Cayley by a p x p inverse.
 
-The same numbers as `places.Fast` up to rounding, with fewer passes over arrays of the size of X. With N = A X =
-phi(X) Q and Q^T = e Q: <<X, Z>> = phi(X)^T Z = e Q^-1 N^T Z, so that phi itself is needed nowhere. And the gradient d
-= G - N Y has N^T d = N^T G - K Y, K = N^T N, where all is p x p: its retraction needs no product of X with d.
+`Fast` is for any phi and psi. `FastForm` is for phi(X) = A X Q^-1 with a known A, which F13 makes
+the common case: the same numbers up to rounding, with fewer passes over arrays of the size of X.
+With N = A X = phi(X) Q and Q^T = e Q, <<X, Z>> = phi(X)^T Z = e Q^-1 N^T Z, so that phi itself is
+needed nowhere. And the gradient d = G - N Y has N^T d = N^T G - K Y, K = N^T N, where all is p x p:
+its retraction needs no product of X with d.
 """
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, partial
 from typing import final
 
-from baselines.geometry.places import Place, Ray, ray
+from baselines.geometry.base import Place, Ray, cayley_ray, ray
 from genorth.geometry.companion import Companion
 from genorth.geometry.manifold import GenOrthManifold
+from genorth.geometry.tangent import TangentSpace
 from genorth.linalg.arrays import Array, ct, eps, namespace, norm
 from genorth.linalg.operators import Operator
 
-# So far from M a step may lead without a look at it: a few of them are still below all tolerances.
+# A step may lead so far from M without a check: a few of them are still below all tolerances.
 # It is relative to p, which on M is tr(X^T phi(X)) <= |X||phi(X)|, what feasibility is relative to.
 _UNSEEN = 1e-14
 
 
+def places(manifold: GenOrthManifold) -> Callable[[Array], Place]:
+    """X -> its `FastForm` where A and Q of phi(X) = A X Q^-1 are known, else its `Fast`.
+
+    `Fast` also where Theta is explicit.
+    """
+    form, companion = manifold.form, manifold.companion
+    if manifold.isometric or form is None or companion is None or len(manifold.shape) > 2:
+        return partial(Fast, manifold)
+    return lambda X: FastForm(manifold, X, form, companion)
+
+
+@final
+class Fast(Place):
+    """For any phi and psi: Theta by F5, the Cayley retraction by F9."""
+
+    def __init__(self, manifold: GenOrthManifold, X: Array) -> None:
+        super().__init__(manifold, X)
+        self._space = TangentSpace(manifold, X)
+
+    @property
+    def P(self) -> Array:
+        """phi(X)."""
+        return self._space.P
+
+    def gradient(self, G: Array) -> tuple[Array, Array]:
+        """P_X(G), twice."""
+        d = self._space.project(G)
+        return d, d
+
+    def transport(self, V: Array) -> Array:
+        """P_X(V)."""
+        return self._space.project(V)
+
+    def theta(self, D: Array) -> Array:
+        """Theta_X(D)."""
+        return self._space.theta(D)
+
+    def ray(self, Z: Array) -> Ray:
+        """Cayley."""
+        return cayley_ray(self.manifold, self.X, self.P, Z)
+
+
 @final
 class FastForm(Place):
-    """Theta by one symmetric eigendecomposition, the Cayley transform by a p x p inverse."""
+    """For phi(X) = A X Q^-1: Theta by F5, the Cayley retraction by F9."""
 
     def __init__(
         self, manifold: GenOrthManifold, X: Array, form: Operator, companion: Companion
     ) -> None:
         super().__init__(manifold, X)
         self._form, self._companion = form, companion
-        self._gradient: tuple[Array, Array, float] | None = (
-            None  # d, N^T d, and the rounding in the latter
-        )
+        # d, N^T d, and the rounding in the latter
+        self._gradient: tuple[Array, Array, float] | None = None
 
     @cached_property
     def N(self) -> Array:
@@ -63,7 +108,7 @@ class FastForm(Place):
         return U @ rotated @ Ut
 
     def gradient(self, G: Array) -> tuple[Array, Array]:
-        """D = G - N Y, twice."""
+        """d = G - N Y, twice."""
         R = ct(self.N) @ G
         Y = self._half(R)
         d = self._without(G, Y)
@@ -93,16 +138,14 @@ class FastForm(Place):
 
         def at(t: float) -> tuple[Array, bool]:
             R, trusted = along(t)
-            return R, trusted and abs(
-                t
-            ) * rounding <= _UNSEEN  # N^T d is a difference of what may be much larger
+            # N^T d is a difference of what may be much larger
+            return R, trusted and abs(t) * rounding <= _UNSEEN
 
         return at
 
     def _ray(self, Z: Array, NZ: Array) -> Ray:
-        return ray(
-            self.manifold, self.X, Z, self._form_of(NZ), self._form_of(ct(self._form.left(Z)) @ Z)
-        )
+        A, ZZ = self._form_of(NZ), self._form_of(ct(self._form.left(Z)) @ Z)
+        return ray(self.manifold, self.X, Z, A, ZZ)
 
     def _form_of(self, NZ: Array) -> Array:
         """<<X, Z>> = e Q^-1 N^T Z."""

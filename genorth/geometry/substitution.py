@@ -1,0 +1,494 @@
+"""Substitution X = T Y, T invertible n x n (F20): a metric on M, as a change of variables.
+
+T^-1 M is a manifold of the same kind, phi_T(Y) = T^T phi(T Y), psi_T = psi. Its Euclidean metric is
+the metric W = (T T^T)^-1 on M. `as_substitution` takes what a user may pass as T, `metric` what a
+user may pass as W.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+import scipy.sparse
+import scipy.sparse.linalg
+
+from genorth.errors import refuse
+from genorth.linalg.arrays import Array, ct, inner, is_complex, norm
+from genorth.linalg.inertia import Inertia
+from genorth.linalg.inputs import as_array, as_operator, require_positive
+from genorth.linalg.operators import Dense, Diagonal, Identity, Operator, Sparse, SymplecticUnit
+
+if TYPE_CHECKING:
+    from genorth.geometry.companion import Companion
+    from genorth.geometry.manifold import GenOrthManifold
+
+_Map = Callable[[Array], Array]
+_Matrix = np.ndarray[Any, Any]
+
+
+@attrs.frozen(eq=False)
+class Substitution:
+    """X = T Y, by the four products that the library needs.
+
+    Each takes an array (n, p) or, on a manifold of blocks, (l, n, p).
+    """
+
+    #: Y -> T Y.
+    apply: _Map
+    #: V -> T^T V.
+    adjoint: _Map
+    #: X -> T^-1 X.
+    solve: _Map
+    #: V -> T^-T V.
+    solve_adjoint: _Map
+    #: T, where it is dense, diagonal or the identity.
+    matrix: Operator | None = None
+    #: A and T^T A T, where the latter is known without rounding.
+    known: tuple[Operator, Operator] | None = None
+
+
+# ---------------------------------------------------------------------- the manifold in Y
+
+
+@attrs.frozen(eq=False)
+class Congruence(Operator):
+    """T^T A T, by products."""
+
+    A: Operator
+    T: Substitution
+    name: str = "T^T A T"
+
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        """The size of A."""
+        return self.A.size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
+        """That of A."""
+        return self.A.dtype
+
+    def left(self, X: Array) -> Array:
+        """T^T A T X."""
+        return self.T.adjoint(self.A.left(self.T.apply(X)))
+
+    def right(self, X: Array) -> Array:
+        """Not needed."""
+        raise NotImplementedError("the form stands on the left only")
+
+    def inertia(self) -> Inertia:
+        """That of A, by Sylvester's law; the margin is not known."""
+        known = self.A.inertia()
+        return Inertia(known.positive, known.negative)
+
+
+def congruent(A: Operator, T: Substitution) -> Operator:
+    """T^T A T, formed where A and T are dense or diagonal."""
+    if T.known is not None and T.known[0] is A:
+        return T.known[1]
+    M = T.matrix
+    if isinstance(M, Identity):
+        return A
+    if isinstance(M, Diagonal) and isinstance(A, Diagonal | Identity):
+        d = np.asarray(M.d)
+        weights = np.ones(d.shape) if isinstance(A, Identity) else np.asarray(A.d)
+        return Diagonal((np.abs(d) ** 2 * weights).real, name=A.name)
+    formed = Dense | Diagonal | Identity | SymplecticUnit
+    if M is None or not isinstance(A, formed) or not (isinstance(M, Dense) or isinstance(A, Dense)):
+        return Congruence(A, T)
+    matrix = np.asarray(M.left(np.eye(A.size, dtype=M.dtype)))
+    product = ct(matrix) @ np.asarray(A.left(matrix))
+    # symmetric or skew to the last digit, as A is
+    sign = -1 if np.vdot(product, ct(product)).real < 0 else 1
+    return Dense((product + sign * ct(product)) / 2, name=A.name)
+
+
+@attrs.frozen(eq=False, slots=False, repr=False)
+class SubstitutedMaps:
+    """phi_T(Y) = T^T phi(T Y), psi_T = psi, and what else is known of T^-1 M."""
+
+    #: The manifold M.
+    base: GenOrthManifold
+    #: X = T Y.
+    T: Substitution
+
+    @property
+    def name(self) -> str:
+        """Shown by `repr`."""
+        return f"{getattr(self.base, 'name', type(self.base).__name__)}, X = TY"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of a point X."""
+        return self.base.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """That of X."""
+        return self.base.dtype
+
+    @property
+    def companion(self) -> Companion | None:
+        """That of M."""
+        return self.base.companion
+
+    @property
+    def definite(self) -> bool:
+        """As M is."""
+        return self.base.definite
+
+    @property
+    def ambient_projector(self) -> Callable[[Array], Array] | None:
+        """That of M, as T F = F."""
+        return self.base.ambient_projector
+
+    @cached_property
+    def form(self) -> Operator | None:
+        """T^T A T."""
+        return None if self.base.form is None else congruent(self.base.form, self.T)
+
+    @cached_property
+    def isometric(self) -> bool:
+        """True where T^T A T = I and psi = id: T^-1 M is a Stiefel manifold."""
+        companion = self.companion
+        trivial = companion is not None and companion.trivial
+        return trivial and self.form is not None and self.form.is_identity
+
+    def phi(self, X: Array) -> Array:
+        """T^T phi(T X)."""
+        form, companion = self.form, self.companion
+        if form is None or companion is None or isinstance(form, Congruence):
+            base = self.base
+            return base.ambient(self.T.adjoint(base.phi(self.T.apply(X))))
+        return companion.Qinv.right(form.left(X))
+
+    def psi(self, T: Array) -> Array:
+        """That of M."""
+        return self.base.psi(T)
+
+    def dimensions(self) -> tuple[int, int, int]:
+        """Those of M."""
+        return self.base.dimensions()
+
+
+# ---------------------------------------------------------------------- what a user passes as T
+
+
+def as_substitution(manifold: GenOrthManifold, T: Any) -> Substitution:
+    """T as a `Substitution` that fits the manifold.
+
+    Args:
+        manifold: The manifold of X.
+        T: A dense n x n matrix, a diagonal (1-D), a SciPy sparse matrix, a tuple (T, T inverse) of
+            matrices or LinearOperators, a tuple of two functions (T and its inverse, T symmetric)
+            or of four (T, T^T, T^-1, T^-T), or a `Substitution`.
+    Returns:
+        The substitution.
+    Raises:
+        ValueError: If T is singular, has no inverse, has the wrong size, or does not map F to F.
+    """
+    found = T if isinstance(T, Substitution) else _read(T, manifold.shape[-2])
+    _require_consistent(manifold, found)
+    return found
+
+
+def _read(T: Any, n: int) -> Substitution:
+    if isinstance(T, tuple) and any(callable(part) or len(np.shape(part)) == 2 for part in T):
+        return _from_parts(T, n)
+    if isinstance(T, scipy.sparse.linalg.LinearOperator) or callable(T):
+        refuse(
+            "T",
+            "T and its inverse",
+            f"a {type(T).__name__} alone",
+            None,
+            "Pass the pair (T, T inverse), or the four functions (T, T^T, T^-1, T^-T).",
+        )
+    if scipy.sparse.issparse(T):
+        return _sparse(T, n)
+    matrix, values = as_array(T, "T")
+    if values.ndim not in (1, 2) or set(values.shape) != {n}:
+        refuse("T", f"an {n} x {n} matrix, or a diagonal of {n} entries", f"shape {values.shape}")
+    with np.errstate(all="ignore"):
+        if values.ndim == 1:
+            size, inverse = np.abs(values).max(), 1 / values
+            condition = float(size * np.abs(inverse).max())
+        else:
+            inverse, condition = _inverse(values)
+    _require_regular(condition, n, values.dtype)
+    if values.ndim == 1:
+        return _of_operators(Diagonal(matrix, name="T"), Diagonal(inverse), Diagonal)
+    return _of_operators(Dense(matrix, name="T"), Dense(inverse), Dense)
+
+
+def _inverse(T: _Matrix) -> tuple[_Matrix, float]:
+    """T^-1 and |T| |T^-1|."""
+    try:
+        inverse = np.linalg.inv(T)
+    except np.linalg.LinAlgError:
+        return T, np.inf
+    return inverse, float(np.linalg.norm(T) * np.linalg.norm(inverse))
+
+
+def _require_regular(condition: float, n: int, dtype: np.dtype[Any]) -> None:
+    bound = 1 / (n * float(np.finfo(dtype).eps))
+    if not condition < bound:
+        refuse("T", "an invertible matrix", f"condition number {condition:.3g}", bound)
+
+
+def _of_operators(T: Operator, inverse: Operator, kind: type[Any]) -> Substitution:
+    """From T and T^-1, both dense or both diagonal."""
+
+    def adjoint(M: Any) -> Operator:
+        values = np.asarray(M.M if kind is Dense else M.d)
+        return kind(ct(values) if kind is Dense else values.conj())
+
+    return Substitution(T.left, adjoint(T).left, inverse.left, adjoint(inverse).left, T)
+
+
+def _from_parts(parts: tuple[Any, ...], n: int) -> Substitution:
+    if len(parts) not in (2, 4):
+        refuse("T", "a pair (T, T inverse), or four functions", f"a tuple of {len(parts)}")
+    matrices = [not callable(part) or hasattr(part, "shape") for part in parts]
+    if all(matrices) and len(parts) == 2:
+        (apply, adjoint), (solve, solve_adjoint) = (_products(part, n) for part in parts)
+        return Substitution(apply, adjoint, solve, solve_adjoint)
+    if any(matrices):
+        refuse("T", "two matrices, or two or four functions", "a tuple of both kinds")
+    if len(parts) == 2:
+        return Substitution(parts[0], parts[0], parts[1], parts[1])
+    return Substitution(*parts)
+
+
+def _products(M: Any, n: int) -> tuple[_Map, _Map]:
+    """The products with a matrix or a LinearOperator and with its transpose."""
+    if tuple(M.shape) != (n, n):
+        refuse("T", f"an {n} x {n} matrix", f"shape {tuple(M.shape)}")
+    if isinstance(M, scipy.sparse.linalg.LinearOperator):
+        return _columnwise(M.matmat), _columnwise(M.rmatmat)
+    if scipy.sparse.issparse(M):
+        M = scipy.sparse.csr_array(M)
+        return _columnwise(M.__matmul__), _columnwise(M.conj().T.tocsr().__matmul__)
+    matrix, values = as_array(M, "T")
+    return Dense(matrix).left, Dense(ct(values)).left
+
+
+def _columnwise(product: Callable[[_Matrix], _Matrix]) -> _Map:
+    """A product of SciPy's, with blocks side by side, in the precision of the array."""
+
+    def apply(X: Array) -> Array:
+        if not isinstance(X, np.ndarray):
+            kind = f"{type(X).__module__.partition('.')[0]} {type(X).__name__}"
+            refuse("X", "a NumPy array, as T is known by products of SciPy's", kind)
+        n, columns = X.shape[-2], np.moveaxis(X, -2, 0)
+        flat = np.ascontiguousarray(columns.reshape(n, -1))
+        Y = np.moveaxis(np.asarray(product(flat)).reshape(columns.shape), 0, -2)
+        kept = X.dtype if X.dtype.kind == Y.dtype.kind else np.result_type(X.dtype, np.complex64)
+        return Y.astype(kept, copy=False)
+
+    return apply
+
+
+def _sparse(T: Any, n: int) -> Substitution:
+    if tuple(T.shape) != (n, n):
+        refuse("T", f"an {n} x {n} matrix", f"shape {tuple(T.shape)}")
+    T = scipy.sparse.csc_array(T)
+    T = T.astype(complex if T.dtype.kind == "c" else float)
+    try:
+        lu = scipy.sparse.linalg.splu(T)
+    except RuntimeError:
+        refuse("T", "an invertible matrix", "a zero pivot")
+    apply, adjoint = _products(T, n)
+    solve, solve_adjoint = (_columnwise(partial(_solved, lu, trans=t)) for t in "NH")
+    return Substitution(apply, adjoint, solve, solve_adjoint)
+
+
+def _solved(lu: Any, X: _Matrix, trans: str) -> _Matrix:
+    """lu.solve, which takes right-hand sides of its own type only."""
+    if X.dtype.kind == "c" and lu.L.dtype.kind != "c":
+        return _solved(lu, X.real, trans) + 1j * _solved(lu, X.imag, trans)
+    return np.asarray(lu.solve(np.ascontiguousarray(X, lu.L.dtype), trans))
+
+
+def _require_consistent(manifold: GenOrthManifold, T: Substitution) -> None:
+    """Refuse maps that are not T, T^T, T^-1 and T^-T of one T with T F = F, on random arrays."""
+    rng = np.random.default_rng(0)
+    U, V = manifold.random_ambient(rng), manifold.random_ambient(rng)
+    n, unit = manifold.shape[-2], float(np.finfo(U.dtype).eps)
+    TU = _image("T", T.apply, U)
+    if is_complex(TU) and manifold.dtype.kind == "f":
+        refuse("T", "real entries (the manifold is real)", f"dtype {TU.dtype}")
+    defect, bound = float(norm(_image("T^-1", T.solve, TU) - U) / norm(U)), unit**0.4
+    if not defect <= bound:
+        refuse("T", "T^-1 T Y = Y, for a random Y with |Y| = 1", defect, bound)
+    for name, there, back in (("T", T.apply, T.adjoint), ("T^-1", T.solve, T.solve_adjoint)):
+        image, other = _image(name, there, U), _image(f"({name})^T", back, V)
+        size = float(norm(image) * norm(V) + norm(U) * norm(other))
+        defect = abs(float(inner(image, V)) - float(inner(U, other))) / size
+        bound = max(1e3 * n * unit, unit**0.8 if name != "T" else 0.0)
+        if not defect <= bound:
+            refuse(
+                "T",
+                f"<{name} U, V> = <U, ({name})^T V>, relative, for random U and V",
+                defect,
+                bound,
+                "A pair of functions is taken for a symmetric T: pass four otherwise.",
+            )
+    outside = float(norm(manifold.ambient(TU) - TU) / norm(TU))
+    if not outside <= 1e3 * n * unit:
+        refuse("T", "T F = F, relative distance of T Y from F", outside, 1e3 * n * unit)
+
+
+def _image(name: str, product: _Map, U: Array) -> _Matrix:
+    """A product, of the shape of U and finite."""
+    try:
+        image = np.asarray(product(U))
+    except ValueError as error:
+        refuse("T", f"{name} Y for an array of shape {U.shape}", f"an error: {error}")
+    if image.shape != U.shape or not np.all(np.isfinite(image)):
+        found = f"shape {image.shape}" if image.shape != U.shape else "NaN or infinity"
+        refuse("T", f"{name} Y finite and of the shape of Y, {U.shape}", found)
+    return image
+
+
+# ---------------------------------------------------------------------- what a user passes as W
+
+
+def metric(manifold: GenOrthManifold, W: Any) -> Substitution:
+    """T with W = (T T^T)^-1: in Y, X = T Y, the metric W is the Euclidean one.
+
+    Args:
+        manifold: The manifold of X.
+        W: Symmetric positive definite: a dense matrix, a diagonal (1-D), a SciPy sparse matrix; a
+            tuple (T, T inverse) as in `as_substitution`; or a name. The names are that of a
+            definite form ("B") and, where it is dense or diagonal, the modulus of any form ("|A|",
+            "|H|").
+    Returns:
+        The substitution.
+    Raises:
+        ValueError: If W is not symmetric, not positive definite, singular to rounding, or has the
+            wrong size, or if the name is unknown.
+    """
+    if isinstance(W, str):
+        return _by_name(manifold, W)
+    if isinstance(W, tuple | Substitution):
+        return as_substitution(manifold, W)
+    if isinstance(W, scipy.sparse.linalg.LinearOperator) or callable(W):
+        refuse(
+            "W",
+            "a matrix that can be factorised, or a pair (T, T inverse) with W = (T T^T)^-1",
+            f"a {type(W).__name__}",
+        )
+    op, n = as_operator(W, "W", 1), manifold.shape[-2]
+    if op.size != n:
+        refuse("W", f"size n = {n}", op.size, 0)
+    if op.dtype.kind == "c" and manifold.dtype.kind == "f":
+        refuse("W", "real entries (the manifold is real)", f"dtype {op.dtype}")
+    require_positive(op)
+    form = manifold.form
+    same = form is not None and manifold.definite and _equal(op, form)
+    return _factorised(form if same and form is not None else op, same)
+
+
+def metric_names(manifold: GenOrthManifold) -> list[str]:
+    """The names that `metric` knows on a manifold."""
+    form = manifold.form
+    if form is None:
+        return []
+    names = [form.name] if manifold.definite and not isinstance(form, Identity) else []
+    if isinstance(form, Dense | Diagonal | Identity | SymplecticUnit):
+        names += sorted({"|A|", f"|{form.name}|"})
+    return names
+
+
+def _by_name(manifold: GenOrthManifold, name: str) -> Substitution:
+    form, names = manifold.form, metric_names(manifold)
+    if form is None or name not in names:
+        known = f"one of {', '.join(map(repr, names))}" if names else "a matrix (no name is known)"
+        refuse("metric", f"{known}, on {manifold!r}", repr(name), None, "Pass W itself.")
+    if isinstance(form, Identity | SymplecticUnit):
+        return _factorised(Identity(form.size, form.dtype), False)
+    if manifold.definite:
+        return _factorised(form, True)
+    if isinstance(form, Diagonal):
+        d = np.asarray(form.d)
+        T = _factorised(Diagonal(np.abs(d)), False)
+        return attrs.evolve(T, known=(form, Diagonal(np.sign(d), name=form.name)))
+    return _modulus(form)
+
+
+def _modulus(A: Operator) -> Substitution:
+    """T = |A|^(-1/2), and the sign of A; A symmetric, or real and skew: then iA is Hermitian."""
+    M = np.asarray(A.left(np.eye(A.size, dtype=A.dtype)))
+    skew = np.vdot(M, ct(M)).real < 0
+    values, V = np.linalg.eigh(1j * M if skew else M)
+
+    def function(f: _Matrix) -> Dense:
+        F = (V * f) @ ct(V)
+        return Dense(F.real if M.dtype.kind == "f" else F)
+
+    sizes = np.abs(values)
+    T = _of_operators(function(sizes**-0.5), function(sizes**0.5), Dense)
+    sign = function(-1j * np.sign(values) if skew else np.sign(values))
+    return attrs.evolve(T, known=(A, Dense(sign.M, name=A.name)))
+
+
+def _equal(W: Operator, B: Operator) -> bool:
+    """The same matrix, entry by entry."""
+    if isinstance(W, Diagonal) and isinstance(B, Diagonal):
+        return np.array_equal(np.asarray(W.d), np.asarray(B.d))
+    if isinstance(W, Dense) and isinstance(B, Dense):
+        return np.array_equal(np.asarray(W.M), np.asarray(B.M))
+    if isinstance(W, Sparse) and isinstance(B, Sparse):
+        return abs(W.M - B.M).sum() == 0
+    return False
+
+
+def _factorised(W: Operator, form: bool) -> Substitution:
+    """T with T T^T = W^-1; `form` says that W is the form of the manifold, so that T^T W T = I."""
+    unit = Identity(W.size, W.dtype)
+    if isinstance(W, Identity):
+        T = Substitution(unit.left, unit.left, unit.left, unit.left, unit)
+    elif isinstance(W, Diagonal):
+        root = np.sqrt(np.asarray(W.d).real)
+        T = _of_operators(Diagonal(1 / root), Diagonal(root), Diagonal)
+    elif isinstance(W, Dense):
+        upper = ct(np.linalg.cholesky(np.asarray(W.M)))  # W = R^T R, T = R^-1
+        T = _of_operators(Dense(np.linalg.inv(upper)), Dense(upper), Dense)
+    elif isinstance(W, Sparse):
+        T = _sparse_factor(W)
+    else:
+        refuse(
+            W.name,
+            "a matrix that can be factorised",
+            "a LinearOperator",
+            None,
+            "Pass the metric as a pair (T, T inverse) with W = (T T^T)^-1.",
+        )
+    return attrs.evolve(T, known=(W, unit)) if form else T
+
+
+def _sparse_factor(W: Sparse) -> Substitution:
+    """P W P^T = L D L^T by an LU factorisation that keeps the diagonal; T = P^T L^-T D^(-1/2)."""
+    lu = scipy.sparse.linalg.splu(
+        scipy.sparse.csc_array(W.M),
+        permc_spec="MMD_AT_PLUS_A",
+        diag_pivot_thresh=0.0,
+        options={"SymmetricMode": True},
+    )
+    pivots = lu.U.diagonal().real
+    if not (np.array_equal(lu.perm_r, lu.perm_c) and pivots.min() > 0):
+        refuse(W.name, f"{W.name} positive definite", "a zero or negative pivot", 0)
+    order, back, root = lu.perm_r, np.argsort(lu.perm_r), np.sqrt(pivots)[:, None]
+    lower = scipy.sparse.csc_array(lu.L)
+    natural = scipy.sparse.linalg.splu(lower, permc_spec="NATURAL", diag_pivot_thresh=0.0)
+    upper = scipy.sparse.csr_array(lower.conj().T)
+    return Substitution(
+        _columnwise(lambda Y: _solved(natural, Y / root, "H")[order]),
+        _columnwise(lambda V: _solved(natural, V[back], "N") / root),
+        _columnwise(lambda X: root * (upper @ X[back])),
+        _columnwise(lambda V: (lower @ (root * V))[order]),
+    )

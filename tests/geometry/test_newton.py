@@ -1,0 +1,284 @@
+"""Newton's map, the normal retraction and the way back to M, beyond the contract (F15, F18, F19)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from refusals import refused
+
+import genorth as go
+import genorth.testing as gt
+from genorth.geometry.multiplier import ConjugateGradients, DenseLeastSquares, Eigendecomposition
+from genorth.geometry.newton import NewtonStep
+from genorth.geometry.tangent import TangentSpace
+from genorth.linalg.arrays import ct, norm
+
+EPS = 2.0**-52
+
+
+def _gaussian(shape: tuple[int, ...], seed: int, dtype: type = float) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    G = rng.standard_normal(shape)
+    return G + 1j * rng.standard_normal(shape) if dtype is complex else G
+
+
+@given(p=st.integers(1, 6), more=st.integers(0, 5), seed=gt.seeds(), complex_=st.booleans())
+def test_on_stiefel_it_is_newtons_iteration_for_the_polar_factor(
+    p: int, more: int, seed: int, complex_: bool
+) -> None:
+    """X - D(X) = (X + X^-T)/2, X^-T = X (X^T X)^-1."""
+    dtype = complex if complex_ else float
+    X = _gaussian((p + more, p), seed, dtype)
+    inverse = ct(np.linalg.pinv(X))
+    bound = 100 * (p + more) * EPS * np.linalg.cond(X) ** 2 * norm(inverse)
+    step = go.Stiefel(p + more, p, dtype).newton_step(X)
+    assert norm(X - step - (X + inverse) / 2) <= bound + 100 * EPS * norm(X)
+
+
+@given(p=st.integers(1, 6), more=st.integers(0, 5), seed=gt.seeds(), length=st.floats(0, 20))
+def test_on_stiefel_the_normal_retraction_is_the_polar_one(
+    p: int, more: int, seed: int, length: float
+) -> None:
+    """For steps of any length."""
+    manifold = go.Stiefel(p + more, p)
+    X = manifold.random_point(seed)
+    Z = length * manifold.random_tangent(X, seed)
+    difference = manifold.retract(X, Z, "normal") - manifold.retract(X, Z, "polar")
+    assert norm(difference) <= 1e3 * (p + more) * EPS * (1 + norm(Z) ** 2)
+
+
+@given(
+    p=st.integers(1, 6),
+    more=st.integers(0, 5),
+    seed=gt.seeds(),
+    exponents=st.tuples(st.floats(-6, 6), st.floats(0, 12)),
+)
+def test_on_stiefel_every_start_of_full_rank_is_restored(
+    p: int, more: int, seed: int, exponents: tuple[float, float]
+) -> None:
+    """Singular values from 10^-6 to 10^6, condition numbers to 1e12."""
+    size, condition = exponents
+    U, _, Vt = np.linalg.svd(_gaussian((p + more, p), seed), full_matrices=False)
+    manifold = go.Stiefel(p + more, p)
+    X = manifold.restore((U * np.logspace(size, size - condition, p)) @ Vt)
+    assert manifold.feasibility(X) <= 1e-12 * manifold.scale(X)
+
+
+@given(manifold=gt.manifolds(max_condition=1e4), seed=gt.seeds())
+def test_every_solver_gives_the_same_step(manifold: go.GenOrthManifold, seed: int) -> None:
+    """S with Phi(K S) = C(Y): by eigenvectors, by conjugate gradients, and by the dense oracle."""
+    s = gt.Sample(manifold, seed)
+    P = np.asarray(manifold.phi(s.Y))
+    singular = np.linalg.svd(P, compute_uv=False)
+    kappa = (singular.max() / singular.min() * s.q) ** 2
+    C = manifold.constraint(s.Y)
+    oracle = P @ DenseLeastSquares(manifold, s.Y, P).solve(C)
+    kinds = [ConjugateGradients] + ([Eigendecomposition] if manifold.companion else [])
+    bound = 1e3 * s.q**3 * s.u * kappa * (norm(oracle) + s.g / singular.min())
+    for kind in kinds:
+        assert norm(P @ kind(manifold, s.Y, P).solve(C) - oracle) <= bound, kind.name
+
+
+def test_the_eigendecomposition_is_shared_with_theta() -> None:
+    manifold = go.SymplecticStiefel(8, 4)
+    space = manifold.at(manifold.random_point(0))
+    space.theta(manifold.random_ambient(1))
+    assert space.equation is space.solver and "spectrum" in vars(space.solver)
+    assert type(go.Stiefel(5, 2).at(np.eye(5, 2)).equation) is Eigendecomposition
+
+
+@pytest.mark.parametrize("family", gt.FAMILIES)
+def test_without_full_rank_it_is_refused(family: str) -> None:
+    """Equal columns, and zero; on the skew manifolds two columns less leave a kernel too."""
+    manifold = gt.Recipe(family, 6, 4, 10.0, 7).build()
+    X = manifold.random_point(0)
+    X[..., -2:] = X[..., :1]
+    X = np.asarray(manifold.ambient(X))
+    for bad in (X, 0 * X):
+        with refused(
+            "X",
+            "phi(X) of full rank",
+            "",
+            error=go.OutsideDomainError,
+        ):
+            manifold.newton_step(bad)
+
+
+def test_squared_singular_values_are_not_lost() -> None:
+    """A condition number of 1e11: the smallest eigenvalue of X^T X is rounding, and is not used."""
+    U, _, Vt = np.linalg.svd(_gaussian((7, 3), 0), full_matrices=False)
+    values = np.array([1.0, 1e-5, 1e-11])
+    X = (U * values) @ Vt
+    step = go.Stiefel(7, 3).newton_step(X)
+    expected = (U * (values - 1 / values) / 2) @ Vt
+    assert norm(step - expected) <= 1e-3 * norm(expected)
+
+
+# ---------------------------------------------------------------------- restore
+
+
+@pytest.mark.parametrize(
+    "shape", [(8, 4), (6, 6), (20, 2), (10, 4)], ids=lambda shape: f"{shape[0]}x{shape[1]}"
+)
+def test_the_unit_matrix_is_restored_on_the_symplectic_manifold(shape: tuple[int, int]) -> None:
+    """np.eye(8, 4): A would stretch it for ever, as phi(X)^T X = 0."""
+    manifold = go.SymplecticStiefel(*shape)
+    found = manifold.restoration(np.eye(*shape))
+    assert found.map == ("none" if shape[0] == shape[1] else "Newton's map")
+    assert manifold.feasibility(found.X) <= 1e-12 and norm(found.X) <= 2 * norm(np.eye(*shape))
+
+
+@given(manifold=gt.manifolds(max_condition=1e4), seed=gt.seeds(), size=st.floats(-3, 3))
+def test_what_is_restored_is_on_the_manifold(
+    manifold: go.GenOrthManifold, seed: int, size: float
+) -> None:
+    """From any Gaussian start: near M relative to X and against 1, or an error."""
+    Y = manifold.random_ambient(seed) * 10**size
+    try:
+        X = manifold.restore(Y)
+    except go.NotRestorableError:
+        return
+    violation = manifold.feasibility(X)
+    assert violation <= 1e-12 * manifold.scale(X) and violation <= 0.01
+    assert manifold.restoration(Y).map in ("A", "Newton's map", "none")
+
+
+def test_near_the_manifold_the_map_of_the_paper_is_used() -> None:
+    manifold = go.SymplecticStiefel(8, 4)
+    X = manifold.random_point(0)
+    found = manifold.restoration(X + 1e-3)
+    assert found.map == "A" and 0 < found.steps <= 5
+
+
+def test_where_no_step_decreases_the_violation_it_is_refused() -> None:
+    """X^T H X = -I: Newton's map leads to zero."""
+    manifold = go.HyperbolicStiefel(np.array([1.0, 1.0, -1.0]), 1)
+    with refused("X", "a point near M", "phi(X) has not full rank", error=go.NotRestorableError):
+        manifold.restore(np.array([[0.0], [0.0], [1.0]]))
+
+
+# ---------------------------------------------------------------------- rays
+
+
+def test_a_ray_makes_what_t_does_not_change_once() -> None:
+    """phi is not evaluated again by Cayley; "normal" needs it once for each step of Newton."""
+    A = np.diag([1.0, 2.0, 3.0, -1.0, -2.0])
+    calls = []
+
+    def phi(X: np.ndarray) -> np.ndarray:
+        calls.append(1)
+        return A @ X
+
+    manifold = go.from_maps((5, 2), phi, lambda T: T)
+    X = manifold.random_point(0)
+    Z = 0.1 * manifold.random_tangent(X, 1)
+    for kind in ("cayley", "polar", "exp"):
+        ray = manifold.ray(X, Z, kind)
+        calls.clear()
+        for t in (0.1, 0.2, 0.3):
+            ray.point(t), ray.velocity(t)
+        assert not calls, kind
+    ray = manifold.ray(X, Z, "normal")
+    ray.point(1.0)
+    calls.clear()
+    ray.point(1.0)
+    assert not calls
+
+
+@given(manifold=gt.manifolds(max_condition=1e2), seed=gt.seeds())
+def test_the_derivative_of_the_step_off_the_manifold(
+    manifold: go.GenOrthManifold, seed: int
+) -> None:
+    """DD(Y)[V] against differences of D, at Y off M."""
+    s = gt.Sample(manifold, seed)
+    V = s.within_newton(s.ambient())
+    slope = NewtonStep(TangentSpace(manifold, s.Y)).derivative(V)
+    errors = []
+    for h in (1e-2, 1e-3):
+        difference = manifold.newton_step(s.Y + h * V) - manifold.newton_step(s.Y - h * V)
+        errors.append(float(norm(difference / (2 * h) - slope)))
+    singular = np.linalg.svd(manifold.phi(s.Y), compute_uv=False)
+    kappa = (singular.max() / singular.min() * s.q) ** 2
+    rest = 1e3 * s.u * kappa * (norm(V) + s.g / singular.min()) / 1e-3
+    assert errors[1] <= 0.05 * errors[0] + rest
+
+
+@pytest.mark.parametrize("kind", [1, "newton", None])
+def test_an_unknown_retraction_is_refused(kind: object) -> None:
+    manifold = go.Stiefel(4, 2)
+    X = manifold.random_point(0)
+    for call in (manifold.retract, manifold.ray):
+        with refused("kind", "one of 'cayley', 'polar', 'exp', 'normal'", str(kind), False):
+            call(X, 0 * X, kind)
+
+
+@given(manifold=gt.manifolds(max_condition=1e4), seed=gt.seeds(), length=st.floats(-2, 3))
+def test_a_long_step_ends_on_the_manifold_or_is_refused(
+    manifold: go.GenOrthManifold, seed: int, length: float
+) -> None:
+    X = manifold.random_point(seed)
+    Z = 10**length * manifold.random_tangent(X, seed)
+    try:
+        R = manifold.retract(X, Z, "normal")
+    except go.OutsideDomainError as error:
+        assert "Halve the step" in str(error) or "full rank" in str(error)
+        return
+    s = gt.Sample(manifold, seed)
+    rounding = 100 * s.u * s.q * max(1.0, s.L * norm(R) ** 2)
+    assert manifold.feasibility(R) <= rounding
+
+
+@pytest.mark.parametrize("z", [0.5, 5.0, 1e3])
+def test_long_steps_on_the_hyperbola(z: float) -> None:
+    """x^2 - y^2 = 1 from (1, 0) along (0, z), where polar ends at 1 and Cayley at 2."""
+    manifold = go.HyperbolicStiefel(np.array([1.0, -1.0]), 1)
+    x, y = manifold.retract(np.array([[1.0], [0.0]]), np.array([[0.0], [z]]), "normal").ravel()
+    assert x**2 - y**2 == pytest.approx(1, rel=1e-12) and 0 < y < z
+
+
+# ---------------------------------------------------------------------- JAX
+
+
+@pytest.fixture
+def jax():
+    jax = pytest.importorskip("jax", reason="the extra 'jax' is not installed")
+    before = jax.config.read("jax_enable_x64")
+    jax.config.update("jax_enable_x64", True)
+    yield jax
+    jax.config.update("jax_enable_x64", before)
+
+
+@pytest.mark.parametrize(
+    "manifold",
+    [go.Stiefel(5, 3), go.SymplecticStiefel(6, 2), go.HyperbolicStiefel(np.array([2.0, 1, 1, -1]), 2)],
+    ids=["stiefel", "symplectic", "hyperbolic"],
+)
+def test_jax_differentiates_it_where_eigenvalues_meet(jax, manifold: go.GenOrthManifold) -> None:
+    """On Stiefel K = I: eigenvectors have no derivative there, the step has, of first and second order."""
+    X = manifold.random_point(0)
+    V = np.asarray(manifold.random_ambient(1))
+    W = np.asarray(manifold.random_ambient(2))
+
+    def first(Y):
+        return jax.jvp(manifold.newton_step, (Y,), (jax.numpy.asarray(V),))[1]
+
+    _, slope = jax.jvp(manifold.newton_step, (jax.numpy.asarray(X),), (jax.numpy.asarray(V),))
+    assert norm(np.asarray(slope) - (V - manifold.project(X, V))) <= 1e-12 * norm(V)
+    _, second = jax.jvp(first, (jax.numpy.asarray(X),), (jax.numpy.asarray(W),))
+    h = 1e-4
+
+    def exact(Y):
+        return NewtonStep(TangentSpace(manifold, Y)).derivative(V)
+
+    difference = (exact(X + h * W) - exact(X - h * W)) / (2 * h)
+    assert norm(np.asarray(second) - difference) <= 1e-5 * max(norm(difference), 1.0)
+
+
+def test_traced_steps_outside_the_domain_of_normal_are_not_finite(jax) -> None:
+    manifold = go.HyperbolicStiefel(np.array([1.0, -1.0]), 1)
+    X, Z = jax.numpy.asarray([[1.0], [0.0]]), jax.numpy.asarray([[0.0], [1.0]])
+    retract = jax.jit(lambda Z: manifold.retract(X, Z, "normal"))
+    assert np.all(np.isfinite(retract(Z / 2)))
+    assert not np.any(np.isfinite(retract(1e3 * Z)))
