@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from typing import Any, Unpack
 
 import numpy as np
@@ -37,8 +38,10 @@ def alm(
         x0: Start, any point of F. Default: a random point of M.
         sigma: The first penalty parameter.
         **common: The arguments of every solver, see `genorth.minimize`.
+
     Returns:
         The result; `x` is on M.
+
     Raises:
         ValueError: If sigma is not positive.
     """
@@ -64,8 +67,10 @@ class _Lagrangian:
         """The function and its gradient G + phi(X) Phi(Y + sigma C)."""
         X = np.ascontiguousarray(v).view(self.point.X.dtype).reshape(self.point.X.shape)
         self._trial = point = self.point if X is self.point.X else self.run.evaluate(X)
-        value = point.f + float(inner(self.Y, point.C)) + self.sigma / 2 * float(
-            inner(point.C, point.C)
+        value = (
+            point.f
+            + float(inner(self.Y, point.C))
+            + self.sigma / 2 * float(inner(point.C, point.C))
         )
         return value, realvec(self.gradient(point))
 
@@ -90,10 +95,8 @@ def _solve(run: Run, sigma: float) -> None:
         if first:
             goal, allowed, first = 1 / sigma, sigma**-0.1, False
         lagrangian = _Lagrangian(run, point, Y, sigma, max(goal, run.monitor.tol / 2))
-        try:
+        with suppress(_RoundDone):
             lean_lbfgs(lagrangian, realvec(point.X))  # type: ignore[arg-type]
-        except _RoundDone:
-            pass
         if lagrangian.lost:
             sigma, first = _GROWTH * sigma, True
             continue

@@ -46,8 +46,8 @@ class Field:
 
     F(X) = (G K - e N G^T N)/2 with N = phi(X) Q and K = N^T N, where psi(T) = Q T Q^-1. Where
     psi(psi(T)) = T this is (G <<P,X>> - P <<G,X>>)/2 with P = phi(X), and needs no Q. Elsewhere,
-    and without a Q, it is L L*[G] with L[U] = U <<X,X>> - X <<U,X>>. In all three cases F is tangent,
-    <G, F> >= 0, and on M it is zero exactly at stationary points.
+    and without a Q, it is L L*[G] with L[U] = U <<X,X>> - X <<U,X>>. In all three cases F is
+    tangent, <G, F> >= 0, and on M it is zero exactly at stationary points.
 
     Args:
         manifold: The manifold.

@@ -53,8 +53,10 @@ def landing(
             where the papers' bound on the Stiefel manifold says so.
         tube: The largest |C| of an iterate; a step that leaves the tube is halved.
         **common: The arguments of every solver, see `genorth.minimize`.
+
     Returns:
         The result; `x` is on M.
+
     Raises:
         ValueError: If x0 is outside of the tube, or lam, eta or tube is not positive.
     """

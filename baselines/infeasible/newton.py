@@ -77,8 +77,10 @@ def landing_newton(
         tube: The largest |C| of an iterate.
         settings: The constants.
         **common: The arguments of every solver, see `genorth.minimize`.
+
     Returns:
         The result; `x` is on M.
+
     Raises:
         ValueError: If x0 is outside of the tube, an argument is unknown or there is no Hessian.
     """
@@ -136,8 +138,10 @@ def _trust_region(
         # what the quadratic model says of f - <Theta^T, C>/2, and of |C|^2, which n removes
         C, n = model.point.C, model.n
         change = float(
-            inner(model.residual, n) + inner(n, model.Hn) / 2
-            + inner(model.rhs, step.Z) + inner(step.Z, step.HZ) / 2
+            inner(model.residual, n)
+            + inner(n, model.Hn) / 2
+            + inner(model.rhs, step.Z)
+            + inner(step.Z, step.HZ) / 2
         )
         square = float(inner(C, C))
         if change > mu / 8 * square:

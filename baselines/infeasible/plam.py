@@ -54,8 +54,10 @@ def plam(
         eta: The proximal parameter, or "bb".
         tube: The largest |C| of an iterate; a step that leaves the tube is halved.
         **common: The arguments of every solver, see `genorth.minimize`.
+
     Returns:
         The result; `x` is on M.
+
     Raises:
         ValueError: If x0 is outside of the tube, or beta, eta or tube is not positive.
     """

@@ -32,8 +32,10 @@ def pogo(
         eta: The step size, or "bb", as in `landing`.
         tube: The largest |C| of an iterate; a step that leaves the tube is halved.
         **common: The arguments of every solver, see `genorth.minimize`.
+
     Returns:
         The result; `x` is on M.
+
     Raises:
         ValueError: If x0 is outside of the tube, or eta or tube is not positive.
     """

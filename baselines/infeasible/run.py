@@ -151,7 +151,7 @@ Steps: TypeAlias = Settings | Callable[[_P], float]
 def march(
     at: _P, step: Callable[[_P, float], _P], accept: Callable[[_P], None], steps: Steps[_P]
 ) -> None:
-    """Steps until `accept` raises `Stop`, or none stays in the tube; one that leaves it is halved."""
+    """Steps until `accept` raises `Stop`; one that leaves the tube is halved."""
     if isinstance(steps, Settings):
         with suppress(NoStep):
             descend(at, step, accept, steps)

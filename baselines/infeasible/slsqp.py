@@ -23,8 +23,10 @@ def slsqp(problem: Problem, x0: Any = None, **common: Unpack[Common]) -> Result:
         problem: The problem, with at most 600 unknowns.
         x0: Start, any point of F. Default: a random point of M.
         **common: The arguments of every solver, see `genorth.minimize`.
+
     Returns:
         The result; `x` is on M.
+
     Raises:
         ValueError: If the problem is too large.
     """

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Unpack
 
 from baselines.infeasible.run import Run
-from baselines.infeasible.vectors import Vectors, too_large
+from baselines.infeasible.vectors import Vectors, too_large, unknowns
 from genorth.errors import refuse
 from genorth.problem.problem import Problem
 from genorth.solve.options import Common
@@ -26,8 +27,10 @@ def trust_constr(problem: Problem, x0: Any = None, **common: Unpack[Common]) -> 
         problem: The problem, with at most 2000 unknowns.
         x0: Start, any point of F. Default: a random point of M.
         **common: The arguments of every solver, see `genorth.minimize`.
+
     Returns:
         The result; `x` is on M.
+
     Raises:
         ValueError: If the problem is too large.
     """
@@ -40,15 +43,18 @@ def _solve(run: Run) -> None:
     from scipy.optimize import BFGS, NonlinearConstraint
     from scipy.sparse.linalg import LinearOperator
 
-    vectors, start = Vectors(run), run.start()
-    size = vectors.jacobian(start.X.reshape(-1).view(float)).shape[1]
+    vectors, start, size = Vectors(run), run.start(), unknowns(run.manifold)
 
     def second(v: Any, y: Any) -> LinearOperator:  # noqa: ARG001
-        return LinearOperator((size, size), lambda w: vectors.constraint_hessian(y, w))
+        return LinearOperator((size, size), partial(vectors.constraint_hessian, y))
 
-    equations = NonlinearConstraint(
-        vectors.constraint, 0.0, 0.0, jac=vectors.jacobian, hess=second
+    exact = run.problem.has_hessian
+    vectors.minimize(
+        start,
+        "trust-constr",
+        constraints=NonlinearConstraint(
+            vectors.constraint, 0.0, 0.0, jac=vectors.jacobian, hess=second
+        ),
+        options={"gtol": 0.0, "xtol": 0.0, "maxiter": _NEVER},
+        **{"hessp": vectors.hessian_product} if exact else {"hess": BFGS()},
     )
-    hessian = {"hessp": vectors.hessian_product} if run.problem.has_hessian else {"hess": BFGS()}
-    options = {"gtol": 0.0, "xtol": 0.0, "maxiter": _NEVER}
-    vectors.minimize(start, "trust-constr", constraints=[equations], options=options, **hessian)

@@ -30,7 +30,7 @@ def unknowns(manifold: GenOrthManifold) -> int:
 
 
 def too_large(name: str, limit: int) -> Callable[[Problem], str | None]:
-    """Why a solver that factors matrices of the size of the unknowns cannot run; None where it can."""
+    """Why a solver with dense matrices of this size cannot run; None where it can."""
 
     def reason(problem: Problem) -> str | None:
         count = unknowns(problem.manifold)
@@ -53,8 +53,9 @@ class Vectors:
         self._point: tuple[_Vector, Point] | None = None
 
     def matrix(self, v: _Vector) -> Array:
-        """The point that a real vector stands for."""
-        return np.array(v).view(self._dtype).reshape(self.manifold.shape)
+        """The point of F that a real vector stands for."""
+        X = np.array(v, float).view(self._dtype).reshape(self.manifold.shape)
+        return np.asarray(self.manifold.ambient(X))
 
     def at(self, v: _Vector) -> Place:
         """phi(X) and C(X), kept for the last v."""
@@ -80,6 +81,8 @@ class Vectors:
 
     def hessian_product(self, v: _Vector, w: _Vector) -> _Vector:
         """The Hessian of f times w."""
+        if w.dtype.kind != "f":
+            return np.zeros(w.shape)  # SciPy asks for the type of a result, not for a product
         self.run.monitor.check()
         H = self.run.problem.euclidean_hessian(self.matrix(v), self.matrix(w))
         return realvec(np.asarray(H, self._dtype))
