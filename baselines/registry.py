@@ -127,7 +127,7 @@ RECORDS = (
         "trust-constr",
         trust_constr_module.trust_constr,
         "virtanen2020scipy",
-        algorithm="tr",
+        algorithm="sqp",
         variant="scipy",
         reason=trust_constr_module.reason,
         modules="scipy.optimize",

@@ -5,22 +5,27 @@ from __future__ import annotations
 from typing import Any, Unpack
 
 from baselines.infeasible.run import Run
-from baselines.infeasible.vectors import Vectors, too_large
+from baselines.infeasible.vectors import Vectors, limited, unknowns
 from genorth.errors import refuse
 from genorth.problem.problem import Problem
 from genorth.solve.options import Common
 from genorth.solve.result import Result
 
 _NEVER = 2**31 - 1
-#: Why it cannot run on a problem: a dense least squares of the size of the unknowns in every step.
-reason = too_large("SLSQP", 600)
+_LARGEST = 1000  # unknowns; half a second for a step
+
+
+def reason(problem: Problem) -> str | None:
+    """Why it cannot run on the problem; None where it can."""
+    what = "a dense matrix of the order of the number of unknowns"
+    return limited("SLSQP", what, unknowns(problem.manifold), _LARGEST)
 
 
 def slsqp(problem: Problem, x0: Any = None, **common: Unpack[Common]) -> Result:
     """Minimise f over M by SciPy's SLSQP [virtanen2020scipy], with C and its Jacobian given.
 
     Args:
-        problem: The problem, with at most 600 unknowns.
+        problem: The problem, with at most 1000 unknowns.
         x0: Start, any point of F. Default: a random point of M.
         **common: The arguments of every solver, see `genorth.minimize`.
 

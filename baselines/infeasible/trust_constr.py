@@ -6,15 +6,21 @@ from functools import partial
 from typing import Any, Unpack
 
 from baselines.infeasible.run import Run
-from baselines.infeasible.vectors import Vectors, too_large, unknowns
+from baselines.infeasible.vectors import Vectors, limited, unknowns
 from genorth.errors import refuse
 from genorth.problem.problem import Problem
 from genorth.solve.options import Common
 from genorth.solve.result import Result
 
 _NEVER = 2**31 - 1
-#: Why it cannot run on a problem: the Jacobian of C is dense, and is factored in every step.
-reason = too_large("trust-constr", 2000)
+_LARGEST = 2_000_000  # entries; half a second for a step
+
+
+def reason(problem: Problem) -> str | None:
+    """Why it cannot run on the problem; None where it can."""
+    manifold = problem.manifold
+    entries = unknowns(manifold) ** 2 * manifold.shape[-1] // manifold.shape[-2]
+    return limited("trust-constr", "the dense Jacobian of C (entries)", entries, _LARGEST)
 
 
 def trust_constr(problem: Problem, x0: Any = None, **common: Unpack[Common]) -> Result:
@@ -24,7 +30,7 @@ def trust_constr(problem: Problem, x0: Any = None, **common: Unpack[Common]) -> 
     one; else SciPy's BFGS stands for it.
 
     Args:
-        problem: The problem, with at most 2000 unknowns.
+        problem: The problem, with at most 2e6 entries in the Jacobian of C.
         x0: Start, any point of F. Default: a random point of M.
         **common: The arguments of every solver, see `genorth.minimize`.
 

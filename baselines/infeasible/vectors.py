@@ -7,7 +7,6 @@ basis B_i of S1 has dim S1 equations, and its Jacobian the rows phi(X) Phi(B_i).
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from baselines.infeasible.run import Point, Run
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.multiplier import realvec, symmetric_basis
 from genorth.linalg.arrays import Array, all_finite
-from genorth.problem.problem import Problem
 from genorth.solve.monitor import Stop
 from genorth.solve.result import Status
 
@@ -29,16 +27,9 @@ def unknowns(manifold: GenOrthManifold) -> int:
     return int(np.prod(manifold.shape)) * (2 if manifold.dtype.kind == "c" else 1)
 
 
-def too_large(name: str, limit: int) -> Callable[[Problem], str | None]:
-    """Why a solver with dense matrices of this size cannot run; None where it can."""
-
-    def reason(problem: Problem) -> str | None:
-        count = unknowns(problem.manifold)
-        if count <= limit:
-            return None
-        return f"{name} factors dense matrices of {count} unknowns; the limit is {limit}"
-
-    return reason
+def limited(name: str, what: str, size: int, limit: int) -> str | None:
+    """Why a solver with dense matrices cannot run, where the size is above the limit."""
+    return None if size <= limit else f"{name} factors {what} in every step: {size} > {limit}"
 
 
 class Vectors:
