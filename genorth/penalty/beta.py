@@ -177,6 +177,9 @@ class Orthogonal(Rule):
     _LOOKS = 2  # the first iteration at which the threshold is looked at; then twice as many, ...
     _FAR, _PATIENCE = 0.3, 5
     _FARTHEST = 1.0  # |D|/|X| of a trial
+    # |C| of an iterate that has left M, and of a trial, relative to |I| or to |C| at the start: far
+    # away D may be much shorter than X where phi is ill-conditioned
+    _LOOSE, _LOOSEST = 3.0, 10.0
     _ACCURACY = 0.05  # of the threshold during a run
 
     def __init__(self, monitor: Monitor, auto: bool) -> None:
@@ -184,6 +187,7 @@ class Orthogonal(Rule):
         self._scale = 0.0
         self._near: _Matrix | None = None
         self._iterations = self._far = 0
+        self._unit = 1.0
         self._look = self._LOOKS
 
     def first(self, x: _Matrix, X: _Matrix) -> tuple[float, _Matrix]:
@@ -245,15 +249,19 @@ class Orthogonal(Rule):
     def begin(self, point: Point) -> None:
         """Iterations are counted from here."""
         self._near, self._far, self._iterations, self._look = point.X, 0, 0, self._LOOKS
+        blocks, p = math.prod(self.manifold.shape[:-2]), self.manifold.shape[-1]
+        self._unit = max(blocks * p, point.violation)
 
     def admits(self, point: Point) -> bool:
-        """|D| <= |X|."""
-        return bool(point.penalty <= (self._FARTHEST * float(norm(point.X))) ** 2)
+        """|D| <= |X|, and |C| not far above one."""
+        near = point.penalty <= (self._FARTHEST * float(norm(point.X))) ** 2
+        return bool(near and point.violation <= self._LOOSEST**2 * self._unit)
 
     def watch(self, h: Dissolving[Any], point: Any, gradient_norm: float) -> None:  # noqa: ARG002
         """Far from M for long, or a threshold above beta."""
         self._iterations += 1
-        if math.sqrt(point.penalty) > self._FAR * float(norm(point.X)):
+        far = math.sqrt(point.penalty) > self._FAR * float(norm(point.X))
+        if far or point.violation > self._LOOSE**2 * self._unit:
             self._far += 1
             if self._far >= self._PATIENCE:
                 if self.auto and self._near is not None:
