@@ -735,10 +735,12 @@ class GenOrthManifold(ABC):
             T: A dense n x n matrix, a diagonal (1-D), a SciPy sparse matrix, a tuple (T, T inverse)
                 of matrices or LinearOperators, a tuple of two functions (T and its inverse, T
                 symmetric) or of four (T, T^T, T^-1, T^-T), or what `metric` returns.
+
         Returns:
             The manifold. `result.T.apply(Y)` is X, and `result.T.solve(X)` is Y.
+
         Raises:
-            ValueError: If T is singular, has no inverse, has the wrong size, or does not map F to F.
+            ValueError: If T is singular, has no inverse or the wrong size, or does not map F to F.
         """
         return Substituted(self, substitution.as_substitution(self, T))
 
@@ -750,8 +752,10 @@ class GenOrthManifold(ABC):
             W: Symmetric positive definite: a dense matrix, a diagonal (1-D), a SciPy sparse matrix,
                 a tuple (T, T inverse) as in `substitute`, or a name: "B" on the generalized Stiefel
                 manifold, which makes it the Stiefel manifold; "|A|" or "|H|" on the others.
+
         Returns:
             The substitution.
+
         Raises:
             ValueError: If W is not symmetric, not positive definite, singular to rounding, or has
                 the wrong size, or if the name is unknown.

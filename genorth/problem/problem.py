@@ -6,6 +6,7 @@ counted alike and none pays twice for the same X.
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from collections.abc import Callable
@@ -132,13 +133,22 @@ class Problem:
     def __repr__(self) -> str:
         return f"Problem({self.manifold!r}, name={self.name!r})"
 
+    def fresh(self) -> Problem:
+        """Return the same problem with counts at zero and nothing remembered of earlier points."""
+        other = copy.copy(self)
+        other._memo = ContentCache()
+        other.reset_counts()
+        return other
+
     def substitute(self, T: Any) -> Problem:
         """The problem in Y, X = T Y: cost f(T Y), gradient T^T G, Hessian product T^T H[T Z] (F20).
 
         Args:
             T: As in `manifold.substitute`; `problem.manifold.metric(W)` gives the T of a metric W.
+
         Returns:
             The problem, on `manifold.substitute(T)`. This problem's counts go on too.
+
         Raises:
             ValueError: If T is not invertible or does not fit.
         """

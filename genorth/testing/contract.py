@@ -95,7 +95,7 @@ class Sample:
         return Z * (0.5 / (self.steepness * float(norm(Z))))
 
     def within_newton(self, Z: _Matrix) -> _Matrix:
-        """Z, shortened so that Newton's method from X + Z contracts: |phi|^2 |Z|^2 <= |DC^+|^-2/4."""
+        """Z, shortened so that Newton's method from X + Z contracts."""
         longest = 0.5 * float(self.singular[0]) / (self.L * self.q)
         return Z * min(1.0, longest / max(float(norm(Z)), 1e-300))
 
@@ -680,7 +680,7 @@ def _f9(s: Sample) -> Iterator[Measured]:
 
 @_property(
     "F15",
-    "D(X) is the smallest D with DC(X)[D] = C(X); C(X - D) = D^T phi(D); on M the derivative of X - D is P_X",
+    "D(X) is the smallest D with DC(X)[D] = C(X); C(X - D) = D^T phi(D); D(X - D(X)) = P_X on M",
 )
 def _f15(s: Sample) -> Iterator[Measured]:
     M, X, Y, E = s.M, s.X, s.Y, s.ambient()
@@ -739,9 +739,7 @@ def _f19(s: Sample) -> Iterator[Measured]:
         c, V = ray.point(t), ray.velocity(t)
         bound = 20 * s.q * float(norm(M.phi(c))) * rest * size
         yield f"DC(c)[c'] = 0, {kind}", float(M.tangency(c, V)), bound
-        errors = [
-            float(norm(ray.point(t + h) - ray.point(t - h) - 2 * h * V)) for h in _TIMES / 4
-        ]
+        errors = [float(norm(ray.point(t + h) - ray.point(t - h) - 2 * h * V)) for h in _TIMES / 4]
         floor = rest * (float(norm(X)) / s.kappa + size)
         yield (
             f"slope of |c(t+h) - c(t-h) - 2h c'(t)| >= 2.5, {kind}",

@@ -233,9 +233,9 @@ def test_a_success_is_borne_out_by_x() -> None:
     other = _ended(EASY.manifold.random_point(0))
     assert other.status is go.Status.NOT_STATIONARY and not other.success
     assert other.gradient_norm > 2e-6 and other.feasibility <= 1e-12
-    far = _ended(np.ones_like(SOLUTION))  # of rank one: neither map leads to M
+    far = _ended(0 * SOLUTION)  # rank-deficient: nothing leads back to M
     assert far.status is go.Status.DIVERGED and np.array_equal(far.x, SOLUTION)
-    assert _ended(np.ones_like(SOLUTION), go.Status.NOT_FINITE).status is go.Status.NOT_FINITE
+    assert _ended(0 * SOLUTION, go.Status.NOT_FINITE).status is go.Status.NOT_FINITE
     assert _ended(SOLUTION, go.Status.STALLED).status is go.Status.STALLED
 
 
