@@ -175,11 +175,11 @@ def test_an_array_that_the_user_writes_into_later_is_copied(dtype: type) -> None
 @pytest.mark.parametrize("bad", [1j * np.ones((6, 2)), np.ones((2, 6)), np.full((6, 2), "a")])
 def test_a_bad_product_or_gradient_is_refused(bad: np.ndarray) -> None:
     problem = go.Problem(M, lambda Y: 0.0, lambda Y: bad, lambda Y, Z: bad, lambda Y: (0.0, bad))
-    with pytest.raises(ValueError, match="^euclidean_hessian"):
+    with pytest.raises(ValueError, match=r"^euclidean_hessian"):
         problem.euclidean_hessian(X, X)
-    with pytest.raises(ValueError, match="^euclidean_gradient"):
+    with pytest.raises(ValueError, match=r"^euclidean_gradient"):
         problem.evaluate_gradient(X)
-    with pytest.raises(ValueError, match="^cost_and_gradient"):
+    with pytest.raises(ValueError, match=r"^cost_and_gradient"):
         problem.evaluate(X)
 
 
