@@ -59,7 +59,7 @@ def record(
 def trace(
     *norms: float, seconds: float = 0.1, feasibility: float = 1e-15, start: float = 1.0
 ) -> Trace:
-    """A trace with these gradient norms, a line every `seconds`, two evaluations a line, cost falling from `start`."""
+    """A trace with these gradient norms: a line every `seconds`, two evaluations a line."""
     made = Trace()
     for number, norm in enumerate(norms):
         made.append(seconds * number, start / (1 + number), norm, feasibility, 2 * number + 1)

@@ -15,6 +15,7 @@ import pytest
 import scipy.sparse
 import scipy.sparse.linalg
 
+import baselines
 import genorth as go
 
 #: What no number of rows or columns can be.
@@ -47,6 +48,22 @@ POINTS = [
     "X.astype(object)",
     "X.astype(longdouble)",
     "masked(X)",
+]
+#: What no start can be.
+STARTS = ["'x'", "5", "X.T", "nan * X", "1j * X", "{}", "masked(X)"]
+#: Options of every solver, and what they cannot be.
+OPTIONS = [
+    *[(f"tol={value}", "tol") for value in ("-1", "nan", "inf", "'1'", "None", "True", "[1]")],
+    *[
+        (f"feasibility_tol={value}", "feasibility_tol")
+        for value in ("0", "-1", "nan", "'1'", "True")
+    ],
+    *[(f"max_iterations={value}", "max_iterations") for value in ("0", "-1", "1.5", "True", "'5'")],
+    *[(f"max_evaluations={value}", "max_evaluations") for value in ("0", "-1", "1.5", "True")],
+    *[(f"max_time={value}", "max_time") for value in ("0", "-1", "nan", "'1'", "True")],
+    *[(f"callback={value}", "callback") for value in ("5", "'print'")],
+    *[(f"keep_points={value}", "keep_points") for value in ("'no'", "1", "None")],
+    *[(f"rng={value}", "rng") for value in SEEDS],
 ]
 #: What no positive number can be.
 POSITIVE = ["0", "-1", "nan", "inf", "None", "'1'", "True", "[1]", "1j"]
@@ -299,24 +316,31 @@ WRONG: dict[str, list[tuple[str, str]]] = {
         *[(f"go.exactness_threshold(problem, {X})", "X") for X in POINTS],
     ],
     "minimize": [
-        *[(f"go.minimize({p})", "problem") for p in ("None", "5", "M", "zero")],
-        *[(f"go.minimize(problem, {x0})", "x0") for x0 in ("'x'", "5", "X.T", "nan * X", "1j * X")],
-        *[(f"go.minimize(problem, method={m})", "method") for m in ("'newton'", "None", "5")],
-        *[
-            (f"go.minimize(problem, beta={b})", "beta")
-            for b in ("0", "-1", "nan", "inf", "None", "'big'")
-        ],
-        *[(f"go.minimize(problem, tol={tol})", "tol") for tol in ("-1", "nan")],
-        *[
-            (f"go.minimize(problem, feasibility_tol={t})", "feasibility_tol")
-            for t in POSITIVE
-            if t != "True"
-        ],
-        *[(f"go.minimize(problem, max_iterations={k})", "max_iterations") for k in ("-1", "nan")],
-        *[(f"go.minimize(problem, max_time={t})", "max_time") for t in ("-1", "nan")],
-        *[(f"go.minimize(problem, callback={c})", "callback") for c in ("5", "'print'")],
-        *[(f"go.minimize(problem, rng={rng})", "rng") for rng in SEEDS],
+        *[(f"go.minimize({p})", "problem") for p in ("None", "5", "M", "zero", "'p'", "h")],
+        *[(f"go.minimize(problem, {x0})", "x0") for x0 in STARTS],
+        *[(f"go.minimize(problem, method={m})", "method") for m in ("'newton'", "None", "5", "[]")],
+        *[(f"go.minimize(problem, beta={b})", "beta") for b in [*POSITIVE, "'big'"]],
+        *[(f"go.minimize(problem, method='rgd-fast', beta={b})", "beta") for b in ("1", "'big'")],
+        *[(f"go.minimize(problem, {option})", name) for option, name in OPTIONS],
+        ("go.minimize(problem, memory=5, method='cdf-gd')", "memory"),
+        ("go.minimize(problem, tolerance=1e-3)", "tolerance"),
+        ("go.minimize(problem, method='rgd-fast', geometry='round')", "geometry"),
         ("go.minimize(go.Problem(M, zero))", "problem"),
+        ("go.minimize(go.Problem(M, zero, one), method='cdf-tr')", "problem"),
+        ("go.minimize(go.Problem(M, zero, one), method='rtr-fast')", "problem"),
+    ],
+    "baselines": [
+        call
+        for solver in ("rgd", "rcg", "rlbfgs", "rtr")
+        for call in (
+            *[(f"baselines.{solver}({p})", "problem") for p in ("None", "5", "M", "zero")],
+            *[(f"baselines.{solver}(problem, {x0})", "x0") for x0 in STARTS],
+            (f"baselines.{solver}(problem, 0 * X)", "x0"),
+            (f"baselines.{solver}(problem, geometry='round')", "geometry"),
+            (f"baselines.{solver}(problem, geometry=None)", "geometry"),
+            (f"baselines.{solver}(go.Problem(M, zero))", "problem"),
+            *[(f"baselines.{solver}(problem, {option})", name) for option, name in OPTIONS],
+        )
     ],
 }
 
@@ -329,6 +353,7 @@ def _names() -> dict[str, Any]:
     )
     return {
         "go": go,
+        "baselines": baselines,
         "M": manifold,
         "X": manifold.random_point(0),
         "problem": problem,

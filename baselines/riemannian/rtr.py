@@ -139,8 +139,7 @@ class _Model:
 
     def hessian(self, Z: Array) -> Array:
         """Hess f(X)[Z] = P_X(H - phi(Z) Theta_X(G))."""
-        self._run.monitor.check()
-        H = self._run.problem.euclidean_hessian(self._point.X, Z)
+        H = self._run.guard.hessian(self._point.X, Z)
         with self._run.phases.projection:
             return self._place.transport(plus(self._run.manifold.phi(Z) @ self._multiplier, H))
 

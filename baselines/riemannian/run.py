@@ -13,10 +13,10 @@ from baselines.geometry import choose
 from baselines.geometry.base import Place
 from baselines.riemannian.phases import Phases
 from genorth.errors import NotRestorableError, OutsideDomainError, StepTooLong, refuse
-from genorth.linalg.arrays import Array, eps, inner, norm
+from genorth.linalg.arrays import Array, eps, inner
 from genorth.problem.problem import Problem
 from genorth.solve.ending import end_at, result
-from genorth.solve.monitor import Monitor, Stop
+from genorth.solve.monitor import Guard, Monitor, Stop
 from genorth.solve.options import Common, Options, require
 from genorth.solve.result import Result, Status
 from genorth.solve.solver import RIEMANNIAN
@@ -103,6 +103,7 @@ class Run:
         self._start = restored_start(problem, x0, options)
         self.phases = Phases()
         self.monitor = Monitor(problem, options)
+        self.guard = Guard(self.monitor)
         self._drift = max(_DRIFT * options.feasibility_tol, 20 * eps(self._start))
         self._last: Iterate | None = None
         self._best: Iterate | None = None
@@ -117,11 +118,7 @@ class Run:
 
     def evaluate(self, place: Place) -> Iterate:
         """f and its gradient at a place; a value that is not finite ends the run."""
-        self.monitor.check()
-        value, G = self.problem.evaluate(place.X)
-        if not (math.isfinite(value) and math.isfinite(norm(G))):
-            raise Stop(Status.NOT_FINITE)
-        return Iterate(place, value, G, self.phases)
+        return Iterate(place, *self.guard.evaluate(place.X), self.phases)
 
     def line(self, point: Iterate, Z: Array) -> Callable[[float], Iterate]:
         """t -> the iterate at the end of the step t Z, not yet accepted."""

@@ -184,10 +184,10 @@ def _within(value: Any) -> bool:
 
 
 _RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "time_limit": (f"0 < time_limit <= {_LONGEST:g}, in seconds", _within),
-    "preparation_limit": (f"0 < preparation_limit <= {_LONGEST:g}, in seconds", _within),
+    "time_limit": (f"time_limit > 0, in seconds, at most {_LONGEST:g}", _within),
+    "preparation_limit": (f"preparation_limit > 0, in seconds, at most {_LONGEST:g}", _within),
     "grace": (
-        f"None, or 0 <= grace <= {_LONGEST:g}, in seconds",
+        f"None, or grace >= 0, in seconds, at most {_LONGEST:g}",
         lambda value: value is None or (_number(value) and 0 <= value <= _LONGEST),
     ),
     "jobs": ("a whole number of processes >= 1", lambda value: _whole(value, 1)),

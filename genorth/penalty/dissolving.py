@@ -20,6 +20,9 @@ from genorth.linalg.cache import ContentCache
 from genorth.linalg.inputs import check_size
 from genorth.problem import Problem
 
+#: |C| at a stationary point of a penalty function: of the size of tol on M, else of that of one.
+AWAY = 0.1
+
 
 def check_beta(beta: Any) -> float:
     """Beta as a positive, finite float."""

@@ -186,6 +186,8 @@ class Problem:
         manifold = self.manifold
         if x0 is None:
             return manifold.random_point(rng)
+        if isinstance(x0, np.ma.MaskedArray):
+            refuse("x0", "an array without a mask", "a MaskedArray")
         X = np.asarray(x0)
         if X.dtype.kind in "iub":
             X = X.astype(float)

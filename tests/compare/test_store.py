@@ -214,7 +214,7 @@ def _wait_for(condition: Any, process: subprocess.Popen[Any], seconds: float = 6
 
 @given(share=st.floats(0, 1))
 def test_a_file_that_ends_anywhere_is_completed(share: float) -> None:
-    """Cut off at any byte: whole lines are kept, half a line is reported with its number, and its run is made again."""
+    """Cut off at any byte: whole lines are kept, half a line is reported and its run made again."""
     with tempfile.TemporaryDirectory() as folder:
         solver, out = Counting(Path(folder) / "calls"), Path(folder) / "out"
         first = run(out, solver)
@@ -504,9 +504,7 @@ def test_records_of_the_old_layout_are_refused_with_their_version(tmp_path: Path
 
 
 def test_saved_records_are_compressed_and_read_again(tmp_path: Path) -> None:
-    made = compare.run(
-        procrustes(0), ["cdf-gd", "cdf-lbfgs"], out=tmp_path / "made", progress=None
-    )
+    made = compare.run(procrustes(0), ["cdf-gd", "cdf-lbfgs"], out=tmp_path / "made", progress=None)
     folder = compare.save(made, tmp_path / "kept", lines=5)
     assert sorted(path.name for path in folder.iterdir()) == ["records.jsonl.xz", "settings.json"]
     read = compare.load(folder)
@@ -539,7 +537,7 @@ def test_a_path_that_is_no_folder_of_ours_is_refused(tmp_path: Path) -> None:
     for text in ("{", "[]", *(json.dumps(good | {name: []}) for name in good)):
         (stray / "settings.json").write_text(text)
         for call in (lambda: run(stray, solver), lambda: compare.load(stray)):
-            with pytest.raises(ValueError, match="out: need a folder that is new.*measured"):
+            with pytest.raises(ValueError, match=r"out: need a folder that is new.*measured"):
                 call()
     assert not solver.calls and (stray / "records.jsonl").read_text() == "{}\n"
 

@@ -272,7 +272,8 @@ def test_plain_text_is_aligned_and_has_the_groups_below_each_other():
     ]
     assert text(Table("T", columns, [Block("(4,2)", lines)], "Size", "Bold: best.")) == (
         "T, (4,2), tol 1\nSolver       a                  b\nlong name  1.5  > 60 (time limit)\n"
-        "x           20                 3*\n\nT, (4,2), tol 2\nSolver     a\nlong name  -\nx          4\n\n*: best.\n"
+        "x           20                 3*\n\nT, (4,2), tol 2\nSolver     a\nlong name  -\n"
+        "x          4\n\n*: best.\n"
     )
 
 

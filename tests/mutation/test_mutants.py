@@ -31,6 +31,8 @@ SOURCES, TESTS = Sources(ROOT), Suite(ROOT)
 COVERED = ("checks", "geometry", "linalg", "manifolds", "penalty", "problem", "testing")
 #: But these, with the reason.
 NOT_COVERED = {
+    "genorth/geometry/substitution.py": "to come",
+    "genorth/penalty/odf.py": "to come, with its tests",
     "genorth/penalty/lbfgs.py": "to come, with the solvers",
     "genorth/penalty/methods.py": "to come, with the solvers",
     "genorth/penalty/registry.py": "to come, with the solvers",

@@ -171,7 +171,7 @@ def test_what_is_data_can_be_given() -> None:
         shape = (6, 2)
 
         def phi(self, X: Matrix) -> Matrix:
-            "Mine."
+            """Mine."""
             return 2 * X
 
         def psi(self, T: Matrix) -> Matrix:

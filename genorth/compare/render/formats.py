@@ -12,6 +12,7 @@ from typing import Any
 
 from genorth.compare.render.table import Entry, Table, Value
 from genorth.errors import refuse
+from genorth.optional import optional
 
 # ---------------------------------------------------------------------- Markdown
 
@@ -232,10 +233,7 @@ def _latex_entry(entry: Entry) -> str:
 @cache
 def templates() -> Any:
     """The Jinja environment of this package: what is not marked as HTML is escaped."""
-    try:
-        import jinja2
-    except ImportError as error:
-        raise ImportError("HTML needs Jinja: pip install 'genorth[report]'") from error
+    jinja2 = optional("jinja2", "report", "HTML")
     return jinja2.Environment(
         loader=jinja2.PackageLoader("genorth.compare.render"),
         autoescape=True,

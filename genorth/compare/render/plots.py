@@ -19,6 +19,7 @@ from genorth.compare.render.styles import GREY, ORANGE, PHASES, Style, styles
 from genorth.compare.render.table import Labels, Names, names_of, plain, seconds_text
 from genorth.compare.runs.record import Record, Records
 from genorth.errors import refuse
+from genorth.optional import optional
 
 Styles = Mapping[str, Style]
 
@@ -44,14 +45,8 @@ _TEXT = {"parse_math": False}  # a name is text: a dollar is a dollar
 
 
 def _matplotlib() -> Any:
-    try:
-        import matplotlib
-        import matplotlib.figure
-    except ImportError as error:
-        raise ImportError(
-            "genorth.compare.plots needs matplotlib: pip install 'genorth[report]'"
-        ) from error
-    return matplotlib
+    optional("matplotlib.figure", "report", "genorth.compare.plots")
+    return optional("matplotlib", "report", "genorth.compare.plots")
 
 
 def _figure(width: float, height: float) -> Any:

@@ -5,7 +5,6 @@ The bar shows the current run and the best of its row so far, and a table of win
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TextIO
@@ -15,6 +14,7 @@ from genorth.compare.render.table import Names, plain, seconds_text, tolerance_t
 from genorth.compare.runs.record import Record, Records
 from genorth.compare.runs.schedule import Progress
 from genorth.errors import refuse
+from genorth.optional import installed, optional
 from genorth.solve.solver import FAMILIES
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def chosen(progress: Any) -> Progress:
         return Silent()
     if isinstance(progress, str) and progress == "auto":
         terminal = getattr(sys.stderr, "isatty", bool)
-        if terminal() and importlib.util.find_spec("rich") is not None:
+        if terminal() and installed("rich"):
             return Bar()
         return Lines()
     if not all(callable(getattr(progress, name, None)) for name in _METHODS):
@@ -87,15 +87,6 @@ def chosen(progress: Any) -> Progress:
 
 
 # ---------------------------------------------------------------------- the bar
-
-
-def _rich() -> None:
-    try:
-        import rich  # noqa: F401  looked for
-    except ImportError as error:
-        raise ImportError(
-            "genorth.compare.terminal needs rich: pip install 'genorth[report]'"
-        ) from error
 
 
 class Bar:
@@ -110,10 +101,8 @@ class Bar:
     """
 
     def __init__(self, console: Console | None = None) -> None:
-        _rich()
-        from rich.console import Console
-
-        self._console = Console(stderr=True) if console is None else console
+        console_class = optional("rich.console", "report", "The progress bar").Console
+        self._console = console_class(stderr=True) if console is None else console
         self._live: Live | None = None
         self._records: list[Record] = []
         self._running: dict[tuple[str, str, int, str, float], str] = {}
@@ -197,10 +186,8 @@ def show(records: Records, console: Console | None = None) -> None:
         records: The records.
         console: A rich Console; by default standard output.
     """
-    _rich()
-    from rich.console import Console
-
-    (Console() if console is None else console).print(winners(records))
+    rich = optional("rich.console", "report", "The table of winners")
+    (rich.Console() if console is None else console).print(winners(records))
 
 
 def winners(records: Records) -> Table:

@@ -18,10 +18,12 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from types import FrameType, ModuleType
+from types import FrameType
 from typing import Any
 
 import numpy as np
+
+from genorth.optional import optional
 
 _PACKAGES = ("numpy", "scipy", "pymanopt", "cdopt")
 # seconds between two alarms: a solver may have swallowed the first, or be busy cleaning up
@@ -32,16 +34,9 @@ class PastLimitError(BaseException):
     """Raised inside a solver that runs past its limit; `except Exception` does not catch it."""
 
 
-def threadpoolctl() -> ModuleType:
+def threadpoolctl() -> Any:
     """The module, or an error that names the extra."""
-    try:
-        import threadpoolctl
-    except ImportError as error:
-        raise ImportError(
-            "Comparisons fix the number of BLAS threads by threadpoolctl: "
-            "pip install 'genorth[report]'"
-        ) from error
-    return threadpoolctl
+    return optional("threadpoolctl", "report", "A comparison, which fixes the BLAS threads,")
 
 
 def pinned(threads: int) -> AbstractContextManager[Any]:

@@ -12,6 +12,7 @@ from typing import Any
 import attrs
 
 from genorth.errors import refuse
+from genorth.optional import optional
 from genorth.problem.problem import Counts
 from genorth.solve.result import Status, Trace
 from genorth.solve.solver import FAMILIES, OTHER, Solver
@@ -241,12 +242,7 @@ class Records:
         """
         from genorth.compare.render.columns import COLUMNS
 
-        try:
-            import pandas
-        except ImportError as error:
-            raise ImportError(
-                "Records.to_frame needs pandas: pip install 'genorth[report]'"
-            ) from error
+        pandas = optional("pandas", "report", "Records.to_frame")
         data = {column.name: [column.get(record) for record in self] for column in COLUMNS}
         return pandas.DataFrame(data)
 
