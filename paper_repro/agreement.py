@@ -143,19 +143,16 @@ def _winners(experiment: Experiment, records: Records, found: Sequence[Cell]) ->
         return ""
     differ = [f"{at}: {_NAMES[a]}, not {_NAMES[b]}" for at, a, b in pairs if a != b]
     kind = sum(SOLVERS[mine].family == SOLVERS[theirs].family for _, mine, theirs in pairs)
+    more = [f"{len(differ) - 4} more"] if len(differ) > 4 else []
+    differing = f" ({'; '.join([*differ[:4], *more])})" if differ else ""
     text = (
         f"Fastest of the paper's six: the same in {len(pairs) - len(differ)} of {len(pairs)} rows, "
-        f"of the same family in {kind}{f' ({_joined(differ)})' if differ else ''}."
+        f"of the same family in {kind}{differing}."
     )
     if ours:
         names = ", ".join(dict.fromkeys(ours))
         text += f" One of ours is faster in {len(ours)} of {len(rows)} rows ({names})."
     return text
-
-
-def _joined(parts: Sequence[str], most: int = 4) -> str:
-    more = f"; {len(parts) - most} more" if len(parts) > most else ""
-    return "; ".join(parts[:most]) + more
 
 
 # ---------------------------------------------------------------------- limits

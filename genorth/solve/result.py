@@ -70,6 +70,9 @@ _ADVICE = {
 }
 
 
+_COLUMNS = ("time", "cost", "gradient_norm", "feasibility", "evaluations")
+
+
 @attrs.define
 class Trace:
     """One line per iteration, line 0 for the start; `points` only with keep_points."""
@@ -92,22 +95,14 @@ class Trace:
     def __repr__(self) -> str:
         return f"Trace({len(self)} lines)"
 
-    def append(
-        self, time: float, cost: float, gradient_norm: float, feasibility: float, evaluations: int
-    ) -> None:
-        """Add a line."""
-        self.time.append(time)
-        self.cost.append(cost)
-        self.gradient_norm.append(gradient_norm)
-        self.feasibility.append(feasibility)
-        self.evaluations.append(evaluations)
+    def append(self, *figures: float) -> None:
+        """Add a line: time, cost, gradient norm, feasibility, evaluations."""
+        for name, figure in zip(_COLUMNS, figures, strict=True):
+            getattr(self, name).append(figure)
 
     def as_arrays(self) -> dict[str, _Column]:
         """The columns by name, as NumPy arrays."""
-        return {
-            name: np.asarray(getattr(self, name))
-            for name in ("time", "cost", "gradient_norm", "feasibility", "evaluations")
-        }
+        return {name: np.asarray(getattr(self, name)) for name in _COLUMNS}
 
 
 @attrs.frozen(eq=False)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from genorth import compare
-from paper_repro import figures, results
+from paper_repro import experiments, figures
 from paper_repro.commands import main
 
 ROOT = Path(__file__).parents[2]
@@ -172,7 +172,7 @@ def test_an_interrupted_command_ends_with_130_and_its_notes(tmp_path, monkeypatc
         interrupt.add_note("3 of 4 runs are kept.")
         raise interrupt
 
-    monkeypatch.setattr(results, "run", interrupted)
+    monkeypatch.setattr(experiments, "run", interrupted)
     assert main(["table", "1", *TOY, "--out", str(tmp_path)]) == 130
     assert capsys.readouterr().err == "\nInterrupted. 3 of 4 runs are kept.\n"
 
@@ -246,4 +246,4 @@ def test_streams_that_are_gone_do_not_cost_the_report(line, tmp_path) -> None:
     assert done.returncode == 0
     assert "Traceback" not in done.stderr + done.stdout and "Exception" not in done.stderr
     assert "</html>" in (tmp_path / "report.html").read_text("utf-8")
-    assert len(results.load(tmp_path)) == 2  # no stream has written among them
+    assert len(experiments.load(tmp_path)) == 2  # no stream has written among them
