@@ -49,7 +49,7 @@ def _build(folder: Path) -> subprocess.CompletedProcess[str]:
         text=True,
         check=False,
         env=environment,
-        timeout=300,
+        timeout=900,  # two minutes on an idle machine; it may be a busy one
     )
 
 
