@@ -8,13 +8,14 @@ import attrs
 
 from baselines.infeasible.run import TUBE, Point, Run, Steps, march, or_word, positive
 from genorth.linalg.arrays import Array, ct, norm, plus
-from genorth.penalty.beta import initial_beta, raised_beta
+from genorth.penalty.beta import Oblique
 from genorth.problem.problem import Problem
 from genorth.solve.descent import Settings
 from genorth.solve.options import Common
 from genorth.solve.result import Result
 
 _ROUNDS = 12  # with a larger beta each
+_GROWTH = 4.0  # of beta, from round to round
 
 
 @attrs.frozen(eq=False)
@@ -72,10 +73,10 @@ def _solve(run: Run, beta: float | str, eta: float | str) -> None:
     if not isinstance(beta, str):
         _march(run, point, float(beta), eta)
         return
-    weight = 2 * initial_beta(run.problem, point.X)
+    weight = 2 * Oblique(run.monitor, auto=True).first(point.X, point.X)[0]
     for _ in range(_ROUNDS):
         point = _march(run, point, weight, eta)
-        weight = raised_beta(weight, 1)
+        weight *= _GROWTH
 
 
 def _march(run: Run, point: Point, beta: float, eta: float | str) -> Point:

@@ -305,6 +305,25 @@ def test_every_direction_is_tangent(
     assert max(seen) <= 1e-12
 
 
+@pytest.mark.parametrize("solver", [rgd, rcg, rlbfgs, rtr])
+@pytest.mark.parametrize("after", [0, 1, 3])
+def test_an_error_of_the_cost_passes_through(solver: Any, after: int) -> None:
+    """Also one that is of the kind that a retraction raises, and which halves a step."""
+    known = KNOWN["symplectic"]()
+    problem = known.problem()
+
+    def cost(X: Any) -> tuple[float, Any]:
+        if problem.counts.nfev > after:
+            raise go.OutsideDomainError("the user's own")
+        return problem.evaluate(X)
+
+    broken = go.Problem(
+        known.manifold, None, None, problem.euclidean_hessian, cost_and_gradient=cost
+    )
+    with pytest.raises(go.OutsideDomainError, match="the user's own"):
+        solver(broken, known.manifold.random_point(1))
+
+
 def test_a_thousand_halvings_are_a_stall_and_no_crash(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*arguments: Any) -> Any:
         def at(t: float) -> Any:
@@ -405,6 +424,18 @@ def test_a_gradient_that_is_not_finite_ends_the_run(bad: float) -> None:
         result = solver(problem, known.manifold.random_point(0), geometry=geometry)
         assert result.status is go.Status.NOT_FINITE
         assert math.isfinite(result.fun) and math.isfinite(result.gradient_norm)
+
+
+def test_a_hessian_that_is_not_finite_ends_the_run() -> None:
+    known = KNOWN["symplectic"]()
+    problem = go.Problem(
+        known.manifold,
+        lambda X: float(np.vdot(X, known.M @ X)),
+        lambda X: 2 * known.M @ X,
+        lambda X, Z: np.full_like(Z, math.nan),
+    )
+    result = rtr(problem, known.manifold.random_point(0))
+    assert result.status is go.Status.NOT_FINITE and result.nfev == 1
 
 
 def test_an_objective_that_raises_passes_its_exception_on() -> None:

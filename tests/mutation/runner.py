@@ -9,7 +9,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -63,11 +63,12 @@ class Check:
     def _copies(self) -> Iterator[SimpleQueue[Copy]]:
         with tempfile.TemporaryDirectory(prefix="genorth-mutants-") as root:
             copies: SimpleQueue[Copy] = SimpleQueue()
-            for slot in range(self.settings.jobs):
-                path = Path(root).resolve() / str(slot)
-                path.mkdir()
-                copies.put(Copy(path, self._stop))
-            yield copies
+            with ExitStack() as stack:
+                for slot in range(self.settings.jobs):
+                    path = Path(root).resolve() / str(slot)
+                    path.mkdir()
+                    copies.put(stack.enter_context(closing(Copy(path, self._stop))))
+                yield copies
 
     def _passes(self, test: str, copy: Copy) -> bool:
         """Whether the source as it stands passes a test that found an error; each is run once."""
