@@ -11,9 +11,9 @@ from typing import Any
 import attrs
 from matplotlib.figure import Figure
 
-import baselines  # noqa: F401  registers its solvers
-from genorth import compare
-from genorth.solve.solver import PENALTY, RIEMANNIAN, SOLVERS
+from genorth.solve.solver import PENALTY, RIEMANNIAN
+from paper_repro import results
+from paper_repro.experiments import SOLVERS
 
 DOCS = Path(__file__).parents[1]
 _STYLES = {1e-5: ("o", "#1f77b4"), 1e-9: ("D", "#d62728")}
@@ -31,8 +31,8 @@ class Ratio:
 
 
 def family(record: Any) -> str:
-    """The family of the solver that made the record; what follows a space is an option."""
-    return SOLVERS[record.solver.partition(" ")[0]].family
+    """The family of the solver that made the record."""
+    return SOLVERS[record.solver].family
 
 
 def ratios(records: Any, slow: Callable[[Any], bool], fast: Callable[[Any], bool]) -> list[Ratio]:
@@ -111,7 +111,7 @@ def _draw(ax: Any, found: list[Ratio], place: dict[tuple[str, str], float]) -> N
 
 def load() -> Any:
     """The records of docs/results."""
-    return compare.load(DOCS / "results" / "records")
+    return results.load(DOCS / "results")
 
 
 def main() -> None:

@@ -17,7 +17,11 @@ import numpy as np
 from genorth.errors import refuse
 from genorth.linalg.arrays import Array, all_finite, is_lazy, namespace
 from genorth.linalg.cache import ContentCache
+from genorth.linalg.inputs import check_size
 from genorth.problem import Problem
+
+#: |C| at a stationary point of a penalty function: of the size of tol on M, else of that of one.
+AWAY = 0.1
 
 
 def check_beta(beta: Any) -> float:
@@ -26,7 +30,7 @@ def check_beta(beta: Any) -> float:
         value = float(beta)
     except (TypeError, ValueError):
         value = math.nan
-    if isinstance(beta, bool) or not 0 < value < math.inf:
+    if isinstance(beta, bool | str | bytes) or not 0 < value < math.inf:
         refuse("beta", "beta > 0, finite", repr(beta))
     return value
 
@@ -70,7 +74,8 @@ class Dissolving(ABC, Generic[_P]):
 
     def __init__(self, problem: Problem, beta: float, keep: int = 1) -> None:
         if not isinstance(problem, Problem):
-            refuse("problem", "a genorth.Problem", type(problem).__name__)
+            refuse("problem", "a genorth.Problem", f"a {type(problem).__name__}")
+        check_size(keep, keep, "keep")
         self.problem, self.manifold = problem, problem.manifold
         self.beta = check_beta(beta)
         self._shape, self._dtype = self.manifold.shape, self.manifold.dtype

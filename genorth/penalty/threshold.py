@@ -58,7 +58,10 @@ def exactness_threshold(problem: Problem, X: Array, dissolving: str = "oblique")
     """
     if dissolving not in ("oblique", "orthogonal"):
         refuse("dissolving", "'oblique' or 'orthogonal'", repr(dissolving))
+    if not isinstance(problem, Problem):
+        refuse("problem", "a genorth.Problem", f"a {type(problem).__name__}")
     manifold = problem.manifold
+    manifold._check(X=X)
     X = np.asarray(manifold.restore(np.asarray(X)))
     Theta = np.asarray(manifold.theta(X, problem.euclidean_gradient(X)))
     if dissolving == "orthogonal":
@@ -87,7 +90,9 @@ def largest_form(manifold: GenOrthManifold, Theta: _Matrix) -> float:
     return _over_blocks(ct(Q) @ Q, form, (Q, Theta @ Q), e)
 
 
-def orthogonal_threshold(manifold: GenOrthManifold, X: Array, Theta: Array) -> float:
+def orthogonal_threshold(
+    manifold: GenOrthManifold, X: Array, Theta: Array, accuracy: float = _ACCURACY
+) -> float:
     """max(0, -min over V = phi(X) S, S in S1, |V| = 1, of <V, phi(V) Theta>)."""
     Theta, companion, P = np.asarray(Theta), manifold.companion, np.asarray(manifold.phi(X))
     if companion is None:
@@ -104,7 +109,7 @@ def orthogonal_threshold(manifold: GenOrthManifold, X: Array, Theta: Array) -> f
     def form(L: _Matrix, B: _Matrix) -> _Form:
         return lambda Y: -(L @ Y @ B)
 
-    return max(0.0, _over_blocks(ct(N) @ N, form, (L, Y), companion.sign))
+    return max(0.0, _over_blocks(ct(N) @ N, form, (L, Y), companion.sign, accuracy))
 
 
 def _matrix(companion: Companion, like: _Matrix) -> _Matrix:
@@ -129,15 +134,19 @@ def _over_basis(
 
 
 def _over_blocks(
-    K: _Matrix, form: Callable[..., _Form], parts: tuple[_Matrix, ...], e: int
+    K: _Matrix,
+    form: Callable[..., _Form],
+    parts: tuple[_Matrix, ...],
+    e: int,
+    accuracy: float = _ACCURACY,
 ) -> float:
     """The largest eigenvalue over all blocks of form(parts) on {Y^T = e Y}, metric K."""
     p, parts = K.shape[-1], tuple(np.broadcast_to(part, K.shape) for part in parts)
     blocks = zip(*(part.reshape(-1, p, p) for part in (K, *parts)), strict=True)
-    return max(_over_symmetric(k, form(*block), e) for k, *block in blocks)
+    return max(_over_symmetric(k, form(*block), e, accuracy) for k, *block in blocks)
 
 
-def _over_symmetric(K: _Matrix, form: _Form, e: int) -> float:
+def _over_symmetric(K: _Matrix, form: _Form, e: int, accuracy: float) -> float:
     """The largest eigenvalue on {Y^T = e Y}, scaled by ((k_i + k_j)/2)^(-1/2) in the basis of K."""
     k, U = np.linalg.eigh(K)
     scale, Ut = 1 / np.sqrt((k[:, None] + k[None, :]) / 2), ct(U)
@@ -147,11 +156,11 @@ def _over_symmetric(K: _Matrix, form: _Form, e: int) -> float:
         L = Ut @ form(U @ (scale * Z) @ Ut) @ U
         return np.asarray(scale * (L + e * ct(L)) / 2)
 
-    return _largest_eigenvalue(scaled, K.shape[-1], K.dtype, e)
+    return _largest_eigenvalue(scaled, K.shape[-1], K.dtype, e, accuracy)
 
 
 def _largest_eigenvalue(
-    form: Callable[[_Matrix], _Matrix], p: int, dtype: np.dtype[Any], e: int
+    form: Callable[[_Matrix], _Matrix], p: int, dtype: np.dtype[Any], e: int, accuracy: float
 ) -> float:
     """max(0, largest eigenvalue) of a self-adjoint map of matrices, real-linear.
 
@@ -159,23 +168,25 @@ def _largest_eigenvalue(
     """
     units = 2 if dtype.kind == "c" else 1
     size = units * p * p
-    if p <= _DENSE:
+
+    def dense() -> float:
         basis = np.eye(size).view(dtype).reshape(size, p, p)
         return float(np.linalg.eigvalsh(_realrows(form(basis))).max())
 
     def product(v: _Matrix) -> _Matrix:
         return np.asarray(_realrows(form(np.ascontiguousarray(v).view(dtype).reshape(1, p, p)))[0])
 
+    if p <= _DENSE:
+        return dense()
     start = np.random.default_rng(0).standard_normal((p, units * p)).view(dtype)
     v0 = _realrows((start + e * ct(start))[None])[0]
     operator = scipy.sparse.linalg.LinearOperator((size, size), matvec=product, dtype=float)
     try:
         values = scipy.sparse.linalg.eigsh(
-            operator, k=1, which="LA", v0=v0, tol=_ACCURACY, return_eigenvectors=False
+            operator, k=1, which="LA", v0=v0, tol=accuracy, return_eigenvectors=False
         )
     except scipy.sparse.linalg.ArpackNoConvergence:
-        basis = np.eye(size).view(dtype).reshape(size, p, p)
-        return float(np.linalg.eigvalsh(_realrows(form(basis))).max())
+        return dense()
     return float(values[0])
 
 

@@ -1,4 +1,4 @@
-"""Newton's map, the normal retraction and the way back to M, beyond the contract (F15, F18, F19)."""
+"""Newton's map, the normal retraction, rays, and the way back to M (F15, F18, F19)."""
 
 from __future__ import annotations
 
@@ -222,8 +222,7 @@ def test_a_long_step_ends_on_the_manifold_or_is_refused(
     Z = 10**length * manifold.random_tangent(X, seed)
     try:
         R = manifold.retract(X, Z, "normal")
-    except go.OutsideDomainError as error:
-        assert "Halve the step" in str(error) or "full rank" in str(error)
+    except go.OutsideDomainError:
         return
     s = gt.Sample(manifold, seed)
     rounding = 100 * s.u * s.q * max(1.0, s.L * norm(R) ** 2)
@@ -252,11 +251,15 @@ def jax():
 
 @pytest.mark.parametrize(
     "manifold",
-    [go.Stiefel(5, 3), go.SymplecticStiefel(6, 2), go.HyperbolicStiefel(np.array([2.0, 1, 1, -1]), 2)],
+    [
+        go.Stiefel(5, 3),
+        go.SymplecticStiefel(6, 2),
+        go.HyperbolicStiefel(np.array([2.0, 1, 1, -1]), 2),
+    ],
     ids=["stiefel", "symplectic", "hyperbolic"],
 )
 def test_jax_differentiates_it_where_eigenvalues_meet(jax, manifold: go.GenOrthManifold) -> None:
-    """On Stiefel K = I: eigenvectors have no derivative there, the step has, of first and second order."""
+    """On Stiefel K = I: eigenvectors have no derivative there, the step has two."""
     X = manifold.random_point(0)
     V = np.asarray(manifold.random_ambient(1))
     W = np.asarray(manifold.random_ambient(2))

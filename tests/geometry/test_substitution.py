@@ -28,7 +28,9 @@ EPS = 2.0**-52
 def _matrix(n: int, condition: float, seed: int, dtype: Any = float) -> np.ndarray:
     """An unsymmetric T with this condition number."""
     rng = np.random.default_rng(seed)
-    G = rng.standard_normal((2, n, n)) + (1j * rng.standard_normal((2, n, n)) if dtype is complex else 0)
+    G = rng.standard_normal((2, n, n)) + (
+        1j * rng.standard_normal((2, n, n)) if dtype is complex else 0
+    )
     U, V = np.linalg.qr(G)[0]
     return (U * np.logspace(0, -np.log10(condition), n)) @ V
 
@@ -303,7 +305,9 @@ def test_a_problem_keeps_what_it_lacks() -> None:
 
 
 @pytest.mark.parametrize("library", ["array_api_strict", "jax.numpy"])
-@pytest.mark.parametrize("T", [np.linspace(1, 2, 5), _matrix(5, 10.0, 1)], ids=["diagonal", "dense"])
+@pytest.mark.parametrize(
+    "T", [np.linspace(1, 2, 5), _matrix(5, 10.0, 1)], ids=["diagonal", "dense"]
+)
 def test_other_libraries(library: str, T: np.ndarray) -> None:
     xp = pytest.importorskip(library)
     new = go.HyperbolicStiefel(np.array([3.0, 2.0, 1.0, -1.0, -2.0]), 2).substitute(T)

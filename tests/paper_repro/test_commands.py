@@ -16,7 +16,7 @@ from compare_records import record
 from baselines import SOLVERS as REGISTRY
 from genorth import compare
 from genorth.compare import Records
-from paper_repro import agreement, data, figures, report, results
+from paper_repro import agreement, data, experiments, figures, report
 from paper_repro.commands import main
 from paper_repro.experiments import AUTO, OURS, PAPERS, SOLVERS, TABLES, TOLERANCES, own, table
 from paper_repro.figures import iteration_times
@@ -166,11 +166,21 @@ def test_all_makes_every_table_and_figure(folder) -> None:
 
 @pytest.mark.usefixtures("quick_report")
 def test_a_second_run_makes_nothing_anew(folder, capsys) -> None:
-    before = {path.name: path.stat().st_mtime_ns for path in (folder / "records").iterdir()}
+<<<<<<< HEAD
+
+    def written() -> dict[str, int]:
+        files = (path for path in (folder / "records").iterdir() if not path.name.startswith("."))
+=======
+    def written() -> dict[str, int]:
+        files = [path for path in (folder / "records").iterdir() if path.name[0] != "."]
+>>>>>>> main
+        return {path.name: path.stat().st_mtime_ns for path in files}
+
+    before = written()
     drawn = (folder / "figure-1.json").stat().st_mtime_ns
     assert main(["table", "5", "--toy", "--out", str(folder)]) == 0
     assert main(["figure", "1", "--toy", "--out", str(folder)]) == 0
-    assert {path.name: path.stat().st_mtime_ns for path in (folder / "records").iterdir()} == before
+    assert written() == before
     assert (folder / "figure-1.json").stat().st_mtime_ns == drawn
     printed = capsys.readouterr().out
     assert "Table 5: joint diagonalisation, " in printed and "Table 6" not in printed
@@ -232,7 +242,7 @@ def test_what_is_exported_makes_all_results(folder, tmp_path, capsys) -> None:
     assert main(["export", "--out", str(folder), "--to", str(kept)]) == 0
     data = {f"figure-{number}.json" for number in figures.FIGURES}
     assert {path.name for path in kept.iterdir()} == data | {"records"}
-    mine, theirs = results.load(folder), results.load(kept)
+    mine, theirs = experiments.load(folder), experiments.load(kept)
     assert [r.key for r in mine] == [r.key for r in theirs]
     assert max(len(r.trace) for r in theirs) <= 151
     assert main(["results", "--out", str(kept)]) == 0
@@ -241,8 +251,8 @@ def test_what_is_exported_makes_all_results(folder, tmp_path, capsys) -> None:
     assert {path.name for path in kept.iterdir()} == data | drawn | tables | {"records"}
     assert capsys.readouterr().out.count(str(kept)) >= len(drawn | tables)
     assert main(["report", "--out", str(kept)]) == 0
-    assert main(["table", "1", "--toy", "--out", str(kept)]) == 2
-    assert "compressed records" in capsys.readouterr().err
+    assert main(["table", "1", "--toy", "--out", str(kept)]) == 0
+    assert len(experiments.load(kept)) == len(mine)  # compressed records are resumed too
 
 
 @pytest.mark.usefixtures("quick_report")
@@ -309,7 +319,7 @@ def test_the_overview_has_a_line_for_each_table() -> None:
 
 def test_the_results_of_the_documentation_hold_all_tables() -> None:
     """The records that are kept are those of every run of the paper and of ours."""
-    records = results.load(ROOT / "docs" / "results")
+    records = experiments.load(ROOT / "docs" / "results")
     known = [table(number) for number in TABLES]
     assert {(r.problem, r.size, r.solver, r.tolerance) for r in records} == {
         (experiment.name, size.name, solver, tolerance)
@@ -344,7 +354,7 @@ def test_list_names_everything(capsys) -> None:
         (["table", "5", "--sizes", "8,2"], "4 numbers n,p,l,N"),
         (["table", "1", "--toy", "--solvers", "rgd"], "solvers: need some of 'cdf-gd'"),
         (["report", "--toy"], "has put records; measured none"),
-        (["table", "1", "--toy", "--time-limit", "-1"], "time_limit > 0"),
+        (["table", "1", "--toy", "--time-limit", "-1"], "0 < time_limit"),
     ],
     ids=[
         "table",
