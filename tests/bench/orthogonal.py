@@ -1,7 +1,7 @@
 """The figures of orthogonal dissolving: the cost of h_n, its condition, odf-lbfgs against others.
 
-Run as `python tests/bench/orthogonal.py` (some minutes; `--quick` for the costs alone, `--table` for
-the table of docs/choosing.md alone).
+Run as `python tests/bench/orthogonal.py` (some minutes; `--quick` for the costs alone, `--table`
+for the table of docs/choosing.md alone).
 """
 
 from __future__ import annotations
