@@ -19,6 +19,7 @@ def rgd(
     x0: Any = None,
     *,
     geometry: str = "fast",
+    retraction: str = "auto",
     settings: Settings | None = None,
     **common: Unpack[Common],
 ) -> Result:
@@ -34,6 +35,7 @@ def rgd(
         problem: The problem.
         x0: Start near M, which is restored. Default: a random point of M.
         geometry: "fast", "products" or "faithful".
+        retraction: "cayley", "normal", or "auto", which chooses step by step (F18).
         settings: The constants of the line search. Default: those of OptM [wen2013feasible].
         **common: The arguments of every solver, see `genorth.minimize`.
 
@@ -43,7 +45,7 @@ def rgd(
     Raises:
         ValueError: If the problem has no gradient, or an argument is wrong.
     """
-    run = Run(problem, x0, "rgd", geometry, **common)
+    run = Run(problem, x0, "rgd", geometry, retraction=retraction, **common)
     chosen = Settings() if settings is None else settings
     return run.solve(lambda run: _solve(run, chosen))
 

@@ -28,6 +28,7 @@ def rlbfgs(
     x0: Any = None,
     *,
     geometry: str = "fast",
+    retraction: str = "auto",
     memory: int = 10,
     preconditioner: Preconditioner | None = None,
     conditions: Conditions | None = None,
@@ -50,6 +51,7 @@ def rlbfgs(
         problem: The problem.
         x0: Start near M, which is restored. Default: a random point of M.
         geometry: "fast", "products" or "faithful".
+        retraction: "cayley", "normal", or "auto", which chooses step by step (F18).
         memory: How many pairs are kept.
         preconditioner: `preconditioner(X, V)`, an approximate inverse of the Hessian applied to V.
         conditions: The constants of the line search.
@@ -63,7 +65,15 @@ def rlbfgs(
     """
     if isinstance(memory, bool) or not isinstance(memory, int) or memory < 1:
         refuse("memory", "an integer, memory >= 1", repr(memory))
-    run = Run(problem, x0, "rlbfgs", geometry, preconditioner=preconditioner, **common)
+    run = Run(
+        problem,
+        x0,
+        "rlbfgs",
+        geometry,
+        retraction=retraction,
+        preconditioner=preconditioner,
+        **common,
+    )
     chosen = Conditions() if conditions is None else conditions
     return run.solve(lambda run: _solve(run, Pairs(memory), chosen))
 

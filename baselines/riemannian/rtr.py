@@ -16,7 +16,7 @@ from genorth.linalg.arrays import Array, inner, norm, plus
 from genorth.problem.problem import Problem
 from genorth.solve.options import Common
 from genorth.solve.result import Result
-from genorth.solve.wolfe import difference
+from genorth.solve.wolfe import difference, in_noise
 
 
 @attrs.frozen
@@ -45,6 +45,7 @@ def rtr(
     x0: Any = None,
     *,
     geometry: str = "fast",
+    retraction: str = "auto",
     preconditioner: Preconditioner | None = None,
     settings: Settings | None = None,
     **common: Unpack[Common],
@@ -64,6 +65,7 @@ def rtr(
         problem: The problem, with a Hessian product.
         x0: Start near M, which is restored. Default: a random point of M.
         geometry: "fast" or "faithful"; in the metric of "products" the Hessian is another one.
+        retraction: "cayley", "normal", or "auto", which chooses step by step (F18).
         preconditioner: `preconditioner(X, V)`, an approximation of the inverse Hessian applied to
             V; the radius is then measured in its norm.
         settings: The constants of the method.
@@ -76,7 +78,14 @@ def rtr(
         ValueError: If the problem has no gradient or Hessian product, or an argument is wrong.
     """
     run = Run(
-        problem, x0, "rtr", geometry, second_order=True, preconditioner=preconditioner, **common
+        problem,
+        x0,
+        "rtr",
+        geometry,
+        retraction=retraction,
+        second_order=True,
+        preconditioner=preconditioner,
+        **common,
     )
     if geometry == "products":
         hint = "The Hessian is that of the ambient metric."
@@ -123,7 +132,7 @@ def _tried(run: Run, point: Iterate, step: Step) -> tuple[Iterate | None, float]
         trial = run.line(point, step.Z)(1.0)
     except StepTooLong:
         return None, -math.inf
-    after = trial.slope(step.Z)
+    after = trial.end_slope if in_noise(point.value, trial.value) else math.nan
     return trial, difference(point.value, trial.value, before, after) / predicted
 
 
