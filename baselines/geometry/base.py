@@ -18,7 +18,7 @@ import numpy as np
 import scipy.linalg.lapack
 
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.geometry.retractions import Normal
+from genorth.geometry.retractions import RETRACTIONS, sideways
 from genorth.geometry.tangent import TangentSpace
 from genorth.linalg.arrays import Array, ct, eps, eye_like, norm
 from genorth.linalg.functions import inverse
@@ -27,8 +27,6 @@ _TRUSTED = 1e3  # condition numbers up to here cost fewer digits than are looked
 # A step may lead so far from M without a check: a few of them are still below all tolerances.
 # It is relative to p, which on M is tr(X^T phi(X)) <= |X||phi(X)|, what feasibility is relative to.
 _UNSEEN = 1e-14
-#: The tangential part of a step beyond t Z, relative to t |Z|, up to which "auto" takes Cayley.
-BEND = 0.5
 
 
 class Place(ABC):
@@ -69,9 +67,9 @@ class Place(ABC):
         """The retraction of the geometry along the tangent vector Z."""
 
     @final
-    def normal_ray(self, Z: Array) -> Ray:
-        """The normal retraction along Z."""
-        return NormalRay(self.manifold, self.X, self.P, Z)
+    def manifold_ray(self, Z: Array, kind: str) -> Ray:
+        """The retraction of that name along Z."""
+        return ManifoldRay(self.manifold, self.X, self.P, Z, kind)
 
     @final
     @cached_property
@@ -175,33 +173,20 @@ class CayleyRay(Ray):
         return V
 
     def sideways(self, t: float, project: Callable[[Array], Array]) -> float:
-        """t |P_X c''(0)|/(2 |Z|), the tangential part of the step beyond t Z, relative to it (F18).
-
-        c''(0) = H S + X (S^2 - <<H,H>>) = Z S + X (S^2 - <<H,H>> - A S). An upper bound, without a
-        product of size n x p x p, where that is at most `BEND`.
-        """
-        S, A = self._skew, self._A
-        bent = S @ S - self._HH - A @ S
-        size = float(norm(self.Z))
-        share = abs(t) / (2 * size) if size > 0 else 0.0
-        bound = share * (size * float(norm(S)) + float(norm(self.X)) * float(norm(bent)))
-        if bound <= BEND:
-            return bound
-        return share * float(norm(project(self.Z @ S + self.X @ bent)))
+        """The tangential part of the step beyond t Z, relative to it (F18)."""
+        return sideways(t, self.X, self.Z, self._A, self._skew, self._HH, project)
 
 
 @final
-class NormalRay(Ray):
-    """Newton's map from X + t Z to M (F18): no tangential acceleration, whatever phi is."""
+class ManifoldRay(Ray):
+    """A retraction of the manifold, by name."""
 
-    kind = "normal"
-
-    def __init__(self, manifold: GenOrthManifold, X: Array, P: Array, Z: Array) -> None:
-        self._ray = Normal(TangentSpace(manifold, X, P), Z)
+    def __init__(self, manifold: GenOrthManifold, X: Array, P: Array, Z: Array, kind: str) -> None:
+        self.kind, self._ray = kind, RETRACTIONS[kind](TangentSpace(manifold, X, P), Z)
 
     def point(self, t: float) -> tuple[Array, bool]:
         """c(t)."""
-        return self._ray.point(t), True
+        return self._ray.point(t), self.kind == "normal"
 
     def velocity(self, t: float) -> Array:
         """c'(t)."""

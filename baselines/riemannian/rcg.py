@@ -9,11 +9,13 @@ from baselines.riemannian.run import Iterate, Run
 from genorth.linalg.arrays import Array, norm
 from genorth.problem.problem import Problem
 from genorth.solve.descent import NoStep
+from genorth.solve.metric import takes_metric
 from genorth.solve.options import Common
 from genorth.solve.result import Result
 from genorth.solve.wolfe import Conditions
 
 
+@takes_metric
 def rcg(
     problem: Problem,
     x0: Any = None,
@@ -42,8 +44,11 @@ def rcg(
         problem: The problem.
         x0: Start near M, which is restored. Default: a random point of M.
         geometry: "fast", "products" or "faithful".
-        retraction: "cayley", "normal", or "auto", which chooses step by step (F18).
+        retraction: A kind of `GenOrthManifold.retract`, or "auto", which chooses step by step
+            between "cayley" and "normal" (F18).
         conditions: The constants of the line search.
+        metric: A metric of one's own, as for `GenOrthManifold.metric`: the solver runs in Y,
+            X = T Y (F20).
         **common: The arguments of every solver, see `genorth.minimize`.
 
     Returns:

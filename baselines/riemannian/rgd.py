@@ -10,10 +10,12 @@ from typing import Any, Unpack
 from baselines.riemannian.run import Iterate, Run
 from genorth.problem.problem import Problem
 from genorth.solve.descent import NoStep, Settings, descend
+from genorth.solve.metric import takes_metric
 from genorth.solve.options import Common
 from genorth.solve.result import Result
 
 
+@takes_metric
 def rgd(
     problem: Problem,
     x0: Any = None,
@@ -35,8 +37,11 @@ def rgd(
         problem: The problem.
         x0: Start near M, which is restored. Default: a random point of M.
         geometry: "fast", "products" or "faithful".
-        retraction: "cayley", "normal", or "auto", which chooses step by step (F18).
+        retraction: A kind of `GenOrthManifold.retract`, or "auto", which chooses step by step
+            between "cayley" and "normal" (F18).
         settings: The constants of the line search. Default: those of OptM [wen2013feasible].
+        metric: A metric of one's own, as for `GenOrthManifold.metric`: the solver runs in Y,
+            X = T Y (F20).
         **common: The arguments of every solver, see `genorth.minimize`.
 
     Returns:

@@ -13,6 +13,7 @@ from genorth.geometry.multiplier import realvec
 from genorth.linalg.arrays import Array, norm
 from genorth.problem.problem import Problem
 from genorth.solve.descent import NoStep
+from genorth.solve.metric import takes_metric
 from genorth.solve.options import Common
 from genorth.solve.pairs import Pairs
 from genorth.solve.result import Result
@@ -23,6 +24,7 @@ _CAUTION = 1e-8
 _FIRST = 0.01  # the first step, relative to |X|
 
 
+@takes_metric
 def rlbfgs(
     problem: Problem,
     x0: Any = None,
@@ -51,10 +53,13 @@ def rlbfgs(
         problem: The problem.
         x0: Start near M, which is restored. Default: a random point of M.
         geometry: "fast", "products" or "faithful".
-        retraction: "cayley", "normal", or "auto", which chooses step by step (F18).
+        retraction: A kind of `GenOrthManifold.retract`, or "auto", which chooses step by step
+            between "cayley" and "normal" (F18).
         memory: How many pairs are kept.
         preconditioner: `preconditioner(X, V)`, an approximate inverse of the Hessian applied to V.
         conditions: The constants of the line search.
+        metric: A metric of one's own, as for `GenOrthManifold.metric`: the solver runs in Y,
+            X = T Y (F20).
         **common: The arguments of every solver, see `genorth.minimize`.
 
     Returns:

@@ -14,6 +14,7 @@ from baselines.riemannian.run import Iterate, Preconditioner, Run
 from genorth.errors import StepTooLong, refuse
 from genorth.linalg.arrays import Array, inner, norm, plus
 from genorth.problem.problem import Problem
+from genorth.solve.metric import takes_metric
 from genorth.solve.options import Common
 from genorth.solve.result import Result
 from genorth.solve.wolfe import difference, in_noise
@@ -40,6 +41,7 @@ class Settings:
 _SHORTEST = 2.0**-52  # relative to |X|: below, a step is rounding
 
 
+@takes_metric
 def rtr(
     problem: Problem,
     x0: Any = None,
@@ -65,10 +67,13 @@ def rtr(
         problem: The problem, with a Hessian product.
         x0: Start near M, which is restored. Default: a random point of M.
         geometry: "fast" or "faithful"; in the metric of "products" the Hessian is another one.
-        retraction: "cayley", "normal", or "auto", which chooses step by step (F18).
+        retraction: A kind of `GenOrthManifold.retract`, or "auto", which chooses step by step
+            between "cayley" and "normal" (F18).
         preconditioner: `preconditioner(X, V)`, an approximation of the inverse Hessian applied to
             V; the radius is then measured in its norm.
         settings: The constants of the method.
+        metric: A metric of one's own, as for `GenOrthManifold.metric`: the solver runs in Y,
+            X = T Y (F20).
         **common: The arguments of every solver, see `genorth.minimize`.
 
     Returns:

@@ -11,9 +11,10 @@ import attrs
 import numpy as np
 
 from baselines.geometry import choose
-from baselines.geometry.base import BEND, CayleyRay, Place, Ray
+from baselines.geometry.base import CayleyRay, Place, Ray
 from baselines.riemannian.phases import Phases
 from genorth.errors import NotRestorableError, OutsideDomainError, StepTooLong, refuse
+from genorth.geometry.retractions import BEND, RETRACTIONS
 from genorth.linalg.arrays import Array, eps, inner, norm
 from genorth.problem.problem import Problem
 from genorth.solve.ending import end_at, result
@@ -103,9 +104,9 @@ class Run:
         x0: Start near M, which is restored. Default: a random point of M.
         method: The name of the solver, without its geometry.
         geometry: "fast", "products" or "faithful".
-        retraction: "cayley", "normal" or "auto": Cayley while its curve bends little to the side,
-            else "normal" (F18). "products" takes Cayley for "auto", as it solves no equation, and
-            "faithful" the retraction of the literature.
+        retraction: A kind of `GenOrthManifold.retract`, or "auto": Cayley while its curve bends
+            little to the side, else "normal" (F18). For "auto", "products" takes Cayley, as it
+            solves no equation, and "faithful" the retraction of the literature.
         second_order: Whether the solver needs a Hessian product.
         preconditioner: Checked here, used by the solvers that take one.
         **common: The arguments of every solver, see `genorth.solve.options.Options`.
@@ -179,13 +180,13 @@ class Run:
 
     def _ray(self, place: Place, Z: Array, t: float) -> Ray:
         """The ray of a line search whose first trial is t."""
-        if self._retraction == "normal":
-            ray = place.normal_ray(Z)
-        else:
+        if self._retraction in ("auto", "cayley"):
             ray = place.ray(Z)
             bends = self._retraction == "auto" and isinstance(ray, CayleyRay)
             if bends and ray.sideways(t, place.transport) > BEND:
-                ray = place.normal_ray(Z)
+                ray = place.manifold_ray(Z, "normal")
+        else:
+            ray = place.manifold_ray(Z, self._retraction)
         self.retractions[ray.kind] = self.retractions.get(ray.kind, 0) + 1
         return ray
 
@@ -261,7 +262,7 @@ class Run:
 
 def _checked(retraction: Any, geometry: str) -> str:
     """The retraction; "cayley" for "auto" in a geometry that solves no equation."""
-    known = ("auto", "cayley", "normal")
+    known = ("auto", *RETRACTIONS)
     if retraction not in known:
         refuse("retraction", f"one of {', '.join(map(repr, known))}", repr(retraction))
     if geometry == "faithful" and retraction != "auto":

@@ -13,8 +13,8 @@ import genorth as go
 import genorth.testing as gt
 from baselines import rcg, rgd, rlbfgs, rtr
 from baselines.geometry import GEOMETRIES
-from baselines.geometry.base import BEND, CayleyRay
-from genorth.geometry.retractions import step_size
+from baselines.geometry.base import CayleyRay
+from genorth.geometry.retractions import BEND, RETRACTIONS, step_size
 
 SOLVERS = {solver.__name__: solver for solver in (rgd, rcg, rlbfgs, rtr)}
 
@@ -32,7 +32,7 @@ def nearest(condition: float, seed: int = 1) -> go.Problem:
 
 
 @given(data=st.data(), manifold=gt.manifolds(max_condition=1e3), seed=gt.seeds())
-@pytest.mark.parametrize("kind", ["cayley", "normal"])
+@pytest.mark.parametrize("kind", ["own", *RETRACTIONS])
 def test_a_ray_knows_its_velocity(
     kind: str, data: st.DataObject, manifold: go.GenOrthManifold, seed: int
 ) -> None:
@@ -44,7 +44,7 @@ def test_a_ray_knows_its_velocity(
         return
     Z = Z / length
     place = GEOMETRIES["fast"].places(manifold)(X)
-    ray = place.ray(Z) if kind == "cayley" else place.normal_ray(Z)
+    ray = place.ray(Z) if kind == "own" else place.manifold_ray(Z, kind)
     t, h = 0.05, 1e-3
     V = ray.velocity(t)
     c = {k: np.asarray(ray.point(t + k * h)[0]) for k in (-2, -1, 1, 2)}
@@ -74,6 +74,7 @@ def test_the_sideways_part_of_cayley(
     exact = float(np.linalg.norm(bend)) / (2 * float(np.linalg.norm(Z)))
     for t in (1e-6 / (1 + exact), 1.0, 1e3):
         value = ray.sideways(t, place.transport)
+        assert value == pytest.approx(manifold.ray(X, Z).sideways(t), rel=1e-6, abs=1e-9)
         slack = 1e-6 * (1 + t * float(manifold.scale(X)) * float(np.linalg.norm(Z)))
         assert value >= t * exact - slack
         assert value <= max(BEND, t * exact + slack)
@@ -93,7 +94,7 @@ def test_the_nearest_point_is_found_at_every_condition(solver: str, condition: f
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("kind", ["cayley", "normal"])
+@pytest.mark.parametrize("kind", RETRACTIONS)
 def test_the_retraction_that_was_asked_for_is_used(solver: str, kind: str) -> None:
     problem = nearest(1.0)
     start = problem.manifold.random_point(0)
@@ -112,7 +113,7 @@ def test_products_solves_no_equation_unless_it_is_asked_to() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"retraction": "qr"}, r"retraction: need one of 'auto', 'cayley', 'normal'; "),
+        ({"retraction": "qr"}, r"retraction: need one of 'auto', 'cayley', 'polar'"),
         ({"retraction": None}, r"retraction: need one of"),
         ({"retraction": "normal", "geometry": "faithful"}, r"retraction: need 'auto'; .*faithful"),
     ],

@@ -15,7 +15,7 @@ from known_minima import KNOWN
 
 import genorth as go
 from baselines import SOLVERS, rcg, rgd, rlbfgs, rtr
-from baselines.geometry.base import CayleyRay, NormalRay
+from baselines.geometry.base import CayleyRay, ManifoldRay
 from baselines.geometry.faithful import Faithful
 from baselines.geometry.fast import FastForm
 from baselines.geometry.products import Products
@@ -330,7 +330,7 @@ def test_a_thousand_halvings_are_a_stall_and_no_crash(monkeypatch: pytest.Monkey
         raise go.OutsideDomainError("never")
 
     monkeypatch.setattr(CayleyRay, "point", never)
-    monkeypatch.setattr(NormalRay, "point", never)
+    monkeypatch.setattr(ManifoldRay, "point", never)
     known = KNOWN["symplectic"]()
     for solver in (rgd, rcg, rlbfgs, rtr):
         result = solver(known.problem(), known.manifold.random_point(0))

@@ -149,8 +149,11 @@ def from_pymanopt(problem: Any) -> Problem:
 
 
 def own_options(problem: Any) -> dict[str, Any]:
-    """The retraction and the preconditioner that a pymanopt Problem brings along."""
-    options = {"retraction": wrapped_manifold(problem).kind}
+    """The retraction, the metric and the preconditioner that a pymanopt Problem brings along."""
+    manifold = wrapped_manifold(problem)
+    options = {"retraction": manifold.kind}
+    if manifold.metric is not None:
+        options["metric"] = manifold.metric
     if getattr(problem.preconditioner, "__module__", None) != "pymanopt.core.problem":
         options["preconditioner"] = problem.preconditioner  # and not pymanopt's default, V -> V
     return options
