@@ -40,7 +40,7 @@ def takes_metric(solve: _F) -> _F:
             return solve(problem, x0, **arguments)
         return in_metric(solve, problem, x0, metric, arguments)
 
-    signature = inspect.signature(solve)
+    signature = inspect.signature(solve, eval_str=True)
     *others, last = signature.parameters.values()
     added = inspect.Parameter("metric", inspect.Parameter.KEYWORD_ONLY, default=None)
     parameters = [*others, added, last] if last.kind is last.VAR_KEYWORD else [*others, last, added]

@@ -78,7 +78,7 @@ def test_the_metric_of_the_form_takes_the_condition_number_out() -> None:
 
 
 def test_trust_regions_keep_superlinear_convergence_in_a_metric() -> None:
-    """The Hessian is that of the metric: a model that is solved for tightly gains digits at once."""
+    """The Hessian is that of the metric: a model solved for tightly gains digits at once."""
     from baselines.riemannian.rtr import Settings
 
     form = spd(N, 100, 1)
