@@ -5,6 +5,7 @@ from genorth.compare.render.formats import aligned
 from genorth.compare.render.styles import BLUE, GREEN, GREY, ORANGE, VERMILLION
 from genorth.compare.render.table import times, tolerance_text
 from genorth.compare.runs.machine import pinned
+from genorth.compare.runs.store import replace_file
 
 __all__ = [
     "BLUE",
@@ -18,6 +19,7 @@ __all__ = [
     "best_of",
     "by_row",
     "pinned",
+    "replace_file",
     "times",
     "tolerance_text",
 ]

@@ -7,17 +7,16 @@ and how often, is CDOpt's.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any, Unpack
 
 import numpy as np
-import scipy.optimize
 
 import genorth as go
 from genorth.errors import refuse
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.optional import installed, missing, optional
+from genorth.penalty.methods import scipy_minimize
 from genorth.problem.problem import Problem
 from genorth.solve.ending import end_at, result
 from genorth.solve.monitor import Monitor, Stop
@@ -28,12 +27,7 @@ from genorth.solve.solver import PENALTY
 _Vector = np.ndarray[Any, Any]
 #: What is imported of CDOpt.
 MODULES = ("cdopt.core.problem", "cdopt.manifold_np")
-_NEVER = 2**31 - 1
-_OPTIONS: dict[str, dict[str, Any]] = {
-    "L-BFGS-B": {"ftol": 0.0, "gtol": 0.0, "maxiter": _NEVER, "maxfun": _NEVER},
-    "CG": {"gtol": 0.0, "maxiter": _NEVER},
-    "trust-ncg": {"gtol": 0.0, "maxiter": _NEVER},
-}
+_METHODS = ("L-BFGS-B", "CG", "trust-ncg")
 _NAMES = {
     go.Stiefel: "stiefel_np",
     go.GeneralizedStiefel: "generalized_stiefel_np",
@@ -91,8 +85,8 @@ def cdopt(
     Raises:
         ValueError: If CDOpt has no such manifold, or an argument is wrong.
     """
-    if method not in _OPTIONS:
-        refuse("method", f"one of {', '.join(map(repr, _OPTIONS))}", repr(method))
+    if method not in _METHODS:
+        refuse("method", f"one of {', '.join(map(repr, _METHODS))}", repr(method))
     reason = unsupported(problem.manifold)
     if reason is not None:
         refuse("problem", "a manifold of CDOpt", reason)
@@ -113,26 +107,14 @@ def _minimised(
     penalty: _Penalty, start: _Vector, method: str, beta: float | str, rng: np.random.Generator
 ) -> Status:
     """Make the penalty function and minimise it; why that ended."""
-
-    def callback(intermediate_result: Any) -> None:
-        penalty.iteration(intermediate_result.x)
-
     try:
         penalty.make(start, beta, rng)
         penalty.iteration(start.ravel())
         h = penalty.theirs
-        second = {"hessp": h.cdf_hvp_vec_np} if method == "trust-ncg" else {}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", scipy.optimize.OptimizeWarning)
-            scipy.optimize.minimize(
-                h.cdf_fun_vec_np,
-                start.ravel(),
-                method=method,
-                jac=h.cdf_grad_vec_np,
-                callback=callback,
-                options=_OPTIONS[method],
-                **second,
-            )
+        parts = {"fun": h.cdf_fun_vec_np, "jac": h.cdf_grad_vec_np}
+        if method == "trust-ncg":
+            parts["hessp"] = h.cdf_hvp_vec_np
+        scipy_minimize(penalty.iteration, start.ravel(), method, {}, **parts)
     except Stop as stop:
         return stop.status
     return Status.STALLED

@@ -51,7 +51,7 @@ def rlbfgs(
         x0: Start near M, which is restored. Default: a random point of M.
         geometry: "fast", "products" or "faithful".
         memory: How many pairs are kept.
-        preconditioner: `preconditioner(X, V)`, an approximation of the inverse Hessian applied to V.
+        preconditioner: `preconditioner(X, V)`, an approximate inverse of the Hessian applied to V.
         conditions: The constants of the line search.
         **common: The arguments of every solver, see `genorth.minimize`.
 

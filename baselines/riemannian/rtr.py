@@ -11,7 +11,7 @@ import attrs
 from baselines.geometry.faithful import Faithful
 from baselines.geometry.fast import Fast, FastForm
 from baselines.riemannian.run import Iterate, Preconditioner, Run
-from genorth.errors import OutsideDomainError, refuse
+from genorth.errors import StepTooLong, refuse
 from genorth.linalg.arrays import Array, inner, norm, plus
 from genorth.problem.problem import Problem
 from genorth.solve.options import Common
@@ -121,7 +121,7 @@ def _tried(run: Run, point: Iterate, step: Step) -> tuple[Iterate | None, float]
         return None, -math.inf
     try:
         trial = run.line(point, step.Z)(1.0)
-    except OutsideDomainError:
+    except StepTooLong:
         return None, -math.inf
     after = trial.slope(step.Z)
     return trial, difference(point.value, trial.value, before, after) / predicted
@@ -139,8 +139,7 @@ class _Model:
 
     def hessian(self, Z: Array) -> Array:
         """Hess f(X)[Z] = P_X(H - phi(Z) Theta_X(G))."""
-        self._run.monitor.check()
-        H = self._run.problem.euclidean_hessian(self._point.X, Z)
+        H = self._run.guard.hessian(self._point.X, Z)
         with self._run.phases.projection:
             return self._place.transport(plus(self._run.manifold.phi(Z) @ self._multiplier, H))
 

@@ -12,11 +12,11 @@ import numpy as np
 from baselines.geometry import choose
 from baselines.geometry.base import Place
 from baselines.riemannian.phases import Phases
-from genorth.errors import NotRestorableError, OutsideDomainError, refuse
-from genorth.linalg.arrays import Array, eps, inner, norm
+from genorth.errors import NotRestorableError, OutsideDomainError, StepTooLong, refuse
+from genorth.linalg.arrays import Array, eps, inner
 from genorth.problem.problem import Problem
 from genorth.solve.ending import end_at, result
-from genorth.solve.monitor import Monitor, Stop
+from genorth.solve.monitor import Guard, Monitor, Stop
 from genorth.solve.options import Common, Options, require
 from genorth.solve.result import Result, Status
 from genorth.solve.solver import RIEMANNIAN
@@ -103,6 +103,7 @@ class Run:
         self._start = restored_start(problem, x0, options)
         self.phases = Phases()
         self.monitor = Monitor(problem, options)
+        self.guard = Guard(self.monitor)
         self._drift = max(_DRIFT * options.feasibility_tol, 20 * eps(self._start))
         self._last: Iterate | None = None
         self._best: Iterate | None = None
@@ -117,11 +118,7 @@ class Run:
 
     def evaluate(self, place: Place) -> Iterate:
         """f and its gradient at a place; a value that is not finite ends the run."""
-        self.monitor.check()
-        value, G = self.problem.evaluate(place.X)
-        if not (math.isfinite(value) and math.isfinite(norm(G))):
-            raise Stop(Status.NOT_FINITE)
-        return Iterate(place, value, G, self.phases)
+        return Iterate(place, *self.guard.evaluate(place.X), self.phases)
 
     def line(self, point: Iterate, Z: Array) -> Callable[[float], Iterate]:
         """t -> the iterate at the end of the step t Z, not yet accepted."""
@@ -130,10 +127,13 @@ class Run:
 
         def step(t: float) -> Iterate:
             with self.phases.retraction:
-                X, trusted = ray(t)
-                place = self.place(X)
-                if not trusted or self.monitor.nit % _CHECK == 0:
-                    place = self._repaired(place)
+                try:
+                    X, trusted = ray(t)
+                    place = self.place(X)
+                    if not trusted or self.monitor.nit % _CHECK == 0:
+                        place = self._repaired(place)
+                except OutsideDomainError as error:
+                    raise StepTooLong from error
             return self.evaluate(place)
 
         return step
@@ -206,7 +206,7 @@ def restored_start(problem: Problem, x0: Any, options: Options) -> Array:
     except NotRestorableError:
         need = "a point near M, where a Riemannian solver starts: |C(x0)|"
         hint = (
-            "Repeated A does not lead to M from there. Start from manifold.random_point(rng), "
-            "or use a penalty method."
+            "Neither A nor Newton's map leads to M from there. Start from "
+            "manifold.random_point(rng), or use a penalty method."
         )
         refuse("x0", need, float(manifold.feasibility(X)), tol, hint, NotRestorableError)

@@ -234,7 +234,7 @@ def choose(manifold: GenOrthManifold, on_manifold: bool = True) -> type[ThetaSol
 
 
 def _least_ratio(values: Array) -> float:
-    """The smallest of sorted values relative to the largest, of the worst block; zero if all are."""
+    """The smallest of sorted values relative to the largest, of the worst block."""
     if values.ndim > 1:
         return min(_least_ratio(values[k, ...]) for k in range(values.shape[0]))
     ends = number(values[0]), number(values[-1])

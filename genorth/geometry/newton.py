@@ -14,7 +14,18 @@ import numpy as np
 
 from genorth.errors import NotRestorableError, OutsideDomainError, refuse
 from genorth.geometry.tangent import TangentSpace
-from genorth.linalg.arrays import Array, ct, eps, eye_like, inner, is_lazy, namespace, norm, number, plus
+from genorth.linalg.arrays import (
+    Array,
+    ct,
+    eps,
+    eye_like,
+    inner,
+    is_lazy,
+    namespace,
+    norm,
+    number,
+    plus,
+)
 
 if TYPE_CHECKING:
     from genorth.geometry.manifold import GenOrthManifold

@@ -1,8 +1,8 @@
 """Retractions from phi alone (F9, F18), each O(n p^2 + p^3), as curves t -> R_X(t Z).
 
 With the form <<U, V>> = phi(U)^T V every one of them is a classical formula of the unitary
-case. A `Ray` is made from X and Z, computes what does not depend on t once, and gives the point c(t)
-and the velocity c'(t) (F19), which is what the derivative of a cost along the step needs.
+case. A `Ray` is made from X and Z, computes once what does not depend on t, and gives the point
+c(t) and the velocity c'(t) (F19), which is what the derivative of a cost along the step needs.
 `manifold.ray` and `manifold.retract` find them by name in `RETRACTIONS`.
 
 Cayley and exp first replace A = <<X, Z>> by its skew part (A - A*)/2, A* = psi(A)^T. For a tangent
@@ -182,7 +182,7 @@ class Normal(Ray):
         return self._path(t)[0].X
 
     def velocity(self, t: float) -> Array:
-        """V <- V - DD(X_k)[V] along the steps X_k, from Z; then P_c(V), the derivative of A_n on M."""
+        """V <- V - DD(X_k)[V] along the steps X_k, from Z; then P_c(V), as DA_n = P_c on M."""
         end, steps = self._path(t)
         V = self.Z
         for step in steps:

@@ -186,8 +186,10 @@ def as_substitution(manifold: GenOrthManifold, T: Any) -> Substitution:
         T: A dense n x n matrix, a diagonal (1-D), a SciPy sparse matrix, a tuple (T, T inverse) of
             matrices or LinearOperators, a tuple of two functions (T and its inverse, T symmetric)
             or of four (T, T^T, T^-1, T^-T), or a `Substitution`.
+
     Returns:
         The substitution.
+
     Raises:
         ValueError: If T is singular, has no inverse, has the wrong size, or does not map F to F.
     """
@@ -366,8 +368,10 @@ def metric(manifold: GenOrthManifold, W: Any) -> Substitution:
             tuple (T, T inverse) as in `as_substitution`; or a name. The names are that of a
             definite form ("B") and, where it is dense or diagonal, the modulus of any form ("|A|",
             "|H|").
+
     Returns:
         The substitution.
+
     Raises:
         ValueError: If W is not symmetric, not positive definite, singular to rounding, or has the
             wrong size, or if the name is unknown.

@@ -38,7 +38,7 @@ class TangentSpace:
 
     @cached_property
     def equation(self) -> ThetaSolver:
-        """The factorisation of S -> Phi(K S) on S1, for any X; that for Theta_X where it is the same."""
+        """The factorisation of S -> Phi(K S) on S1, on M and off M."""
         general = multiplier.choose(self.manifold, on_manifold=False)
         if general is self.manifold.theta_solver:
             return self.solver

@@ -6,9 +6,8 @@ solver work:
 - Values are differences to the start of the solver, and where two values differ by no more than
   rounding, their difference is taken from the gradients, (g + g0)/2 . (v - v0), exact to third
   order. A line search then works down to gradients of the size of rounding, not of its square root.
-- h may be unbounded below far from M (f o A grows faster than the penalty). A trial step with
-  |C(X)| above a limit gets a higher value and an upward slope, and f is not called: the line search
-  turns back.
+- h may be unbounded below far from M. A trial step that is farther from M than the rule allows gets
+  a higher value and an upward slope, and f is not called: the line search turns back.
 """
 
 from __future__ import annotations
@@ -18,16 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from genorth.penalty.beta import AWAY
-from genorth.penalty.cdf import ConstraintDissolving, Point
+from genorth.penalty.beta import Rule
+from genorth.penalty.dissolving import Dissolving, Point
 from genorth.solve.monitor import Monitor, Stop
 from genorth.solve.result import Status
 from genorth.solve.wolfe import in_noise
 
 _Vector = np.ndarray[Any, Any]
-_EDGE = 0.95  # share of the limit at which a run is said to have left M
-# |grad h| over beta |C| that tells a stationary point away from M long before it is reached
-_FLAT = 1e-3
 _REJECTIONS = 30  # steps of a trust region, each a quarter of the last
 
 
@@ -37,18 +33,13 @@ class Objective:
     Args:
         h: The dissolving function.
         monitor: The monitor of the run.
-        limit: The largest |C(X)| of a trial.
-        watched: Whether a run that converges to a point away from M is ended before it gets there.
+        rule: Says which trials are too far from M, and which iterates have left it.
     """
 
-    def __init__(
-        self, h: ConstraintDissolving, monitor: Monitor, limit: float, watched: bool = False
-    ) -> None:
-        self.h, self.monitor = h, monitor
-        self._watched = watched
+    def __init__(self, h: Dissolving[Any], monitor: Monitor, rule: Rule) -> None:
+        self.h, self.monitor, self._rule = h, monitor, rule
         self._shape = h.manifold.shape
         self._dtype = np.dtype(complex if h.manifold.dtype.kind == "c" else float)
-        self._limit = limit
         #: Trial steps beyond the limit since the last iterate.
         self.turned_back = 0
         self._rejected = 0
@@ -125,13 +116,7 @@ class Objective:
         feasibility = math.sqrt(point.violation)
         gradient_norm = math.sqrt(np.dot(g, g))
         self.monitor.iteration(self.matrix(v), float(point.cost), gradient_norm, feasibility)
-        if feasibility > _EDGE * self._limit:
-            # h decreases away from M, and the run would creep along the limit
-            raise Stop(Status.DIVERGED)
-        # where beta is large enough |grad h| is of the size of beta |C|
-        flat = gradient_norm <= _FLAT * self.h.beta * feasibility
-        if self._watched and feasibility > AWAY and flat:
-            raise Stop(Status.NOT_STATIONARY)
+        self._rule.watch(self.h, point, gradient_norm)
 
     def _count_rejections(self, v: _Vector) -> None:
         """A trust region that rejects every step never ends: its radius is rounding then."""
@@ -143,7 +128,7 @@ class Objective:
     def _admitted(self, v: _Vector) -> Point | None:
         """The point, or None where it is so far from M that f should not be called."""
         point = self.h.at(self.matrix(v))
-        return point if self._reference is None or point.violation <= self._limit**2 else None
+        return point if self._reference is None or self._rule.admits(point) else None
 
     def _turn_back(self, v: _Vector) -> tuple[float, _Vector]:
         """repaired + |g0| |d|/2 with gradient |g0| d/|d|, d = v - v0."""

@@ -149,7 +149,7 @@ _LIBRARIES: dict[str, type[_Library]] = {"jax": _Jax, "torch": _Torch}
 
 
 def _load(name: str) -> _Library:
-    if name not in _LIBRARIES:
+    if not isinstance(name, str) or name not in _LIBRARIES:
         refuse("autodiff", f"one of {', '.join(map(repr, _LIBRARIES))}", repr(name))
     return _LIBRARIES[name](optional(name, name, f"autodiff={name!r}"))
 

@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 
 import attrs
 
-from genorth.errors import OutsideDomainError
+from genorth.errors import StepTooLong
 from genorth.linalg.arrays import Array, inner
 
 
@@ -81,7 +81,7 @@ def descend(
     Args:
         point: The start.
         step: `step(point, t)` is the point at -t times the gradient; where it raises
-            `OutsideDomainError` the step is halved.
+            `StepTooLong` the step is halved.
         accept: Is told of every new point; it ends the descent by an exception.
         settings: The constants.
 
@@ -107,7 +107,7 @@ def _search(
     for trial in range(1, _HALVINGS):
         try:
             candidate = step(point, t)
-        except OutsideDomainError:
+        except StepTooLong:
             t *= 0.5
             continue
         enough = candidate.value <= average - settings.sufficient * t * point.decrease + slack

@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 
 from genorth.linalg.arrays import Array
-from genorth.problem.problem import Counts
+from genorth.problem.problem import evaluations
 
 _Column = np.ndarray[Any, Any]
 
@@ -70,6 +70,9 @@ _ADVICE = {
 }
 
 
+_COLUMNS = ("time", "cost", "gradient_norm", "feasibility", "evaluations")
+
+
 @attrs.define
 class Trace:
     """One line per iteration, line 0 for the start; `points` only with keep_points."""
@@ -104,10 +107,7 @@ class Trace:
 
     def as_arrays(self) -> dict[str, _Column]:
         """The columns by name, as NumPy arrays."""
-        return {
-            name: np.asarray(getattr(self, name))
-            for name in ("time", "cost", "gradient_norm", "feasibility", "evaluations")
-        }
+        return {name: np.asarray(getattr(self, name)) for name in _COLUMNS}
 
 
 @attrs.frozen(eq=False)
@@ -168,7 +168,7 @@ class Result:
     @property
     def evaluations(self) -> int:
         """Passes over the data: a cost with its gradient is one, a Hessian product is one."""
-        return Counts(self.nfev, self.njev, self.nhev).evaluations
+        return evaluations(self.nfev, self.njev, self.nhev)
 
     @property
     def margin(self) -> float | None:

@@ -119,7 +119,6 @@ class Solver:
         """Pickled by name where it is registered: what it runs may be a closure."""
         if SOLVERS._known.get(self.name) is self:
             return _find, (self.name, SOLVERS._homes[self.name])
-        fields = attrs.asdict(self, recurse=False)
         try:
             pickle.dumps((self.run, self.reason))
         except Exception as error:
@@ -127,7 +126,7 @@ class Solver:
                 f"solver {self.name!r}: its run or reason cannot be pickled ({error}); "
                 "use functions of a module, or register the solver"
             ) from error
-        return _rebuilt, (fields,)
+        return partial(Solver, **attrs.asdict(self, recurse=False)), ()
 
 
 def _arguments(run: Callable[..., Any]) -> tuple[frozenset[str] | None, dict[str, Any]]:
@@ -150,10 +149,6 @@ def _find(name: str, home: str) -> Solver:
     """The registered solver; `home` is the module that registers it."""
     importlib.import_module(home)
     return SOLVERS[name]
-
-
-def _rebuilt(fields: dict[str, Any]) -> Solver:
-    return Solver(**fields)
 
 
 class Registry(Mapping[str, Solver]):

@@ -18,7 +18,7 @@ from typing import TypeVar
 
 import attrs
 
-from genorth.errors import OutsideDomainError
+from genorth.errors import StepTooLong
 from genorth.solve.descent import NoStep
 
 _NOISE = 1e3 * 2.0**-52  # costs that differ by less, relative, are compared through the slopes
@@ -64,7 +64,7 @@ def strong_wolfe(
 
     Args:
         curve: t -> f(t), s(t), and what is to be returned for that t; it may raise
-            `OutsideDomainError`.
+            `StepTooLong`.
         value: f(0).
         slope: s(0) < 0.
         step: The first trial.
@@ -83,7 +83,7 @@ def strong_wolfe(
     for _ in range(_TRIALS):
         try:
             f, s, trial = curve(t)
-        except OutsideDomainError:
+        except StepTooLong:
             f = math.inf
         if not math.isfinite(f):
             high = _End(t)

@@ -113,7 +113,7 @@ class Variant:
 
 
 @attrs.frozen(kw_only=True)
-class Table:
+class PaperTable:
     """A table of the paper: its sizes by name, and how its instances are made."""
 
     number: int
@@ -125,7 +125,7 @@ class Table:
 
 
 @attrs.frozen(kw_only=True)
-class Figure:
+class PaperFigure:
     """A figure of the paper; `kind` is a module of `paper_repro.figures`.
 
     The paper does not give the sizes of Figures 1 and 3.
@@ -160,8 +160,8 @@ class PaperProblem:
     instance: type[PaperInstance]
     numbers: tuple[str, ...]
     beta: float
-    tables: Sequence[Table]
-    figures: Sequence[Figure] = ()
+    tables: Sequence[PaperTable]
+    figures: Sequence[PaperFigure] = ()
     like: int
     toy: Numbers
     cheap: Mapping[str, Any] = attrs.field(factory=dict)

@@ -19,7 +19,7 @@ from paper_repro.problems.base import (
     Numbers,
     PaperInstance,
     PaperProblem,
-    Table,
+    PaperTable,
     Variant,
     named,
 )
@@ -150,7 +150,7 @@ class JointDiagonalisation(PaperInstance):
         return np.asarray(4 * (AZ @ O.mT + AX @ dO.mT))
 
 
-def _table(number: int, noise: float, sizes: Mapping[str, Numbers]) -> Table:
+def _table(number: int, noise: float, sizes: Mapping[str, Numbers]) -> PaperTable:
     """A table whose instances have this noise in the paper, and none here."""
     beyond = [
         name for name, size in sizes.items() if not JointDiagonalisation.zero_is_reachable(*size)
@@ -161,7 +161,7 @@ def _table(number: int, noise: float, sizes: Mapping[str, Numbers]) -> Table:
         if beyond
         else "With it values near zero are in reach (no more equations than unknowns)."
     )
-    return Table(
+    return PaperTable(
         number=number,
         sizes=sizes,
         corrected=Variant(f"Corrected (R8): no noise; the paper has {noise}. {reach}"),

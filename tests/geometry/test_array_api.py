@@ -314,7 +314,7 @@ def _check_single(method: str, result: Array, known: Reference) -> None:
 
 @pytest.mark.parametrize("name", MANIFOLDS)
 def test_single_precision_stays_single(name: str) -> None:
-    """Matrices of double precision do not double the arrays, and tolerances are those of the input."""
+    """Matrices of double precision do not double the arrays; tolerances are those of the input."""
     known = reference(name)
     single = _single(known, _plain)
     for method, call in (CALLS | LONG_CALLS).items():

@@ -1,4 +1,4 @@
-"""Newton's map, the normal retraction and the way back to M, beyond the contract (F15, F18, F19)."""
+"""Newton's map, the normal retraction, rays, and the way back to M (F15, F18, F19)."""
 
 from __future__ import annotations
 
@@ -205,6 +205,19 @@ def test_the_derivative_of_the_step_off_the_manifold(
     assert errors[1] <= 0.05 * errors[0] + rest
 
 
+def test_the_velocity_of_a_step_too_short_for_newton_is_tangent() -> None:
+    """X + Z is on M to rounding and no step of Newton is made; Z is tangent at X, not there."""
+    manifold = go.HyperbolicStiefel(np.array([3.0, 2.0, 1.0, -1.0, -2.0]), 2)
+    X = manifold.random_point(0)
+    Z = manifold.random_tangent(X, 1)
+    Z *= 1e-9 / norm(Z)
+    ray = manifold.ray(X, Z, "normal")
+    c, V = ray.point(1.0), ray.velocity(1.0)
+    assert norm(c - X - Z) <= 1e-14 * norm(X) and norm(V - Z) <= 1e-8 * norm(Z)
+    assert manifold.tangency(c, V) <= 1e-13 * manifold.scale(c) * norm(Z)
+    assert manifold.tangency(c, Z) > 1e-10 * norm(Z)
+
+
 @pytest.mark.parametrize("kind", [1, "newton", None])
 def test_an_unknown_retraction_is_refused(kind: object) -> None:
     manifold = go.Stiefel(4, 2)
@@ -222,8 +235,7 @@ def test_a_long_step_ends_on_the_manifold_or_is_refused(
     Z = 10**length * manifold.random_tangent(X, seed)
     try:
         R = manifold.retract(X, Z, "normal")
-    except go.OutsideDomainError as error:
-        assert "Halve the step" in str(error) or "full rank" in str(error)
+    except go.OutsideDomainError:
         return
     s = gt.Sample(manifold, seed)
     rounding = 100 * s.u * s.q * max(1.0, s.L * norm(R) ** 2)
@@ -252,11 +264,15 @@ def jax():
 
 @pytest.mark.parametrize(
     "manifold",
-    [go.Stiefel(5, 3), go.SymplecticStiefel(6, 2), go.HyperbolicStiefel(np.array([2.0, 1, 1, -1]), 2)],
+    [
+        go.Stiefel(5, 3),
+        go.SymplecticStiefel(6, 2),
+        go.HyperbolicStiefel(np.array([2.0, 1, 1, -1]), 2),
+    ],
     ids=["stiefel", "symplectic", "hyperbolic"],
 )
 def test_jax_differentiates_it_where_eigenvalues_meet(jax, manifold: go.GenOrthManifold) -> None:
-    """On Stiefel K = I: eigenvectors have no derivative there, the step has, of first and second order."""
+    """On Stiefel K = I: eigenvectors have no derivative there, the step has two."""
     X = manifold.random_point(0)
     V = np.asarray(manifold.random_ambient(1))
     W = np.asarray(manifold.random_ambient(2))

@@ -6,6 +6,8 @@ import ast
 import re
 import threading
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import attrs
@@ -29,6 +31,8 @@ SOURCES, TESTS = Sources(ROOT), Suite(ROOT)
 COVERED = ("checks", "geometry", "linalg", "manifolds", "penalty", "problem", "testing")
 #: But these, with the reason.
 NOT_COVERED = {
+    "genorth/geometry/substitution.py": "to come",
+    "genorth/penalty/odf.py": "to come, with its tests",
     "genorth/penalty/lbfgs.py": "to come, with the solvers",
     "genorth/penalty/methods.py": "to come, with the solvers",
     "genorth/penalty/registry.py": "to come, with the solvers",
@@ -39,7 +43,8 @@ def test_the_errors_fit_the_source() -> None:
     """Each names one node of the source; the new one fits there and is another."""
     for mutant in EVERY:
         SOURCES.planted(mutant)
-        assert meaning(mutant.new) != meaning(mutant.old.partition(" #")[0]), mutant.name
+        old, new = (ast.dump(ast.parse(text)) for text in (mutant.old, mutant.new))
+        assert old != new, mutant.name
 
 
 def test_names_and_changes_occur_once() -> None:
@@ -297,9 +302,10 @@ def test_what_new_tests_may_change_is_run_again() -> None:
     assert not verdict("killed", "the suite").settles(same)
 
 
-def _small_copy(path: Path, monkeypatch: pytest.MonkeyPatch) -> Copy:
+@pytest.fixture
+def small_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Copy]:
     """A project of one module and one test, with the real session in it."""
-    project = path / "project"
+    project = tmp_path / "project"
     _project(project, __init__="", planted=_SOURCE)
     package = project / "tests" / "mutation"
     package.mkdir(parents=True)
@@ -314,19 +320,19 @@ def _small_copy(path: Path, monkeypatch: pytest.MonkeyPatch) -> Copy:
         text = (ROOT / "tests" / "mutation" / name).read_text(encoding="utf-8")
         (package / name).write_text(text, encoding="utf-8")
     monkeypatch.setattr(mutation.copies, "ROOT", project)
-    copy = path / "copy"
-    copy.mkdir()
-    return Copy(copy.resolve(), threading.Event())
+    (tmp_path / "copy").mkdir()
+    with closing(Copy((tmp_path / "copy").resolve(), threading.Event())) as copy:
+        yield copy
 
 
 def test_an_error_is_found_in_the_copy_and_the_source_is_left_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    small_copy: Copy, tmp_path: Path
 ) -> None:
     """An error fails; what changes nothing survives; what hangs is ended.
 
     A file that does not run gives no verdict.
     """
-    copy, tests = _small_copy(tmp_path, monkeypatch), ("test_f",)
+    copy, tests = small_copy, ("test_f",)
     wrong = _mutant("x + 1")
     assert copy.run(wrong, tests, 60).failed == "tests/test_planted.py::test_f"
     assert copy.run(_mutant("x + 1", "1 + x"), tests, 60).failed == ""
@@ -338,33 +344,29 @@ def test_an_error_is_found_in_the_copy_and_the_source_is_left_alone(
 
 
 def test_a_test_that_fails_without_the_error_gives_no_verdict(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    small_copy: Copy, tmp_path: Path
 ) -> None:
-    copy = _small_copy(tmp_path, monkeypatch)
     check = Check(Settings(suite=()), Store(tmp_path / "verdicts.jsonl"), print)
     wrong = _mutant("x + 1")
-    assert check._judge(wrong, "key", copy).killed_by == "tests/test_planted.py::test_f"
+    assert check._judge(wrong, "key", small_copy).killed_by == "tests/test_planted.py::test_f"
     with pytest.raises(HarnessError, match=r"as it stands fails tests/test_planted.py::test_no"):
-        check._judge(attrs.evolve(wrong, killers=("test_no",)), "key", copy)
+        check._judge(attrs.evolve(wrong, killers=("test_no",)), "key", small_copy)
     assert check._clean == {
-        "tests/test_planted.py::test_f": True,
-        "tests/test_planted.py::test_no": False,
+        ("tests/test_planted.py::test_f",): True,
+        ("tests/test_planted.py::test_no",): False,
     }
 
 
-def test_examples_do_not_depend_on_the_planted_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_examples_do_not_depend_on_the_planted_error(small_copy: Copy) -> None:
     """Hypothesis draws from the numbers in imported modules, but not in the sessions."""
-    copy = _small_copy(tmp_path, monkeypatch)
-    (copy.path / "tests" / "test_drawn.py").write_text(
+    (small_copy.path / "tests" / "test_drawn.py").write_text(
         "import genorth.planted\nfrom hypothesis import given, settings, strategies as st\n\n\n"
         "@settings(max_examples=2000, derandomize=True)\n@given(st.integers())\n"
         "def test_drawn(n):\n    assert n != 987654321987\n",
         encoding="utf-8",
     )
     tests = ("tests/test_drawn.py",)
-    assert copy.run(_mutant("3 * 4", "987654321987", "LIMIT"), tests, 120).failed == ""
+    assert small_copy.run(_mutant("3 * 4", "987654321987", "LIMIT"), tests, 120).failed == ""
 
 
 def test_the_tests_see_the_copy_and_not_the_installed_package() -> None:

@@ -321,14 +321,14 @@ def test_overflow_inside_a_product_is_no_nan(monkeypatch: pytest.MonkeyPatch) ->
     """|C|^2 is NaN with Prescott kernels at 1e160 X; the value is +inf with every kernel."""
     manifold = go.Stiefel(5, 2)
     h, X = go.ConstraintDissolving(smooth(manifold, 0), 1.0), manifold.random_ambient(0)
-    plain = h._products
+    plain = h._dissolved
 
     def with_nan(X: np.ndarray) -> object:
         point = plain(X)
-        point.violation = np.float64(np.nan)
+        point.violation = point.penalty = np.float64(np.nan)
         return point
 
-    monkeypatch.setattr(h, "_products", with_nan)
+    monkeypatch.setattr(h, "_dissolved", with_nan)
     assert h.value(X) == h.feasibility(X) == np.inf
     assert np.isnan(h.hessian_product(X, X)).all()
     assert np.isnan(h.value(np.nan * X)), "NaN that was there before stays NaN"

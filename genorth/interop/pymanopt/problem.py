@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import pymanopt
 
@@ -12,21 +12,9 @@ from genorth.interop.pymanopt.manifold import PymanoptManifold
 from genorth.linalg.arrays import Array
 from genorth.linalg.cache import ContentCache
 from genorth.problem.problem import Problem
+from genorth.solve.monitor import Guard
 
 _Preconditioner = Callable[[Array, Array], Array]
-
-
-class Source(Protocol):
-    """What evaluates: a Problem, or something that stands between it and a solver."""
-
-    def evaluate_cost(self, X: Array) -> float:
-        """f(X)."""
-
-    def evaluate_gradient(self, X: Array) -> Array:
-        """The Euclidean gradient G at X."""
-
-    def evaluate(self, X: Array) -> tuple[float, Array]:
-        """f(X) and G."""
 
 
 class _Point:
@@ -47,8 +35,8 @@ class Shared:
     still there, whatever was tried in between.
     """
 
-    def __init__(self, problem: Problem, source: Source | None = None) -> None:
-        self._source: Source = problem if source is None else source
+    def __init__(self, problem: Problem, source: Guard | None = None) -> None:
+        self._source = problem if source is None else source
         self._cost_alone, self._gradient_alone = problem.has_cost, problem._gradient is not None
         self._iterate, self._trial = ContentCache(), ContentCache()
 
