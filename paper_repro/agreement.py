@@ -85,8 +85,10 @@ def _value(found: Sequence[Cell]) -> str:
     theirs: list[float] = [cell.paper.figures[0] for cell in found]  # type: ignore[misc]
     at = f"at {found[0].paper.size}"
     if max(*ours, *theirs) < _ZERO:
-        to = tolerance_text(found[0].paper.tolerance)
-        return f"{at} zero for both, at most {max(ours):.1e} (paper {max(theirs):.1e}) to {to}"
+        return (
+            f"{at} zero for both, at most {max(ours):.1e} (paper {max(theirs):.1e}) "
+            f"to {tolerance_text(found[0].paper.tolerance)}"
+        )
     mine, printed = statistics.median(ours), statistics.median(theirs)
     off = abs(mine / printed - 1)
     how = f"within {100 * off:.0f} %" if off <= 0.2 else f"{_apart(mine / printed):.2g}x apart"

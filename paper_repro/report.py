@@ -92,10 +92,17 @@ def _html(told: Mapping[str, list[str]]) -> str:
     )
 
 
-def make(folder: Path) -> list[Path]:
+def make(folder: Path, with_report: bool = True) -> list[Path]:
     """Write all that is made from the records of a folder: overview, tables, figures, report.
 
     The documentation builds its page on the results with it.
+
+    Args:
+        folder: The folder with the records and the data of the figures.
+        with_report: Whether to write the report too, which takes most of the time.
+
+    Returns:
+        The files.
     """
     records, beside = experiments.load(folder), reference()
     contents = {
@@ -109,7 +116,7 @@ def make(folder: Path) -> list[Path]:
         for ending in ("svg", "png"):
             made.append(folder / f"figure-{number}.{ending}")
             data.draw().savefig(made[-1], dpi=120)
-    return [*made, report(folder)]
+    return [*made, report(folder)] if with_report else made
 
 
 def export(records: Records, folder: Path, to: Path) -> list[Path]:

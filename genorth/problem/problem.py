@@ -25,6 +25,11 @@ _Cost = Callable[[Array], Any]
 _Map = Callable[[Array], Array]
 
 
+def evaluations(nfev: int, njev: int, nhev: int) -> int:
+    """Passes over the data: a cost with its gradient is one, a Hessian product is one."""
+    return max(nfev, njev) + nhev
+
+
 @attrs.frozen
 class Counts:
     """How often a Problem has called the user's functions, and for how long.
@@ -49,7 +54,7 @@ class Counts:
     @property
     def evaluations(self) -> int:
         """Passes over the data: a cost with its gradient is one, a Hessian product is one."""
-        return max(self.nfev, self.njev) + self.nhev
+        return evaluations(self.nfev, self.njev, self.nhev)
 
 
 class _Evaluation:

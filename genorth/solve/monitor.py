@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from genorth.linalg.arrays import Array, norm
-from genorth.problem.problem import Counts, Problem
+from genorth.problem.problem import Counts, Problem, evaluations
 from genorth.solve.clock import Clock, moment
 from genorth.solve.options import Options
 from genorth.solve.result import Progress, Status, Trace
@@ -75,6 +75,14 @@ class Monitor:
         return self.problem.counts - self._before
 
     @property
+    def evaluations(self) -> int:
+        """`counts.evaluations`, without a record: it is asked for in every iteration."""
+        problem, before = self.problem, self._before
+        return evaluations(
+            problem._nfev - before.nfev, problem._njev - before.njev, problem._nhev - before.nhev
+        )
+
+    @property
     def seconds_in_cost(self) -> float:
         """Seconds inside the user's callables, without the pauses."""
         return self.counts.seconds - self._cost_paused
@@ -90,7 +98,7 @@ class Monitor:
         Raises:
             Stop: If the budget of evaluations or of time is used up.
         """
-        if self._evaluations < math.inf and self.counts.evaluations >= self._evaluations:
+        if self._evaluations < math.inf and self.evaluations >= self._evaluations:
             raise Stop(Status.EVALUATION_LIMIT)
         if self.elapsed >= self._time:
             raise Stop(Status.TIME_LIMIT)
@@ -108,7 +116,7 @@ class Monitor:
             Stop: If it is the last iterate.
         """
         trace = self.trace
-        trace.append(self.elapsed, cost, gradient_norm, feasibility, self.counts.evaluations)
+        trace.append(self.elapsed, cost, gradient_norm, feasibility, self.evaluations)
         if trace.points is not None:
             trace.points.append(X.copy())
         if self._callback is not None:

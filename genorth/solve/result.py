@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 
 from genorth.linalg.arrays import Array
-from genorth.problem.problem import Counts
+from genorth.problem.problem import evaluations
 
 _Column = np.ndarray[Any, Any]
 
@@ -95,10 +95,15 @@ class Trace:
     def __repr__(self) -> str:
         return f"Trace({len(self)} lines)"
 
-    def append(self, *figures: float) -> None:
-        """Add a line: time, cost, gradient norm, feasibility, evaluations."""
-        for name, figure in zip(_COLUMNS, figures, strict=True):
-            getattr(self, name).append(figure)
+    def append(
+        self, time: float, cost: float, gradient_norm: float, feasibility: float, evaluations: int
+    ) -> None:
+        """Add a line."""
+        self.time.append(time)
+        self.cost.append(cost)
+        self.gradient_norm.append(gradient_norm)
+        self.feasibility.append(feasibility)
+        self.evaluations.append(evaluations)
 
     def as_arrays(self) -> dict[str, _Column]:
         """The columns by name, as NumPy arrays."""
@@ -163,7 +168,7 @@ class Result:
     @property
     def evaluations(self) -> int:
         """Passes over the data: a cost with its gradient is one, a Hessian product is one."""
-        return Counts(self.nfev, self.njev, self.nhev).evaluations
+        return evaluations(self.nfev, self.njev, self.nhev)
 
     @property
     def margin(self) -> float | None:

@@ -70,11 +70,6 @@ _LOOK = {
 }
 
 
-def path(folder: Path, number: int) -> Path:
-    """Where the data of a figure are."""
-    return folder / f"figure-{number}.json"
-
-
 def load(folder: Path, number: int) -> Data | None:
     """The data of a figure; None where there are none.
 
@@ -84,7 +79,7 @@ def load(folder: Path, number: int) -> Data | None:
     if number not in FIGURES:
         refuse("figure", f"one of {', '.join(map(str, FIGURES))}", number)
     problem, figure = FIGURES[number]
-    file = path(folder, number)
+    file = folder / f"figure-{number}.json"
     if not file.exists():
         return None
     try:
@@ -106,7 +101,7 @@ def save(folder: Path, data: Data) -> Path:
     """Write the data of a figure."""
     content = {"settings": data.settings, "runs": [attrs.asdict(run) for run in data.runs]}
     text = json.dumps(content, indent=1) + "\n"
-    return replace_file(path(folder, data.figure.number), text.encode())
+    return replace_file(folder / f"figure-{data.figure.number}.json", text.encode())
 
 
 def measure(

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -150,12 +151,10 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch) -> None
     data = figures.Data(*figures.FIGURES[2], {"figure": 2})
     figures.save(tmp_path, data)
 
-    def torn(self, content):
-        with self.open("wb") as file:
-            file.write(content[:5])
+    def interrupted(_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Path, "write_bytes", torn)
+    monkeypatch.setattr(os, "fsync", interrupted)
     data.runs.append(figures.sample_errors.Run(**_RUN))
     with pytest.raises(KeyboardInterrupt):
         figures.save(tmp_path, data)
@@ -235,11 +234,9 @@ def _shell(line: str, out: Path, *more: str) -> subprocess.CompletedProcess[str]
     [
         '"$@" | true; exit ${PIPESTATUS[0]}',
         '"$@" 2>&-',
-        '"$@" >&-',
         '"$@" <&- >&- 2>&-',
-        '("$@"; exit $?) 2>&1 >&- | true; exit ${PIPESTATUS[0]}',
     ],
-    ids=["stdout read no more", "no stderr", "no stdout", "no stream", "stderr read no more"],
+    ids=["pipe that nobody reads", "no stderr", "no stream"],
 )
 def test_streams_that_are_gone_do_not_cost_the_report(line, tmp_path) -> None:
     done = _shell(line, tmp_path)
