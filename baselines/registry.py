@@ -1,12 +1,19 @@
-"""The records of the Riemannian solvers, of pymanopt's optimizers and of CDOpt: one entry each."""
+"""The records of the Riemannian and infeasible solvers, pymanopt's and CDOpt's: one entry each."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Unpack
+from typing import Any
 
-from baselines.geometry.choice import GEOMETRIES
+from baselines.geometry import GEOMETRIES
+from baselines.infeasible import slsqp as slsqp_module
+from baselines.infeasible import trust_constr as trust_constr_module
+from baselines.infeasible.alm import alm
+from baselines.infeasible.landing import landing
+from baselines.infeasible.newton import landing_newton
+from baselines.infeasible.plam import plam
+from baselines.infeasible.pogo import pogo
 from baselines.peers import cdopt
 from baselines.riemannian.rcg import rcg
 from baselines.riemannian.rgd import rgd
@@ -14,7 +21,7 @@ from baselines.riemannian.rlbfgs import rlbfgs
 from baselines.riemannian.rtr import rtr
 from genorth.problem.problem import Problem
 from genorth.solve.result import Result
-from genorth.solve.solver import PENALTY, RIEMANNIAN, SOLVERS, Solver
+from genorth.solve.solver import INFEASIBLE, PENALTY, RIEMANNIAN, SOLVERS, Solver
 
 _BOTH = ("gradient", "hessian")
 
@@ -69,7 +76,12 @@ def _cdopt(name: str, algorithm: str, method: str, *cites: str) -> Solver:
     )
 
 
+def _infeasible(name: str, run: Callable[..., Result], *cites: str, **fields: Any) -> Solver:
+    return Solver(name=name, family=INFEASIBLE, run=run, cites=cites, **fields)
+
+
 _BB = ("barzilai1988two", "zhang2004nonmonotone", "wen2013feasible", "iannazzo2018riemannian")
+_LANDING = ("ablin2022fast", "ablin2024infeasible", "vary2024optimization")
 _TR = ("absil2007trust", "steihaug1983conjugate")
 
 #: What this package adds to `genorth.SOLVERS`; the entry point of the group `genorth.solvers`.
@@ -87,5 +99,38 @@ RECORDS = (
     _cdopt("cdopt-cg", "cg", "CG", "polak1969note"),
     _cdopt("cdopt-lbfgs", "lbfgs", "L-BFGS-B", "liu1989limited"),
     _cdopt("cdopt-tr", "tr", "trust-ncg", "steihaug1983conjugate"),
+    _infeasible("landing", landing, *_LANDING, *_BB[:2], algorithm="gd"),
+    _infeasible("pogo", pogo, "javaloy2026embarrassingly", *_BB[:2], algorithm="gd"),
+    _infeasible("plam", plam, "gao2019parallelizable", *_BB[:1], algorithm="gd"),
+    *(
+        _infeasible(
+            name,
+            partial(landing_newton, normal=normal),
+            *("xiong2026second", "goyens2026riemannian", "steihaug1983conjugate"),
+            algorithm="tr",
+            variant=normal,
+            needs=_BOTH,
+        )
+        for name, normal in (("landing-newton", "A"), ("landing-newton-normal", "newton"))
+    ),
+    _infeasible("alm", alm, "nocedal2006numerical", "liu1989limited", algorithm="lbfgs"),
+    _infeasible(
+        "slsqp",
+        slsqp_module.slsqp,
+        "virtanen2020scipy",
+        algorithm="sqp",
+        variant="scipy",
+        reason=slsqp_module.reason,
+        modules="scipy.optimize",
+    ),
+    _infeasible(
+        "trust-constr",
+        trust_constr_module.trust_constr,
+        "virtanen2020scipy",
+        algorithm="sqp",
+        variant="scipy",
+        reason=trust_constr_module.reason,
+        modules="scipy.optimize",
+    ),
 )
 SOLVERS.register(*RECORDS, home="baselines")

@@ -18,6 +18,7 @@ version = release = genorth.__version__
 
 extensions = [
     "myst_parser",
+    "paper_results",
     "sphinx.ext.autodoc",
     "sphinx_gallery.gen_gallery",
     "mathml",
@@ -29,7 +30,7 @@ exclude_patterns = [
     "_ext",
     "tour/*",
     "gallery/*.ipynb",
-    "results/short.md",
+    "results/overview.md",
     "results/tables.md",
 ]
 
@@ -53,6 +54,7 @@ autodoc_typehints_format = "short"
 autodoc_default_options = {"members": True}
 python_display_short_literal_types = True
 nitpicky = True
+suppress_warnings = ["ref.python"]  # rooms may have classes of the same name, such as Table
 # Names in annotations that have no page: those of other packages, whose inventories would need the
 # network, and those of ours that a user never calls by name.
 nitpick_ignore_regex = [
@@ -62,6 +64,7 @@ nitpick_ignore_regex = [
     ),
     ("py:.*", r"(.*\.)?(_\w+|Array|Any|Path|Console)"),
     ("py:class", r"genorth\.(linalg|geometry|penalty|solve)\.\w+\.(Operator|ThetaSolver|Point)"),
+    ("py:class", r"paper_repro\.data\..*"),
 ]
 
 # The tour is run by each build; an error in it is an error of the build.

@@ -21,6 +21,7 @@ from genorth.manifolds import (
 )
 from genorth.minimize import minimize
 from genorth.penalty.cdf import ConstraintDissolving
+from genorth.penalty.odf import OrthogonalDissolving
 from genorth.penalty.threshold import exactness_threshold
 from genorth.problem.problem import Counts, Problem
 from genorth.solve.result import Progress, Result, Status, Trace
@@ -40,6 +41,7 @@ __all__ = [
     "HyperbolicStiefel",
     "IndefiniteStiefel",
     "NotRestorableError",
+    "OrthogonalDissolving",
     "OutsideDomainError",
     "Problem",
     "Progress",

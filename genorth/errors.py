@@ -9,6 +9,14 @@ class OutsideDomainError(ValueError):
     """A step so long that the retraction does not exist there; a line search halves it."""
 
 
+class StepTooLong(Exception):
+    """A trial step for a line search to shorten: what a curve makes of an `OutsideDomainError`.
+
+    Line searches catch this and nothing else, so an `OutsideDomainError` that a user's cost raises
+    passes through them.
+    """
+
+
 class NotRestorableError(ValueError):
     """A point so far from M that repeated A does not lead to M."""
 

@@ -54,8 +54,10 @@ def minimize(
         keep_points: Whether the trace keeps the iterates.
         rng: A seed or a Generator, for the start where there is none, and for solvers that draw.
         **options: Arguments of the solver's own, such as `memory` or `preconditioner`.
+
     Returns:
         The result; `x` is on M.
+
     Raises:
         ValueError: If the method is unknown, the problem lacks what it needs, or an argument is
             wrong or not one of the solver's.

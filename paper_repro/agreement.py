@@ -85,8 +85,10 @@ def _value(found: Sequence[Cell]) -> str:
     theirs: list[float] = [cell.paper.figures[0] for cell in found]  # type: ignore[misc]
     at = f"at {found[0].paper.size}"
     if max(*ours, *theirs) < _ZERO:
-        to = tolerance_text(found[0].paper.tolerance)
-        return f"{at} zero for both, at most {max(ours):.1e} (paper {max(theirs):.1e}) to {to}"
+        return (
+            f"{at} zero for both, at most {max(ours):.1e} (paper {max(theirs):.1e}) "
+            f"to {tolerance_text(found[0].paper.tolerance)}"
+        )
     mine, printed = statistics.median(ours), statistics.median(theirs)
     off = abs(mine / printed - 1)
     how = f"within {100 * off:.0f} %" if off <= 0.2 else f"{_apart(mine / printed):.2g}x apart"
@@ -110,13 +112,9 @@ def _iterations(found: Sequence[Cell]) -> str:
     middle = statistics.median(ratio for ratio, _ in ratios)
     return (
         f"Iterations: {near} of {len(ratios)} counts are within a factor {_FACTOR:g} of the "
-        f"paper's; ours are {_digits(middle)}x the paper's in the median; farthest off is "
-        f"{LABELS[cell.paper.solver]} at {cell.place}, {_digits(ratio)}x the paper's."
+        f"paper's; ours are {middle:.3g}x the paper's in the median; farthest off is "
+        f"{LABELS[cell.paper.solver]} at {cell.place}, {ratio:.3g}x the paper's."
     )
-
-
-def _digits(ratio: float) -> str:
-    return f"{ratio:.0f}" if ratio >= 100 else f"{ratio:.2g}"
 
 
 def _apart(ratio: float) -> float:
@@ -147,19 +145,16 @@ def _winners(experiment: Experiment, records: Records, found: Sequence[Cell]) ->
         return ""
     differ = [f"{at}: {_NAMES[a]}, not {_NAMES[b]}" for at, a, b in pairs if a != b]
     kind = sum(SOLVERS[mine].family == SOLVERS[theirs].family for _, mine, theirs in pairs)
+    more = [f"{len(differ) - 4} more"] if len(differ) > 4 else []
+    differing = f" ({'; '.join([*differ[:4], *more])})" if differ else ""
     text = (
         f"Fastest of the paper's six: the same in {len(pairs) - len(differ)} of {len(pairs)} rows, "
-        f"of the same family in {kind}{f' ({_joined(differ)})' if differ else ''}."
+        f"of the same family in {kind}{differing}."
     )
     if ours:
         names = ", ".join(dict.fromkeys(ours))
         text += f" One of ours is faster in {len(ours)} of {len(rows)} rows ({names})."
     return text
-
-
-def _joined(parts: Sequence[str], most: int = 4) -> str:
-    more = f"; {len(parts) - most} more" if len(parts) > most else ""
-    return "; ".join(parts[:most]) + more
 
 
 # ---------------------------------------------------------------------- limits

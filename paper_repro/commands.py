@@ -6,7 +6,6 @@ Exit codes: 0; 1 where a comparison could not be made; 2 for bad usage; 130 afte
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import os
 import sys
 from collections.abc import Sequence
@@ -14,9 +13,10 @@ from pathlib import Path
 from types import MappingProxyType
 
 from genorth.compare import Records
-from paper_repro import example, experiments, figures, report, results
+from genorth.errors import refuse
+from genorth.optional import optional
+from paper_repro import example, experiments, figures, report
 from paper_repro.experiments import TABLES, Experiment
-from paper_repro.files import make_folder
 from paper_repro.problems import PROBLEMS
 
 #: Seconds of each run.
@@ -52,7 +52,7 @@ _Options = argparse.Namespace
 
 
 def _tables(options: _Options) -> None:
-    """Measure and print tables; the report holds all that is in the folder."""
+    """All tables without a number."""
     numbers = dict.fromkeys(options.numbers or TABLES)
     _compare(options, [_table(options, number) for number in numbers])
 
@@ -62,8 +62,7 @@ def _own(options: _Options) -> None:
 
 
 def _compare(options: _Options, chosen: Sequence[Experiment]) -> None:
-    print(report.text(_run(options, chosen), "text"))
-    print(f"Report: {report.report(options.out)}")
+    _show(options, _run(options, chosen))
 
 
 def _everything(options: _Options) -> None:
@@ -86,8 +85,7 @@ def _figures(options: _Options) -> None:
 
 
 def _report(options: _Options) -> None:
-    print(report.text(results.load(options.out), "text"))
-    print(f"Report: {report.report(options.out)}")
+    _show(options, experiments.load(options.out))
 
 
 def _results(options: _Options) -> None:
@@ -95,14 +93,12 @@ def _results(options: _Options) -> None:
 
 
 def _export(options: _Options) -> None:
-    print(*report.export(options.out, options.to), sep="\n")
+    records = experiments.load(options.out)
+    _make_folder(options.to, "--to")
+    print(*report.export(records, options.out, options.to), sep="\n")
 
 
-def _example(options: _Options) -> int:  # noqa: ARG001  every command takes the options
-    return example.show()
-
-
-def _list(options: _Options) -> None:  # noqa: ARG001
+def _list(options: _Options) -> None:  # noqa: ARG001  every command takes the options
     for number in TABLES:
         table = experiments.table(number)
         sizes = ", ".join(size.name for size in table.sizes)
@@ -130,10 +126,17 @@ def _table(options: _Options, number: int) -> Experiment:
 
 def _prepare(options: _Options) -> None:
     """Refuse what would fail after the measurements: a missing extra, a folder that is none."""
-    for package in ("threadpoolctl", "matplotlib"):
-        if importlib.util.find_spec(package) is None:
-            raise ImportError(f"a comparison needs {package}: pip install 'genorth[report]'")
-    make_folder(options.out, "--out")
+    for package in ("threadpoolctl", "matplotlib", "jinja2"):
+        optional(package, "report", "a comparison")
+    _make_folder(options.out, "--out")
+
+
+def _make_folder(path: Path, argument: str) -> None:
+    """Make the folder, or refuse the argument."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        refuse(argument, "a folder that is there or can be made", f"{path} ({error.strerror})")
 
 
 def _run(options: _Options, chosen: Sequence[Experiment]) -> Records:
@@ -142,7 +145,7 @@ def _run(options: _Options, chosen: Sequence[Experiment]) -> Records:
     for experiment in chosen:
         for line in experiment.missing:
             print(f"{experiment.name} {line}")
-    return results.run(
+    return experiments.run(
         options.out,
         chosen,
         options.solvers,
@@ -150,6 +153,12 @@ def _run(options: _Options, chosen: Sequence[Experiment]) -> Records:
         time_limit=options.time_limit,
         jobs=options.jobs,
     )
+
+
+def _show(options: _Options, records: Records) -> None:
+    """Print the tables; the report holds all that is in the folder."""
+    print(report.text(records, "text"))
+    print(f"Report: {report.report(options.out)}")
 
 
 def _measure(options: _Options, number: int) -> figures.Data:
@@ -164,8 +173,9 @@ def _size(text: str) -> tuple[int, ...]:
     try:
         return tuple(int(part) for part in text.strip("()").split(","))
     except ValueError:
-        need = f"need whole numbers with commas, as 1000,20; got {text!r}"
-        raise argparse.ArgumentTypeError(need) from None
+        raise argparse.ArgumentTypeError(
+            f"need whole numbers with commas, as 1000,20; got {text!r}"
+        ) from None
 
 
 _DESCRIPTION = """\
@@ -216,7 +226,11 @@ _COMMANDS = MappingProxyType(
             {"--to": {"type": Path, "metavar": "FOLDER", "required": True, "help": "where to"}},
         ),
         "list": (_list, "the tables, figures, problems and solvers", {}),
-        "example": (_example, "problems with a known minimum, solved by both families", {}),
+        "example": (
+            lambda _: example.show(),
+            "problems with a known minimum, solved by both families",
+            {},
+        ),
     }
 )
 
@@ -250,6 +264,6 @@ def _completed(options: _Options) -> _Options:
     if options.time_limit is None:
         options.time_limit = TIME_LIMITS[options.mode]
     if options.jobs is None:
-        two = options.command == "compare" and not options.toy
-        options.jobs = min(2, os.cpu_count() or 1) if two else 1
+        most = 2 if options.command == "compare" and not options.toy else 1
+        options.jobs = min(most, os.cpu_count() or 1)
     return options

@@ -14,7 +14,7 @@ import scipy.sparse
 
 import genorth as go
 from baselines import SOLVERS
-from paper_repro.internals import Column, aligned
+from paper_repro.internals import aligned, pinned
 
 _Matrix = np.ndarray[Any, Any]
 _CostAndGradient = Callable[[_Matrix], tuple[float, _Matrix]]
@@ -187,10 +187,9 @@ def _one_thread() -> AbstractContextManager[object]:
     NumPy and SciPy bring a BLAS each, and the threads of the one that waits spin.
     """
     try:
-        import threadpoolctl
+        return pinned(1)
     except ImportError:
         return nullcontext()
-    return threadpoolctl.threadpool_limits(1)  # type: ignore[no-any-return]
 
 
 def show(seed: int = 0) -> int:
@@ -206,7 +205,7 @@ def show(seed: int = 0) -> int:
     with _one_thread():
         rows = [solve(make(), seed) for make in EXAMPLES]
     lines = _table(rows)
-    print("\n".join(aligned([Column(name, numeric=False) for name in lines[0]], lines)))
+    print("\n".join(aligned(lines, [False] * len(lines[0]))))
     missed = [
         f"{name} on {type(row.example.manifold).__name__}"
         for row in rows

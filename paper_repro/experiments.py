@@ -1,4 +1,4 @@
-"""What the commands run: a table of the paper at some of its sizes, or at others, and its solvers.
+"""What the commands run: a table of the paper at some of its sizes, or at others; its records.
 
 Each table has the corrected instances and those that the paper prints.
 """
@@ -6,17 +6,19 @@ Each table has the corrected instances and those that the paper prints.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import attrs
 
 from baselines import SOLVERS as REGISTRY
-from genorth.compare import Instance
+from genorth import Solver, compare
+from genorth.compare import Instance, Records
 from genorth.errors import EmptyManifoldError, refuse
 from genorth.solve.solver import PENALTY
 from paper_repro import data
-from paper_repro.problems import PROBLEMS, PaperProblem, Size, Table
+from paper_repro.problems import PROBLEMS, PaperProblem, PaperTable, Size
 
 TOLERANCES = (1e-5, 1e-9)
 #: L-BFGS with the beta that genorth chooses; the other penalty methods run with the paper's.
@@ -25,7 +27,7 @@ AUTO = "cdf-lbfgs auto"
 PAPERS = tuple(data.SOLVERS.values())
 OURS = (AUTO, "rgd-fast", "rcg-fast", "rlbfgs-fast", "rtr-fast")
 #: All of them, by the names that the records have.
-SOLVERS: Mapping[str, Any] = MappingProxyType(
+SOLVERS: Mapping[str, Solver] = MappingProxyType(
     {name: REGISTRY["cdf-lbfgs" if name == AUTO else name] for name in (*PAPERS, *OURS)}
 )
 #: What tables and plots call them.
@@ -46,7 +48,7 @@ class Experiment:
     problem: PaperProblem
     sizes: tuple[Size, ...] = attrs.field(converter=tuple)
     #: None for sizes of a user's own.
-    table: Table | None = None
+    table: PaperTable | None = None
     printed: bool = False
     #: Sizes of the table at which the manifold is empty, with the reason.
     missing: tuple[str, ...] = ()
@@ -139,7 +141,7 @@ def known() -> dict[str, Experiment]:
     return {experiment.name: experiment for experiment in tables}
 
 
-def chosen(names: Iterable[str] | None) -> dict[str, Any]:
+def chosen(names: Iterable[str] | None) -> dict[str, Solver]:
     """The solvers of these names; all by default.
 
     Raises:
@@ -150,3 +152,40 @@ def chosen(names: Iterable[str] | None) -> dict[str, Any]:
     if unknown:
         refuse("solvers", f"some of {', '.join(map(repr, SOLVERS))}", ", ".join(map(repr, unknown)))
     return {name: SOLVERS[name] for name in names}
+
+
+def run(
+    folder: Path,
+    experiments: Iterable[Experiment],
+    solvers: Iterable[str] | None = None,
+    **settings: Any,
+) -> Records:
+    """Make the runs that are missing in a folder.
+
+    Args:
+        folder: Where the records are kept, in `records/`.
+        experiments: What to run.
+        solvers: Names of solvers; all by default.
+        settings: Further arguments of `genorth.compare.run`.
+
+    Returns:
+        The records of these experiments, with those of earlier calls.
+
+    Raises:
+        ValueError: If a solver is unknown, or the folder has records with other settings.
+    """
+    common = {"tolerances": TOLERANCES, "out": folder / "records"} | settings
+    names = chosen(solvers)
+    return compare.join([compare.run(each.instances(), names, **common) for each in experiments])
+
+
+def load(folder: Path) -> Records:
+    """All records of a folder.
+
+    Raises:
+        ValueError: If there are none.
+    """
+    if not (folder / "records").is_dir():
+        need = "a folder in which `python -m paper_repro` has put records"
+        refuse("out", need, f"none in {folder}")
+    return compare.load(folder / "records")

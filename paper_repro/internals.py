@@ -1,11 +1,11 @@
 """What paper_repro uses of genorth.compare beyond its public names, in one place."""
 
-from genorth.compare.execute import thinned
-from genorth.compare.formats import aligned
-from genorth.compare.limits import pinned
-from genorth.compare.rows import Row, Runs, best_of, by_row, tolerance_text
-from genorth.compare.styles import BLUE, GREEN, GREY, ORANGE, VERMILLION
-from genorth.compare.table import Column, times
+from genorth.compare.analysis.rows import Row, Runs, best_of, by_row
+from genorth.compare.render.formats import aligned
+from genorth.compare.render.styles import BLUE, GREEN, GREY, ORANGE, VERMILLION
+from genorth.compare.render.table import times, tolerance_text
+from genorth.compare.runs.machine import pinned
+from genorth.compare.runs.store import replace_file
 
 __all__ = [
     "BLUE",
@@ -13,14 +13,13 @@ __all__ = [
     "GREY",
     "ORANGE",
     "VERMILLION",
-    "Column",
     "Row",
     "Runs",
     "aligned",
     "best_of",
     "by_row",
     "pinned",
-    "thinned",
+    "replace_file",
     "times",
     "tolerance_text",
 ]

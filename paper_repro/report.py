@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,11 @@ from typing import Any
 from genorth import compare
 from genorth.compare import Records, summary, tables
 from genorth.errors import refuse
-from paper_repro import agreement, experiments, figures, results
+from genorth.solve.solver import PENALTY, RIEMANNIAN
+from paper_repro import agreement, experiments, figures
 from paper_repro.data import TIME_LIMIT
-from paper_repro.experiments import LABELS
-from paper_repro.files import make_folder, write
-from paper_repro.overview import overview
+from paper_repro.experiments import LABELS, SOLVERS, TOLERANCES
+from paper_repro.internals import Row, Runs, best_of, by_row, replace_file, times
 
 _FACTOR, _FROM = 10.0, 5.0  # the lead over the faithful RGD, where that takes over so many seconds
 
@@ -65,7 +66,7 @@ def text(records: Records, format: str = "markdown") -> str:  # noqa: A002  as t
 
 def report(folder: Path) -> Path:
     """Write one self-contained HTML report of everything in the folder."""
-    records = results.load(folder)
+    records = experiments.load(folder)
     sections: list[tuple[str, Any]] = [
         ("Against the paper's solvers", lead(records)),
         ("Agreement with the paper", [compare.Html(_html(words(records)))]),
@@ -91,35 +92,94 @@ def _html(told: Mapping[str, list[str]]) -> str:
     )
 
 
-def make(folder: Path) -> list[Path]:
+def make(folder: Path, with_report: bool = True) -> list[Path]:
     """Write all that is made from the records of a folder: overview, tables, figures, report.
 
     The documentation builds its page on the results with it.
+
+    Args:
+        folder: The folder with the records and the data of the figures.
+        with_report: Whether to write the report too, which takes most of the time.
+
+    Returns:
+        The files.
     """
-    records, beside = results.load(folder), reference()
+    records, beside = experiments.load(folder), reference()
     contents = {
         "overview.md": overview(records),
         "tables.md": text(records),
         "tables.csv": tables.paper_layout(records, "csv", beside, LABELS),
         "tables.tex": tables.paper_layout(records, "latex", beside, LABELS),
     }
-    made = [write(folder / name, content) for name, content in contents.items()]
+    made = [replace_file(folder / name, content.encode()) for name, content in contents.items()]
     for number, data in figures.load_all(folder).items():
         for ending in ("svg", "png"):
             made.append(folder / f"figure-{number}.{ending}")
             data.draw().savefig(made[-1], dpi=120)
-    return [*made, report(folder)]
+    return [*made, report(folder)] if with_report else made
 
 
-def export(folder: Path, to: Path) -> list[Path]:
+def export(records: Records, folder: Path, to: Path) -> list[Path]:
     """Write what a repository keeps: the records, compressed, and the data of the figures.
 
     Raises:
-        ValueError: If `to` is the folder itself, or cannot be made.
+        ValueError: If `to` is the folder itself.
     """
     if to.resolve() == folder.resolve():
         refuse("--to", "another folder than --out, whose records stay as they are", to)
-    records = results.load(folder)
-    make_folder(to, "--to")
-    kept = results.keep(records, to)
-    return kept + [figures.save(to, data) for data in figures.load_all(folder).values()]
+    kept = compare.save(records, to / "records")
+    return [kept, *(figures.save(to, data) for data in figures.load_all(folder).values())]
+
+
+# ---------------------------------------------------------------------- one line per table
+
+_Cell = Callable[[Mapping[str, Runs]], str]
+
+
+def overview(records: Records) -> str:
+    """A Markdown table; entries have the sizes in order, to 1e-5 and after a semicolon to 1e-9."""
+    rows = by_row(records)
+    lines = [["table and sizes", *_CELLS], ["---"] * (1 + len(_CELLS))]
+    for problem in records.distinct("problem"):
+        mine = {row: runs for row, runs in rows.items() if row[0] == problem}
+        sizes = ", ".join(records.where(problem=problem).distinct("size"))
+        cells = [_entry(mine, cell) for cell in _CELLS.values()]
+        lines.append([f"{problem.removeprefix('Table ')}, {sizes}", *cells])
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _entry(rows: Mapping[Row, Mapping[str, Runs]], cell: _Cell) -> str:
+    return "; ".join(
+        ", ".join(cell(runs) for row, runs in rows.items() if row[2] == tolerance)
+        for tolerance in TOLERANCES
+    )
+
+
+def _family(runs: Mapping[str, Runs], family: str) -> dict[str, Runs]:
+    return {name: run for name, run in runs.items() if SOLVERS[name].family == family}
+
+
+def _penalty(runs: Mapping[str, Runs]) -> str:
+    return _ratio(_family(runs, PENALTY), _family(runs, RIEMANNIAN))
+
+
+def _faithful(runs: Mapping[str, Runs]) -> str:
+    return _ratio({name: run for name, run in runs.items() if name == "rgd-faithful"}, runs)
+
+
+def _ratio(slow: Mapping[str, Runs], fast: Mapping[str, Runs]) -> str:
+    """The time of the best of some over that of the best of others; a bound if out of time."""
+    best, over = best_of(fast), best_of(slow)
+    if best is None:
+        return "-"
+    if over is not None:
+        return times(slow[over].time / fast[best].time).text
+    spent = min((run.spent for run in slow.values() if run.out_of_time), default=math.nan)
+    return "-" if math.isnan(spent) else f"> {times(spent / fast[best].time).text}"
+
+
+_CELLS: Mapping[str, _Cell] = {
+    "fastest": lambda runs: best_of(runs) or "none",
+    "best penalty method over best Riemannian solver, time": _penalty,
+    "RGD as the paper ran it over the fastest": _faithful,
+}

@@ -32,7 +32,7 @@ def procrustes(seed: int) -> go.Problem:
 
 
 def instance(name: str = "procrustes", **fields: Any) -> compare.Instance:
-    return compare.Instance(name, f"({SHAPE[0]},{SHAPE[1]})", procrustes, **fields)
+    return compare.Instance(name, f"({SHAPE[0]},{SHAPE[1]})", **{"make": procrustes} | fields)
 
 
 def ended(x: Any, **fields: Any) -> go.Result:
@@ -89,10 +89,12 @@ def dying(problem: go.Problem, x0: Any, **arguments: Any) -> go.Result:
 
 @attrs.frozen
 class Counting:
-    """A solver that leaves a line in a file at each call, and does not come back from the call number `hold`."""
+    """A solver that leaves a line in a file at each call.
+
+    It does not come back from the call whose number stands in the file with the ending "hold".
+    """
 
     path: Path
-    hold: int | None = None
     name: str = "counting"
 
     def __call__(
@@ -100,7 +102,8 @@ class Counting:
     ) -> go.Result:
         with self.path.open("a") as file:
             file.write(f"{rng} {tol!r}\n")
-        if len(self.calls) == self.hold:
+        hold = self.path.with_suffix(".hold")
+        if hold.exists() and len(self.calls) == int(hold.read_text()):
             hanging(problem, x0)
         return standing(problem, x0)
 

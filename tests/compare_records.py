@@ -8,8 +8,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from genorth.compare.record import ENDINGS, Record, Records
+import attrs
+
+from baselines import SOLVERS
+from genorth.compare.runs.record import ENDINGS, About, Record, Records
 from genorth.solve.result import Trace
+
+
+def about(solver: str) -> About:
+    """The description of a registered solver, also by its short name; "other" for the rest."""
+    known = SOLVERS.get(solver) or SOLVERS.get(f"{solver}-fast")
+    return attrs.evolve(About.of(solver, known), label=solver)
 
 
 def record(
@@ -32,7 +41,7 @@ def record(
         "nfev": 12,
         "njev": 12,
     }
-    if status in ("RAISED", "UNSUPPORTED"):
+    if status in ("RAISED", "UNSUPPORTED", "UNPREPARED"):
         figures = {}
     return Record(
         problem=problem,
@@ -43,14 +52,14 @@ def record(
         status=status,
         time=time,
         success=status == "CONVERGED",
-        **{"message": ENDINGS[status]} | figures | more,
+        **{"about": about(solver), "message": ENDINGS[status]} | figures | more,
     )
 
 
 def trace(
     *norms: float, seconds: float = 0.1, feasibility: float = 1e-15, start: float = 1.0
 ) -> Trace:
-    """A trace with these gradient norms, a line every `seconds`, two evaluations a line, cost falling from `start`."""
+    """A trace with these gradient norms: a line every `seconds`, two evaluations a line."""
     made = Trace()
     for number, norm in enumerate(norms):
         made.append(seconds * number, start / (1 + number), norm, feasibility, 2 * number + 1)
@@ -87,10 +96,7 @@ def small_comparison() -> Records:
                 for tolerance in (1e-5, 1e-9):
                     for solver, factor in ways.items():
                         records.append(_run(problem, size, place, seed, tolerance, solver, factor))
-    problems = [{"problem": "matching", "size": "(40,6)", "options": {}}, {"problem": "mean"}]
-    return Records(
-        records, {"time_limit": 60.0, "problems": problems, "note": "made <by> hand & safe"}
-    )
+    return Records(records, {"time_limit": 60.0, "note": "made <by> hand & safe"})
 
 
 def _run(
@@ -104,6 +110,7 @@ def _run(
         "solver": solver,
     }
     key["environment"] = {"genorth": "0.1", "python": "3.11", "blas": "OpenBLAS <x>"}
+    key["definition"] = {"options": {"beta": 0.5} if solver == "cdf-gd" else {}}
     if solver == "rgd-faithful" and tolerance < 1e-8:
         return record(
             status="TIME_LIMIT",

@@ -17,6 +17,7 @@ PACKAGES = ("genorth", "baselines", "paper_repro")
 #: From the bottom up. A module belongs to the longest name that it begins with.
 LAYERS = (
     "genorth.errors",
+    "genorth.optional",
     "genorth.bibliography",
     "genorth.linalg",
     "genorth.geometry",

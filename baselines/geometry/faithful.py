@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 import scipy.linalg
 
-from baselines.geometry.places import Place, Ray
+from baselines.geometry.base import Place, Ray
 from genorth.errors import OutsideDomainError
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.linalg.arrays import Array, ct
@@ -28,11 +28,9 @@ def unsupported(manifold: GenOrthManifold) -> str | None:
     if manifold.isometric:
         return None
     if companion is None:
-        return (
-            "psi is not known to be T -> Q T Q^-1, so that there is no Lyapunov equation for Theta"
-        )
+        return "psi is not known to be T -> Q T Q^-1: there is no Lyapunov equation for Theta"
     if len(manifold.shape) > 2:
-        return "scipy.linalg.solve_continuous_lyapunov takes single matrices, and points here are blocks"
+        return "solve_continuous_lyapunov takes single matrices, and points here are blocks"
     size = manifold.dtype.itemsize * manifold.shape[0] ** 2
     if not _compact(manifold) and size > _LARGEST:
         return f"its Cayley transform forms an n x n matrix, of {size / 1e9:.3g} GB here"
@@ -40,14 +38,10 @@ def unsupported(manifold: GenOrthManifold) -> str | None:
 
 
 def places(manifold: GenOrthManifold) -> Callable[[Array], Place]:
-    """X -> the Place of X; phi(X) = A X Q^-1 with A as an n x n array, as far as n x n arrays are formed at all."""
+    """X -> the Place of X; phi(X) = A X Q^-1 with A as an n x n array, where the paper forms it."""
     phi, form, companion = manifold.phi, manifold.form, manifold.companion
-    if (
-        form is not None
-        and companion is not None
-        and not manifold.isometric
-        and not _compact(manifold)
-    ):
+    dense = not manifold.isometric and not _compact(manifold)
+    if dense and form is not None and companion is not None:
         A = np.asarray(form.left(np.eye(form.size, dtype=form.dtype)))
 
         def phi(X: Array) -> Array:
@@ -58,10 +52,7 @@ def places(manifold: GenOrthManifold) -> Callable[[Array], Place]:
 
 @final
 class Faithful(Place):
-    """Theta by `scipy.linalg.solve_continuous_lyapunov`.
-
-    QR, Cholesky-QR or the dense Cayley transform.
-    """
+    """Theta by `scipy.linalg.solve_continuous_lyapunov`; QR, Cholesky-QR or dense Cayley."""
 
     def __init__(self, manifold: GenOrthManifold, X: Array, phi: Callable[[Array], Array]) -> None:
         super().__init__(manifold, X)
@@ -82,10 +73,7 @@ class Faithful(Place):
         return V - self.P @ self.theta(V)
 
     def theta(self, D: Array) -> Array:
-        """Q Y with K Y + Y K = N^T D + e D^T N, N = phi(X) Q, K = N^T N.
-
-        (X^T D + D^T X)/2 where it is explicit.
-        """
+        """(X^T D + D^T X)/2 where that is it, else Q Y, K Y + Y K = N^T D + e D^T N, K = N^T N."""
         if self.manifold.isometric:
             R = ct(self.X) @ D
             return (R + ct(R)) / 2
@@ -117,9 +105,7 @@ def qr_retraction(X: Array, Z: Array) -> Array:
     diagonal = np.einsum("...ii->...i", R)
     size = np.abs(diagonal)
     if not np.all(size > 0):
-        raise OutsideDomainError(
-            "X + Z has dependent columns: its QR decomposition gives no point of M"
-        )
+        raise OutsideDomainError("X + Z has dependent columns: its QR gives no point of M")
     return np.asarray(Q * (diagonal / size)[..., None, :])
 
 
@@ -129,16 +115,16 @@ def cholesky_qr(phi: Callable[[Array], Array], X: Array, Z: Array) -> Array:
     try:
         R = np.linalg.cholesky(ct(Y) @ phi(Y), upper=True)
     except np.linalg.LinAlgError:
-        raise OutsideDomainError(
-            "X + Z has dependent columns: Y^T B Y has no Cholesky factor"
-        ) from None
+        message = "X + Z has dependent columns: Y^T B Y has no Cholesky factor"
+        raise OutsideDomainError(message) from None
     return np.asarray(scipy.linalg.solve_triangular(R, ct(Y), trans="C", lower=False).conj().T)
 
 
 def dense_cayley(phi: Callable[[Array], Array], X: Array, P: Array, Z: Array) -> Array:
-    """(I - Omega/2)^-1 (I + Omega/2) X, Omega = G P^T - X phi(G)^T of size n x n, G = Z - X P^T Z/2, P = phi(X).
+    """(I - Omega/2)^-1 (I + Omega/2) X, Omega = G P^T - X phi(G)^T of size n x n, P = phi(X).
 
-    As the formula stands, but with NumPy's solver: that of SciPy first looks for structure that is not there.
+    G = Z - X P^T Z/2. As the formula stands, but with NumPy's solver: that of SciPy first looks for
+    structure that is not there.
     """
     G = Z - X @ (ct(P) @ Z) / 2
     half = (G @ ct(P) - X @ ct(phi(G))) / 2

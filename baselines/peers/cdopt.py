@@ -1,6 +1,4 @@
-"""CDOpt 0.5.5 through its own API.
-
-Its penalty function and its gradient, minimised by SciPy as its documentation does.
+"""CDOpt 0.5.5 through its own API: its penalty function, minimised by SciPy as it documents.
 
 The counts, the budgets, the trace and the restored point at the end are ours; what is evaluated,
 and how often, is CDOpt's.
@@ -8,19 +6,17 @@ and how often, is CDOpt's.
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any, Unpack
 
 import numpy as np
-import scipy.optimize
 
 import genorth as go
 from genorth.errors import refuse
 from genorth.geometry.manifold import GenOrthManifold
+from genorth.optional import installed, missing, optional
+from genorth.penalty.methods import scipy_minimize
 from genorth.problem.problem import Problem
 from genorth.solve.ending import end_at, result
 from genorth.solve.monitor import Monitor, Stop
@@ -31,12 +27,7 @@ from genorth.solve.solver import PENALTY
 _Vector = np.ndarray[Any, Any]
 #: What is imported of CDOpt.
 MODULES = ("cdopt.core.problem", "cdopt.manifold_np")
-_NEVER = 2**31 - 1
-_OPTIONS: dict[str, dict[str, Any]] = {
-    "L-BFGS-B": {"ftol": 0.0, "gtol": 0.0, "maxiter": _NEVER, "maxfun": _NEVER},
-    "CG": {"gtol": 0.0, "maxiter": _NEVER},
-    "trust-ncg": {"gtol": 0.0, "maxiter": _NEVER},
-}
+_METHODS = ("L-BFGS-B", "CG", "trust-ncg")
 _NAMES = {
     go.Stiefel: "stiefel_np",
     go.GeneralizedStiefel: "generalized_stiefel_np",
@@ -51,8 +42,8 @@ def unsupported(manifold: GenOrthManifold) -> str | None:
         return f"CDOpt 0.5.5 has no {type(manifold).__name__}"
     if manifold.dtype.kind == "c":
         return "CDOpt is connected here for real entries only"
-    if importlib.util.find_spec("cdopt") is None:
-        return "CDOpt is not installed: pip install 'genorth[peers]'"
+    if not installed("cdopt"):
+        return f"CDOpt is not installed: it needs {missing('cdopt', 'peers')}"
     return None
 
 
@@ -76,20 +67,33 @@ def cdopt(
 ) -> Result:
     """Minimise CDOpt's penalty function by SciPy's `method`: "L-BFGS-B", "CG" or "trust-ncg".
 
-    beta: a number, or "auto", which CDOpt draws from random samples around the start (seeded by
-    rng). tol: on the Frobenius norm of its gradient; SciPy's own tests are switched off. Cost and
-    gradient at the same point are evaluated once, also where CDOpt asks for them one after the
-    other.
+    SciPy's own tests are switched off. Cost and gradient at the same point are evaluated once, also
+    where CDOpt asks for them one after the other.
+
+    Args:
+        problem: The problem.
+        x0: Start, any point of F. Default: a random point of M.
+        method: SciPy's name of the method.
+        beta: Penalty parameter, or "auto", which CDOpt draws from random samples around the start
+            (seeded by rng).
+        **common: The arguments of every solver, see `genorth.minimize`; tol is on the Frobenius
+            norm of the gradient of CDOpt's function.
+
+    Returns:
+        The result; `x` is on M.
+
+    Raises:
+        ValueError: If CDOpt has no such manifold, or an argument is wrong.
     """
-    if method not in _OPTIONS:
-        refuse("method", f"one of {', '.join(map(repr, _OPTIONS))}", repr(method))
+    if method not in _METHODS:
+        refuse("method", f"one of {', '.join(map(repr, _METHODS))}", repr(method))
     reason = unsupported(problem.manifold)
     if reason is not None:
         refuse("problem", "a manifold of CDOpt", reason)
     require(problem, "CDOpt", second_order=method == "trust-ncg")
     options = Options(**common)
-    for module in MODULES:
-        importlib.import_module(module)  # before the clock starts: it takes seconds
+    for module in MODULES:  # before the clock starts: it takes seconds
+        optional(module, "peers", "cdopt")
     start = problem.start(x0, options.rng)
     monitor = Monitor(problem, options)
     penalty = _Penalty(problem, monitor)
@@ -103,26 +107,14 @@ def _minimised(
     penalty: _Penalty, start: _Vector, method: str, beta: float | str, rng: np.random.Generator
 ) -> Status:
     """Make the penalty function and minimise it; why that ended."""
-
-    def callback(intermediate_result: Any) -> None:
-        penalty.iteration(intermediate_result.x)
-
     try:
         penalty.make(start, beta, rng)
         penalty.iteration(start.ravel())
         h = penalty.theirs
-        second = {"hessp": h.cdf_hvp_vec_np} if method == "trust-ncg" else {}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", scipy.optimize.OptimizeWarning)
-            scipy.optimize.minimize(
-                h.cdf_fun_vec_np,
-                start.ravel(),
-                method=method,
-                jac=h.cdf_grad_vec_np,
-                callback=callback,
-                options=_OPTIONS[method],
-                **second,
-            )
+        parts = {"fun": h.cdf_fun_vec_np, "jac": h.cdf_grad_vec_np}
+        if method == "trust-ncg":
+            parts["hessp"] = h.cdf_hvp_vec_np
+        scipy_minimize(penalty.iteration, start.ravel(), method, {}, **parts)
     except Stop as stop:
         return stop.status
     return Status.STALLED
@@ -164,7 +156,7 @@ class _Penalty:
         return np.asarray(self.problem.euclidean_hessian(X, Z))
 
     def iteration(self, v: _Vector) -> None:
-        """V is the next iterate: to the trace, with figures measured while the clock stands."""
+        """v is the next iterate: to the trace, with figures measured while the clock stands."""
         with self.monitor.paused():
             self.last = v.copy()
             X = self.last.reshape(self.problem.manifold.shape)
@@ -181,10 +173,7 @@ def _finite(value: float) -> float:
 
 
 def _with_random_state(rng: np.random.Generator, make: Callable[[], Any]) -> Any:
-    """make(), while NumPy's global generator, which CDOpt draws from, is seeded by rng.
-
-    Afterwards as it was before.
-    """
+    """make(), while NumPy's global generator, which CDOpt draws from, is seeded by rng."""
     state = np.random.get_state()  # noqa: NPY002
     np.random.seed(int(rng.integers(2**32)))  # noqa: NPY002
     try:

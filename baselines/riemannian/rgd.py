@@ -1,8 +1,9 @@
-"""`rgd`: Riemannian gradient descent with alternating Barzilai-Borwein steps and a nonmonotone line search."""
+"""`rgd`: Riemannian gradient descent with alternating Barzilai-Borwein steps."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, Unpack
 
@@ -21,20 +22,29 @@ def rgd(
     settings: Settings | None = None,
     **common: Unpack[Common],
 ) -> Result:
-    """Minimise f over M by Riemannian gradient descent [Iannazzo and Porcelli 2018].
+    """Minimise f over M by Riemannian gradient descent [iannazzo2018riemannian].
 
     X <- R_X(-t grad f(X)). With S and Y the differences of two iterates and of their gradients, the
     next t is <S,S>/|<S,Y>| after an even number of iterations and |<S,Y>|/<Y,Y> after an odd one,
     <.,.> that of the ambient space. A step is accepted by comparison with an average of the last
-    costs [Zhang and Hager 2004], else divided by ten; `settings` has the constants, by default
-    those of OptM [Wen and Yin 2013]. A step outside the domain of the retraction is halved.
+    costs [zhang2004nonmonotone], else divided by ten. A step outside the domain of the retraction
+    is halved.
 
-    geometry: "fast", "products" or "faithful". The other arguments are those of
-    `genorth.minimize`; x0 must be near M.
+    Args:
+        problem: The problem.
+        x0: Start near M, which is restored. Default: a random point of M.
+        geometry: "fast", "products" or "faithful".
+        settings: The constants of the line search. Default: those of OptM [wen2013feasible].
+        **common: The arguments of every solver, see `genorth.minimize`.
+
+    Returns:
+        The result; `x` is on M.
+
+    Raises:
+        ValueError: If the problem has no gradient, or an argument is wrong.
     """
     run = Run(problem, x0, "rgd", geometry, **common)
     chosen = Settings() if settings is None else settings
-
     return run.solve(lambda run: _solve(run, chosen))
 
 
@@ -43,7 +53,5 @@ def _solve(run: Run, settings: Settings) -> None:
     def line(point: Iterate) -> Callable[[float], Iterate]:
         return run.line(point, point.gradient)
 
-    try:
+    with suppress(NoStep):
         descend(run.start(), lambda point, t: line(point)(-t), run.accept, settings)
-    except NoStep:
-        return

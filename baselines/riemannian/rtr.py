@@ -9,28 +9,30 @@ from typing import Any, Unpack
 import attrs
 
 from baselines.geometry.faithful import Faithful
-from baselines.geometry.fast_form import FastForm
-from baselines.geometry.places import Fast
-from baselines.riemannian.rlbfgs import Preconditioner
-from baselines.riemannian.run import Iterate, Run
-from baselines.riemannian.wolfe import difference
-from genorth.errors import OutsideDomainError, refuse
+from baselines.geometry.fast import Fast, FastForm
+from baselines.riemannian.run import Iterate, Preconditioner, Run
+from genorth.errors import StepTooLong, refuse
 from genorth.linalg.arrays import Array, inner, norm, plus
 from genorth.problem.problem import Problem
 from genorth.solve.options import Common
 from genorth.solve.result import Result
+from genorth.solve.wolfe import difference
 
 
 @attrs.frozen
 class Settings:
-    """The constants of the method."""
+    """The constants of the method.
 
-    #: A step is taken if the cost decreases by this share of what the model says.
+    Args:
+        accept: A step is taken if the cost decreases by this share of what the model says.
+        accuracy: The model is minimised until its residual is this part of the gradient: so much is
+            gained in each iteration near a solution.
+        first_radius: The first radius, relative to |X|.
+        largest_radius: The largest radius, relative to |X|.
+    """
+
     accept: float = 0.1
-    #: The model is minimised until its residual is this part of the gradient: so much is gained in
-    #: each iteration near a solution.
     accuracy: float = 0.5
-    #: The first and the largest radius, relative to |X|.
     first_radius: float = 0.125
     largest_radius: float = 1.0
 
@@ -47,46 +49,46 @@ def rtr(
     settings: Settings | None = None,
     **common: Unpack[Common],
 ) -> Result:
-    """Minimise f over M by Riemannian trust regions [Absil, Baker and Gallivan 2007].
+    """Minimise f over M by Riemannian trust regions [absil2007trust]; needs a Hessian product.
 
-    Needs a Hessian product.
+    The model <g, Z> + <Z, hess f(X)[Z]>/2 is minimised over |Z| <= radius by conjugate gradients
+    [steihaug1983conjugate], which stop at the boundary, at negative curvature, or where the
+    residual is half of the gradient (or a tenth of tol): to solve for more, as superlinear
+    convergence would need, took more Hessian products on the paper's problems. Theta_X(grad f) is
+    computed once for each X. The decrease of the cost is taken from the gradients where it is
+    rounding, as in the line search. A step outside the domain of the retraction is rejected like
+    one that does not decrease the cost: the radius becomes a quarter of its length. Each iteration
+    of the trace is one such step, taken or rejected.
 
-    The model <g, Z> + <Z, hess f(X)[Z]>/2 is minimised over |Z| <= radius by conjugate gradients,
-    which stop at the boundary, at negative curvature, or where the residual is half of the gradient
-    (or a tenth of tol): to solve for more, as superlinear convergence would need, took more Hessian
-    products on the paper's problems. Theta_X(grad f) is computed once for each X. The decrease of
-    the cost is taken from the gradients where it is rounding, as in `baselines.riemannian.wolfe`. A
-    step outside the domain of the retraction is rejected like one that does not decrease the cost:
-    the radius becomes a quarter of its length. Each iteration of the trace is one such step, taken
-    or rejected.
+    Args:
+        problem: The problem, with a Hessian product.
+        x0: Start near M, which is restored. Default: a random point of M.
+        geometry: "fast" or "faithful"; in the metric of "products" the Hessian is another one.
+        preconditioner: `preconditioner(X, V)`, an approximation of the inverse Hessian applied to
+            V; the radius is then measured in its norm.
+        settings: The constants of the method.
+        **common: The arguments of every solver, see `genorth.minimize`.
 
-    preconditioner(X, V): an approximation of the inverse Hessian applied to V; the radius is then
-    measured in its norm. geometry: "fast" or "faithful" (in the metric of "products" the Hessian is
-    another one). The other arguments are those of `genorth.minimize`.
+    Returns:
+        The result; `x` is on M.
+
+    Raises:
+        ValueError: If the problem has no gradient or Hessian product, or an argument is wrong.
     """
-    if isinstance(problem, Problem) and not problem.has_hessian:
-        refuse(
-            "problem", "euclidean_hessian, which rtr uses", "none", None, "Pass it, or use rlbfgs."
-        )
-    if preconditioner is not None and not callable(preconditioner):
-        refuse("preconditioner", "a callable, preconditioner(X, V)", repr(preconditioner))
-    run = Run(problem, x0, "rtr", geometry, **common)
+    run = Run(
+        problem, x0, "rtr", geometry, second_order=True, preconditioner=preconditioner, **common
+    )
     if geometry == "products":
-        refuse(
-            "geometry",
-            "'fast' or 'faithful'",
-            "'products'",
-            None,
-            "The Hessian is that of the ambient metric.",
-        )
+        hint = "The Hessian is that of the ambient metric."
+        refuse("geometry", "'fast' or 'faithful'", "'products'", None, hint)
     chosen = Settings() if settings is None else settings
-    return run.solve(lambda run: _solve(run, preconditioner, chosen))
+    return run.solve(lambda run: _solve(run, chosen))
 
 
-def _solve(run: Run, preconditioner: Preconditioner | None, settings: Settings) -> None:
+def _solve(run: Run, settings: Settings) -> None:
     point = run.start()
     size = float(norm(point.X))
-    model = _Model(run, point, preconditioner)
+    model = _Model(run, point)
     shortest, radius, largest = (
         share * size * model.stretch()
         for share in (_SHORTEST, settings.first_radius, settings.largest_radius)
@@ -104,7 +106,7 @@ def _solve(run: Run, preconditioner: Preconditioner | None, settings: Settings) 
         if trial is not None and ratio > settings.accept:
             point = trial
             run.accept(point)
-            model = _Model(run, point, preconditioner)
+            model = _Model(run, point)
         else:
             if radius < shortest:
                 return
@@ -119,16 +121,17 @@ def _tried(run: Run, point: Iterate, step: Step) -> tuple[Iterate | None, float]
         return None, -math.inf
     try:
         trial = run.line(point, step.Z)(1.0)
-    except OutsideDomainError:
+    except StepTooLong:
         return None, -math.inf
-    return trial, difference(point, trial, before, trial.slope(step.Z)) / predicted
+    after = trial.slope(step.Z)
+    return trial, difference(point.value, trial.value, before, after) / predicted
 
 
 class _Model:
     """The Hessian and the preconditioner at one point; Theta_X(grad f) is computed once."""
 
-    def __init__(self, run: Run, point: Iterate, preconditioner: Preconditioner | None) -> None:
-        self._run, self._point, self._preconditioner = run, point, preconditioner
+    def __init__(self, run: Run, point: Iterate) -> None:
+        self._run, self._point, self._preconditioner = run, point, run.preconditioner
         self._place = point.place
         assert isinstance(self._place, Fast | FastForm | Faithful)
         with run.phases.projection:
@@ -136,8 +139,7 @@ class _Model:
 
     def hessian(self, Z: Array) -> Array:
         """Hess f(X)[Z] = P_X(H - phi(Z) Theta_X(G))."""
-        self._run.monitor.check()
-        H = self._run.problem.euclidean_hessian(self._point.X, Z)
+        H = self._run.guard.hessian(self._point.X, Z)
         with self._run.phases.projection:
             return self._place.transport(plus(self._run.manifold.phi(Z) @ self._multiplier, H))
 
@@ -150,7 +152,7 @@ class _Model:
             return self._place.transport(W)
 
     def stretch(self) -> float:
-        """The length of a vector in the norm of the preconditioner, relative to |V|, for V = preconditioner(g)."""
+        """The length of V = preconditioner(g) in the norm of the preconditioner, over |V|."""
         if self._preconditioner is None:
             return 1.0
         V = self.precondition(self._point.gradient)
@@ -159,7 +161,7 @@ class _Model:
 
 @attrs.frozen(eq=False)
 class Step:
-    """Z, hess[Z], the length of Z in the norm of the preconditioner, and whether it ends at the boundary."""
+    """Z, hess[Z], the length of Z in the preconditioner's norm, and whether that is the radius."""
 
     Z: Array
     HZ: Array
@@ -175,17 +177,26 @@ def truncated_cg(
     goal: float,
     limit: int,
 ) -> Step:
-    """Steihaug and Toint: conjugate gradients for hess[Z] = -gradient, until |residual| <= goal or |Z| = radius."""
+    """Conjugate gradients for hess[Z] = -gradient, until |residual| <= goal or |Z| = radius.
+
+    Args:
+        hessian: The Hessian, a symmetric map of the tangent space.
+        precondition: The preconditioner, symmetric and positive definite.
+        gradient: The gradient.
+        radius: The largest length of Z, in the norm of the preconditioner.
+        goal: The size of the residual that is small enough.
+        limit: The largest number of Hessian products.
+
+    Returns:
+        The step.
+    """
     Z, HZ = 0 * gradient, 0 * gradient
     residual = gradient.copy()
     V = precondition(residual)
     D = -V
     rv = float(inner(residual, V))
-    zz, zd, dd = (
-        0.0,
-        0.0,
-        rv,
-    )  # <Z,Z>, <Z,D>, <D,D> in the norm of the preconditioner; its inverse is never applied
+    # <Z,Z>, <Z,D>, <D,D> in the norm of the preconditioner, whose inverse is never applied
+    zz, zd, dd = 0.0, 0.0, rv
     for _ in range(limit):
         HD = hessian(D)
         curvature = float(inner(D, HD))

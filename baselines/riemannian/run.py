@@ -1,7 +1,4 @@
-"""`Run`: what the Riemannian solvers have in common.
-
-The start, the steps, the books, and the Result.
-"""
+"""`Run`: what the Riemannian solvers share: the start, the steps, the trace, and the Result."""
 
 from __future__ import annotations
 
@@ -12,31 +9,32 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from baselines.geometry.choice import choose
-from baselines.geometry.places import Place
+from baselines.geometry import choose
+from baselines.geometry.base import Place
 from baselines.riemannian.phases import Phases
-from genorth.errors import NotRestorableError, OutsideDomainError, refuse
-from genorth.linalg.arrays import Array, eps, inner, norm
+from genorth.errors import NotRestorableError, OutsideDomainError, StepTooLong, refuse
+from genorth.linalg.arrays import Array, eps, inner
 from genorth.problem.problem import Problem
 from genorth.solve.ending import end_at, result
-from genorth.solve.monitor import Monitor, Stop
+from genorth.solve.monitor import Guard, Monitor, Stop
 from genorth.solve.options import Common, Options, require
 from genorth.solve.result import Result, Status
 from genorth.solve.solver import RIEMANNIAN
+from genorth.solve.wolfe import Conditions, strong_wolfe
 
-_LOOK = 16  # iterations between two looks at the drift from M, which costs a product and is slow
-# of feasibility_tol: a point that is farther from M is led back by A before anything is evaluated
-# there
+#: preconditioner(X, V): an approximation of the inverse Hessian at X applied to V, symmetric and
+#: positive definite; as in pymanopt.
+Preconditioner = Callable[[Array, Array], Array]
+
+_CHECK = 16  # iterations between two checks of the drift from M, each of which costs a product
+# of feasibility_tol: a point farther from M is led back by A before anything is evaluated there
 _DRIFT = 0.05
 # steps of A, which square the violation; a point that needs more was not reached by a retraction
 _REPAIRS = 3
 
 
 class Iterate:
-    """A point with cost and Euclidean gradient.
-
-    The Riemannian gradient is made when it is asked for.
-    """
+    """A point with cost and Euclidean gradient; the Riemannian one is made when asked for."""
 
     def __init__(self, place: Place, value: float, G: Array, phases: Phases) -> None:
         self.place, self.X, self.value, self.G = place, place.X, value, G
@@ -49,7 +47,7 @@ class Iterate:
 
     @property
     def covector(self) -> Array:
-        """W with df(Z) = <w, Z> for tangent Z."""
+        """w with df(Z) = <w, Z> for tangent Z."""
         return self._differential[0]
 
     @property
@@ -70,7 +68,18 @@ class Iterate:
 class Run:
     """One run of a solver, which is a function of the Run.
 
-    It ends by `Stop`, or returns where it is stuck.
+    Args:
+        problem: The problem.
+        x0: Start near M, which is restored. Default: a random point of M.
+        method: The name of the solver, without its geometry.
+        geometry: "fast", "products" or "faithful".
+        second_order: Whether the solver needs a Hessian product.
+        preconditioner: Checked here, used by the solvers that take one.
+        **common: The arguments of every solver, see `genorth.solve.options.Options`.
+
+    Raises:
+        ValueError: If the problem lacks a derivative, or an argument is wrong.
+        NotRestorableError: If x0 is too far from M.
     """
 
     def __init__(
@@ -79,62 +88,81 @@ class Run:
         x0: Any,
         method: str,
         geometry: str,
+        *,
+        second_order: bool = False,
+        preconditioner: Preconditioner | None = None,
         **common: Unpack[Common],
     ) -> None:
-        require(problem, method)
+        require(problem, method, second_order)
+        if preconditioner is not None and not callable(preconditioner):
+            refuse("preconditioner", "a callable, preconditioner(X, V)", repr(preconditioner))
         options = Options(**common)
         self.problem, self.manifold = problem, problem.manifold
-        self.method, self.feasibility_tol = f"{method}-{geometry}", float(options.feasibility_tol)
+        self.method, self.preconditioner = f"{method}-{geometry}", preconditioner
         self.place = choose(geometry, problem.manifold)
-        self._start = restored_start(problem, x0, options.rng, self.feasibility_tol)
+        self._start = restored_start(problem, x0, options)
         self.phases = Phases()
         self.monitor = Monitor(problem, options)
-        self._drift = max(_DRIFT * self.feasibility_tol, 20 * eps(self._start))
+        self.guard = Guard(self.monitor)
+        self._drift = max(_DRIFT * options.feasibility_tol, 20 * eps(self._start))
         self._last: Iterate | None = None
         self._best: Iterate | None = None
 
     # ------------------------------------------------------------------ what solvers call
 
     def start(self) -> Iterate:
-        """The first iterate, in the books."""
+        """The first iterate, in the trace."""
         first = self.evaluate(self.place(self._start))
         self.accept(first)
         return first
 
     def evaluate(self, place: Place) -> Iterate:
-        """F and its gradient at a place; a value that is not finite ends the run."""
-        self.monitor.check()
-        value, G = self.problem.evaluate(place.X)
-        if not (math.isfinite(value) and math.isfinite(norm(G))):
-            raise Stop(Status.NOT_FINITE)
-        return Iterate(place, value, G, self.phases)
+        """f and its gradient at a place; a value that is not finite ends the run."""
+        return Iterate(place, *self.guard.evaluate(place.X), self.phases)
 
     def line(self, point: Iterate, Z: Array) -> Callable[[float], Iterate]:
-        """T -> the iterate at the end of the step t Z, not yet accepted."""
+        """t -> the iterate at the end of the step t Z, not yet accepted."""
         with self.phases.retraction:
             ray = point.place.ray(Z)
 
         def step(t: float) -> Iterate:
             with self.phases.retraction:
-                X, trusted = ray(t)
-                place = self.place(X)
-                if not trusted or self.monitor.nit % _LOOK == 0:
-                    place = self._repaired(place)
+                try:
+                    X, trusted = ray(t)
+                    place = self.place(X)
+                    if not trusted or self.monitor.nit % _CHECK == 0:
+                        place = self._repaired(place)
+                except OutsideDomainError as error:
+                    raise StepTooLong from error
             return self.evaluate(place)
 
         return step
 
+    def search(
+        self, point: Iterate, Z: Array, slope: float, t: float, conditions: Conditions
+    ) -> tuple[Iterate, float]:
+        """The iterate at the end of an acceptable step t Z, and t.
+
+        The slope at a trial is that along the transported direction, the number that enters Dai and
+        Yuan's quotient; no projection is needed for it.
+        """
+        step = self.line(point, Z)
+
+        def curve(t: float) -> tuple[float, float, Iterate]:
+            trial = step(t)
+            return trial.value, trial.slope(Z), trial
+
+        return strong_wolfe(curve, point.value, slope, t, conditions)
+
     def _repaired(self, place: Place) -> Place:
-        """The place, or the one on M next to it where rounding, of one long step or of many, has led away from M."""
-        for _ in range(_REPAIRS):
+        """The place, led back to M where rounding, of one long step or of many, has left it."""
+        for repairs in range(_REPAIRS + 1):
             if place.feasibility <= self._drift * place.scale():
                 return place
-            place = self.place(place.dissolved())
-        if place.feasibility <= self._drift * place.scale():
-            return place
-        raise OutsideDomainError(
-            f"|C| = {place.feasibility:.3g} after the step, too long for this retraction"
-        )
+            if repairs < _REPAIRS:
+                place = self.place(place.dissolved())
+        message = f"|C| = {place.feasibility:.3g} after the step, too long for this retraction"
+        raise OutsideDomainError(message)
 
     def transport(self, point: Iterate, Z: Array) -> Array:
         """Z, carried to the point."""
@@ -154,7 +182,7 @@ class Run:
     # ------------------------------------------------------------------ the whole
 
     def solve(self, solver: Callable[[Run], None]) -> Result:
-        """Run the solver to its end."""
+        """Run the solver until it is stopped, or returns because it is stuck."""
         status = Status.STALLED
         try:
             solver(self)
@@ -169,18 +197,16 @@ class Run:
         )
 
 
-def restored_start(problem: Problem, x0: Any, rng: Any, tol: float) -> Array:
+def restored_start(problem: Problem, x0: Any, options: Options) -> Array:
     """The start on M: x0 restored, or a random point. Refused where x0 is too far from M."""
-    X = problem.start(x0, rng)
+    X, tol = problem.start(x0, options.rng), options.feasibility_tol
     manifold = problem.manifold
     try:
         return np.asarray(manifold.restore(X, tol))
     except NotRestorableError:
-        refuse(
-            "x0",
-            "a point near M, where a Riemannian solver starts: |C(x0)|",
-            float(manifold.feasibility(X)),
-            tol,
-            "Repeated A does not lead to M from there. Start from manifold.random_point(rng), or use a penalty method.",
-            NotRestorableError,
+        need = "a point near M, where a Riemannian solver starts: |C(x0)|"
+        hint = (
+            "Neither A nor Newton's map leads to M from there. Start from "
+            "manifold.random_point(rng), or use a penalty method."
         )
+        refuse("x0", need, float(manifold.feasibility(X)), tol, hint, NotRestorableError)

@@ -19,16 +19,16 @@ def _item(key: str) -> str:
 
 
 def resolved(source: str, folder: str = "") -> str:
-    """The page with the list of works in place of its marker, or a target for each key."""
+    """The page with a link for each `[key]`, and the list of works in place of its marker."""
     if _LIST in source:
         return source.replace(_LIST, "\n".join(map(_item, entries())))
-    used = [key for key in entries() if f"[{key}]" in source]
-    return source + "".join(f"\n[{key}]: {folder}bibliography.md#{key}" for key in used)
+    known = "|".join(entries())
+    return re.sub(rf"\[({known})\]", rf"[\[\1\]]({folder}bibliography.md#\1)", source)
 
 
 def _read(app: Sphinx, docname: str, source: list[str]) -> None:
     if re.search(r"\.md$", str(app.env.doc2path(docname))):
-        source[0] = resolved(source[0] + "\n", "../" * docname.count("/"))
+        source[0] = resolved(source[0], "../" * docname.count("/"))
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -2,30 +2,29 @@ r"""
 From a constraint of your own to a comparison
 =============================================
 
-Signals of :math:`n` sensors are recorded in two conditions, with covariances :math:`S_a` and
-:math:`S_b`. We look for :math:`p` mixtures of the sensors, the columns of :math:`X`, that tell the
-conditions apart: each has a given difference of power between them, :math:`r_i > 0` for those that
-are stronger in the first condition and :math:`r_i < 0` for the others, and no two of them have a
-difference in common:
+We record :math:`n` sensors in two conditions, with covariances :math:`S_a` and :math:`S_b`. We
+want :math:`p` mixtures of the sensors, the columns of :math:`X`, that tell the conditions apart.
+Mixture :math:`i` has a given difference of power :math:`r_i` between the conditions
+(:math:`r_i > 0` if it is stronger in the first one), and the differences are uncorrelated:
 
 .. math:: X^\top (S_a - S_b) X = R, \qquad R = \mathrm{diag}(r_1, \dots, r_p).
 
-Among all such :math:`X` we want the one that picks up the least background noise,
+Among all such :math:`X` we want the one with the least background noise,
 :math:`f(X) = \mathrm{tr}(X^\top N X)`.
 
 The tour writes this constraint as a manifold, checks it, solves the problem both ways, and compares
-the methods. Each section goes on where the last one ended; the script runs in a few seconds.
+the methods. The script runs in a few seconds.
 """
 
 # %%
-# The data: covariances of two conditions that differ in a few sources, and that of the noise.
+# The data: the covariances of two conditions that differ in a few sources, and of the noise.
 
 import matplotlib.pyplot as plt
 import numpy as np
 
 import genorth as go
 import genorth.compare as compare
-from baselines import SOLVERS, rlbfgs
+from baselines import SOLVERS
 from genorth.compare import plots, tables
 
 n, p = 32, 4
@@ -46,28 +45,28 @@ N = background + np.eye(n)
 # From the constraint to two maps
 # -------------------------------
 #
-# genorth knows constraints of the form :math:`X^\top\varphi(X) = I` with a linear, self-adjoint
+# genorth takes constraints of the form :math:`X^\top\varphi(X) = I` with a linear, self-adjoint
 # :math:`\varphi`. Multiply ours by :math:`R^{-1}` from the right: :math:`\varphi(X) = A X R^{-1}`
-# with :math:`A = S_a - S_b`. As :math:`\varphi` acts on the columns of :math:`X` too, a companion
-# :math:`\psi` is needed, with :math:`\varphi(XT) = \varphi(X)\psi(T)`. Suppose that we overlook it
-# and pass the identity:
+# with :math:`A = S_a - S_b`. As :math:`\varphi` acts on the columns of :math:`X` too, it needs a
+# companion :math:`\psi` with :math:`\varphi(XT) = \varphi(X)\psi(T)`. Suppose we overlook it and
+# pass the identity:
 
-A = (
-    S_a - S_b + 0.1 * np.diag(np.where(np.arange(n) < n // 2, 1.0, -1.0))
-)  # regularised, so that it is nonsingular
+signs = np.where(np.arange(n) < n // 2, 1.0, -1.0)
+A = S_a - S_b + 0.1 * np.diag(signs)  # regularised, so that it is nonsingular
 r = np.array([2.0, 1.0, -1.0, -2.0])
 
 hasty = go.from_maps((n, p), phi=lambda X: A @ X / r, psi=lambda T: T, name="contrast")
 print(go.check_assumptions(hasty, rng=0))
 
-# %% The lines that fail say what is wrong: :math:`\varphi(XT) = A X T R^{-1} = A X R^{-1}\,(R T
-# R^{-1})`, so that :math:`\psi(T) = R T R^{-1}`.
+# %%
+# The lines that fail say what is wrong:
+# :math:`\varphi(XT) = A X T R^{-1} = A X R^{-1}\,(R T R^{-1})`, so :math:`\psi(T) = R T R^{-1}`.
 
 M = go.from_maps((n, p), phi=lambda X: A @ X / r, psi=lambda T: r[:, None] * T / r, name="contrast")
 print(go.check_assumptions(M, rng=0))
 
 # %%
-# Now there is a manifold, with projections, retractions and random points.
+# Now we have a manifold, with projections, retractions and random points.
 
 X = M.random_point(rng=0)
 print(f"dimension {M.dim}, Theta by {M.theta_solver.name}")
@@ -78,9 +77,9 @@ print(np.round(X.T @ A @ X, 12) + 0.0)
 # The problem
 # -----------
 #
-# The cost, its gradient and its Hessian product, as functions of any :math:`X`, on the manifold or
-# not. A check measures whether they belong together: the error of the expansion to first order has
-# to fall with the square of the step.
+# The cost, its gradient and its Hessian product are functions of any :math:`X`, on the manifold or
+# not. A check shows whether they belong together: the error of the first-order expansion must fall
+# with the square of the step.
 
 
 def cost_and_gradient(X):
@@ -105,42 +104,41 @@ plt.show()
 # Both families
 # -------------
 #
-# The penalty leaves the manifold: an unconstrained solver minimises
+# A penalty method leaves the manifold. An unconstrained solver minimises
 #
 # .. math:: h(X) = f(\mathcal{A}(X)) + \frac{\beta}{2}\lVert X^\top\varphi(X) - I\rVert^2,
 #           \qquad \mathcal{A}(X) = \tfrac{3}{2}X - \tfrac{1}{2}X\varphi(X)^\top X,
 #
-# and its solution is restored to the manifold. The parameter :math:`\beta` is chosen at the start
-# and checked at the end against the sharp threshold above which :math:`h` is exact.
+# and the solution is restored to the manifold. genorth chooses :math:`\beta` at the start and
+# checks it at the end against the sharp threshold above which :math:`h` is exact.
 
 by_penalty = go.minimize(problem, X, tol=1e-8)
 print(by_penalty)
 
 # %%
-# The Riemannian solvers stay on it.
+# A Riemannian solver stays on the manifold.
 
-on_manifold = rlbfgs(problem, X, tol=1e-8)
+on_manifold = go.minimize(problem, X, method="rlbfgs-fast", tol=1e-8)
 print(on_manifold)
 
-# %% Here linear algebra knows the minimum. With :math:`\mu` the eigenvalues of :math:`A v = \mu N
-# v`, each :math:`r_i` takes an eigenvector of its sign, and costs :math:`r_i/\mu_i`; the largest go
-# together.
+# %%
+# Here linear algebra knows the minimum. Let :math:`\mu` be the eigenvalues of
+# :math:`A v = \mu N v`. Each :math:`r_i` takes an eigenvector of its sign and costs
+# :math:`r_i/\mu_i`; the largest go together.
 
-mu = np.linalg.eigvalsh(
-    np.linalg.solve(np.linalg.cholesky(N), np.linalg.solve(np.linalg.cholesky(N), A).T)
-)
+L = np.linalg.cholesky(N)
+mu = np.linalg.eigvalsh(np.linalg.solve(L, np.linalg.solve(L, A).T))
 known = (np.array([2.0, 1.0]) / mu[[-1, -2]]).sum() + (np.array([-2.0, -1.0]) / mu[[0, 1]]).sum()
 for result in (by_penalty, on_manifold):
-    print(
-        f"{result.method:12} f - known = {result.fun - known:9.1e}, {result.evaluations} evaluations"
-    )
+    error = result.fun - known
+    print(f"{result.method:12} f - known = {error:9.1e}, {result.evaluations} evaluations")
 
 # %%
 # The comparison
 # --------------
 #
-# Which method suits this problem? `compare.run` starts all of them at the same random points, with
-# the same stopping measure and one BLAS thread, and keeps what happened in records.
+# Which method is best for this problem? ``compare.run`` starts all of them at the same random
+# points, with the same stopping measure and one BLAS thread, and keeps a record of each run.
 
 names = ["cdf-lbfgs", "cdf-cg", "cdf-tr", "rgd-fast", "rcg-fast", "rlbfgs-fast", "rtr-fast"]
 records = compare.run(
@@ -159,18 +157,18 @@ print(tables.to_target(records.where(tolerance=1e-8)))
 
 for row in tables.best(records):
     second = sorted(row.ratios.values())[1]
-    print(
-        f"to {row.tolerance:g}: {row.solver}, {1e3 * row.time:.1f} ms; the next one takes {second:.1f} times as long"
-    )
+    print(f"to {row.tolerance:g}: {row.solver}, {1e3 * row.time:.1f} ms; next: {second:.1f}x that")
 
-# %% Gradient norm and feasibility on the way, against time and against evaluations. The Riemannian
-# methods stay on the manifold. A penalty method leaves it at once; where it leads too far away, it
-# is restored and goes on from there with a new :math:`\beta` (the vertical lines), and in the end
-# gradient and violation fall together.
+# %%
+# Gradient norm and feasibility against time and evaluations. The Riemannian methods stay on the
+# manifold. A penalty method leaves it at once. If it moves too far away, it is restored and
+# continues with a new :math:`\beta` (the vertical lines). In the end, gradient and violation fall
+# together.
 
 convergence = plots.convergence(records)
 
-# %% The share of runs that each method finishes within a factor of the fastest, and where the time
+# %%
+# The share of runs that each method finishes within a factor of the fastest, and where the time
 # goes.
 
 profile = plots.profile(records)
@@ -179,5 +177,6 @@ profile = plots.profile(records)
 
 phases = plots.phases(records.where(tolerance=1e-8))
 
-# %% For a colleague: `compare.report(records, "report.html")` writes all of this, with the settings
-# and the machine, as one page that needs no network. :doc:`/comparison` says what else there is.
+# %%
+# ``compare.report(records, "report.html")`` writes all of this, with the settings and the machine,
+# as one self-contained HTML report. :doc:`/comparison` has more.

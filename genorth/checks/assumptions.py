@@ -12,9 +12,11 @@ import numpy as np
 import scipy.sparse.linalg
 
 from genorth.checks.report import Finding, Report, title
+from genorth.errors import refuse
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.multiplier import realvec
 from genorth.linalg.arrays import Array, ct, eps, norm
+from genorth.linalg.inputs import as_generator
 
 _SAMPLES = 5
 _DENSE_LIMIT = (
@@ -29,8 +31,9 @@ def check_assumptions(manifold: GenOrthManifold, rng: Any = None) -> Report:
 
         psi(S T) = psi(S) psi(T), psi(I) = I, psi(psi(T^T)^T) = T
 
-    Also that psi is self-adjoint and that M has points. Every figure is relative to the size of the
-    terms compared.
+    Also that psi is self-adjoint, that M has points, and the facts that the manifold states about
+    itself: Q, A, the projector onto F, `definite`, `isometric`. Every figure is relative to the
+    size of the terms compared.
 
     Args:
         manifold: The manifold.
@@ -38,8 +41,13 @@ def check_assumptions(manifold: GenOrthManifold, rng: Any = None) -> Report:
 
     Returns:
         A report with one finding per statement.
+
+    Raises:
+        ValueError: If manifold is not a manifold, or rng not a seed.
     """
-    rng = np.random.default_rng(rng)
+    if not isinstance(manifold, GenOrthManifold):
+        refuse("manifold", "a GenOrthManifold", f"a {type(manifold).__name__}")
+    rng = as_generator(rng)
     worst: dict[str, tuple[str, float]] = {}
     for _ in range(_SAMPLES):
         for name, formula, value in _violations(manifold, rng):
@@ -51,7 +59,7 @@ def check_assumptions(manifold: GenOrthManifold, rng: Any = None) -> Report:
     bound = 100 * np.sqrt(n * p) * eps(manifold.dtype) * _growth(manifold, rng)
     findings = [Finding(name, formula, value, bound) for name, (formula, value) in worst.items()]
     findings.insert(3, _one_to_one(manifold, rng))
-    findings.append(_has_points(manifold, rng))
+    findings.extend(_on_manifold(manifold, rng))
     return Report(f"Assumption 1 for {title(manifold)}", tuple(findings))
 
 
@@ -105,6 +113,29 @@ def _violations(
         abs(left - right) / max(sizes, np.finfo(float).tiny),
     )
     yield "F2 inverse", "psi(psi(T^T)^T) = T", gap(psi(ct(psi(ct(T)))), T)
+    if (companion := manifold.companion) is not None:
+        Q = np.asarray(companion.Q.left(eye))
+        yield "Q of psi", "psi(T) Q = Q T", gap(psi(T) @ Q, Q @ T)
+        yield "Q symmetric or skew", "Q^T = e Q", gap(ct(Q), companion.sign * Q)
+    if companion is not None and manifold.form is not None:
+        A_U = np.asarray(manifold.form.left(U))
+        yield "A of phi", "phi(X) Q = A X", gap(phi(U) @ Q, A_U)
+    if manifold.ambient_projector is not None:
+        Y, Z = rng.standard_normal((2, *manifold.shape)).astype(manifold.dtype)
+        Y, Z = (Y, Z) if manifold.dtype.kind == "f" else (Y + 1j * Z, Z - 2j * Y)
+        PY, PZ = np.asarray(manifold.ambient(Y)), np.asarray(manifold.ambient(Z))
+        yield "projector onto F", "P(P(Y)) = P(Y)", gap(manifold.ambient(PY), PY)
+        difference = float(manifold.inner(PY, Z)) - float(manifold.inner(Y, PZ))
+        yield (
+            "projector orthogonal",
+            "<P(Y), Z> = <Y, P(Z)>",
+            abs(difference) / float(norm(PY) * norm(Z) + norm(Y) * norm(PZ)),
+        )
+    if manifold.definite:
+        quotient = float(manifold.inner(U, phi(U))) / float(norm(U) * norm(phi(U)))
+        yield "definite", "<X, phi(X)> > 0", max(-quotient, 0.0)
+    if manifold.isometric:
+        yield "isometric", "psi = id", gap(psi(T), T)
 
 
 def _growth(manifold: GenOrthManifold, rng: np.random.Generator) -> float:
@@ -158,11 +189,16 @@ def _one_to_one(manifold: GenOrthManifold, rng: np.random.Generator) -> Finding:
     return Finding("2 phi one-to-one", formula, lost, bound, note=note)
 
 
-def _has_points(manifold: GenOrthManifold, rng: np.random.Generator) -> Finding:
+def _on_manifold(manifold: GenOrthManifold, rng: np.random.Generator) -> Iterator[Finding]:
+    """That a point can be drawn, and what is stated about points."""
     bound = 4500 * eps(manifold.dtype)
     try:
         X = manifold.random_point(rng)
         value, note = float(manifold.feasibility(X)) / float(manifold.scale(X)), ""
     except (ValueError, np.linalg.LinAlgError) as error:
         value, note = float("inf"), f"no point found: {error}"
-    return Finding("M has points", "X^T phi(X) = I", value, bound, False, note)
+    yield Finding("M has points", "X^T phi(X) = I", value, bound, False, note)
+    if manifold.isometric and not note:
+        K = ct(P := np.asarray(manifold.phi(X))) @ P
+        defect = float(norm(K - np.eye(K.shape[-1]))) / max(1.0, float(norm(K)))
+        yield Finding("isometric on M", "phi(X)^T phi(X) = I", defect, bound)

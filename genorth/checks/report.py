@@ -8,6 +8,7 @@ import attrs
 import numpy as np
 
 from genorth.geometry.manifold import GenOrthManifold
+from genorth.optional import optional
 
 
 @attrs.frozen
@@ -91,13 +92,7 @@ class Report:
             ImportError: If matplotlib is not installed.
         """
         if ax is None:
-            try:
-                import matplotlib.pyplot as plt
-            except ImportError as error:
-                raise ImportError(
-                    "Report.plot needs matplotlib: pip install 'genorth[report]'"
-                ) from error
-            _, ax = plt.subplots()
+            _, ax = optional("matplotlib.pyplot", "report", "Report.plot").subplots()
         for curve in self.curves:
             ax.loglog(
                 curve.steps, curve.errors, ".-", label=f"{curve.name}, slope {curve.slope:.2f}"

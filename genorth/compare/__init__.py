@@ -1,19 +1,23 @@
-"""Compare solvers: `run` makes records.
+"""Compare solvers: `run` makes records; tables, profiles, plots and the report are made of them.
 
-Tables, profiles, plots and the report are made of records.
+`runs` makes and keeps records, `analysis` computes figures of them, `render` shows them.
 """
 
-from genorth.compare import plots, profiles, summary, tables
-from genorth.compare.html import Html, report
-from genorth.compare.instance import Instance
-from genorth.compare.record import ENDINGS, Record, Records, join
-from genorth.compare.run import run
-from genorth.compare.store import load
+from genorth.compare.analysis import profiles
+from genorth.compare.comparison import run
+from genorth.compare.render import plots, summary, tables
+from genorth.compare.render.report import Html, report
+from genorth.compare.runs.record import ENDINGS, About, Record, Records, join
+from genorth.compare.runs.schedule import Progress
+from genorth.compare.runs.spec import Instance
+from genorth.compare.runs.store import load, save
 
 __all__ = [
     "ENDINGS",
+    "About",
     "Html",
     "Instance",
+    "Progress",
     "Record",
     "Records",
     "join",
@@ -22,6 +26,7 @@ __all__ = [
     "profiles",
     "report",
     "run",
+    "save",
     "summary",
     "tables",
 ]

@@ -6,6 +6,7 @@ gives only phi and psi gets the same fast paths as the manifolds of this library
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
@@ -90,7 +91,7 @@ def _read(
     length = np.sqrt((np.abs(Q) ** 2).sum(axis=(-2, -1), keepdims=True))
     if not np.all(np.isfinite(length)) or not np.all(length > 0):
         return None
-    return _verified(psi, Q * (np.sqrt(p) / length))
+    return _verified(psi, Q * (math.sqrt(p) / length))
 
 
 def _verified(psi: Callable[[Array], Array], Q: np.ndarray[Any, Any]) -> Companion | None:
@@ -106,7 +107,7 @@ def _verified(psi: Callable[[Array], Array], Q: np.ndarray[Any, Any]) -> Compani
     if not condition < 1 / (p * unit):
         return None
     T = np.random.default_rng(0).standard_normal((2, *Q.shape))
-    T = (T[0] + 1j * T[1]) if Q.dtype.kind == "c" else T[0]
+    T = ((T[0] + 1j * T[1]) if Q.dtype.kind == "c" else T[0]).astype(Q.dtype)
     defect = np.linalg.norm(np.asarray(psi(T)) @ Q - Q @ T) / (
         np.linalg.norm(Q) * np.linalg.norm(T)
     )

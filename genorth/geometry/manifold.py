@@ -11,7 +11,8 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, TypeVar, final
+from inspect import getattr_static, isfunction
+from typing import Any, SupportsFloat, TypeVar, final
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from genorth.geometry.newton import NewtonStep, Restoration
 from genorth.geometry.newton import restore as restore_by_maps
 from genorth.geometry.retractions import RETRACTIONS, Ray
 from genorth.geometry.tangent import TangentSpace
+from genorth.geometry.user_maps import user_map
 from genorth.linalg import arrays
 from genorth.linalg.arrays import (
     Array,
@@ -36,6 +38,7 @@ from genorth.linalg.arrays import (
     number,
 )
 from genorth.linalg.cache import ContentCache
+from genorth.linalg.inputs import as_generator
 from genorth.linalg.operators import Operator
 
 _T = TypeVar("_T")
@@ -65,6 +68,21 @@ class GenOrthManifold(ABC):
     form: Operator | None = None
     #: The orthogonal projector of R^shape (C^shape) onto F; None where F is the whole space.
     ambient_projector: Callable[[Array], Array] | None = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Refuse a class that overrides what is derived; check what its phi and psi return."""
+        super().__init_subclass__(**kwargs)
+        for name, derived in vars(GenOrthManifold).items():
+            if getattr(derived, "__final__", False) and getattr_static(cls, name) is not derived:
+                raise TypeError(
+                    f"{cls.__name__}.{name}: need a manifold that gives phi, psi and its shape; "
+                    f"{name} is derived from them and cannot be overridden"
+                )
+        for name in ("phi", "psi"):
+            given = vars(cls).get(name)
+            ours = cls.__module__.startswith("genorth.") or hasattr(given, "_is_user_map")
+            if isfunction(given) and not ours:
+                setattr(cls, name, user_map(given))
 
     @abstractmethod
     def phi(self, X: Array) -> Array:
@@ -205,6 +223,15 @@ class GenOrthManifold(ABC):
                 refuse(name, "real entries (the manifold is real)", f"dtype {X.dtype}")
 
     @final
+    def _check_small(self, T: Array) -> None:
+        """The shape of T, an element of G."""
+        small = (*self.shape[:-2], self.shape[-1], self.shape[-1])
+        if not is_array(T):
+            refuse("T", f"an array of shape {small}", f"a {type(T).__name__}")
+        if tuple(T.shape) != small:
+            refuse("T", f"an array of shape {small}", f"shape {tuple(T.shape)}")
+
+    @final
     def _checked(self, result: _T, **arrays: Array) -> _T:
         """The result, or an error that names the input with NaN or infinity.
 
@@ -215,6 +242,7 @@ class GenOrthManifold(ABC):
         small = result.shape[-2] == result.shape[-1]  # type: ignore[attr-defined]
         if not all_finite(result if small else result[..., :1, :]):  # type: ignore[index]
             self._require_finite(**arrays)
+            self._require_finite_maps(**arrays)
         return result
 
     @final
@@ -231,6 +259,14 @@ class GenOrthManifold(ABC):
                 )
 
     @final
+    def _require_finite_maps(self, **arrays: Array) -> None:
+        """Refuse phi or psi that is NaN or infinite at arguments in which nothing can overflow."""
+        for name, X in arrays.items():
+            if tuple(X.shape) == self.shape and number(self.norm(X)) < 1e6:
+                self._require_finite(**{f"phi({name})": self.phi(X)})
+                self._require_finite(**{f"psi({name}^T {name})": self.psi(ct(X) @ X)})
+
+    @final
     def inner(self, U: Array, V: Array) -> Any:
         """The inner product of two arrays.
 
@@ -243,6 +279,11 @@ class GenOrthManifold(ABC):
         Returns:
             <U, V>, a real scalar.
         """
+        for name, array in (("U", U), ("V", V)):
+            if not is_array(array):
+                refuse(name, "an array", f"a {type(array).__name__}")
+        if U.shape != V.shape:
+            refuse("V", f"the shape of U, {tuple(U.shape)}", f"shape {tuple(V.shape)}")
         return arrays.inner(U, V)
 
     @final
@@ -257,6 +298,8 @@ class GenOrthManifold(ABC):
         Returns:
             |U|, a real scalar.
         """
+        if not is_array(U):
+            refuse("U", "an array", f"a {type(U).__name__}")
         return arrays.norm(U)
 
     @final
@@ -298,7 +341,11 @@ class GenOrthManifold(ABC):
         Returns:
             Phi(T).
         """
-        return ct(T) + self.psi(T)
+        try:
+            return ct(T) + self.psi(T)
+        except Exception:
+            self._check_small(T=T)
+            raise
 
     @final
     def constraint(self, X: Array) -> Array:
@@ -341,11 +388,12 @@ class GenOrthManifold(ABC):
         """
         self._check(X=X)
         size = self.norm(X) * self.norm(self.phi(X))
-        return (
-            namespace(X).maximum(size, namespace(X).ones_like(size))
-            if is_lazy(X)
-            else max(1.0, number(size))
-        )
+        if is_lazy(X):
+            return namespace(X).maximum(size, namespace(X).ones_like(size))
+        size = number(size)
+        if not math.isfinite(size):
+            self._require_finite(X=X)
+        return max(1.0, size)
 
     @final
     def constraint_differential(self, X: Array, Z: Array) -> Array:
@@ -390,9 +438,7 @@ class GenOrthManifold(ABC):
             DC(X)*[T], of the shape of X.
         """
         self._check(X=X)
-        small = (*self.shape[:-2], self.shape[-1], self.shape[-1])
-        if tuple(np.shape(T)) != small:
-            refuse("T", f"an array of shape {small}", f"shape {tuple(np.shape(T))}")
+        self._check_small(T=T)
         self._require_finite(X=X, T=T)
         return self.phi(X) @ self.symmetrize(T)
 
@@ -577,7 +623,7 @@ class GenOrthManifold(ABC):
         Raises:
             ValueError: If `kind` is unknown.
         """
-        if kind not in RETRACTIONS:
+        if not isinstance(kind, str) or kind not in RETRACTIONS:
             refuse("kind", f"one of {', '.join(map(repr, RETRACTIONS))}", repr(kind))
         self._check(X=X, Z=Z)
         return RETRACTIONS[kind](self._at_once(X), Z)
@@ -667,6 +713,8 @@ class GenOrthManifold(ABC):
             raise NotImplementedError(
                 "restore looks at values and cannot run under JAX; iterate dissolve instead"
             )
+        if tol is not None and (not isinstance(tol, SupportsFloat) or isinstance(tol, bool)):
+            refuse("tol", "a number >= 0", repr(tol))
         if tol is not None and not tol >= 0:
             refuse("tol", "a number >= 0", tol)
         unit = arrays.eps(X)
@@ -724,7 +772,7 @@ class GenOrthManifold(ABC):
         Returns:
             A NumPy array.
         """
-        rng = np.random.default_rng(rng)
+        rng = as_generator(rng)
         Y = rng.standard_normal(self.shape)
         if self.dtype.kind == "c":
             Y = Y + 1j * rng.standard_normal(self.shape)
@@ -743,7 +791,7 @@ class GenOrthManifold(ABC):
         Raises:
             EmptyManifoldError: If M has no point, or none was found.
         """
-        return self._sampler.draw(np.random.default_rng(rng))
+        return self._sampler.draw(as_generator(rng))
 
     @final
     @cached_property
@@ -761,6 +809,7 @@ class GenOrthManifold(ABC):
         Returns:
             A tangent vector at X, an array of the library of X.
         """
+        self._check(X=X)
         return self.project(X, arrays.as_like(self.random_ambient(rng), X))
 
 

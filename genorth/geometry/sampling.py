@@ -40,6 +40,7 @@ class Sampler:
 
     def __init__(self, manifold: GenOrthManifold) -> None:
         self.manifold = manifold
+        manifold._require_finite_maps(X=manifold.random_ambient(0))
         if manifold.definite and manifold.form is not None:
             require_positive_products(manifold.form)
         self.blocks = (
@@ -144,7 +145,7 @@ def _eigh(K: _Matrix, sign: int) -> tuple[_Matrix, _Matrix]:
 
 def _real_pairs(V: _Matrix) -> _Matrix:
     """[b, a] for eigenvectors (a + ib)/sqrt(2) of iK: [b, a]^T K [b, a] = s J, s the eigenvalue."""
-    return np.sqrt(2) * np.concatenate([V.imag, V.real], axis=-1)
+    return np.concatenate([V.imag, V.real], axis=-1) * 2**0.5
 
 
 class _Block:

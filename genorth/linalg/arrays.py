@@ -56,7 +56,9 @@ def untraced() -> Iterator[None]:
 
 def is_array(X: object) -> bool:
     """True for arrays of a library that follows the array API."""
-    return type(X) is np.ndarray or bool(compat.is_array_api_obj(X))
+    if type(X) is np.ndarray:
+        return True
+    return bool(compat.is_array_api_obj(X)) and not isinstance(X, np.matrix | np.ma.MaskedArray)
 
 
 def is_floating(X: Array) -> bool:
@@ -96,6 +98,15 @@ def as_like(M: Array, X: Array) -> Array:
             copy=False,
         )
     return namespace(X).asarray(M, dtype=X.dtype, device=compat.device(X))
+
+
+def read_only(X: Array) -> Array:
+    """X for a function of the user's: a NumPy array is handed out as a view that refuses writes."""
+    if type(X) is not np.ndarray or not X.flags.writeable:
+        return X
+    X = X.view()
+    X.flags.writeable = False
+    return X
 
 
 def plus(R: Array, D: Array) -> Array:

@@ -1,4 +1,4 @@
-"""`ContentCache`: the value computed for the last array, looked up by its entries."""
+"""`ContentCache`: the values computed for the last arrays, looked up by their entries."""
 
 from __future__ import annotations
 
@@ -13,23 +13,25 @@ _T = TypeVar("_T")
 
 
 class ContentCache:
-    """The value built for the last NumPy array, as long as the array's entries are the same.
+    """The values built for the last NumPy arrays, as long as the entries are the same.
 
     Entries are compared with a copy, so an array changed in place counts as new. Arrays of other
     libraries are not remembered (a traced one must not outlive its trace).
+
+    Args:
+        keep: How many arrays are remembered.
     """
 
-    def __init__(self) -> None:
-        self._last: tuple[Array, Any] | None = None
+    def __init__(self, keep: int = 1) -> None:
+        self._keep = keep
+        self._recent: list[tuple[Array, Any]] = []  # the one used last comes first
 
     def holds(self, key: Array) -> bool:
         """True if `get(key, ...)` would not build."""
-        return (
-            type(key) is np.ndarray and self._last is not None and same_entries(self._last[0], key)
-        )
+        return type(key) is np.ndarray and any(same_entries(own, key) for own, _ in self._recent)
 
     def get(self, key: Array, build: Callable[[Array], _T]) -> _T:
-        """The value for `key`, built if it is not the one remembered.
+        """The value for `key`, built if it is not remembered.
 
         Args:
             key: The array.
@@ -40,13 +42,16 @@ class ContentCache:
         """
         if type(key) is not np.ndarray:
             return build(key)
-        last = self._last
-        if last is not None and same_entries(last[0], key):
-            return last[1]
-        self._last = None  # frees the old one before the new one is built
+        recent = self._recent
+        for position, (own, value) in enumerate(recent):
+            if same_entries(own, key):
+                if position:
+                    recent.insert(0, recent.pop(position))
+                return value
+        del recent[self._keep - 1 :]  # frees the oldest one before the new one is built
         own = key.copy()
         value = build(own)
-        self._last = (own, value)
+        recent.insert(0, (own, value))
         return value
 
 

@@ -50,7 +50,9 @@ def is_skew(M: Any) -> bool:
 
 def of_dense(M: _Matrix) -> Inertia:
     """The inertia of a dense matrix, by M = L D L^T, D with blocks of size one and two."""
-    _, D, _ = scipy.linalg.ldl(1j * M if is_skew(M) else M, hermitian=True)
+    M = 1j * M if is_skew(M) else M
+    # Hermitian to the last digit: SciPy warns of imaginary parts on the diagonal.
+    _, D, _ = scipy.linalg.ldl((M + M.mT.conj()) / 2, hermitian=True)
     # A diagonal unitary scaling makes the 2 x 2 blocks real: D is tridiagonal.
     diagonal, off = np.diagonal(D).real, np.abs(np.diagonal(D, -1))
     return count(scipy.linalg.eigvalsh_tridiagonal(diagonal, off) if off.size else diagonal)

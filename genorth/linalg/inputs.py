@@ -15,6 +15,7 @@ import scipy.sparse
 import scipy.sparse.linalg
 
 from genorth.errors import EmptyManifoldError, refuse
+from genorth.linalg.arrays import is_array, is_complex, is_floating
 from genorth.linalg.inertia import Inertia, is_skew
 from genorth.linalg.krylov import signed_directions
 from genorth.linalg.operators import Dense, Diagonal, Operator, Products, Sparse
@@ -43,6 +44,20 @@ def check_size(p: Any, n: int, name: str = "p") -> int:
     return int(p)
 
 
+def as_generator(rng: Any) -> np.random.Generator:
+    """A Generator from a seed; a Generator as it is.
+
+    Raises:
+        ValueError: If rng is neither.
+    """
+    try:
+        if not isinstance(rng, bool | float | str):
+            return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        pass
+    refuse("rng", "a seed (an integer >= 0), a numpy.random.Generator or None", repr(rng))
+
+
 def check_width(A: Operator, Q: Operator) -> None:
     """Refuse a right-hand side that is larger than the left one."""
     if Q.size > A.size:
@@ -57,9 +72,12 @@ def check_width(A: Operator, Q: Operator) -> None:
 
 def check_dtype(dtype: Any) -> np.dtype[Any]:
     """Check that a dtype is real or complex, in single or double precision, as LAPACK needs."""
-    kind = np.dtype(dtype)
-    if kind.char not in "fdFD":
-        refuse("dtype", "float32, float64, complex64 or complex128", str(kind))
+    try:
+        kind = None if dtype is None else np.dtype(dtype)
+    except TypeError:
+        kind = None
+    if kind is None or kind.char not in "fdFD":
+        refuse("dtype", "float32, float64, complex64 or complex128", kind or repr(dtype))
     return kind
 
 
@@ -88,6 +106,8 @@ def as_operator(M: Any, name: str, symmetry: int, reason: str = "") -> Operator:
     M, values = as_array(M, name)
     if values.ndim == 1:
         _require_real_diagonal(values, name, symmetry, reason)
+        if values.dtype.kind == "c":  # without imaginary parts that are rounding
+            M = values.real.astype(values.dtype)
         return Diagonal(M, name=name)
     _require_square(values, name)
     defect = np.linalg.norm(values - symmetry * values.conj().T)
@@ -135,6 +155,29 @@ def as_small_operator(
     return Q, sign
 
 
+def check_returned(name: str, value: Any, shape: tuple[int, ...], real: bool) -> None:
+    """Refuse what the user's function `name` returned, unless it is an array of this shape.
+
+    Args:
+        name: The function, as the user passed it in.
+        value: What it returned.
+        shape: The shape it needs.
+        real: True where entries have to be real.
+    """
+    need = f"an array of shape {shape}"
+    if not is_array(value):
+        hint = "" if np.isscalar(value) or value is None else "Return a plain array."
+        refuse(name, need, f"a {type(value).__name__}", None, hint)
+    if tuple(value.shape) != shape:
+        refuse(name, need, f"shape {tuple(value.shape)}")
+    if not is_floating(value):
+        need = "floating-point entries of single or double precision"
+        refuse(name, need, f"dtype {value.dtype}")
+    if real and is_complex(value):
+        need = "real entries (the manifold is real)"
+        refuse(name, need, f"dtype {value.dtype}")
+
+
 def as_array(M: Any, name: str) -> tuple[Any, _Matrix]:
     """Check that M is an array of finite real or complex numbers.
 
@@ -145,6 +188,8 @@ def as_array(M: Any, name: str) -> tuple[Any, _Matrix]:
     Returns:
         M in its own library, and as a NumPy array.
     """
+    if isinstance(M, np.ma.MaskedArray):
+        refuse(name, "an array without a mask", "a MaskedArray")
     try:
         values = np.asarray(M)
     except ValueError:
@@ -191,9 +236,13 @@ def _require_real_diagonal(d: _Matrix, name: str, symmetry: int, reason: str) ->
     if symmetry < 0:
         refuse(name, f"{name}^T = -{name}{reason}", "a diagonal (1-D array), which is symmetric")
     imaginary = float(np.abs(d.imag).max())
-    if imaginary > 0:
+    bound = _SYMMETRY_UNITS * float(np.finfo(d.dtype).eps) * float(np.abs(d).max())
+    if imaginary > bound:
         refuse(
-            name, f"{name}^T = {name}{reason}", f"imaginary part {imaginary:.3g} on the diagonal", 0
+            name,
+            f"{name}^T = {name}{reason}",
+            f"imaginary part {imaginary:.3g} on the diagonal",
+            bound,
         )
 
 

@@ -12,8 +12,9 @@ import numpy as np
 from genorth.errors import refuse
 from genorth.geometry.companion import Companion
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.linalg.arrays import Array
-from genorth.linalg.inputs import as_small_operator, check_dtype
+from genorth.geometry.user_maps import user_map
+from genorth.linalg.arrays import Array, read_only
+from genorth.linalg.inputs import as_small_operator, check_dtype, check_returned
 
 _Map = Callable[[Array], Array]
 
@@ -31,28 +32,20 @@ class _FromMaps(GenOrthManifold):
     _given: Companion | None
     name: str
 
+    @user_map
     def phi(self, X: Array) -> Array:
         """The user's phi."""
-        return _of_same_shape("phi", X, self._phi(X))
+        return self._phi(X)
 
+    @user_map
     def psi(self, T: Array) -> Array:
         """The user's psi."""
-        return _of_same_shape("psi", T, self._psi(T))
+        return self._psi(T)
 
     @cached_property
     def companion(self) -> Companion | None:
         """The Q given to `from_maps`, or the one read off psi if F is the whole space."""
         return super().companion if self._given is None else self._given
-
-
-def _of_same_shape(name: str, X: Array, image: Array) -> Array:
-    if tuple(getattr(image, "shape", ())) != tuple(X.shape):
-        refuse(
-            name,
-            f"a value of the shape of its argument, {tuple(X.shape)}",
-            f"shape {tuple(np.shape(image))}",
-        )
-    return image
 
 
 def from_maps(
@@ -90,7 +83,7 @@ def from_maps(
     """
     sizes = tuple(shape) if isinstance(shape, tuple | list) else ()
     if len(sizes) not in (2, 3) or not all(
-        isinstance(s, int | np.integer) and s > 0 for s in sizes
+        isinstance(s, int | np.integer) and not isinstance(s, bool) and s > 0 for s in sizes
     ):
         refuse("shape", "(n, p) or (l, n, p), positive integers", repr(shape))
     shape = tuple(int(s) for s in sizes)
@@ -99,9 +92,26 @@ def from_maps(
     for argument, value in (("phi", phi), ("psi", psi), ("ambient", ambient)):
         if not callable(value) and not (argument == "ambient" and value is None):
             refuse(argument, "a function of one array", f"a {type(value).__name__}")
+    if not isinstance(definite, bool | np.bool):
+        refuse("definite", "True or False", repr(definite))
+    if not isinstance(name, str):
+        refuse("name", "a string", repr(name))
     given = None
     if companion is not None:
         given = Companion(*as_small_operator(companion, "companion"))
         if given.Q.size != shape[-1]:
             refuse("companion", f"size p = {shape[-1]}", given.Q.size, 0)
-    return _FromMaps(shape, phi, psi, check_dtype(dtype), ambient, definite, given, name)
+    kind = check_dtype(dtype)
+    projector = None if ambient is None else _projector(ambient, kind.kind == "f")
+    return _FromMaps(shape, phi, psi, kind, projector, definite, given, name)
+
+
+def _projector(ambient: _Map, real: bool) -> _Map:
+    """The user's projector onto F, handed a read-only argument; its value is checked."""
+
+    def project(Y: Array) -> Array:
+        image = ambient(read_only(Y))
+        check_returned("ambient", image, tuple(Y.shape), real)
+        return image
+
+    return project

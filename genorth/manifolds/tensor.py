@@ -16,7 +16,7 @@ import numpy as np
 from genorth.errors import refuse
 from genorth.geometry.companion import Companion
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.linalg.arrays import Array, as_like, is_complex, namespace
+from genorth.linalg.arrays import Array, as_like, is_array, is_complex, is_floating, namespace
 from genorth.linalg.inputs import as_array, check_size
 from genorth.linalg.operators import Identity
 
@@ -119,6 +119,7 @@ class TensorStiefel(GenOrthManifold):
         Returns:
             The blocks, an array (l, n, p).
         """
+        _require_array("tensor", tensor)
         if len(tensor.shape) != 3 or tensor.shape[-1] != self.l:
             refuse("tensor", f"shape (n, p, {self.l})", f"shape {tuple(tensor.shape)}")
         if self._real_tensors_in_complex_blocks and is_complex(tensor):
@@ -140,6 +141,7 @@ class TensorStiefel(GenOrthManifold):
         Returns:
             The tensor, an array (n, p, l).
         """
+        _require_array("X", X)
         if len(X.shape) != 3 or X.shape[0] != self.l:
             refuse("X", f"shape ({self.l}, n, p)", f"shape {tuple(X.shape)}")
         blocks = self._transformed(X, np.linalg.inv(self._matrix()))
@@ -165,6 +167,14 @@ class TensorStiefel(GenOrthManifold):
             )
         flat = xp.reshape(blocks, (self.l, -1))
         return xp.reshape(as_like(M, flat) @ flat, blocks.shape)
+
+
+def _require_array(name: str, X: Any) -> None:
+    """Refuse what is no array of floating-point numbers."""
+    if not is_array(X):
+        refuse(name, "an array", f"a {type(X).__name__}")
+    if not is_floating(X):
+        refuse(name, "floating-point entries of single or double precision", f"dtype {X.dtype}")
 
 
 def _check_transform(M: np.ndarray[Any, Any], l: int) -> np.ndarray[Any, Any]:  # noqa: E741

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import attrs
@@ -43,73 +44,66 @@ def gradient_descent(objective: Objective, start: _Vector) -> None:
         return at(point.X - t * point.gradient)
 
     first = at(start)
-    try:
+    with suppress(NoStep):
         descend(first, step, lambda point: objective.iteration(point.X), _settings(first))
-    except NoStep:
-        return
 
 
 def _settings(first: _Iterate) -> Settings:
-    """OptM's constants; the first step is at most a tenth of the start, for costs with large gradients."""
+    """OptM's constants; the first step is at most a tenth of |X|, for large gradients."""
     size = math.sqrt(first.decrease)
     if not size > 0:
         return Settings()
-    return Settings(
-        first_step=min(Settings().first_step, 0.1 * float(np.linalg.norm(first.X)) / size)
-    )
+    longest = 0.1 * float(np.linalg.norm(first.X)) / size
+    return Settings(first_step=min(Settings().first_step, longest))
 
 
 def conjugate_gradients(objective: Objective, start: _Vector) -> None:
     """SciPy's nonlinear conjugate gradients (Polak and Ribiere)."""
-    _scipy(
-        objective,
-        start,
-        "CG",
-        {"gtol": 0.0, "maxiter": _NEVER},
-        fun=objective.value_and_gradient,
-        jac=True,
-    )
+    both = objective.value_and_gradient
+    scipy_minimize(objective.iteration, start, "CG", {}, fun=both, jac=True)
 
 
 def lbfgs(objective: Objective, start: _Vector) -> None:
     """SciPy's L-BFGS-B, without bounds."""
-    options = {
-        "ftol": 0.0,
-        "gtol": 0.0,
-        "maxiter": _NEVER,
-        "maxfun": _NEVER,
-        "maxcor": 10,
-        "maxls": 30,
-    }
-    _scipy(objective, start, "L-BFGS-B", options, fun=objective.value_and_gradient, jac=True)
+    both, options = objective.value_and_gradient, {"maxcor": 10, "maxls": 30}
+    scipy_minimize(objective.iteration, start, "L-BFGS-B", options, fun=both, jac=True)
 
 
 def trust_region(objective: Objective, start: _Vector) -> None:
-    """SciPy's trust regions with Steihaug's conjugate gradients.
-
-    Trust-krylov breaks down near rounding.
-    """
+    """SciPy's trust-ncg, with Steihaug's conjugate gradients; trust-krylov fails near rounding."""
     radius = 0.1 * float(np.linalg.norm(start))
-    options = {
-        "gtol": 0.0,
-        "maxiter": _NEVER,
-        "initial_trust_radius": radius,
-        "max_trust_radius": 100 * radius,
-    }
+    options = {"initial_trust_radius": radius, "max_trust_radius": 100 * radius}
     parts = {"fun": objective.value, "jac": objective.gradient, "hessp": objective.hessian_product}
-    _scipy(objective, start, "trust-ncg", options, **parts)
+    scipy_minimize(objective.iteration, start, "trust-ncg", options, **parts)
 
 
-def _scipy(
-    objective: Objective, start: _Vector, method: str, options: dict[str, Any], **arguments: Any
+def scipy_minimize(
+    iteration: Callable[[_Vector], None],
+    start: _Vector,
+    method: str,
+    options: dict[str, Any],
+    **arguments: Any,
 ) -> None:
+    """One of SciPy's methods, without its own stopping tests.
+
+    Args:
+        iteration: Is told of every iterate; it ends the run by an exception.
+        start: The start.
+        method: SciPy's name: "CG", "L-BFGS-B" or "trust-ncg".
+        options: Options of the method, besides its tolerances and limits.
+        **arguments: Other arguments of `scipy.optimize.minimize`.
+    """
+    never = {"gtol": 0.0, "maxiter": _NEVER}
+    if method == "L-BFGS-B":
+        never |= {"ftol": 0.0, "maxfun": _NEVER}
+
     def callback(intermediate_result: Any) -> None:
-        objective.iteration(intermediate_result.x)
+        iteration(intermediate_result.x)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", scipy.optimize.OptimizeWarning)
         scipy.optimize.minimize(
-            x0=start, method=method, options=options, callback=callback, **arguments
+            x0=start, method=method, options=never | options, callback=callback, **arguments
         )
 
 

@@ -4,12 +4,9 @@ It keeps the budgets inside line searches and tells the monitor of each iteratio
 solver work:
 
 - Values are differences to the start of the solver, and where two values differ by no more than
-  rounding, their
-  difference is taken from the gradients, (g + g0)/2 . (v - v0), exact to third order. A line search
-  then works down
-  to gradients of the size of rounding, not of its square root.
-- h may be unbounded below far from M (f o A grows faster than the penalty). A trial step with
-  |C(X)| above a limit gets
+  rounding, their difference is taken from the gradients, (g + g0)/2 . (v - v0), exact to third
+  order. A line search then works down to gradients of the size of rounding, not of its square root.
+- h may be unbounded below far from M. A trial step that is farther from M than the rule allows gets
   a higher value and an upward slope, and f is not called: the line search turns back.
 """
 
@@ -20,41 +17,36 @@ from typing import Any
 
 import numpy as np
 
-from genorth.penalty.beta import AWAY
-from genorth.penalty.cdf import ConstraintDissolving, Point
+from genorth.penalty.beta import Rule
+from genorth.penalty.dissolving import Dissolving, Point
 from genorth.solve.monitor import Monitor, Stop
 from genorth.solve.result import Status
+from genorth.solve.wolfe import in_noise
 
 _Vector = np.ndarray[Any, Any]
-_NOISE = (
-    1e3 * 2.0**-52
-)  # values that differ by less, relative to their terms, are compared through the gradients
-_EDGE = 0.95  # share of the limit at which a run is said to have left M
-# |grad h| over beta |C| that tells a stationary point away from M long before it is reached
-_FLAT = 1e-3
 _REJECTIONS = 30  # steps of a trust region, each a quarter of the last
 
 
 class Objective:
-    """h on real vectors: complex entries are two real ones, and blocks are laid out one after the other."""
+    """h on real vectors: complex entries are two real ones, blocks follow one another.
 
-    def __init__(
-        self, h: ConstraintDissolving, monitor: Monitor, limit: float, watched: bool = False
-    ) -> None:
-        self.h, self.monitor = h, monitor
-        #: Whether a run that converges to a point away from M is ended before it gets there.
-        self._watched = watched
+    Args:
+        h: The dissolving function.
+        monitor: The monitor of the run.
+        rule: Says which trials are too far from M, and which iterates have left it.
+    """
+
+    def __init__(self, h: Dissolving[Any], monitor: Monitor, rule: Rule) -> None:
+        self.h, self.monitor, self._rule = h, monitor, rule
         self._shape = h.manifold.shape
         self._dtype = np.dtype(complex if h.manifold.dtype.kind == "c" else float)
-        self._limit = limit
         #: Trial steps beyond the limit since the last iterate.
         self.turned_back = 0
         self._rejected = 0
         #: The last iterate.
         self.last: _Vector | None = None
-        self._reference: tuple[_Vector, _Vector, float, float] | None = (
-            None  # v, gradient, raw and repaired value
-        )
+        # v, gradient, raw and repaired value
+        self._reference: tuple[_Vector, _Vector, float, float] | None = None
 
     def vector(self, X: _Vector) -> _Vector:
         """X as a real vector."""
@@ -65,17 +57,14 @@ class Objective:
         return np.ascontiguousarray(v).view(self._dtype).reshape(self._shape)
 
     def begin(self, v: _Vector) -> None:
-        """V is the start of a solver: values are differences to this one.
-
-        To the trace, if it is a new point.
-        """
+        """v is the start of a solver: values are differences to it; to the trace, if it is new."""
         if self.last is None or not np.array_equal(v, self.last):
             self.iteration(v)
         assert self._reference is not None
         self._reference = (*self._reference[:3], 0.0)
 
     def value_and_gradient(self, v: _Vector) -> tuple[float, _Vector]:
-        """H and its gradient; the value is repaired."""
+        """h, repaired, and its gradient."""
         self.monitor.check()
         point = self._admitted(v)
         if point is None:
@@ -84,7 +73,7 @@ class Objective:
         return self._repaired(value, v, g), g
 
     def _evaluated(self, point: Point) -> tuple[float, _Vector]:
-        """H and its gradient at an admitted point."""
+        """h and its gradient at an admitted point."""
         value, g = self.h.value_at(self.h.complete(point)), self.vector(point.gradient)
         self._require_finite(value, g)
         return value, g
@@ -97,8 +86,8 @@ class Objective:
             return self._turn_back(v)[0]
         value = self.h.value(point.X)
         self._require_finite(value)
-        in_noise = self._reference is not None and _in_noise(value, self._reference[2])
-        return self._repaired(value, v, self.gradient(v) if in_noise else None)
+        noisy = self._reference is not None and in_noise(value, self._reference[2])
+        return self._repaired(value, v, self.gradient(v) if noisy else None)
 
     def gradient(self, v: _Vector) -> _Vector:
         """The gradient of h."""
@@ -112,9 +101,10 @@ class Objective:
         return self.vector(self.h.hessian_product(self.matrix(v), self.matrix(w)))
 
     def iteration(self, v: _Vector) -> None:
-        """V is the new iterate: to the trace, and the new reference of values.
+        """v is the new iterate: to the trace, and the new reference of values.
 
-        Raises `Stop` where it is the last.
+        Raises:
+            Stop: If it is the last iterate.
         """
         point = self._admitted(v)
         if point is None:
@@ -126,37 +116,22 @@ class Objective:
         feasibility = math.sqrt(point.violation)
         gradient_norm = math.sqrt(np.dot(g, g))
         self.monitor.iteration(self.matrix(v), float(point.cost), gradient_norm, feasibility)
-        if feasibility > _EDGE * self._limit:
-            raise Stop(
-                Status.DIVERGED
-            )  # h decreases away from M, and the run would creep along the limit
-        if (
-            self._watched
-            and feasibility > AWAY
-            and gradient_norm <= _FLAT * self.h.beta * feasibility
-        ):
-            raise Stop(
-                Status.NOT_STATIONARY
-            )  # where beta is large enough |grad h| is of the size of beta |C|
+        self._rule.watch(self.h, point, gradient_norm)
 
     def _count_rejections(self, v: _Vector) -> None:
-        """A trust region that rejects every step never ends by itself.
-
-        Its radius has then shrunk to rounding.
-        """
-        self._rejected = (
-            self._rejected + 1 if self.last is not None and np.array_equal(v, self.last) else 0
-        )
+        """A trust region that rejects every step never ends: its radius is rounding then."""
+        again = self.last is not None and np.array_equal(v, self.last)
+        self._rejected = self._rejected + 1 if again else 0
         if self._rejected > _REJECTIONS:
             raise Stop(Status.STALLED)
 
     def _admitted(self, v: _Vector) -> Point | None:
         """The point, or None where it is so far from M that f should not be called."""
         point = self.h.at(self.matrix(v))
-        return point if self._reference is None or point.violation <= self._limit**2 else None
+        return point if self._reference is None or self._rule.admits(point) else None
 
     def _turn_back(self, v: _Vector) -> tuple[float, _Vector]:
-        """Repaired + |g0| |d|/2 with gradient |g0| d/|d|, d = v - v0."""
+        """repaired + |g0| |d|/2 with gradient |g0| d/|d|, d = v - v0."""
         assert self._reference is not None
         self.turned_back += 1
         v0, g0, _, repaired = self._reference
@@ -168,7 +143,7 @@ class Objective:
         if self._reference is None:
             return float(value)
         v0, g0, raw, repaired = self._reference
-        if g is None or not _in_noise(value, raw):
+        if g is None or not in_noise(value, raw):
             return repaired + (float(value) - raw)
         return repaired + 0.5 * float(np.dot(g + g0, v - v0))
 
@@ -176,7 +151,3 @@ class Objective:
         """Of f and its gradient; |g|^2 overflows only where the gradient is of no use either."""
         if not math.isfinite(value) or (g is not None and not math.isfinite(np.dot(g, g))):
             raise Stop(Status.NOT_FINITE)
-
-
-def _in_noise(value: float, reference: float) -> bool:
-    return abs(value - reference) <= _NOISE * max(abs(value), abs(reference))

@@ -5,31 +5,35 @@ from __future__ import annotations
 from functools import partial
 
 from genorth.penalty.algorithm import minimize_penalty
+from genorth.penalty.beta import Oblique, Orthogonal, Rule
 from genorth.solve.solver import PENALTY, SOLVERS, Solver
 
 _CDF = ("zhang-improved", "xiao2024dissolving")
 _SCIPY = "virtanen2020scipy"
 
 
-def _cdf(name: str, algorithm: str, *cites: str, variant: str = "cdf") -> Solver:
+def _record(
+    prefix: str, rule: type[Rule], algorithm: str, *cites: str, variant: str = ""
+) -> Solver:
     """A record; `algorithm`, and the variant "lean", are names of `genorth.penalty.methods`."""
-    unconstrained = algorithm if variant == "cdf" else f"{algorithm}-{variant}"
+    unconstrained = f"{algorithm}-{variant}" if variant else algorithm
     return Solver(
-        name=name,
+        name=f"{prefix}-{unconstrained}",
         family=PENALTY,
-        run=partial(minimize_penalty, unconstrained=unconstrained),
+        run=partial(minimize_penalty, rule=rule, unconstrained=unconstrained),
         algorithm=algorithm,
-        variant=variant,
+        variant=variant or prefix,
         needs=("gradient", "hessian") if algorithm == "tr" else ("gradient",),
         cites=(*_CDF, *cites),
         modules=("genorth.penalty.methods",),
     )
 
 
-SOLVERS.register(
-    _cdf("cdf-gd", "gd", "barzilai1988two", "zhang2004nonmonotone"),
-    _cdf("cdf-cg", "cg", "polak1969note", _SCIPY),
-    _cdf("cdf-lbfgs", "lbfgs", "liu1989limited", _SCIPY),
-    _cdf("cdf-lbfgs-lean", "lbfgs", "liu1989limited", variant="lean"),
-    _cdf("cdf-tr", "tr", "steihaug1983conjugate", _SCIPY),
-)
+for _prefix, _rule in (("cdf", Oblique), ("odf", Orthogonal)):
+    SOLVERS.register(
+        _record(_prefix, _rule, "gd", "barzilai1988two", "zhang2004nonmonotone"),
+        _record(_prefix, _rule, "cg", "polak1969note", _SCIPY),
+        _record(_prefix, _rule, "lbfgs", "liu1989limited", _SCIPY),
+        _record(_prefix, _rule, "tr", "steihaug1983conjugate", _SCIPY),
+    )
+SOLVERS.register(_record("cdf", Oblique, "lbfgs", "liu1989limited", variant="lean"))

@@ -17,6 +17,7 @@ import numpy as np
 
 from genorth.errors import refuse
 from genorth.linalg.arrays import Array
+from genorth.optional import optional
 
 _Function = Callable[..., Any]
 
@@ -148,12 +149,9 @@ _LIBRARIES: dict[str, type[_Library]] = {"jax": _Jax, "torch": _Torch}
 
 
 def _load(name: str) -> _Library:
-    if name not in _LIBRARIES:
+    if not isinstance(name, str) or name not in _LIBRARIES:
         refuse("autodiff", f"one of {', '.join(map(repr, _LIBRARIES))}", repr(name))
-    try:
-        return _LIBRARIES[name](importlib.import_module(name))
-    except ImportError as error:
-        raise ImportError(f"autodiff={name!r} needs {name}: pip install genorth[{name}]") from error
+    return _LIBRARIES[name](optional(name, name, f"autodiff={name!r}"))
 
 
 def complete(

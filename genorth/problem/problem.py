@@ -6,6 +6,7 @@ counted alike and none pays twice for the same X.
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from collections.abc import Callable
@@ -16,11 +17,17 @@ import numpy as np
 
 from genorth.errors import refuse
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.linalg.arrays import Array, as_like, is_complex
+from genorth.linalg.arrays import Array, as_like, read_only
 from genorth.linalg.cache import ContentCache
+from genorth.linalg.inputs import check_returned
 
 _Cost = Callable[[Array], Any]
 _Map = Callable[[Array], Array]
+
+
+def evaluations(nfev: int, njev: int, nhev: int) -> int:
+    """Passes over the data: a cost with its gradient is one, a Hessian product is one."""
+    return max(nfev, njev) + nhev
 
 
 @attrs.frozen
@@ -47,7 +54,7 @@ class Counts:
     @property
     def evaluations(self) -> int:
         """Passes over the data: a cost with its gradient is one, a Hessian product is one."""
-        return max(self.nfev, self.njev) + self.nhev
+        return evaluations(self.nfev, self.njev, self.nhev)
 
 
 class _Evaluation:
@@ -67,7 +74,8 @@ class Problem:
         df(X)[Z] = Re tr(G^T Z)
 
     G is the Euclidean gradient, also for complex entries. NaN and infinity pass through: they end a
-    run with a status of their own. Exceptions of the user's functions are never caught.
+    run with a status of their own. Exceptions of the user's functions are never caught. The
+    functions get NumPy arrays read-only: copy X if you need to write into it.
 
     Args:
         manifold: The manifold.
@@ -106,6 +114,8 @@ class Problem:
         for key, value in given.items():
             if value is not None and not callable(value):
                 refuse(key, "a callable", repr(value))
+        if name is not None and not isinstance(name, str):
+            refuse("name", "a string", repr(name))
         if cost is None and cost_and_gradient is None:
             refuse("cost", "cost or cost_and_gradient", "neither")
         if autodiff is not None:
@@ -118,7 +128,6 @@ class Problem:
             manifold.dtype,
             manifold.dtype.kind == "f",
         )
-        self._in_F = manifold.ambient_projector is None
         #: What tables and reports call the problem.
         self.name = name or getattr(cost or cost_and_gradient, "__name__", "problem")
         self._cost, self._gradient = given["cost"], given["euclidean_gradient"]
@@ -128,6 +137,13 @@ class Problem:
 
     def __repr__(self) -> str:
         return f"Problem({self.manifold!r}, name={self.name!r})"
+
+    def fresh(self) -> Problem:
+        """Return the same problem with counts at zero and nothing remembered of earlier points."""
+        other = copy.copy(self)
+        other._memo = ContentCache()
+        other.reset_counts()
+        return other
 
     def substitute(self, T: Any) -> Problem:
         """The problem in Y, X = T Y: cost f(T Y), gradient T^T G, Hessian product T^T H[T Z] (F20).
@@ -175,11 +191,14 @@ class Problem:
         manifold = self.manifold
         if x0 is None:
             return manifold.random_point(rng)
+        if isinstance(x0, np.ma.MaskedArray):
+            refuse("x0", "an array without a mask", "a MaskedArray")
         X = np.asarray(x0)
         if X.dtype.kind in "iub":
             X = X.astype(float)
         manifold._check(x0=X)
         manifold._require_finite(x0=X)
+        manifold._require_finite_maps(x0=X)
         return np.asarray(
             manifold.ambient(X.astype(complex if manifold.dtype.kind == "c" else float))
         )
@@ -307,8 +326,10 @@ class Problem:
                 None,
                 "Pass euclidean_hessian, or autodiff='jax' (pip install genorth[jax]).",
             )
+        if type(Z) is not np.ndarray or Z.dtype is not self._dtype or Z.shape != self._shape:
+            self.manifold._check(X=X, Z=Z)
         begin = time.perf_counter()
-        H = self._hessian(X, Z)
+        H = self._hessian(read_only(X), read_only(Z))
         self._seconds += time.perf_counter() - begin
         self._nhev += 1
         return self._array(H, X, "euclidean_hessian")
@@ -332,7 +353,7 @@ class Problem:
         if self._cost is None:
             return self.evaluate(X)[0]
         begin = time.perf_counter()
-        f = self._cost(X)
+        f = self._cost(read_only(X))
         self._seconds += time.perf_counter() - begin
         self._nfev += 1
         return f if type(f) is float else _scalar(f, "cost")
@@ -349,7 +370,7 @@ class Problem:
         if self._gradient is None:
             return self.evaluate(X)[1]
         begin = time.perf_counter()
-        G = self._gradient(X)
+        G = self._gradient(read_only(X))
         self._seconds += time.perf_counter() - begin
         self._njev += 1
         return self._array(G, X, "euclidean_gradient")
@@ -378,7 +399,7 @@ class Problem:
                 )
             return self.evaluate_cost(X), self.evaluate_gradient(X)
         begin = time.perf_counter()
-        pair = self._fused(X)
+        pair = self._fused(read_only(X))
         self._seconds += time.perf_counter() - begin
         self._nfev += 1
         self._njev += 1
@@ -398,27 +419,18 @@ class Problem:
             and G.shape == self._shape
             and type(X) is np.ndarray
         ):
-            return G.copy() if self._in_F else self.manifold.ambient(G)
-        if (
-            getattr(G, "shape", None) != self._shape
-            and tuple(getattr(G, "shape", ())) != self._shape
-        ):
-            refuse(
-                name,
-                f"an array of shape {self._shape}, the shape of X",
-                f"shape {tuple(np.shape(G))}",
-            )
+            return self._in_F(G)
+        if isinstance(G, np.ndarray) and G.dtype.kind in "iub":
+            G = G.astype(float)
+        check_returned(name, G, self._shape, self._real)
         if type(X) is np.ndarray:
-            G = np.array(G)
-            if G.dtype.kind not in "fc":
-                if G.dtype.kind not in "iub":
-                    _refuse_value(name, "floating-point entries", G)
-                G = G.astype(float)
-        elif type(G) is np.ndarray:
-            G = as_like(G, X)
-        if self._real and is_complex(G):
-            _refuse_value(name, "real entries (the manifold is real)", G)
-        return G if self._in_F else self.manifold.ambient(G)
+            return self._in_F(np.asarray(G))
+        return self._in_F(as_like(G, X) if type(G) is np.ndarray else G)
+
+    def _in_F(self, G: Array) -> Array:
+        """The projection of G onto F, as an array that is not the user's."""
+        projected = self.manifold.ambient(G)
+        return G.copy() if projected is G and type(G) is np.ndarray else projected
 
 
 def _scalar(f: Any, name: str) -> Any:

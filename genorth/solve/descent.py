@@ -1,6 +1,7 @@
-"""Barzilai-Borwein descent with the nonmonotone line search of Zhang and Hager, for any way to make a step.
+"""Barzilai-Borwein descent [barzilai1988two] with a nonmonotone search [zhang2004nonmonotone].
 
-The penalty method steps by addition, a Riemannian one by a retraction: both use this one loop, with OptM's defaults.
+The penalty method steps by addition, a Riemannian one by a retraction: both use this one loop, with
+the constants of OptM [wen2013feasible].
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Protocol, TypeVar
 
 import attrs
 
-from genorth.errors import OutsideDomainError
+from genorth.errors import StepTooLong
 from genorth.linalg.arrays import Array, inner
 
 
@@ -40,7 +41,17 @@ _P = TypeVar("_P", bound=Iterate)
 
 @attrs.frozen
 class Settings:
-    """The constants of the line search (those of OptM)."""
+    """The constants of the line search (those of OptM).
+
+    Args:
+        first_step: The first t.
+        sufficient: Share of the decrease along the gradient that a step must make.
+        backtracking: Factor by which a rejected step is shortened.
+        trials: The last one is accepted in any case.
+        averaging: Weight of the past in the average of the costs; 0 makes the search monotone.
+        shortest: The smallest t.
+        longest: The largest t.
+    """
 
     first_step: float = 1e-3
     sufficient: float = 1e-4
@@ -62,11 +73,20 @@ class NoStep(Exception):
 def descend(
     point: _P, step: Callable[[_P, float], _P], accept: Callable[[_P], None], settings: Settings
 ) -> None:
-    """Iterate until `accept`, which is told of every new point, raises.
+    """Iterate until `accept` raises.
 
-    step(point, t) is the point at -t times the gradient; it may raise `OutsideDomainError`, and the
-    step is shortened. A trial is accepted if its value is at most the average minus sufficient * t
-    * decrease, or after the last trial.
+    A trial is accepted if its value is at most the average minus sufficient * t * decrease, or
+    after the last trial.
+
+    Args:
+        point: The start.
+        step: `step(point, t)` is the point at -t times the gradient; where it raises
+            `StepTooLong` the step is halved.
+        accept: Is told of every new point; it ends the descent by an exception.
+        settings: The constants.
+
+    Raises:
+        NoStep: If no step leads to an acceptable value.
     """
     t, average, weight, count = settings.first_step, point.value, 1.0, 0
     while True:
@@ -87,7 +107,7 @@ def _search(
     for trial in range(1, _HALVINGS):
         try:
             candidate = step(point, t)
-        except OutsideDomainError:
+        except StepTooLong:
             t *= 0.5
             continue
         enough = candidate.value <= average - settings.sufficient * t * point.decrease + slack
@@ -100,9 +120,6 @@ def _search(
 def _barzilai_borwein(S: Array, Y: Array, count: int, t: float, settings: Settings) -> float:
     """<S,S>/|<S,Y>| at even iterations, |<S,Y>|/<Y,Y> at odd ones, kept within the bounds."""
     sy = abs(float(inner(S, Y)))
-    if count % 2 == 0:
-        over, under = float(inner(S, S)), sy
-    else:
-        over, under = sy, float(inner(Y, Y))
+    over, under = (float(inner(S, S)), sy) if count % 2 == 0 else (sy, float(inner(Y, Y)))
     t = over / under if under > 0 else settings.longest
     return max(min(t, settings.longest), settings.shortest)

@@ -49,30 +49,32 @@ def end_at(
         X: The last iterate.
         start: Where the run began: it is restored instead where X is too far from M.
         known: f and its Euclidean gradient, where they were evaluated at X itself.
+
     Returns:
         x on M (or next to it, where neither can be restored) with its figures.
     """
     problem, manifold = monitor.problem, monitor.problem.manifold
-    tol = monitor.options.feasibility_tol
 
-    def allowed(X: Array) -> float:
-        return min(ON_MANIFOLD, tol * float(manifold.scale(X)))
+    def tolerance(X: Array) -> tuple[float, float]:
+        scale = float(manifold.scale(X))
+        relative = min(monitor.options.feasibility_tol, ON_MANIFOLD / scale)
+        return relative, relative * scale
 
     with monitor.paused():
         before = float(manifold.feasibility(X))
-        near = before <= allowed(X)
+        relative, allowed = tolerance(X)
     x, restored = X, True
-    if not near:
+    if not before <= allowed:
         try:
-            x = np.asarray(manifold.restore(X, tol))
+            x = np.asarray(manifold.restore(X, relative))
         except NotRestorableError:
-            if not before <= ON_MANIFOLD:  # else tol is below what rounding allows
+            if not before <= ON_MANIFOLD:  # else the tolerance is below what rounding allows
                 x, restored = _near_start(monitor, start), False
     with monitor.paused():
         value, G = problem.cost_and_gradient(x) if known is None or x is not X else known
         gradient_norm = float(norm(manifold.gradient(x, G))) if all_finite(G) else math.nan
         feasibility = before if x is X else float(manifold.feasibility(x))
-        feasible = feasibility <= allowed(x)
+        feasible = feasibility <= tolerance(x)[1]
     return End(x, value, G, gradient_norm, feasibility, feasible, before, restored)
 
 
@@ -108,6 +110,7 @@ def result(
         detail: What the message says besides.
         seconds: Seconds by phase, besides those inside the user's callables.
         **fields: Fields of the Result that only some solvers have.
+
     Returns:
         The Result.
     """

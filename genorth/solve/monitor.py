@@ -1,4 +1,4 @@
-"""`Monitor`: the clock, the budgets, the stopping measure, the trace and the callback of one run.
+"""`Monitor`: the clock, the budgets, the stopping rule, the trace and the callback of one run.
 
 Every solver reports to it, from inside its line search (`check`) and at each iteration
 (`iteration`); it ends the run by raising `Stop`, so that a budget holds also where a foreign solver
@@ -12,8 +12,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from genorth.linalg.arrays import Array
-from genorth.problem.problem import Counts, Problem
+from genorth.linalg.arrays import Array, norm
+from genorth.problem.problem import Counts, Problem, evaluations
+from genorth.solve.clock import Clock, moment
 from genorth.solve.options import Options
 from genorth.solve.result import Progress, Status, Trace
 
@@ -50,26 +51,36 @@ class Monitor:
         self._before = problem.counts
         self._paused = self._cost_paused = 0.0
         self._begin = time.perf_counter()
+        Clock.hear(self)
 
     @property
     def elapsed(self) -> float:
         """Seconds since the start, without the pauses."""
-        return time.perf_counter() - self._begin - self._paused
+        return max(time.perf_counter() - self._begin - self._paused, 0.0)
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """The clock stands still: for measuring, and for the callback."""
-        begin, cost = time.perf_counter(), self.problem._seconds
+        """The clock stands still, also that of a comparison: for measuring."""
+        begin, cost = moment(), self.problem._seconds
         try:
             yield
         finally:
-            self._paused += time.perf_counter() - begin
+            self._paused += max(time.perf_counter() - begin[0], 0.0)
             self._cost_paused += self.problem._seconds - cost
+            Clock.measured(begin)
 
     @property
     def counts(self) -> Counts:
         """The counts of this run."""
         return self.problem.counts - self._before
+
+    @property
+    def evaluations(self) -> int:
+        """`counts.evaluations`, without a record: it is asked for in every iteration."""
+        problem, before = self.problem, self._before
+        return evaluations(
+            problem._nfev - before.nfev, problem._njev - before.njev, problem._nhev - before.nhev
+        )
 
     @property
     def seconds_in_cost(self) -> float:
@@ -87,7 +98,7 @@ class Monitor:
         Raises:
             Stop: If the budget of evaluations or of time is used up.
         """
-        if self._evaluations < math.inf and self.counts.evaluations >= self._evaluations:
+        if self._evaluations < math.inf and self.evaluations >= self._evaluations:
             raise Stop(Status.EVALUATION_LIMIT)
         if self.elapsed >= self._time:
             raise Stop(Status.TIME_LIMIT)
@@ -100,11 +111,12 @@ class Monitor:
             cost: f there, or at A(X) for a penalty method.
             gradient_norm: What is compared with tol.
             feasibility: |C(X)|.
+
         Raises:
             Stop: If it is the last iterate.
         """
         trace = self.trace
-        trace.append(self.elapsed, cost, gradient_norm, feasibility, self.counts.evaluations)
+        trace.append(self.elapsed, cost, gradient_norm, feasibility, self.evaluations)
         if trace.points is not None:
             trace.points.append(X.copy())
         if self._callback is not None:
@@ -120,7 +132,9 @@ class Monitor:
     def _call(self, X: Array) -> None:
         assert self._callback is not None
         trace = self.trace
-        with self.paused():
+        # not paused(): a comparison counts the callback as work
+        begin, cost = time.perf_counter(), self.problem._seconds
+        try:
             progress = Progress(
                 X.copy(),
                 trace.cost[-1],
@@ -130,7 +144,59 @@ class Monitor:
                 trace.feasibility[-1],
                 trace.time[-1],
             )
-            try:
-                self._callback(progress)
-            except StopIteration:
-                raise Stop(Status.CALLBACK) from None
+            self._callback(progress)
+        except StopIteration:
+            raise Stop(Status.CALLBACK) from None
+        finally:
+            self._paused += max(time.perf_counter() - begin, 0.0)
+            self._cost_paused += self.problem._seconds - cost
+
+
+class Guard:
+    """The problem behind the budgets of a run: `Stop` where one is used up, or at NaN or infinity.
+
+    Args:
+        monitor: The monitor of the run.
+        max_costs: The largest number of costs, a budget that only some solvers have.
+    """
+
+    def __init__(self, monitor: Monitor, max_costs: float = math.inf) -> None:
+        self._monitor, self._problem = monitor, monitor.problem
+        self._last_cost = monitor.problem.counts.nfev + max_costs
+
+    def _check_costs(self) -> None:
+        self._monitor.check()
+        if self._problem._nfev >= self._last_cost:
+            raise Stop(Status.EVALUATION_LIMIT, "The limit is max_cost_evaluations.")
+
+    def evaluate_cost(self, X: Array) -> float:
+        """f(X)."""
+        self._check_costs()
+        return _finite(self._problem.evaluate_cost(X))
+
+    def evaluate_gradient(self, X: Array) -> Array:
+        """The Euclidean gradient G at X."""
+        self._monitor.check()
+        return _finite_array(self._problem.evaluate_gradient(X))
+
+    def evaluate(self, X: Array) -> tuple[float, Array]:
+        """f(X) and G."""
+        self._check_costs()
+        value, G = self._problem.evaluate(X)
+        return _finite(value), _finite_array(G)
+
+    def hessian(self, X: Array, Z: Array) -> Array:
+        """The Euclidean Hessian at X applied to Z."""
+        self._monitor.check()
+        return _finite_array(self._problem.euclidean_hessian(X, Z))
+
+
+def _finite(value: float) -> float:
+    if not math.isfinite(value):
+        raise Stop(Status.NOT_FINITE)
+    return value
+
+
+def _finite_array(G: Array) -> Array:
+    _finite(float(norm(G)))  # it may overflow, where the entries are of no use either
+    return G

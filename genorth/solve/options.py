@@ -33,42 +33,28 @@ def _is_real(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def _tolerance(options: Any, field: Any, value: Any) -> None:  # noqa: ARG001
-    if not (_is_real(value) and 0 <= value < math.inf):
-        refuse(field.name, f"{field.name} >= 0, finite", repr(value))
+def _is_count(value: Any) -> bool:
+    return _is_real(value) and isinstance(value, int | np.integer) and bool(value > 0)
 
 
-def _positive(options: Any, field: Any, value: Any) -> None:  # noqa: ARG001
-    if not (_is_real(value) and 0 < value < math.inf):
-        refuse(field.name, f"{field.name} > 0, finite", repr(value))
-
-
-def _count(options: Any, field: Any, value: Any) -> None:  # noqa: ARG001
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if value is not None and not (whole and value > 0):
-        refuse(field.name, f"{field.name} > 0, an integer, or None for no limit", repr(value))
-
-
-def _seconds(options: Any, field: Any, value: Any) -> None:  # noqa: ARG001
-    if value is not None and not (_is_real(value) and value > 0):
-        refuse(field.name, f"{field.name} > 0, or None for no limit", repr(value))
-
-
-def _callable(options: Any, field: Any, value: Any) -> None:  # noqa: ARG001
-    if value is not None and not callable(value):
-        refuse(field.name, "a callable, callback(progress)", repr(value))
-
-
-def _truth(options: Any, field: Any, value: Any) -> None:  # noqa: ARG001
-    if not isinstance(value, bool):
-        refuse(field.name, "True or False", repr(value))
-
-
-def _seed(options: Any, field: Any, value: Any) -> None:  # noqa: ARG001
+def _is_seed(value: Any) -> bool:
     try:
-        np.random.default_rng(value)
+        return bool(np.random.default_rng(value))
     except (TypeError, ValueError):
-        refuse(field.name, "a seed or a numpy.random.Generator", repr(value))
+        return False
+
+
+def _field(default: Any, test: Callable[[Any], bool], need: str) -> Any:
+    """An option, which is refused where it fails the test."""
+
+    def check(options: Any, field: Any, value: Any) -> None:  # noqa: ARG001
+        if not test(value):
+            refuse(field.name, need.format(field.name), repr(value))
+
+    return attrs.field(default=default, validator=check)
+
+
+_COUNT = "{} > 0, an integer, or None for no limit"
 
 
 @attrs.frozen(kw_only=True)
@@ -86,18 +72,25 @@ class Options:
         callback: `callback(progress)` sees each iterate; it stops the run by raising StopIteration.
         keep_points: Whether the trace keeps the iterates.
         rng: A seed or a Generator, for the start where there is none, and for solvers that draw.
+
     Raises:
         ValueError: For a value of the wrong type or size.
     """
 
-    tol: float = attrs.field(default=1e-6, validator=_tolerance)
-    feasibility_tol: float = attrs.field(default=1e-12, validator=_positive)
-    max_iterations: int | None = attrs.field(default=10_000, validator=_count)
-    max_evaluations: int | None = attrs.field(default=None, validator=_count)
-    max_time: float | None = attrs.field(default=None, validator=_seconds)
-    callback: Callable[[Progress], Any] | None = attrs.field(default=None, validator=_callable)
-    keep_points: bool = attrs.field(default=False, validator=_truth)
-    rng: Any = attrs.field(default=None, validator=_seed)
+    tol: float = _field(1e-6, lambda v: _is_real(v) and 0 <= v < math.inf, "{} >= 0, finite")
+    feasibility_tol: float = _field(
+        1e-12, lambda v: _is_real(v) and 0 < v < math.inf, "{} > 0, finite"
+    )
+    max_iterations: int | None = _field(10_000, lambda v: v is None or _is_count(v), _COUNT)
+    max_evaluations: int | None = _field(None, lambda v: v is None or _is_count(v), _COUNT)
+    max_time: float | None = _field(
+        None, lambda v: v is None or (_is_real(v) and v > 0), "{} > 0, or None for no limit"
+    )
+    callback: Callable[[Progress], Any] | None = _field(
+        None, lambda v: v is None or callable(v), "a callable, {}(progress)"
+    )
+    keep_points: bool = _field(False, lambda v: isinstance(v, bool), "True or False")
+    rng: Any = _field(None, _is_seed, "a seed or a numpy.random.Generator")
 
     def changed(self) -> dict[str, Any]:
         """Those that differ from the default."""

@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 
 from genorth.linalg.arrays import Array
-from genorth.problem.problem import Counts
+from genorth.problem.problem import evaluations
 
 _Column = np.ndarray[Any, Any]
 
@@ -39,6 +39,7 @@ class Status(Enum):
 
         Args:
             family: A family of `Solver`; without one the advice is for any solver.
+
         Returns:
             One or two sentences.
         """
@@ -67,6 +68,9 @@ _ADVICE = {
     (Status.DIVERGED, "Riemannian"): "Use another retraction or geometry, or start elsewhere.",
     (Status.DIVERGED, ""): "Start on the manifold, or use shorter steps.",
 }
+
+
+_COLUMNS = ("time", "cost", "gradient_norm", "feasibility", "evaluations")
 
 
 @attrs.define
@@ -103,10 +107,7 @@ class Trace:
 
     def as_arrays(self) -> dict[str, _Column]:
         """The columns by name, as NumPy arrays."""
-        return {
-            name: np.asarray(getattr(self, name))
-            for name in ("time", "cost", "gradient_norm", "feasibility", "evaluations")
-        }
+        return {name: np.asarray(getattr(self, name)) for name in _COLUMNS}
 
 
 @attrs.frozen(eq=False)
@@ -167,7 +168,7 @@ class Result:
     @property
     def evaluations(self) -> int:
         """Passes over the data: a cost with its gradient is one, a Hessian product is one."""
-        return Counts(self.nfev, self.njev, self.nhev).evaluations
+        return evaluations(self.nfev, self.njev, self.nhev)
 
     @property
     def margin(self) -> float | None:

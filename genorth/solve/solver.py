@@ -119,7 +119,6 @@ class Solver:
         """Pickled by name where it is registered: what it runs may be a closure."""
         if SOLVERS._known.get(self.name) is self:
             return _find, (self.name, SOLVERS._homes[self.name])
-        fields = attrs.asdict(self, recurse=False)
         try:
             pickle.dumps((self.run, self.reason))
         except Exception as error:
@@ -127,11 +126,11 @@ class Solver:
                 f"solver {self.name!r}: its run or reason cannot be pickled ({error}); "
                 "use functions of a module, or register the solver"
             ) from error
-        return _rebuilt, (fields,)
+        return partial(Solver, **attrs.asdict(self, recurse=False)), ()
 
 
 def _arguments(run: Callable[..., Any]) -> tuple[frozenset[str] | None, dict[str, Any]]:
-    """The keyword arguments of run(problem, x0, ...), None where it takes any; those of a partial."""
+    """The keyword arguments of run(problem, x0, ...), None for any; those that a partial fixes."""
     fixed = run.keywords if isinstance(run, partial) else {}
     try:
         parameters = list(inspect.signature(run, eval_str=True).parameters.values())
@@ -152,10 +151,6 @@ def _find(name: str, home: str) -> Solver:
     return SOLVERS[name]
 
 
-def _rebuilt(fields: dict[str, Any]) -> Solver:
-    return Solver(**fields)
-
-
 class Registry(Mapping[str, Solver]):
     """The solvers by name. Those of installed packages are added when they are first looked for."""
 
@@ -170,6 +165,7 @@ class Registry(Mapping[str, Solver]):
         Args:
             *solvers: The records.
             home: A module whose import registers them: a worker process imports it.
+
         Raises:
             ValueError: If another solver has the name.
         """

@@ -1,92 +1,147 @@
-"""A line search for the strong Wolfe conditions, along any curve: a straight line, or a retraction.
+"""The line search: Wolfe's strong conditions along any curve, a straight line or a retraction.
 
-f(t) <= f(0) + c1 t f'(0) and |f'(t)| <= c2 |f'(0)|, by bracketing and cubic interpolation.
+With f(t) the cost at c(t) and s(t) its derivative, a step t is accepted if
+
+    f(t) - f(0) <= sufficient t s(0)    and    |s(t)| <= curvature |s(0)|.
+
+Where f(t) and f(0) differ by no more than rounding, f(t) - f(0) is replaced by t (s(0) + s(t))/2,
+which is exact to third order. The first condition then reads s(t) <= (2 sufficient - 1) s(0), the
+approximate Wolfe condition [hager2005new], and the search works down to gradients of the size of
+rounding.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import TypeVar
 
 import attrs
 
-from genorth.errors import OutsideDomainError
+from genorth.errors import StepTooLong
 from genorth.solve.descent import NoStep
 
+_NOISE = 1e3 * 2.0**-52  # costs that differ by less, relative, are compared through the slopes
 _TRIALS = 40
-_EXPANSION = 4.0
+_EDGE = 0.05  # of the bracket: no trial is nearer to an end
+
+_T = TypeVar("_T")
 
 
 @attrs.frozen
-class _Trial:
+class Conditions:
+    """The constants of the two conditions.
+
+    Args:
+        sufficient: Share of the decrease along the tangent that a step must make.
+        curvature: Share of the slope at 0 that may be left at its end.
+    """
+
+    sufficient: float = 1e-4
+    curvature: float = 0.9
+
+
+@attrs.frozen(eq=False)
+class _End:
+    """One end of the bracket: t, f(t) and s(t), NaN where they are not known."""
+
     t: float
-    value: float
-    slope: float
+    value: float = math.nan
+    slope: float = math.nan
 
 
 def strong_wolfe(
-    curve: Callable[[float], tuple[float, float]],
+    curve: Callable[[float], tuple[float, float, _T]],
     value: float,
     slope: float,
     step: float = 1.0,
-    c1: float = 1e-4,
-    c2: float = 0.9,
-) -> float:
-    """A step t that keeps both conditions.
+    conditions: Conditions | None = None,
+) -> tuple[_T, float]:
+    """Search for a step that keeps both conditions.
 
-    curve(t) gives f and its derivative, value and slope are those at 0.
+    A trial outside the domain, or with a cost that is not finite, is too long. Where the slopes
+    contradict the costs, the last trial that keeps the first condition is taken.
 
-    A trial outside the domain or with a value that is not finite counts as too long. The last call
-    of `curve` is always the one at the step returned. Raises `NoStep` where rounding leaves none.
+    Args:
+        curve: t -> f(t), s(t), and what is to be returned for that t; it may raise
+            `StepTooLong`.
+        value: f(0).
+        slope: s(0) < 0.
+        step: The first trial.
+        conditions: The constants.
+
+    Returns:
+        What `curve` gave at the step, and the step.
+
+    Raises:
+        NoStep: If no trial decreases the cost.
     """
-    start = low = _Trial(0.0, value, slope)
-    high: _Trial | None = None
-    t = step
+    chosen = Conditions() if conditions is None else conditions
+    low = previous = _End(0.0, value, slope)
+    high, t = _End(math.inf), step
+    best: tuple[_T, float] | None = None
     for _ in range(_TRIALS):
-        trial = _evaluated(curve, t)
-        if not trial.value <= value + c1 * t * slope or (
-            low is not start and trial.value >= low.value
-        ):
-            high = trial
-        elif abs(trial.slope) <= -c2 * slope:
-            return t
+        try:
+            f, s, trial = curve(t)
+        except StepTooLong:
+            f = math.inf
+        if not math.isfinite(f):
+            high = _End(t)
         else:
-            beyond = trial.slope > 0 if high is None else trial.slope * (high.t - low.t) >= 0
-            if beyond:
-                high = low
-            low = trial
-        t = _EXPANSION * low.t if high is None else _between(low, high)
-        if high is not None and abs(high.t - low.t) <= 1e-14 * max(high.t, low.t):
+            enough = difference(value, f, t * slope, t * s) <= chosen.sufficient * t * slope
+            if enough:
+                best = trial, t
+                if abs(s) <= -chosen.curvature * slope:
+                    return best
+            if enough and s < 0:
+                low, previous = _End(t, f, s), low
+            else:
+                high = _End(t, f, s)
+        t = _between(low, high) if math.isfinite(high.t) else _beyond(previous, low)
+        if not low.t < t < high.t:
             break
-    if low.t > 0:
-        curve(low.t)  # sufficient decrease at least, where rounding hides the slope
-        return low.t
-    raise NoStep
+    if best is None:
+        raise NoStep
+    return best
 
 
-def _evaluated(curve: Callable[[float], tuple[float, float]], t: float) -> _Trial:
-    try:
-        value, slope = curve(t)
-    except OutsideDomainError:
-        value, slope = math.inf, math.nan
-    return _Trial(t, value if math.isfinite(value) else math.inf, slope)
+def in_noise(value: float, other: float) -> bool:
+    """Whether two costs differ by no more than rounding."""
+    return abs(value - other) <= _NOISE * max(abs(value), abs(other))
 
 
-def _between(low: _Trial, high: _Trial) -> float:
-    """The minimiser of the cubic through both ends, kept away from them.
+def difference(value: float, other: float, before: float, after: float) -> float:
+    """other - value; where it is rounding, from the slopes of the step at its two ends.
 
-    The middle where there is none.
+    Args:
+        value: The cost at the beginning of the step.
+        other: The cost at its end.
+        before: The derivative along the step at its beginning.
+        after: The derivative along the step at its end.
+
+    Returns:
+        The difference, or (before + after)/2.
     """
-    width = high.t - low.t
-    share = 0.5
-    if math.isfinite(high.value) and math.isfinite(high.slope):
+    return (before + after) / 2 if in_noise(value, other) else other - value
+
+
+def _between(low: _End, high: _End) -> float:
+    """The zero of the secant of the slopes; where that is at an end, the minimiser of the cubic.
+
+    Or the middle, where there is neither; always away from the ends.
+    """
+    width, share = high.t - low.t, 0.5
+    if high.slope > 0:
+        share = -low.slope / (high.slope - low.slope)
+    if not (high.slope > 0 and _EDGE <= share <= 1 - _EDGE) and not in_noise(low.value, high.value):
         theta = 3 * (low.value - high.value) / width + low.slope + high.slope
-        square = theta * theta - low.slope * high.slope
-        if square >= 0:
-            root = math.copysign(math.sqrt(square), width)
-            denominator = high.slope - low.slope + 2 * root
-            if denominator != 0:
-                share = 1 - (high.slope + root - theta) / denominator
-    return (
-        low.t + min(max(share, 0.1), 0.9) * width if math.isfinite(share) else low.t + 0.5 * width
-    )
+        root = math.sqrt(max(theta * theta - low.slope * high.slope, 0.0))
+        share = 1 - (high.slope + root - theta) / ((high.slope - low.slope + 2 * root) or math.nan)
+    return low.t + (min(max(share, _EDGE), 1 - _EDGE) if math.isfinite(share) else 0.5) * width
+
+
+def _beyond(previous: _End, low: _End) -> float:
+    """The zero of the secant of the slopes, extrapolated; two to ten times the last step."""
+    rise = low.slope - previous.slope
+    ahead = -low.slope * (low.t - previous.t) / rise if rise > 0 else math.inf
+    return low.t + min(max(ahead, low.t), 9 * low.t)

@@ -6,7 +6,8 @@ Each kind of figure is a module with `Run`, `measure`, `sentences` and `draw`.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from itertools import product
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -15,11 +16,11 @@ import attrs
 
 import genorth as go
 from genorth.errors import refuse
+from genorth.optional import optional
 from paper_repro.figures import iteration_times, sample_errors
-from paper_repro.files import write
-from paper_repro.internals import pinned
+from paper_repro.internals import pinned, replace_file
 from paper_repro.problems import PROBLEMS, PaperProblem
-from paper_repro.problems.base import Figure, Size
+from paper_repro.problems.base import PaperFigure, Size
 
 _KINDS = {"iteration_times": iteration_times, "sample_errors": sample_errors}
 
@@ -40,7 +41,7 @@ class Data:
     """The data of a figure: how it was measured, and its runs."""
 
     problem: PaperProblem
-    figure: Figure
+    figure: PaperFigure
     settings: dict[str, Any]
     runs: list[Any] = attrs.field(factory=list)
 
@@ -54,12 +55,7 @@ class Data:
         Raises:
             ImportError: If matplotlib is not installed.
         """
-        try:
-            import matplotlib
-        except ImportError as error:
-            need = "figures are drawn by matplotlib: pip install 'genorth[report]'"
-            raise ImportError(need) from error
-        with matplotlib.rc_context(_LOOK):
+        with optional("matplotlib", "report", "drawing figures").rc_context(_LOOK):
             return _KINDS[self.figure.kind].draw(self.runs)
 
 
@@ -74,11 +70,6 @@ _LOOK = {
 }
 
 
-def path(folder: Path, number: int) -> Path:
-    """Where the data of a figure are."""
-    return folder / f"figure-{number}.json"
-
-
 def load(folder: Path, number: int) -> Data | None:
     """The data of a figure; None where there are none.
 
@@ -88,7 +79,7 @@ def load(folder: Path, number: int) -> Data | None:
     if number not in FIGURES:
         refuse("figure", f"one of {', '.join(map(str, FIGURES))}", number)
     problem, figure = FIGURES[number]
-    file = path(folder, number)
+    file = folder / f"figure-{number}.json"
     if not file.exists():
         return None
     try:
@@ -109,7 +100,8 @@ def load_all(folder: Path) -> dict[int, Data]:
 def save(folder: Path, data: Data) -> Path:
     """Write the data of a figure."""
     content = {"settings": data.settings, "runs": [attrs.asdict(run) for run in data.runs]}
-    return write(path(folder, data.figure.number), json.dumps(content, indent=1) + "\n")
+    text = json.dumps(content, indent=1) + "\n"
+    return replace_file(folder / f"figure-{data.figure.number}.json", text.encode())
 
 
 def measure(
@@ -146,25 +138,19 @@ def measure(
     if known is not None and known.settings != settings:
         need = f"data of figure {number} with {settings}"
         refuse("out", need, known.settings, None, "Choose another folder, or remove its file.")
-    data = known or Data(problem, figure, settings)
+    data, kind = known or Data(problem, figure, settings), _KINDS[figure.kind]
+    done = {(run.size, run.solver) for run in data.runs}
     with pinned(1):
-        for run in _missing(data, _sizes(problem, figure, mode), time_limit):
-            data.runs.append(run)
-            save(folder, data)
-            say(f"figure {number}, {run.size}, {run.solver}: {run.told}")
+        for size, solver in product(_sizes(problem, figure, mode), kind.METHODS):
+            if (size.name, solver) not in done:
+                run = kind.measure(problem, size, solver, time_limit)
+                data.runs.append(run)
+                save(folder, data)
+                say(f"figure {number}, {size.name}, {solver}: {run.told}")
     return data
 
 
-def _missing(data: Data, sizes: Sequence[Size], time_limit: float) -> Iterator[Any]:
-    done = {(run.size, run.solver) for run in data.runs}
-    kind = _KINDS[data.figure.kind]
-    for size in sizes:
-        for solver in kind.METHODS:
-            if (size.name, solver) not in done:
-                yield kind.measure(data.problem, size, solver, time_limit)
-
-
-def _sizes(problem: PaperProblem, figure: Figure, mode: str) -> Sequence[Size]:
+def _sizes(problem: PaperProblem, figure: PaperFigure, mode: str) -> Sequence[Size]:
     if mode == "toy":
         return [size.evolve(**problem.cheap) for size in problem.sizes([problem.toy])]
     return problem.sizes(figure.sizes[: None if mode == "full" else 2])

@@ -8,13 +8,14 @@ from types import MappingProxyType
 from typing import Any
 
 import attrs
+import numpy as np
 from attrs.validators import ge, gt, instance_of
 
 import genorth as go
 from baselines import SOLVERS
 from genorth.solve.solver import PENALTY
 from paper_repro.internals import BLUE, GREEN, GREY, ORANGE, VERMILLION
-from paper_repro.problems.base import PaperProblem, Size
+from paper_repro.problems.base import Matrix, PaperProblem, Size
 
 ITERATIONS = 100
 #: The four methods of the paper, and two of them in the fast geometry, with their names in plots.
@@ -115,11 +116,14 @@ def sentences(runs: Sequence[Run]) -> list[str]:
             )
             text = f"At {size} retraction and gradient are {share:.0f} % of the time of RGD"
             told.append(f"{text}{f'; its iteration takes {ratios}' if ratios else ''}.")
-    short = [run for run in found.values() if run.iterations < ITERATIONS]
+    short = ", ".join(
+        f"{run.solver} at {run.size} ({run.iterations}, {run.status.lower().replace('_', ' ')})"
+        for run in runs
+        if run.iterations < ITERATIONS
+    )
     if short:
-        names = ", ".join(f"{run.solver} at {run.size} ({run.iterations})" for run in short)
         told.append(
-            f"Ended before {ITERATIONS} iterations, the totals scaled to {ITERATIONS}: {names}."
+            f"Ended before {ITERATIONS} iterations, totals scaled to {ITERATIONS}: {short}."
         )
     return told
 
@@ -159,21 +163,26 @@ def _legend(axis: Any, columns: int, above: float = 1.02) -> None:
     )
 
 
+def _bars(sizes: Sequence[str], runs: _Found, solver: str, part: str) -> tuple[Matrix, Matrix]:
+    """Where a solver has runs, and the seconds per iteration of a part of them."""
+    places = [k for k, size in enumerate(sizes) if (size, solver) in runs]
+    values = [runs[sizes[k], solver].per_iteration(part) for k in places]
+    return np.array(places), np.array(values)
+
+
 def _shares(axis: Any, sizes: Sequence[str], runs: _Found) -> None:
     """Left: retraction and gradient in the time of RGD; narrow bars: in the fast geometry."""
     colors = {"retraction": VERMILLION, "gradient": GREEN}
     looks = {"rgd-faithful": (-0.12, 0.44, 1.0), "rgd-fast": (0.26, 0.22, 0.55)}
     for solver, (shift, width, alpha) in looks.items():
-        for place, size in enumerate(sizes):
-            if (size, solver) not in runs:
-                continue
-            run, bottom = runs[size, solver], 0.0
-            for part, color in colors.items():
-                share = 100 * getattr(run, part) / run.seconds
-                axis.bar(place + shift, share, width, bottom, color=color, alpha=alpha)
-                bottom += share
-            rest = max(100 - bottom, 0)
-            axis.bar(place + shift, rest, width, bottom, color=GREY, alpha=alpha / 2)
+        places, total = _bars(sizes, runs, solver, "seconds")
+        bottom = np.zeros(len(places))
+        for part, color in colors.items():
+            share = 100 * _bars(sizes, runs, solver, part)[1] / total
+            axis.bar(places + shift, share, width, bottom, color=color, alpha=alpha)
+            bottom += share
+        rest = np.maximum(100 - bottom, 0)
+        axis.bar(places + shift, rest, width, bottom, color=GREY, alpha=alpha / 2)
     for name, color in (colors | {"rest": GREY}).items():
         axis.bar(0, 0, color=color, label=name)
     axis.set(ylabel="share of the time of RGD (%)", ylim=(0, 100))
@@ -193,10 +202,9 @@ def _totals(axis: Any, sizes: Sequence[str], runs: _Found) -> None:
     ]
     width = 0.84 / len(bars)
     for i, (solver, part, color, name) in enumerate(bars):
-        places = [k for k, size in enumerate(sizes) if (size, solver) in runs]
-        values = [ITERATIONS * runs[sizes[k], solver].per_iteration(part) for k in places]
-        shifted = [k - 0.42 + (i + 0.5) * width for k in places]
-        axis.bar(shifted, values, width, color=color, label=name)
+        places, seconds = _bars(sizes, runs, solver, part)
+        shift = (i + 0.5) * width - 0.42
+        axis.bar(places + shift, ITERATIONS * seconds, width, color=color, label=name)
     axis.set(yscale="log", ylabel=f"seconds of {ITERATIONS} iterations")
     _legend(axis, 2)
 
@@ -205,10 +213,9 @@ def _each_iteration(axis: Any, sizes: Sequence[str], runs: _Found) -> None:
     """Right: time per iteration; solid: penalty methods, dashed: Riemannian, dotted: fast."""
     looks = [f"{BLUE} -", f"{ORANGE} -", f"{VERMILLION} --", f"{GREEN} --", f"{VERMILLION} :"]
     for (solver, name), look in zip(METHODS.items(), [*looks, f"{GREEN} :"], strict=True):
-        places = [k for k, size in enumerate(sizes) if (size, solver) in runs]
-        values = [1e3 * runs[sizes[k], solver].per_iteration() for k in places]
+        places, seconds = _bars(sizes, runs, solver, "seconds")
         color, line = look.split()
-        axis.plot(places, values, marker="o", color=color, linestyle=line, label=name)
+        axis.plot(places, 1e3 * seconds, marker="o", color=color, linestyle=line, label=name)
     axis.set(yscale="log", ylabel="milliseconds per iteration")
     axis.grid(axis="y", alpha=0.3)
     _legend(axis, 2)

@@ -55,11 +55,12 @@ def measure(problem: PaperProblem, size: Size, solver: str, limit: float) -> Run
 def sentences(runs: Sequence[Run]) -> list[str]:
     """How far the mean is from the samples, before and after."""
     before, after = np.array(runs[0].initial), np.array(runs[0].final)
-    told = (
-        f"The mean error of {before.size} samples is {before.mean():.3g} at the start and "
-        f"{after.mean():.3g} at the end; it is smaller for {int((after < before).sum())} of them."
-    )
-    return [told]
+    return [
+        (
+            f"The mean error of {before.size} samples is {before.mean():.3g} at the start and "
+            f"{after.mean():.3g} at the end; it is smaller for {sum(after < before)} of them."
+        )
+    ]
 
 
 def draw(runs: Sequence[Run]) -> Any:

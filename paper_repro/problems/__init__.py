@@ -10,7 +10,7 @@ import pkgutil
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from paper_repro.problems.base import PaperInstance, PaperProblem, Size, Table
+from paper_repro.problems.base import PaperInstance, PaperProblem, PaperTable, Size
 from paper_repro.problems.extrinsic_mean import ExtrinsicMean
 from paper_repro.problems.joint_diagonalisation import JointDiagonalisation
 from paper_repro.problems.matching import Matching
@@ -22,8 +22,8 @@ __all__ = [
     "Matching",
     "PaperInstance",
     "PaperProblem",
+    "PaperTable",
     "Size",
-    "Table",
     "discovered",
 ]
 

@@ -51,9 +51,9 @@ class PaperInstance(abc.ABC):
     def hessian(self, X: Matrix, Z: Matrix) -> Matrix:
         """The Euclidean Hessian of f at X, applied to Z."""
 
-    @abc.abstractmethod
     def table_start(self, rng: Any) -> Matrix:
-        """Where all solvers of the paper's tables start."""
+        """Where all solvers of the paper's tables start: a random point by default."""
+        return self.start(rng)
 
     def start(self, rng: Any = None) -> Matrix:
         """A random point of the manifold."""
@@ -113,7 +113,7 @@ class Variant:
 
 
 @attrs.frozen(kw_only=True)
-class Table:
+class PaperTable:
     """A table of the paper: its sizes by name, and how its instances are made."""
 
     number: int
@@ -125,7 +125,7 @@ class Table:
 
 
 @attrs.frozen(kw_only=True)
-class Figure:
+class PaperFigure:
     """A figure of the paper; `kind` is a module of `paper_repro.figures`.
 
     The paper does not give the sizes of Figures 1 and 3.
@@ -160,8 +160,8 @@ class PaperProblem:
     instance: type[PaperInstance]
     numbers: tuple[str, ...]
     beta: float
-    tables: Sequence[Table]
-    figures: Sequence[Figure] = ()
+    tables: Sequence[PaperTable]
+    figures: Sequence[PaperFigure] = ()
     like: int
     toy: Numbers
     cheap: Mapping[str, Any] = attrs.field(factory=dict)
@@ -175,22 +175,17 @@ class PaperProblem:
         Raises:
             ValueError: If there is no manifold of such a size.
         """
-        chosen = self.table(table or self.like)
-        variant = chosen.printed if printed else chosen.corrected
-        return tuple(self._size(size, variant, chosen.number) for size in numbers)
-
-    def table(self, number: int) -> Table:
-        """The table of that number."""
-        return next(table for table in self.tables if table.number == number)
-
-    def _size(self, numbers: Sequence[int], variant: Variant, stream: int) -> Size:
-        name = named(numbers)
-        if len(numbers) != len(self.numbers):
-            formula = f"{len(self.numbers)} numbers {','.join(self.numbers)} for {self.name}"
-            refuse("sizes", formula, name)
-        self.instance.manifold_for(*numbers, **variant.arguments)
-        arguments = tuple(variant.arguments.items())
-        return Size(name, tuple(numbers), self.instance, arguments, stream)
+        number = table or self.like
+        chosen = next(table for table in self.tables if table.number == number)
+        arguments = (chosen.printed if printed else chosen.corrected).arguments
+        made = []
+        for size in map(tuple, numbers):
+            if len(size) != len(self.numbers):
+                formula = f"{len(self.numbers)} numbers {','.join(self.numbers)} for {self.name}"
+                refuse("sizes", formula, named(size))
+            self.instance.manifold_for(*size, **arguments)
+            made.append(Size(named(size), size, self.instance, tuple(arguments.items()), number))
+        return tuple(made)
 
 
 def named(numbers: Iterable[int]) -> str:

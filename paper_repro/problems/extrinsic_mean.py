@@ -13,11 +13,11 @@ import genorth as go
 from genorth.errors import refuse
 from genorth.linalg.inputs import check_size
 from paper_repro.problems.base import (
-    Figure,
     Matrix,
+    PaperFigure,
     PaperInstance,
     PaperProblem,
-    Table,
+    PaperTable,
     Variant,
     haar,
     named,
@@ -201,19 +201,19 @@ PROBLEM = PaperProblem(
     numbers=("n", "p"),
     beta=0.5,
     tables=(
-        Table(
+        PaperTable(
             number=3,
             sizes={"(1000,20)": (1000, 20), "(5000,20)": (5000, 20), "(10000,20)": (10000, 20)},
             **_variants(0.75),
         ),
-        Table(
+        PaperTable(
             number=4,
             sizes={"(1000,10)": (1000, 10), "(1000,500)": (1000, 500), "(1000,1000)": (1000, 1000)},
             **_variants(0.6),
         ),
     ),
     figures=(
-        Figure(
+        PaperFigure(
             number=2,
             kind="sample_errors",
             caption="Extrinsic mean at (1000,10), as the caption of the paper has it (its text "
@@ -221,7 +221,7 @@ PROBLEM = PaperProblem(
             "from 100 of the 1000 samples.",
             sizes=((1000, 10),),
         ),
-        Figure(
+        PaperFigure(
             number=3,
             kind="iteration_times",
             caption="Extrinsic mean: where the time of 100 iterations goes, by size; gradient: "

@@ -19,7 +19,7 @@ from paper_repro.problems.base import (
     Numbers,
     PaperInstance,
     PaperProblem,
-    Table,
+    PaperTable,
     Variant,
     named,
 )
@@ -149,12 +149,8 @@ class JointDiagonalisation(PaperInstance):
         dO = self._off((T + T.swapaxes(1, 3)).reshape(O.shape))
         return np.asarray(4 * (AZ @ O.mT + AX @ dO.mT))
 
-    def table_start(self, rng: Any) -> Matrix:
-        """A random point."""
-        return self.start(rng)
 
-
-def _table(number: int, noise: float, sizes: Mapping[str, Numbers]) -> Table:
+def _table(number: int, noise: float, sizes: Mapping[str, Numbers]) -> PaperTable:
     """A table whose instances have this noise in the paper, and none here."""
     beyond = [
         name for name, size in sizes.items() if not JointDiagonalisation.zero_is_reachable(*size)
@@ -165,7 +161,7 @@ def _table(number: int, noise: float, sizes: Mapping[str, Numbers]) -> Table:
         if beyond
         else "With it values near zero are in reach (no more equations than unknowns)."
     )
-    return Table(
+    return PaperTable(
         number=number,
         sizes=sizes,
         corrected=Variant(f"Corrected (R8): no noise; the paper has {noise}. {reach}"),

@@ -10,11 +10,11 @@ import numpy as np
 
 import genorth as go
 from paper_repro.problems.base import (
-    Figure,
     Matrix,
+    PaperFigure,
     PaperInstance,
     PaperProblem,
-    Table,
+    PaperTable,
     Variant,
     haar,
     named,
@@ -87,10 +87,6 @@ class Matching(PaperInstance):
         np.multiply((X.T @ self.A).T, 2 * self.mu, out=G)
         return G
 
-    def table_start(self, rng: Any) -> Matrix:
-        """A random point."""
-        return self.start(rng)
-
 
 _CORRECTED = Variant(
     "Corrected (R9): A is divided by n, with which f is of the size that the paper prints."
@@ -109,13 +105,13 @@ PROBLEM = PaperProblem(
     numbers=("n", "p"),
     beta=0.012,
     tables=(
-        Table(
+        PaperTable(
             number=1,
             sizes={"(100,10)": (100, 10), "(500,10)": (500, 10), "(1000,10)": (1000, 10)},
             corrected=_CORRECTED,
             printed=_PRINTED,
         ),
-        Table(
+        PaperTable(
             number=2,
             sizes={"(1000,10)": (1000, 10), "(1000,50)": (1000, 50), "(1000,100)": (1000, 100)},
             corrected=_CORRECTED,
@@ -125,7 +121,7 @@ PROBLEM = PaperProblem(
         ),
     ),
     figures=(
-        Figure(
+        PaperFigure(
             number=1,
             kind="iteration_times",
             caption="Least-squares matching: where the time of 100 iterations goes, by size; "

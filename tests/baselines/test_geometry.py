@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import genorth as go
-from baselines.geometry import faithful
-from baselines.geometry.choice import GEOMETRIES
-from baselines.geometry.fast_form import FastForm
-from baselines.geometry.places import Fast, Products, cayley_ray
+from baselines.geometry import GEOMETRIES, faithful
+from baselines.geometry.base import cayley_ray
+from baselines.geometry.fast import Fast, FastForm
+from baselines.geometry.products import Products
 from genorth.testing import FAMILIES, manifolds, points, seeds, tangent_vectors
 
 EPS = float(np.finfo(float).eps)
@@ -30,7 +30,7 @@ SINGLE = tuple(
 
 
 def _rounding(M: go.GenOrthManifold, X: np.ndarray) -> float:
-    """Units of roundoff, times size and the scale of the form at X, which bounds the condition of what is solved."""
+    """Units of roundoff, times size and the scale at X, which bounds the condition."""
     return 100 * EPS * M.shape[-2] * float(M.scale(X)) ** 2
 
 
@@ -58,7 +58,7 @@ def test_the_dense_cayley_transform_is_the_p_x_p_one(data: st.DataObject) -> Non
 
 @given(data=st.data(), t=st.floats(-1, 1))
 def test_a_ray_is_the_retraction_along_it(data: st.DataObject, t: float) -> None:
-    """T -> R_X(tZ), with everything that does not depend on t computed once, = manifold.retract(X, tZ)."""
+    """t -> R_X(tZ), with what does not depend on t computed once, = manifold.retract(X, tZ)."""
     M = data.draw(manifolds(max_condition=1e3))
     X = data.draw(points(M))
     Z = _step(M, X, data)

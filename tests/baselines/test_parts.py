@@ -1,7 +1,4 @@
-"""What the solvers are made of.
-
-Sato's beta, the line search, the BFGS matrix, truncated conjugate gradients.
-"""
+"""What the solvers are made of: Sato's beta, truncated conjugate gradients, preconditioners."""
 
 from __future__ import annotations
 
@@ -17,14 +14,9 @@ from known_minima import KNOWN
 import genorth as go
 from baselines import rgd, rlbfgs, rtr
 from baselines.riemannian.rcg import sato
-from baselines.riemannian.rlbfgs import Pairs
 from baselines.riemannian.rtr import truncated_cg
-from baselines.riemannian.wolfe import Conditions, difference, search
-from genorth.solve.descent import NoStep
 from genorth.solve.descent import Settings as BBSettings
 from genorth.testing import conditioned_symmetric, seeds
-
-EPS = float(np.finfo(float).eps)
 
 
 @given(data=st.data())
@@ -34,100 +26,6 @@ def test_sato_takes_the_smaller_quotient(data: st.DataObject) -> None:
     growth = data.draw(st.floats(-1e6, 1e6))
     beta = sato(squared, old, growth)
     assert beta == (0.0 if growth <= 0 else pytest.approx(min(squared / old, squared / growth)))
-
-
-class _Curve:
-    """f along a line, as the search sees an iterate."""
-
-    def __init__(self, value: float, derivative: float) -> None:
-        self.value, self._derivative = value, derivative
-
-    def slope(self, Z: Any) -> float:
-        return self._derivative
-
-
-def _searched(
-    f: Any, df: Any, t: float, conditions: Conditions, edge: float = math.inf
-) -> tuple[float, int]:
-    trials = 0
-
-    def step(t: float) -> Any:
-        nonlocal trials
-        trials += 1
-        if t >= edge:
-            raise go.OutsideDomainError("beyond")
-        return _Curve(f(t), df(t))
-
-    point: Any = _Curve(f(0.0), df(0.0))
-    return search(point, None, df(0.0), t, step, conditions)[1], trials
-
-
-@given(
-    t=st.floats(-6, 6).map(lambda x: 10.0**x),
-    wave=st.floats(0, 0.2),
-    curvature=st.sampled_from([0.1, 0.5, 0.9]),
-    shift=st.sampled_from([0.0, 1e3, -1e6]),
-)
-def test_the_search_ends_with_the_wolfe_conditions(
-    t: float, wave: float, curvature: float, shift: float
-) -> None:
-    """On f = (t - 1)^2/2 + wave sin(5t)/5 + shift, whose values are rounding near the minimum for large shifts."""
-
-    def f(t: float) -> float:
-        return (t - 1) ** 2 / 2 + wave * math.sin(5 * t) / 5 + shift
-
-    def df(t: float) -> float:
-        return t - 1 + wave * math.cos(5 * t)
-
-    conditions = Conditions(curvature=curvature)
-    found, trials = _searched(f, df, t, conditions)
-    assert f(found) - f(0) <= conditions.sufficient * found * df(0) + 4 * EPS * abs(shift)
-    assert abs(df(found)) <= curvature * abs(df(0))
-    assert trials <= 30
-
-
-def test_the_search_goes_on_where_costs_are_rounding() -> None:
-    """F = 1 + 1e-18 (t - 1)^2: the costs are all 1, the slopes tell where the minimum is."""
-    found, _ = _searched(lambda t: 1.0, lambda t: 2e-18 * (t - 1), 64.0, Conditions(curvature=0.1))
-    assert abs(found - 1) <= 0.1
-
-
-def test_the_search_turns_back_at_the_edge_of_the_domain_and_gives_up_uphill() -> None:
-    found, _ = _searched(lambda t: -t, lambda t: -1.0, 8.0, Conditions(), edge=2.0)
-    assert 1 < found < 2
-    with pytest.raises(NoStep):
-        _searched(lambda t: t, lambda t: -1.0, 1.0, Conditions())
-
-
-def test_differences_of_costs_come_from_the_slopes_only_in_rounding() -> None:
-    near: Any = (_Curve(1.0, 0.0), _Curve(1.0 + 1e-15, 0.0))
-    far: Any = (_Curve(1.0, 0.0), _Curve(1.5, 0.0))
-    assert difference(*near, -2e-16, -4e-16) == pytest.approx(-3e-16, rel=1e-12, abs=0)
-    assert difference(*far, -2e-16, -4e-16) == 0.5
-
-
-@given(seed=seeds(), count=st.integers(1, 6), memory=st.integers(1, 4))
-def test_the_two_loops_are_the_bfgs_matrix(seed: int, count: int, memory: int) -> None:
-    """H <- (I - s y^T/sy) H (I - y s^T/sy) + s s^T/sy over the last pairs, from a multiple of P."""
-    rng, n = np.random.default_rng(seed), 5
-    A, P = conditioned_symmetric(n, 10.0, rng), conditioned_symmetric(n, 10.0, rng)
-    pairs = Pairs(memory)
-    used = []
-    for _ in range(count):
-        s = rng.standard_normal(n)
-        pairs.add(s, A @ s, 1e-8)
-        used = [*used, (s, A @ s)][-memory:]
-    s, y = used[-1]
-    H = (s @ y) / (y @ P @ y) * P
-    for s, y in used:
-        V = np.eye(n) - np.outer(y, s) / (s @ y)
-        H = V.T @ H @ V + np.outer(s, s) / (s @ y)
-    w = rng.standard_normal(n)
-    error = np.linalg.norm(pairs.inverse(w, lambda v: P @ v) - H @ w)
-    assert error <= 1e4 * EPS * np.linalg.norm(H) * np.linalg.norm(w)
-    before = len(pairs)
-    pairs.add(s, -y, 1e-8)  # negative curvature is not stored
-    assert len(pairs) == before
 
 
 @given(
@@ -200,7 +98,7 @@ def test_the_constants_of_the_descent_are_those_of_optm() -> None:
 
 
 def test_rgd_steps_are_barzilai_and_borwein() -> None:
-    """The steps, recovered from the iterates by the inverse of the Cayley transform, against the quotients."""
+    """The steps, recovered from the iterates, against the quotients."""
     known = KNOWN["stiefel"]()
     M = known.manifold
     result = rgd(known.problem(), M.random_point(2), tol=0, max_iterations=6, keep_points=True)

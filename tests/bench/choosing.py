@@ -15,7 +15,7 @@ from problem_set import problem_set
 import genorth as go
 import genorth.compare as compare
 from baselines import SOLVERS
-from genorth.compare.profiles import profile
+from genorth.compare.analysis.profiles import profile
 from paper_repro.problems import ExtrinsicMean, JointDiagonalisation, Matching
 
 NAMES = (

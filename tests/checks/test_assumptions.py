@@ -7,11 +7,37 @@ from hypothesis import given
 import genorth as go
 import genorth.testing as gt
 from genorth.checks.report import Finding, Report, fit_slope
+from genorth.geometry.companion import Companion
 from genorth.geometry.retractions import RETRACTIONS, Ray
+from genorth.linalg.operators import Identity
 
 B = gt.conditioned_symmetric(7, 10, 0)
 K = gt.conditioned_skew(8, 3, 0)
 MASK = np.kron(np.eye(2), np.ones((4, 2)))
+
+
+def _oblique(Y: np.ndarray) -> np.ndarray:
+    """A projector onto the block-diagonal matrices along others than the orthogonal ones."""
+    Z = MASK * Y
+    Z[:4, :2] += 0.5 * Y[4:, :2]
+    return Z
+
+
+class _Stated(go.GenOrthManifold):
+    """X^T B X = I, with facts stated about it that may be wrong."""
+
+    shape = (7, 3)
+    companion = None
+
+    def __init__(self, psi=lambda T: T, **facts: object) -> None:
+        self._psi = psi
+        vars(self).update(facts)
+
+    def phi(self, X):
+        return B @ X
+
+    def psi(self, T):
+        return self._psi(T)
 
 
 @given(manifold=gt.manifolds(max_condition=1e8), seed=gt.seeds())
@@ -39,6 +65,14 @@ BROKEN = {
     "F2 self-adjoint": go.from_maps((7, 3), lambda X: X, lambda T: np.triu(np.ones((3, 3))) @ T),
     "F2 inverse": go.from_maps((7, 3), lambda X: X, lambda T: 3 * T),
     "M has points": go.from_maps((7, 3), lambda X: -B @ X, lambda T: T),
+    "Q of psi": go.from_maps((7, 3), lambda X: X, lambda T: T, companion=[1.0, 2.0, 3.0]),
+    "projector onto F": go.from_maps((8, 4), lambda X: X, lambda T: T, ambient=lambda Y: Y / 2),
+    "projector orthogonal": go.from_maps((8, 4), lambda X: X, lambda T: T, ambient=_oblique),
+    "definite": go.from_maps((7, 3), lambda X: -B @ X, lambda T: T, definite=True),
+    "Q symmetric or skew": _Stated(companion=Companion(Identity(3), -1)),
+    "A of phi": _Stated(form=Identity(7), companion=Companion(Identity(3), 1)),
+    "isometric": _Stated(isometric=True, psi=lambda T: 2 * T),
+    "isometric on M": _Stated(isometric=True),
 }
 
 
@@ -85,6 +119,13 @@ def test_kernel_is_seen_at_sizes_where_phi_is_not_formed() -> None:
 def test_every_retraction_is_one(kind: str, manifold: go.GenOrthManifold, seed: int) -> None:
     report = go.check_retraction(manifold, kind, rng=seed)
     assert report.passed, str(report)
+
+
+def test_the_order_is_reported_and_never_a_failure() -> None:
+    """Here a t^2 - b t^3 of the tangential part have a slope of 1.82 together."""
+    manifold = gt.Recipe("bilinear-symmetric", 2, 2, 1.2409377607517196, 0).build()
+    report = go.check_retraction(manifold, rng=0)
+    assert report.passed and report["order"].value == 1, str(report)
 
 
 def test_order_of_a_retraction() -> None:

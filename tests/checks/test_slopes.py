@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from _problems import Matrix, smooth, spd, trace
 from hypothesis import given
+from hypothesis import strategies as st
 
 import genorth as go
 import genorth.testing as gt
@@ -31,6 +32,42 @@ def test_quadratic_and_linear_costs_are_exact() -> None:
     assert go.check_gradient(problem, rng=0).passed
     report = go.check_hessian(problem, rng=0)
     assert report.passed and report["value"].value == np.inf and report["gradient"].value == np.inf
+
+
+SQUARE = ("stiefel", "stiefel-complex", "generalized", "hyperbolic", "symplectic", "tensor-dct")
+
+
+@given(recipe=gt.recipes(SQUARE, max_n=6, max_condition=1e2), seed=gt.seeds())
+def test_a_cost_that_is_constant_on_M_passes(recipe: gt.Recipe, seed: int) -> None:
+    """f = <X, phi(X)> is p on M: Riemannian gradient and Hessian are rounding, and no failure."""
+    M = recipe.build()
+    problem = go.Problem(
+        M,
+        lambda X: float(M.inner(X, M.phi(X))),
+        lambda X: 2 * M.phi(X),
+        lambda X, Z: 2 * M.phi(Z),
+    )
+    for report in (go.check_gradient(problem, rng=seed), go.check_hessian(problem, rng=seed)):
+        assert report.passed, str(report)
+
+
+@given(n=st.integers(1, 8), seed=gt.seeds())
+def test_a_trace_is_constant_on_square_matrices(n: int, seed: int) -> None:
+    """tr(X^T A X) on the orthogonal group."""
+    problem = trace(go.Stiefel(n, n), spd(n, 100, seed))
+    for report in (go.check_gradient(problem, rng=seed), go.check_hessian(problem, rng=seed)):
+        assert report.passed, str(report)
+
+
+def test_an_error_of_the_cost_is_not_taken_for_a_long_step() -> None:
+    def cost(X: Matrix) -> float:
+        if problem.counts.nfev > 30:
+            raise go.OutsideDomainError("the user's own")
+        return float(np.vdot(X, X))
+
+    problem = go.Problem(M, cost, lambda X: 2 * X)
+    with pytest.raises(go.OutsideDomainError, match="the user's own"):
+        go.check_gradient(problem, rng=0)
 
 
 def _wrong(

@@ -9,8 +9,8 @@ from compare_records import record, small_comparison
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genorth.compare.profiles import profile
-from genorth.compare.record import Records
+from genorth.compare import Records
+from genorth.compare.analysis.profiles import profile
 
 
 def _rows(**times: list[float]) -> Records:

@@ -13,19 +13,23 @@ import sys
 import tempfile
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import attrs
 import numpy as np
 import pytest
-from compare_cases import Counting, ended, instance, raising
+from compare_cases import Counting, ended, instance, procrustes, raising
 from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refused
 
 import genorth as go
 from genorth import compare
+from genorth.compare.runs.codec import decode, encode
+from genorth.compare.runs.definition import changes, fingerprint
+from genorth.compare.runs.record import About
 
 pytest.importorskip("threadpoolctl", reason="comparisons pin BLAS threads by threadpoolctl")
 
@@ -49,14 +53,16 @@ def _texts() -> st.SearchStrategy[str]:
 @given(
     texts=st.tuples(_texts(), _texts(), _texts(), _texts()),
     seed=st.integers(0, 2**40),
-    figures=st.lists(st.floats(), min_size=5, max_size=5),
+    figures=st.lists(st.floats(), min_size=3, max_size=3),
+    positive=st.tuples(st.floats(0, 1e9), st.floats(1e-300, 1e300)),
     column=st.lists(st.floats(), max_size=3),
     beta=st.none() | st.floats(),
 )
 def test_every_record_survives_a_round_trip(
-    texts: Any, seed: int, figures: Any, column: Any, beta: Any
+    texts: Any, seed: int, figures: Any, positive: Any, column: Any, beta: Any
 ) -> None:
-    fun, gradient_norm, feasibility, seconds, tolerance = figures
+    fun, gradient_norm, feasibility = figures
+    seconds, tolerance = positive
     record = compare.Record(
         problem=texts[0],
         size=texts[1],
@@ -73,11 +79,13 @@ def test_every_record_survives_a_round_trip(
         seconds={texts[0]: seconds},
         beta=beta,
         environment={texts[1]: texts[2]},
+        about=About(label=texts[0] or "-", family="penalty", cites=texts[1:3]),
+        definition={"options": {texts[0]: [1, None, {"a": 2.5}]}},
         trace=go.Trace(column, column, column, column, list(range(len(column)))),
     )
-    line = record.to_json()
+    line = encode(record)
     assert "\n" not in line
-    back = compare.Record.from_json(line)
+    back = decode(line)
     assert repr(attrs.asdict(back)) == repr(
         attrs.asdict(record)
     )  # by repr, as NaN is not equal to itself
@@ -93,7 +101,8 @@ def test_load_gives_what_run_gave(tmp_path: Path) -> None:
     )
     read = compare.load(tmp_path)
     assert len(made) == 8 and list(read) == list(made) and read.settings == made.settings
-    assert read.settings["solvers"] == ["cdf-lbfgs", "cdf-cg"] and read.settings["seeds"] == [0, 1]
+    assert read.settings["time_limit"] == 60.0 and read.settings["format"] == 2
+    assert read.solvers["cdf-cg"].family == "penalty" and read.solvers["cdf-cg"].algorithm == "cg"
     assert read[0].environment["numpy"] == np.__version__ and len(read[0].trace) == read[0].nit + 1
 
 
@@ -128,10 +137,9 @@ def test_a_second_call_makes_nothing_and_more_of_anything_makes_only_that(tmp_pa
         len(run(out, attrs.evolve(solver, name="another"), starts=1)) == 2
         and len(solver.calls) == RUNS + 9
     )
-    settings = compare.load(out).settings
-    assert settings["seeds"] == [0, 1, 2, 3] and settings["tolerances"] == [1e-3, 1e-6, 1e-4]
-    assert settings["solvers"] == ["counting", "another"] and len(settings["problems"]) == 2
-    assert len(compare.load(out)) == len(solver.calls)
+    read = compare.load(out)
+    assert read.distinct("seed") == [0, 1, 2, 3] and len(read.distinct("problem")) == 2
+    assert list(read.solvers) == ["counting", "another"] and len(read) == len(solver.calls)
 
 
 def test_failures_are_kept_and_made_again_on_demand(tmp_path: Path) -> None:
@@ -159,35 +167,40 @@ import sys
 from pathlib import Path
 from compare_cases import Counting, instance
 from genorth import compare
-compare.run(instance(), [Counting(Path(sys.argv[1]), hold=3)], out=sys.argv[2], progress=None,
+compare.run(instance(), [Counting(Path(sys.argv[1]))], out=sys.argv[2], progress=None,
             starts=3, tolerances=(1e-3, 1e-6), time_limit=5.0, grace=100)
 """
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no kill -9 on this system")
-def test_a_killed_comparison_goes_on_where_it_was(tmp_path: Path) -> None:
-    """Killed in the middle of a run.
+def test_a_comparison_that_is_killed_five_times_loses_nothing(tmp_path: Path) -> None:
+    """Killed in the middle of a run, each time of another one.
 
-    Finished ones are not repeated, and the one that was cut off is made again.
+    Finished runs are not repeated, and the one that was cut off is made again.
     """
     solver, out = Counting(tmp_path / "calls"), tmp_path / "out"
     path = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
-    process = subprocess.Popen(
-        [sys.executable, "-c", _SCRIPT, str(solver.path), str(out)],
-        env=os.environ | {"PYTHONPATH": path},
-    )
-    try:
-        _wait_for(lambda: len(solver.calls) >= 3, process)
-    finally:
-        process.kill()
-        process.wait()
+    for number in range(1, 6):
+        held = 2 * number - 1  # calls so far: number - 1 records, as many cut off, and this one
+        solver.path.with_suffix(".hold").write_text(str(held))
+        process = subprocess.Popen(
+            [sys.executable, "-c", _SCRIPT, str(solver.path), str(out)],
+            env=os.environ | {"PYTHONPATH": path},
+        )
+        try:
+            _wait_for(lambda held=held: len(solver.calls) >= held, process)
+        finally:
+            process.kill()
+            process.wait()
+        assert len(compare.load(out)) == number - 1 == held - number
+    solver.path.with_suffix(".hold").unlink()
     before = solver.calls
-    finished = len(compare.load(out))
-    assert finished == len(before) - 1 == 2
     records = run(out, solver)
     assert len(records) == RUNS and len({record.key for record in records}) == RUNS
-    assert len(solver.calls) == RUNS + 1 and solver.calls.count(before[-1]) == 2
-    assert list(compare.load(out)) == list(records)
+    assert len(solver.calls) == len(before) + RUNS - 4
+    assert max(map(solver.calls.count, solver.calls)) == 2  # no run was made more than twice
+    assert repr(compare.load(out)) == repr(records)
+    assert (out / "records.jsonl").read_bytes().count(b"\n") == RUNS
 
 
 def _wait_for(condition: Any, process: subprocess.Popen[Any], seconds: float = 60.0) -> None:
@@ -201,7 +214,7 @@ def _wait_for(condition: Any, process: subprocess.Popen[Any], seconds: float = 6
 
 @given(share=st.floats(0, 1))
 def test_a_file_that_ends_anywhere_is_completed(share: float) -> None:
-    """Cut off at any byte: whole lines are kept, half a line is reported with its number, and its run is made again."""
+    """Cut off at any byte: whole lines are kept, half a line is reported and its run made again."""
     with tempfile.TemporaryDirectory() as folder:
         solver, out = Counting(Path(folder) / "calls"), Path(folder) / "out"
         first = run(out, solver)
@@ -281,30 +294,144 @@ def test_a_corrupt_line_is_reported_with_its_number_and_the_others_are_kept(
 # ---------------------------------------------------------------------- another comparison
 
 
+@attrs.frozen
+class Shifted:
+    """Makes |X - C|^2 / 2 + shift: the same gradient, another cost."""
+
+    shift: float = 0.0
+    scale: float = 1.0
+
+    def __call__(self, seed: int) -> go.Problem:
+        base = procrustes(seed)
+        return go.Problem(
+            base.manifold,
+            lambda X: base.cost(X) + self.shift,
+            lambda X: self.scale * base.euclidean_gradient(X),
+            name="procrustes",
+        )
+
+
+def _beta(problem: go.Problem, x0: Any, beta: float, **arguments: Any) -> go.Result:
+    return ended(x0, success=False, status=go.Status.STALLED, beta=beta)
+
+
+@attrs.frozen
+class Tuned:
+    """A solver with an option of its own."""
+
+    step: float
+    path: Path
+    name: str = "tuned"
+
+    def __call__(self, problem: go.Problem, x0: Any, **arguments: Any) -> go.Result:
+        with self.path.open("a") as file:
+            file.write("called\n")
+        return ended(x0, success=False, status=go.Status.STALLED)
+
+
+def _closure(step: float) -> Any:
+    def solver(problem: go.Problem, x0: Any, **arguments: Any) -> go.Result:
+        return ended(x0, success=False, status=go.Status.STALLED, beta=step)
+
+    return solver
+
+
+def _at(size: float, seed: int) -> Any:
+    return lambda problem, _: size * problem.manifold.random_point(seed)
+
+
 @pytest.mark.parametrize(
-    ("changes", "measured"),
+    ("first", "second", "said"),
     [
-        ({"time_limit": 6.0}, "time_limit = 5.0, not 6.0"),
-        ({"threads": 2}, "threads = 1, not 2"),
-        ({"max_iterations": 10}, "max_iterations = None, not 10"),
+        ({}, {"time_limit": 6.0}, "time_limit was 5.0, is 6.0"),
+        ({}, {"threads": 2}, "threads was 1, is 2"),
+        ({}, {"max_iterations": 10}, "max_iterations was None, is 10"),
         (
-            {"problem": instance(options={"counting": {"beta": 1.0}})},
-            "options {}, not {'beta': 1.0}",
+            {"problem": instance(options={"_beta": {"beta": 50.0}})},
+            {"problem": instance(options={"_beta": {"beta": 500.0}})},
+            "options.beta was 50.0, is 500.0",
+        ),
+        (
+            {"solver": {"it": partial(_beta, beta=50.0)}},
+            {"solver": {"it": partial(_beta, beta=500.0)}},
+            "solver.beta was 50.0, is 500.0",
+        ),
+        (
+            {"solver": {"it": partial(partial(_beta, beta=1.0), beta=2.0)}},
+            {"solver": {"it": partial(partial(_beta, beta=1.0), beta=3.0)}},
+            "solver.beta was 2.0, is 3.0",
+        ),
+        (
+            {"solver": Tuned(0.5, Path("/dev/null"))},
+            {"solver": Tuned(0.25, Path("/dev/null"))},
+            "solver.step was 0.5, is 0.25",
+        ),
+        (
+            {"solver": {"it": _closure(1.0)}},
+            {"solver": {"it": _closure(2.0)}},
+            "solver.closure.step was 1.0, is 2.0",
+        ),
+        ({"solver": {"it": raising}}, {"solver": {"it": _beta}}, "solver.function was"),
+        (
+            {"solver": {"it": "cdf-lbfgs"}},
+            {"solver": {"it": "cdf-cg"}},
+            "solver.solver was 'cdf-lbfgs', is 'cdf-cg'",
+        ),
+        (
+            {"problem": instance(make=Shifted())},
+            {"problem": instance(make=Shifted(shift=1.0))},
+            "cost at the start was",
+        ),
+        (
+            {"problem": instance(make=Shifted())},
+            {"problem": instance(make=Shifted(scale=1.01))},
+            "gradient at the start was",
+        ),
+        (
+            {"problem": instance(make=Shifted(), start=_at(1.0, 7))},
+            {"problem": instance(make=Shifted(), start=_at(1.0, 8))},
+            "start at the start was",
+        ),
+        (
+            {"problem": compare.Instance("p", "s", lambda seed: sphere(np.ones(6)))},
+            {"problem": compare.Instance("p", "s", lambda seed: sphere(np.arange(1.0, 7.0)))},
+            "phi at the start was",
+        ),
+        (
+            {"problem": compare.Instance("p", "s", lambda seed: sphere(np.ones(6)))},
+            {"problem": compare.Instance("p", "s", lambda seed: sphere(np.ones(7)))},
+            "shape was [6, 2], is [7, 2]",
         ),
     ],
-    ids=["time limit", "threads", "iterations", "options"],
 )
-def test_a_folder_of_other_settings_is_refused(
-    tmp_path: Path, changes: dict[str, Any], measured: str
+def test_what_defines_a_run_is_compared(
+    tmp_path: Path, first: dict[str, Any], second: dict[str, Any], said: str
 ) -> None:
-    solver, out = Counting(tmp_path / "calls"), tmp_path / "out"
-    run(out, solver)
-    before = {path.name: path.read_bytes() for path in out.iterdir()}
-    with refused("out", "same settings", measured, tolerance=False):
-        run(out, solver, **changes)
-    assert {path.name: path.read_bytes() for path in out.iterdir()} == before and len(
-        solver.calls
-    ) == RUNS
+    def call(changes: dict[str, Any], **more: Any) -> compare.Records:
+        settings = {"problem": instance(), "solver": partial_beta, **SETTINGS} | changes | more
+        problem, solver = settings.pop("problem"), settings.pop("solver")
+        return compare.run(problem, solver, out=tmp_path, progress=None, **settings)
+
+    partial_beta = [_beta] if "options" in said else {"standing": partial(_beta, beta=1.0)}
+    made = call(first)
+    assert repr(call(first)) == repr(made)  # what is the same is kept
+    before = _visible(tmp_path)
+    with refused("out", "made by the same call", said, tolerance=False):
+        call(second)
+    assert _visible(tmp_path) == before
+    again = call(second, retry=True)
+    assert [record.key for record in again] == [record.key for record in made]
+    assert all(record.definition != old.definition for record, old in zip(again, made, strict=True))
+    assert repr(call(second)) == repr(again)
+
+
+def sphere(weights: Any) -> go.Problem:
+    manifold = go.GeneralizedStiefel(weights, 2)
+    return go.Problem(manifold, lambda X: 0.0, lambda X: 0 * X, name="zero")
+
+
+def _visible(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name[0] != "."}
 
 
 def test_a_folder_of_another_version_is_refused(
@@ -314,18 +441,13 @@ def test_a_folder_of_another_version_is_refused(
     run(out, solver)
     version = go.__version__
     monkeypatch.setattr(go, "__version__", "99.0")
-    with refused(
-        "out", "same version", f"version of genorth = '{version}', not '99.0'", tolerance=False
-    ):
+    with refused("out", "same call", f"genorth was '{version}', is '99.0'", tolerance=False):
         run(out, solver)
     assert len(compare.load(out)) == RUNS
 
 
 def test_options_of_arrays_and_functions_are_told_apart(tmp_path: Path) -> None:
-    """By what they hold, not by where they are.
-
-    The same options are the same in another process.
-    """
+    """By what they hold, not by where they are: the same options are the same elsewhere."""
 
     def with_options(A: Any, **more: Any) -> compare.Instance:
         return instance(
@@ -337,8 +459,65 @@ def test_options_of_arrays_and_functions_are_told_apart(tmp_path: Path) -> None:
     run(tmp_path, solver, with_options(np.eye(3), rule=raising))
     assert len(solver.calls) == RUNS
     for other in (with_options(2 * np.eye(3), rule=raising), with_options(np.eye(3), rule=run)):
-        with refused("out", "same settings", "options", tolerance=False):
+        with refused("out", "same call", "options.", tolerance=False):
             run(tmp_path, solver, other)
+
+
+def test_a_rounding_error_is_no_change() -> None:
+    then = fingerprint(procrustes(0), np.eye(6, 2))
+    rounded = json.loads(json.dumps(then))
+    rounded["gradient"]["re"] *= 1 + 1e-12
+    assert not list(changes(then, rounded)) and list(changes(then, {**rounded, "dtype": "f4"}))
+
+
+def test_a_description_is_the_same_in_another_process() -> None:
+    code = (
+        "import json; from functools import partial; from compare_cases import Counting, raising\n"
+        "from genorth.compare.runs.definition import described\n"
+        "from genorth.solve.solver import SOLVERS\n"
+        "print(json.dumps(described([partial(raising, a={'x': {1, 2}}), SOLVERS['cdf-gd'],"
+        " Counting('p'), {'text'}])))"
+    )
+    path = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    told = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env=os.environ | {"PYTHONPATH": path, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert told[0] == told[1] and "raising" in told[0]
+
+
+def test_records_of_the_old_layout_are_refused_with_their_version(tmp_path: Path) -> None:
+    (tmp_path / "settings.json").write_text('{"genorth": "0.1.0", "time_limit": 60.0}')
+    (tmp_path / "records.jsonl").write_text("{}\n")
+    for call in (lambda: compare.load(tmp_path), lambda: run(tmp_path, raising)):
+        with refused("out", "format 2", "format 1, by genorth 0.1.0", tolerance=False):
+            call()
+
+
+# ---------------------------------------------------------------------- keeping records
+
+
+def test_saved_records_are_compressed_and_read_again(tmp_path: Path) -> None:
+    made = compare.run(procrustes(0), ["cdf-gd", "cdf-lbfgs"], out=tmp_path / "made", progress=None)
+    folder = compare.save(made, tmp_path / "kept", lines=5)
+    assert sorted(path.name for path in folder.iterdir()) == ["records.jsonl.xz", "settings.json"]
+    read = compare.load(folder)
+    assert read.settings == made.settings and [r.key for r in read] == [r.key for r in made]
+    for one, other in zip(read, made, strict=True):
+        assert attrs.evolve(one, trace=other.trace) == other and len(one.trace) <= 6
+        assert one.trace.gradient_norm[-1] == pytest.approx(other.trace.gradient_norm[-1], rel=1e-5)
+    first = (folder / "records.jsonl.xz").read_bytes()
+    compare.save(read, folder, lines=5)
+    assert (folder / "records.jsonl.xz").read_bytes() == first
+    (folder / "records.jsonl.xz").write_bytes(first[:-40])
+    with pytest.warns(UserWarning, match=r"records\.jsonl\.xz: the rest cannot be read"):
+        compare.load(folder)
 
 
 def test_a_path_that_is_no_folder_of_ours_is_refused(tmp_path: Path) -> None:
@@ -350,16 +529,16 @@ def test_a_path_that_is_no_folder_of_ours_is_refused(tmp_path: Path) -> None:
     stray = tmp_path / "stray"
     stray.mkdir()
     (stray / "records.jsonl").write_text("{}\n")
-    with refused("out", "same settings", "records.jsonl without settings.json", tolerance=False):
+    with refused("out", "a folder that is new", "records without settings.json", tolerance=False):
         run(stray, solver)
     with refused("out", "compare.run has made", "none in", tolerance=False):
         compare.load(tmp_path / "nowhere")
-    for text in ("{", "[]", json.dumps({"genorth": "1"})):
+    good = {"format": 2, "genorth": "1", "time_limit": 1.0, "threads": 1, "max_iterations": None}
+    for text in ("{", "[]", *(json.dumps(good | {name: []}) for name in good)):
         (stray / "settings.json").write_text(text)
-        with refused("out", "same settings", "settings.json that cannot be read", tolerance=False):
-            run(stray, solver)
-        with refused("out", "same settings", "settings.json that cannot be read", tolerance=False):
-            compare.load(stray)
+        for call in (lambda: run(stray, solver), lambda: compare.load(stray)):
+            with pytest.raises(ValueError, match=r"out: need a folder that is new.*measured"):
+                call()
     assert not solver.calls and (stray / "records.jsonl").read_text() == "{}\n"
 
 

@@ -15,12 +15,19 @@ import pytest
 from compare_records import record, small_comparison, times, trace
 
 from genorth.compare import tables
-from genorth.compare.families import algorithm, by_family, family
-from genorth.compare.formats import html, latex, latex_escape, markdown, render, text
-from genorth.compare.record import Records
-from genorth.compare.rows import Runs, best_of, by_row, elsewhere, tolerance_text
-from genorth.compare.table import Block, Column, Entry, Line, Table, seconds_text
-from genorth.compare.target import crossing, reached
+from genorth.compare.analysis.rows import Runs, best_by_family, best_of, by_row, elsewhere
+from genorth.compare.analysis.targets import crossing, reached
+from genorth.compare.render.formats import html, latex, latex_escape, markdown, render, text
+from genorth.compare.render.table import (
+    Block,
+    Entry,
+    Head,
+    Line,
+    Table,
+    seconds_text,
+    tolerance_text,
+)
+from genorth.compare.runs.record import About, Records
 
 
 def _cells(text: str) -> list[list[str]]:
@@ -97,25 +104,24 @@ def test_rows_are_in_the_order_of_the_paper():
     assert list(rows["matching", "(4,2)", 1e-5]) == ["cdf-gd", "mine"]
 
 
-def test_families_by_name():
-    names = ["rgd-fast", "mine", "cdf-tr", "pymanopt-cg", "cdopt-lbfgs", "rlbfgs-products", "rgdx"]
-    assert by_family(names) == [
-        "cdf-tr",
-        "cdopt-lbfgs",
-        "rgd-fast",
-        "pymanopt-cg",
-        "rlbfgs-products",
-        "mine",
-        "rgdx",
-    ]
-    assert [family(name) for name in ("cdf-lbfgs-lean", "rtr", "gd")] == [
-        "penalty",
-        "Riemannian",
-        "other",
-    ]
-    assert [
-        algorithm(name) for name in ("pymanopt-sd", "cdf-lbfgs-lean", "rtr-fast", "rcg", "tr")
-    ] == ["gd", "lbfgs", "tr", "cg", None]
+def test_solvers_are_sorted_by_the_family_of_their_record():
+    placed = {"mine": "penalty", "yours": "infeasible", "theirs": "Riemannian", "plain": "other"}
+    records = Records(
+        record(name, float(n), about=About(label=name, family=family))
+        for n, (name, family) in enumerate(reversed(placed.items()), start=1)
+    )
+    assert list(records.solvers) == ["mine", "theirs", "yours", "plain"]
+    (runs,) = by_row(records).values()
+    assert list(runs) == list(records.solvers)
+    assert best_by_family(runs) == {family: name for name, family in placed.items()}
+
+
+def test_a_name_says_nothing():
+    """A solver that is called like one of ours is what its record says."""
+    posing = About(label="cdf-gd", family="Riemannian", algorithm="tr")
+    records = Records([record("cdf-gd", 1.0, about=posing), record("rgd", 2.0)])
+    (runs,) = by_row(records).values()
+    assert best_by_family(runs) == {"Riemannian": "cdf-gd"}
 
 
 # ---------------------------------------------------------------------- the paper's layout
@@ -238,7 +244,7 @@ def test_latex_escapes():
 def _table(*texts: str, **entry: Any) -> Table:
     return Table(
         "a <b>",
-        [Column("N|c", "g<h")],
+        [Head("N|c", "g<h")],
         [Block("B|l", [Line([Entry(text, **entry)]) for text in texts])],
         "Stub",
     )
@@ -255,10 +261,10 @@ def test_markdown_escapes():
 
 def test_plain_text_is_aligned_and_has_the_groups_below_each_other():
     columns = [
-        Column("Solver", numeric=False),
-        Column("a", "tol 1"),
-        Column("b", "tol 1"),
-        Column("a", "tol 2"),
+        Head("Solver", numeric=False),
+        Head("a", "tol 1"),
+        Head("b", "tol 1"),
+        Head("a", "tol 2"),
     ]
     lines = [
         Line([Entry("long name"), Entry("1.5"), Entry("> 60", note="time limit"), Entry("-")]),
@@ -266,7 +272,8 @@ def test_plain_text_is_aligned_and_has_the_groups_below_each_other():
     ]
     assert text(Table("T", columns, [Block("(4,2)", lines)], "Size", "Bold: best.")) == (
         "T, (4,2), tol 1\nSolver       a                  b\nlong name  1.5  > 60 (time limit)\n"
-        "x           20                 3*\n\nT, (4,2), tol 2\nSolver     a\nlong name  -\nx          4\n\n*: best.\n"
+        "x           20                 3*\n\nT, (4,2), tol 2\nSolver     a\nlong name  -\n"
+        "x          4\n\n*: best.\n"
     )
 
 
@@ -274,8 +281,8 @@ def test_html_escapes():
     text = html(_table('<script>alert("1")</script>', note="<n>", hint='"><q>'))
     assert "<script>" not in text and "<n>" not in text and "<q>" not in text and "<b>" not in text
     assert (
-        "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;" in text
-        and 'title="&quot;&gt;&lt;q&gt;"' in text
+        "&lt;script&gt;alert(&#34;1&#34;)&lt;/script&gt;" in text
+        and 'title="&#34;&gt;&lt;q&gt;"' in text
     )
 
 
@@ -283,7 +290,7 @@ def test_latex_without_groups_and_stub():
     text = latex(
         Table(
             "",
-            [Column("a", numeric=False), Column("b")],
+            [Head("a", numeric=False), Head("b")],
             [Block("", [Line([Entry("x"), Entry("1")])])],
         )
     )

@@ -180,6 +180,7 @@ def test_a_citation_is_a_link_in_docstrings_and_pages(docstrings: ModuleType) ->
         "See :ref:`[higham2008functions] <higham2008functions>`, A[abc]."
     ]
     page = citations.resolved("See [higham2008functions].\n", "../")
-    assert page.endswith("\n[higham2008functions]: ../bibliography.md#higham2008functions")
+    key = "higham2008functions"
+    assert page == f"See [\\[{key}\\]](../bibliography.md#{key}).\n"
     listed = citations.resolved("# Works\n\n<!-- bibliography -->\n")
     assert re.findall(r"^\(([\w-]+)\)=$", listed, re.MULTILINE) == list(entries())

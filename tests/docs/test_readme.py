@@ -17,6 +17,7 @@ from typing import Any
 import attrs
 import pytest
 
+import baselines  # noqa: F401  registers its solvers, as the installed entry point does
 import genorth as go
 import genorth.testing as gt
 
@@ -29,10 +30,7 @@ _SCIENTIFIC = re.compile(r"-?\d+(?:\.\d+)?e[+-]\d+")
 
 @attrs.frozen
 class Block:
-    """A Python block, the modules it needs, and the output shown under it (None.
-
-    Nothing is shown).
-    """
+    """A Python block, the modules it needs, and the output shown under it, if any."""
 
     code: str
     line: int
@@ -71,7 +69,7 @@ def _without_rounding(output: str) -> str:
 
 
 def run(text: str, name: str) -> dict[str, Any]:
-    """Run all blocks in one namespace, compare what they print with what is shown, and return the namespace."""
+    """Run all blocks in one namespace, and compare what they print with what is shown."""
     namespace: dict[str, Any] = {"__name__": name}
     for block in blocks(text):
         if not all(map(importlib.util.find_spec, block.needs)):
@@ -115,11 +113,9 @@ def test_rounding_errors_may_differ_in_size_only() -> None:
 
 
 def test_the_contract_suite_in_three_lines() -> None:
-    """The test that README shows for a user's own manifold, the one of its first block, run as pytest would run it."""
-    first, *others = blocks((ROOT / "README.md").read_text("utf-8"))
-    (contract,) = [block for block in others if "def test_contract" in block.code]
-    page = "".join(f"```python\n{block.code}```\n" for block in (first, contract))
-    test_contract = run(page, "README.md")["test_contract"]
+    """The test that the page on a user's own manifold shows, run as pytest would run it."""
+    page = ROOT / "docs" / "custom-manifold.md"
+    test_contract = run(page.read_text("utf-8"), page.name)["test_contract"]
     for prop in gt.PROPERTIES:
         test_contract(prop)
 

@@ -16,6 +16,7 @@ import scipy.sparse.linalg
 from refusals import refused
 
 import genorth as go
+from genorth.geometry.retractions import step_size
 from genorth.testing.strategies import conditioned_skew, conditioned_symmetric
 
 INDEFINITE = conditioned_symmetric(6, 10.0, 0, negative=3)
@@ -284,3 +285,21 @@ def test_restore_tolerance(tol):
     M = go.Stiefel(3, 2)
     with refused("tol", "a number >= 0", str(tol).rstrip(".0"), tolerance=False):
         M.restore(M.random_point(0), tol)
+
+
+@pytest.mark.parametrize("dtype", [float, np.float32])
+@pytest.mark.parametrize("size", [1.0, 10.0, 30.0, 100.0, 300.0, 1e3, 1e5, 1e9])
+def test_exp_returns_a_point_or_says_that_it_overflows(size: float, dtype: type) -> None:
+    """exp exists for every Z, but not in floating point: |C| is finite, or the step is refused."""
+    manifold = go.HyperbolicStiefel(np.array([1.0, 2, -1, -3], dtype), 2)
+    X = manifold.random_point(0)
+    Z = manifold.random_tangent(X, 1)
+    Z = (Z * (size / step_size(manifold, X, Z))).astype(dtype)
+    refused = False
+    try:
+        R = manifold.retract(X, Z, kind="exp")
+    except go.OutsideDomainError as error:
+        refused = "Halve the step" in str(error)
+    else:
+        assert np.isfinite(manifold.feasibility(R)) and np.isfinite(manifold.scale(R))
+    assert not refused if size <= 10 else refused or size < 1e3

@@ -183,7 +183,7 @@ def test_draws_come_from_the_generator_and_nothing_touches_the_global_one() -> N
     ("kind", "inside", "outside"), [("cayley", 1.9, 2.0), ("polar", 0.9, 1.1), ("exp", 9.0, 1e9)]
 )
 def test_a_step_outside_the_domain_goes_along_exp(kind: str, inside: float, outside: float) -> None:
-    """On the hyperbola x^2 - y^2 = 1 Cayley has its pole at |Z| = 2, polar ends at |Z| = 1, exp(1e9) overflows."""
+    """On x^2 - y^2 = 1 Cayley has a pole at |Z| = 2, polar ends at 1, exp(1e9) overflows."""
     manifold = go.HyperbolicStiefel(np.array([1.0, -1.0]), 1)
     W = PymanoptManifold(manifold, kind)
     X, Z = np.array([[1.0], [0.0]]), np.array([[0.0], [1.0]])
@@ -243,9 +243,10 @@ def test_bad_arguments_of_the_manifold(arguments: tuple[Any, ...], message: str)
 
 
 def _taylor(function: Callable[[float], Matrix], radius: float = 0.1, degree: int = 9) -> Matrix:
-    """The Taylor coefficients at 0 of a function that is analytic beyond the radius, by interpolation.
+    """Taylor coefficients at 0 of a function that is analytic beyond the radius.
 
-    On Chebyshev points what is left behind is of order (radius/2)^degree, 1e-12, times the growth of the function.
+    By interpolation on Chebyshev points; the rest is of order (radius/2)^degree, 1e-12, times the
+    growth of the function.
     """
     nodes = np.cos(np.pi * (np.arange(degree + 1) + 0.5) / (degree + 1))
     values = np.array([function(radius * t) for t in nodes])
@@ -257,7 +258,7 @@ def _taylor(function: Callable[[float], Matrix], radius: float = 0.1, degree: in
 def test_gradient_and_hessian_are_the_first_two_terms_along_the_retraction(
     manifold: go.GenOrthManifold, kind: str, seed: int
 ) -> None:
-    """f(c(t)) = f + t <g, Z> + t^2/2 (<Z, hess Z> + <g, c''>) + O(t^3) along c(t) = R(tZ), on every manifold.
+    """f(c(t)) = f + t <g, Z> + t^2/2 (<Z, hess Z> + <g, c''>) + O(t^3) along c(t) = R(tZ).
 
     <g, c''> is zero for a second-order retraction; with it the formula holds for the others too.
     """

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import genorth as go
+from genorth.geometry.retractions import RETRACTIONS
 from genorth.linalg import inertia
 from genorth.linalg.inertia import Inertia
 from genorth.testing.strategies import conditioned_skew, conditioned_symmetric, seeds
@@ -166,6 +167,43 @@ def test_single_precision_points_stay_so(kind):
     X = M.random_point(0).astype(np.float32)
     for value in (M.phi(X), M.dissolve(X), M.project(X, X), M.retract(X, M.project(X, 0.1 * X))):
         assert value.dtype == np.float32
+
+
+@given(n=st.integers(2, 8), seed=seeds())
+def test_a_complex_matrix_made_by_a_product_is_no_warning(n, seed):
+    """G G^T has imaginary parts of rounding on its diagonal (warnings are errors here)."""
+    G = np.random.default_rng(seed).standard_normal((2, n, n))
+    G = G[0] + 1j * G[1]
+    B = G @ G.conj().T + np.eye(n) + 1e-16j * np.eye(n)
+    for M in (
+        go.GeneralizedStiefel(B, 2),
+        go.HyperbolicStiefel(B, 1),
+        go.BilinearStiefel(B, np.diag(B)[:1]),
+        go.GeneralizedStiefel(np.diag(B), 2),
+    ):
+        X = M.random_point(seed)
+        assert X.dtype == complex and M.feasibility(X) <= 1e-12 * M.scale(X)
+
+
+@pytest.mark.parametrize("definite", [True, False])
+@pytest.mark.parametrize("Q", [np.eye(2), np.diag([1.0, 2]), np.array([[0.0, 1], [-1, 0]])])
+def test_maps_in_single_precision_draw_single_precision(Q, definite):
+    """Though their matrices are in double precision."""
+    skew = Q[0, 1] != 0
+    A = np.kron(np.eye(3), [[0.0, 1], [-1, 0]]) if skew else np.diag(np.arange(1.0, 7))
+    inverse = np.linalg.inv(Q)
+    M = go.from_maps(
+        (6, 2),
+        lambda X: A @ X @ inverse,
+        lambda T: Q @ T @ inverse,
+        dtype=np.float32,
+        definite=definite and not skew,
+    )
+    X = M.random_point(0)
+    Z = 0.1 * M.random_tangent(X, 1)
+    values = [X, Z, M.phi(X), M.psi(X.T @ X), *(M.retract(X, Z, kind) for kind in RETRACTIONS)]
+    assert {value.dtype for value in values} == {np.dtype(np.float32)}
+    assert M.companion.Q.dtype == np.float32
 
 
 def test_numbers_of_the_matrix_are_not_copied():

@@ -434,10 +434,10 @@ def test_maps_that_are_no_maps():
         with refused(argument, "a function of one array", "a ndarray", tolerance=False):
             go.from_maps((6, 2), **maps)
     M = go.from_maps((6, 2), lambda X: X.T, lambda T: T)
-    with refused("phi", "the shape of its argument, (6, 2)", "shape (2, 6)", tolerance=False):
+    with refused("phi", "an array of shape (6, 2)", "shape (2, 6)", tolerance=False):
         M.constraint(np.ones((6, 2)))
     M = go.from_maps((6, 2), lambda X: X, lambda T: T[0])
-    with refused("psi", "the shape of its argument, (2, 2)", "shape (2,)", tolerance=False):
+    with refused("psi", "an array of shape (2, 2)", "shape (2,)", tolerance=False):
         M.constraint_differential(np.ones((6, 2)), np.ones((6, 2)))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
+import signal
 import sys
 from pathlib import Path
 
@@ -81,6 +82,7 @@ def _problems(mutants: list[Mutant], verdicts: dict[str, Verdict]) -> list[str]:
 
 def main() -> int:
     """Run the check."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # copies are removed then, too
     arguments = _arguments()
     mutants, controls = (_selected(table, arguments.only) for table in read_all())
     if arguments.list:

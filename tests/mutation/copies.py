@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -57,14 +58,11 @@ class Copy:
             elif entry.is_file() and not entry.name.startswith("."):
                 shutil.copy2(entry, path / entry.name)
         self.sources, self._tests = Sources(path), Suite(path)
+        self._server: subprocess.Popen[bytes] | None = None
 
     def run(self, mutant: Mutant | None, tests: tuple[str, ...], time_limit: float) -> Outcome:
         """The tests, by name, with the error planted (None: the source as it stands)."""
-        nodes = tuple(
-            dict.fromkeys(
-                test if (self.path / test).exists() else self._tests.node(test) for test in tests
-            )
-        )
+        nodes = tuple(dict.fromkeys(map(self._node, tests)))
         if mutant is None:
             return self._run("genorth", nodes, time_limit)
         file, planted = self.sources.planted(mutant)
@@ -74,61 +72,72 @@ class Copy:
         finally:
             (self.path / file).write_text(self.sources.texts[file], encoding="utf-8")
 
+    def _node(self, test: str) -> str:
+        """A test by its node id, by its path, or by its name."""
+        known = "::" in test or (self.path / test).exists()
+        return test if known else self._tests.node(test)
+
+    def close(self) -> None:
+        """End the process that runs the tests."""
+        if self._server is not None:
+            with self._server as server:
+                server.kill()
+            self._server = None
+
     def _run(self, module: str, tests: tuple[str, ...], time_limit: float) -> Outcome:
         result, log = self.path / "session.json", self.path / "session.log"
         result.unlink(missing_ok=True)
-        command = [
-            sys.executable,
-            "-m",
-            "tests.mutation.session",
-            str(result),
-            module,
-            f"--ignore={_CHEATS}",
-            *tests,
-        ]
+        request = [str(result), str(log), module, f"--ignore={_CHEATS}", *tests]
         start = time.perf_counter()
-        with log.open("w", encoding="utf-8") as stream:
-            process = subprocess.Popen(
-                command,
-                cwd=self.path,
-                env=self._environment(),
-                stdout=stream,
-                stderr=stream,
-                start_new_session=True,
-            )
-            finished = self._wait(process, start + time_limit)
+        server = self._server = self._server or self._start()
+        assert server.stdin is not None
+        server.stdin.write(json.dumps(request).encode() + b"\n")
+        finished = self._wait(int(self._answer()), start + time_limit)
         seconds = time.perf_counter() - start
         if not finished:
             return Outcome("", f"no end within {time_limit:g} s", True, seconds)
         if not result.exists():
-            raise HarnessError(
-                f"the test process ended by itself (code {process.returncode}): {_tail(log)}"
-            )
+            raise HarnessError(f"the test process ended by itself: {_tail(log)}")
         return self._judged(json.loads(result.read_text(encoding="utf-8")), log, seconds)
 
-    def _environment(self) -> dict[str, str]:
+    def _start(self) -> subprocess.Popen[bytes]:
+        """The process that forks for each run, so that libraries are imported once."""
         # No bytecode: a planted sign changes neither the size of a file nor, within a second, its
         # time stamp.
         own = {"PYTHONPATH": str(self.path), "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
-        return {**os.environ, "HYPOTHESIS_PROFILE": "quick", **own}
+        return subprocess.Popen(
+            [sys.executable, "-m", "tests.mutation.session"],
+            cwd=self.path,
+            env={**os.environ, "HYPOTHESIS_PROFILE": "quick", **own},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=True,
+        )
 
-    def _wait(self, process: subprocess.Popen[bytes], deadline: float) -> bool:
+    def _answer(self) -> bytes:
+        assert self._server is not None and self._server.stdout is not None
+        line = self._server.stdout.readline()
+        if not line:
+            raise HarnessError("the process that runs the tests has ended")
+        return line
+
+    def _wait(self, child: int, deadline: float) -> bool:
         """False where the deadline passed.
 
-        The process and its children are ended then, and on interruption.
+        The child and its children are ended then, and on interruption.
         """
-        while True:
-            try:
-                process.wait(timeout=0.5)
-                return True
-            except subprocess.TimeoutExpired:
-                if time.perf_counter() < deadline and not self._stop.is_set():
-                    continue
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        assert self._server is not None
+        while not select.select([self._server.stdout], [], [], 0.5)[0]:
+            if time.perf_counter() < deadline and not self._stop.is_set():
+                continue
+            os.killpg(child, signal.SIGKILL)
+            self._answer()
             if self._stop.is_set():
                 raise KeyboardInterrupt
             return False
+        self._answer()
+        return True
 
     def _judged(self, report: dict[str, str], log: Path, seconds: float) -> Outcome:
         imported = report["imported"]

@@ -21,9 +21,9 @@ PAGE = ROOT / "docs" / "mutants.md"
 _HEAD = """# Planted errors
 
 `python -m tests.mutation` plants one error at a time into a copy of the project and runs the tests
-there: first those named with the error, then, if they all pass, the whole default suite. The command
-fails if an error survives. The unchanged source must pass the same tests, and a change that changes
-nothing must survive. Each error is one that a careless author could make:
+there: first those named with the error, then, if they pass, the whole default suite. The command
+fails if an error survives. The unchanged source must pass every test that finds an error, and a
+change that changes nothing must survive. Each error is one that a careless author could make:
 
 {kinds}
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pytest
 import scipy.sparse
@@ -17,6 +15,7 @@ from genorth.geometry.companion import read_companion
 from genorth.geometry.retractions import step_size
 from genorth.linalg.functions import inverse_sqrt
 from genorth.linalg.inertia import sparse_directions
+from genorth.penalty import algorithm
 from genorth.penalty.beta import initial_beta
 from genorth.penalty.objective import Objective
 from genorth.penalty.threshold import multiplier_threshold
@@ -122,7 +121,7 @@ def test_threshold_of_blocks_is_the_largest() -> None:
 @pytest.mark.parametrize("with_hessian", [True, False])
 @pytest.mark.parametrize("family", ["stiefel", "symplectic", "bilinear-symmetric", "tensor-dct"])
 def test_first_beta_is_its_formula(family: str, with_hessian: bool) -> None:
-    """Beta = w beta*(X) + c |X|^2/(16 p), c = |<d, hess f(X)[d]>|, d = grad f/|grad f|, w from 1.2 to 0.4."""
+    """w beta*(X) + c |X|^2/(16 p), c = |<d, hess f(X)[d]>|, d = grad f/|grad f|."""
     manifold = gt.Recipe(family, 6, 4, 4.0, 3).build()
     X, full = manifold.random_point(1), smooth(manifold, 2)
     problem = full if with_hessian else go.Problem(manifold, full.cost, full.euclidean_gradient)
@@ -146,9 +145,7 @@ def test_a_stationary_point_that_is_a_saddle_of_h_raises_beta(
 
     Below beta* (F8) the run goes on with 1.5 beta*.
     """
-    monkeypatch.setattr(
-        sys.modules["genorth.penalty.minimize"], "initial_beta", lambda problem, X: 1e-6
-    )
+    monkeypatch.setattr(algorithm, "initial_beta", lambda problem, X: 1e-6)
     A = spd(8, 10, 0)
     problem, X = trace(go.Stiefel(8, 3), A), np.linalg.eigh(A)[1][:, :3]
     result = go.minimize(problem, X)
@@ -217,7 +214,7 @@ def test_cosine_transform_is_orthonormal() -> None:
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_sparse_directions_of_a_badly_scaled_matrix(sign: int) -> None:
-    """Columns V = D L^-T e_j with V^T M V of one sign, where the rows of M differ by six orders of magnitude."""
+    """Columns V = D L^-T e_j with V^T M V of one sign; the rows of M differ by six decades."""
     n, rng = 40, np.random.default_rng(5)
     B = scipy.sparse.random_array((n, n), density=0.1, rng=rng)
     signs = np.where(np.arange(n) % 2, 1.0, -1.0)

@@ -6,6 +6,8 @@ import ast
 import re
 import threading
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import attrs
@@ -18,6 +20,7 @@ from mutation.mutant import KINDS, ROOT, Mutant, TableError
 from mutation.report import PAGE, row, survivor
 from mutation.results import Store, Verdict
 from mutation.results import key as key_of
+from mutation.runner import Check, Settings
 from mutation.tables import Suite, read, read_all
 
 MUTANTS, CONTROLS = read_all()
@@ -28,17 +31,20 @@ SOURCES, TESTS = Sources(ROOT), Suite(ROOT)
 COVERED = ("checks", "geometry", "linalg", "manifolds", "penalty", "problem", "testing")
 #: But these, with the reason.
 NOT_COVERED = {
-    "genorth/penalty/lbfgs.py": "reworked in genorth.solve",
-    "genorth/penalty/methods.py": "a table of methods",
+    "genorth/geometry/substitution.py": "to come",
+    "genorth/penalty/odf.py": "to come, with its tests",
+    "genorth/penalty/lbfgs.py": "to come, with the solvers",
+    "genorth/penalty/methods.py": "to come, with the solvers",
+    "genorth/penalty/registry.py": "to come, with the solvers",
 }
 
 
 def test_the_errors_fit_the_source() -> None:
-    """Each names one node of the source; with the new one the file parses and means another thing."""
-    meanings = {file: meaning(text) for file, text in SOURCES.texts.items()}
+    """Each names one node of the source; the new one fits there and is another."""
     for mutant in EVERY:
-        file, planted = SOURCES.planted(mutant)
-        assert meaning(planted) != meanings[file], f"{mutant.name} changes nothing"
+        SOURCES.planted(mutant)
+        old, new = (ast.dump(ast.parse(text)) for text in (mutant.old, mutant.new))
+        assert old != new, mutant.name
 
 
 def test_names_and_changes_occur_once() -> None:
@@ -92,7 +98,7 @@ def test_on_the_page_all_errors_are_found_by_tests_that_exist() -> None:
 # ---------------------------------------------------------------------- anchors
 
 
-_SOURCE = '''"x + 1."
+_SOURCE = """"x + 1."
 
 LIMIT = 3 * 4
 
@@ -113,7 +119,7 @@ class A:
         ):
             print("é", x * 3)
         return y[0] + x
-'''
+"""
 
 
 def _mutant(old: str, new: str = "x - 1", within: str = "f") -> Mutant:
@@ -296,35 +302,37 @@ def test_what_new_tests_may_change_is_run_again() -> None:
     assert not verdict("killed", "the suite").settles(same)
 
 
-def _small_copy(path: Path, monkeypatch: pytest.MonkeyPatch) -> Copy:
+@pytest.fixture
+def small_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Copy]:
     """A project of one module and one test, with the real session in it."""
-    project = path / "project"
+    project = tmp_path / "project"
     _project(project, __init__="", planted=_SOURCE)
     package = project / "tests" / "mutation"
     package.mkdir(parents=True)
     (project / "tests" / "conftest.py").write_text("", encoding="utf-8")
     (project / "tests" / "test_planted.py").write_text(
         "import time\nimport genorth.planted as p\n\n\ndef test_f():\n    assert p.f(1) == 2\n\n\n"
-        "def test_slow():\n    time.sleep(0 if p.f(1) == 2 else 60)\n",
+        "def test_slow():\n    time.sleep(0 if p.f(1) == 2 else 60)\n\n\n"
+        "def test_no():\n    assert p.f(1) == 3\n",
         encoding="utf-8",
     )
     for name in ("__init__.py", "session.py"):
         text = (ROOT / "tests" / "mutation" / name).read_text(encoding="utf-8")
         (package / name).write_text(text, encoding="utf-8")
     monkeypatch.setattr(mutation.copies, "ROOT", project)
-    copy = path / "copy"
-    copy.mkdir()
-    return Copy(copy.resolve(), threading.Event())
+    (tmp_path / "copy").mkdir()
+    with closing(Copy((tmp_path / "copy").resolve(), threading.Event())) as copy:
+        yield copy
 
 
 def test_an_error_is_found_in_the_copy_and_the_source_is_left_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    small_copy: Copy, tmp_path: Path
 ) -> None:
     """An error fails; what changes nothing survives; what hangs is ended.
 
     A file that does not run gives no verdict.
     """
-    copy, tests = _small_copy(tmp_path, monkeypatch), ("test_planted",)
+    copy, tests = small_copy, ("test_f",)
     wrong = _mutant("x + 1")
     assert copy.run(wrong, tests, 60).failed == "tests/test_planted.py::test_f"
     assert copy.run(_mutant("x + 1", "1 + x"), tests, 60).failed == ""
@@ -333,6 +341,32 @@ def test_an_error_is_found_in_the_copy_and_the_source_is_left_alone(
         copy.run(_mutant("LIMIT = 3 * 4", "1 / 0", "LIMIT"), tests, 60)
     for root in (copy.path, tmp_path / "project"):
         assert (root / "genorth" / "planted.py").read_text(encoding="utf-8") == _SOURCE
+
+
+def test_a_test_that_fails_without_the_error_gives_no_verdict(
+    small_copy: Copy, tmp_path: Path
+) -> None:
+    check = Check(Settings(suite=()), Store(tmp_path / "verdicts.jsonl"), print)
+    wrong = _mutant("x + 1")
+    assert check._judge(wrong, "key", small_copy).killed_by == "tests/test_planted.py::test_f"
+    with pytest.raises(HarnessError, match=r"as it stands fails tests/test_planted.py::test_no"):
+        check._judge(attrs.evolve(wrong, killers=("test_no",)), "key", small_copy)
+    assert check._clean == {
+        ("tests/test_planted.py::test_f",): True,
+        ("tests/test_planted.py::test_no",): False,
+    }
+
+
+def test_examples_do_not_depend_on_the_planted_error(small_copy: Copy) -> None:
+    """Hypothesis draws from the numbers in imported modules, but not in the sessions."""
+    (small_copy.path / "tests" / "test_drawn.py").write_text(
+        "import genorth.planted\nfrom hypothesis import given, settings, strategies as st\n\n\n"
+        "@settings(max_examples=2000, derandomize=True)\n@given(st.integers())\n"
+        "def test_drawn(n):\n    assert n != 987654321987\n",
+        encoding="utf-8",
+    )
+    tests = ("tests/test_drawn.py",)
+    assert small_copy.run(_mutant("3 * 4", "987654321987", "LIMIT"), tests, 120).failed == ""
 
 
 def test_the_tests_see_the_copy_and_not_the_installed_package() -> None:

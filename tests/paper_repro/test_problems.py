@@ -1,14 +1,16 @@
-"""The problems of the paper: derivatives, generators as stated, and solutions to 1e-9 by both families."""
+"""The problems of the paper: derivatives, generators as stated, solutions by both families."""
 
 from __future__ import annotations
 
 import re
+import sys
 
 import numpy as np
 import pytest
 import scipy.linalg
 
 from baselines import SOLVERS
+from paper_repro import problems
 from paper_repro.problems import PROBLEMS, ExtrinsicMean, JointDiagonalisation, Matching
 
 INSTANCES = {
@@ -82,7 +84,7 @@ def test_the_mean_is_what_the_paper_says() -> None:
 
 
 def test_joint_diagonalisation_is_what_the_paper_says() -> None:
-    """F is the sum of the squares off the diagonals of X^T * A_i * X, in the transform and in the tensor domain."""
+    """f is the sum of the squares off the diagonals of X^T * A_i * X, in both domains."""
     instance = JointDiagonalisation.generate(6, 2, 4, 3, 0, noise=0.5)
     M = instance.manifold
     A = np.stack([instance.sample(i) for i in range(3)], axis=1)
@@ -178,7 +180,7 @@ def test_solution_among_the_rows_of_the_samples_is_a_saddle() -> None:
 
 
 def test_zero_is_reachable_as_the_count_says() -> None:
-    """R8: with noise the unknowns are enough at N = 10 and in Table 6, and too few at N = 50 and 100 and for p = 10."""
+    """R8: with noise there are enough unknowns at N = 10 and in Table 6, not at N = 50 or 100."""
     reachable = JointDiagonalisation.zero_is_reachable
     assert [reachable(100, 5, 10, N) for N in (10, 50, 100)] == [True, False, False]
     assert [reachable(n, 5, 5, 30) for n in (100, 300, 500)] == [True] * 3
@@ -255,3 +257,31 @@ def test_value_of_table_2_at_p_100_is_out_of_reach_even_divided_by_n() -> None:
 def test_sizes_that_do_not_fit_are_refused(make, named: str) -> None:
     with pytest.raises(ValueError, match=re.escape(named)):
         make()
+
+
+_ADDED = """
+import attrs
+from paper_repro.problems import matching
+
+PROBLEM = attrs.evolve(
+    matching.PROBLEM,
+    name="another",
+    tables=[attrs.evolve(matching.PROBLEM.tables[0], number=8)],
+    figures=(),
+    like=8,
+)
+"""
+
+
+def test_a_problem_is_added_by_one_file(tmp_path, monkeypatch) -> None:
+    """A file with a PROBLEM in the folder is found, after those of the paper."""
+    (tmp_path / "another.py").write_text(_ADDED, "utf-8")
+    monkeypatch.setattr(problems, "__path__", [*problems.__path__, str(tmp_path)])
+    try:
+        found = problems.discovered()
+    finally:
+        sys.modules.pop("paper_repro.problems.another", None)
+    assert list(found) == [*PROBLEMS, "another"]
+    (size,) = found["another"].sizes([(6, 2)])
+    X = size.start(size.problem(0), 0)
+    assert X.shape == (6, 2) and size.stream == 8

@@ -64,9 +64,10 @@ def _terms(h: go.ConstraintDissolving, X: Matrix) -> float:
 
 
 def _derivatives(function: Callable[[float], Any], order: int) -> tuple[Matrix, float]:
-    """The derivative at 0 of a polynomial of degree at most 12, from its values at Chebyshev points, and its rounding.
+    """The derivative at 0 of a polynomial of degree at most 12, and its rounding.
 
-    Along a line f(A(X)) is a polynomial of degree 12, as f has degree four and A three: this is no approximation.
+    From values at Chebyshev points. Along a line f(A(X)) is a polynomial of degree 12, as f has
+    degree four and A three: this is no approximation.
     """
     values = np.array([np.ravel(function(float(t))) for t in NODES])
     series = chebyshev.chebfit(NODES, values, 12)
@@ -121,7 +122,7 @@ def test_hessian_is_symmetric_and_linear(
 
 @given(data=st.data(), manifold=MANIFOLDS, seed=gt.seeds())
 def test_gradient_on_M(data: st.DataObject, manifold: go.GenOrthManifold, seed: int) -> None:
-    """On M grad h = DA(X)*[grad f], whatever beta is, and its projection onto T_X M is the Riemannian gradient.
+    """On M grad h = DA(X)*[grad f] for any beta; its projection is the Riemannian gradient.
 
     So the stationary points of h on M are those of f on M.
     """
@@ -320,14 +321,14 @@ def test_overflow_inside_a_product_is_no_nan(monkeypatch: pytest.MonkeyPatch) ->
     """|C|^2 is NaN with Prescott kernels at 1e160 X; the value is +inf with every kernel."""
     manifold = go.Stiefel(5, 2)
     h, X = go.ConstraintDissolving(smooth(manifold, 0), 1.0), manifold.random_ambient(0)
-    plain = h._products
+    plain = h._dissolved
 
     def with_nan(X: np.ndarray) -> object:
         point = plain(X)
-        point.violation = np.float64(np.nan)
+        point.violation = point.penalty = np.float64(np.nan)
         return point
 
-    monkeypatch.setattr(h, "_products", with_nan)
+    monkeypatch.setattr(h, "_dissolved", with_nan)
     assert h.value(X) == h.feasibility(X) == np.inf
     assert np.isnan(h.hessian_product(X, X)).all()
     assert np.isnan(h.value(np.nan * X)), "NaN that was there before stays NaN"

@@ -1,4 +1,4 @@
-"""F8: the quadratic form of hess h at stationary points, and the exactness threshold that follows from it."""
+"""F8: the quadratic form of hess h at stationary points, and the exactness threshold."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_quadratic_form_across_M(
 def test_threshold_is_the_largest_form(
     data: st.DataObject, manifold: go.GenOrthManifold, seed: int
 ) -> None:
-    """beta* = 3/4 max of Re tr(S^2 Theta) over a dense basis of S1, and never more than 3/4 |Theta|_2."""
+    """beta* = 3/4 max of Re tr(S^2 Theta) over a dense basis of S1, at most 3/4 |Theta|_2."""
     X = data.draw(gt.points(manifold))
     problem, Theta = stationary(manifold, X, seed)
     basis = symmetric_basis(manifold)

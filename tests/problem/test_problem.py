@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 from _problems import Matrix, smooth, spd, trace
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,6 +50,138 @@ def test_an_array_changed_in_place_is_a_new_point() -> None:
     X *= 2
     assert problem.cost(X) == pytest.approx(4 * before, rel=1e-14)
     assert _counts(problem) == (2, 2, 0)
+
+
+@pytest.mark.parametrize("which", ["cost", "gradient", "hessian", "fused", "phi", "ambient"])
+def test_what_a_callable_is_handed_is_read_only(which: str) -> None:
+    """A write raises in the user's own line; without it, a changed X was a false success."""
+
+    def writes(X: Matrix, *more: Matrix) -> Any:
+        (more[0] if which == "hessian" else X)[0] = 0.0
+        return 0.0
+
+    X = M.random_point(0)
+    before = X.copy()
+    fine = {"cost": lambda X: 0.0, "euclidean_gradient": lambda X: X}
+    one = {"psi": lambda T: T, "companion": [1.0, 1.0]}
+    calls: dict[str, Any] = {
+        "cost": lambda: go.Problem(M, writes).cost(X),
+        "gradient": lambda: go.Problem(M, fine["cost"], writes).euclidean_gradient(X),
+        "hessian": lambda: go.Problem(M, **fine, euclidean_hessian=writes).euclidean_hessian(X, X),
+        "fused": lambda: go.Problem(M, cost_and_gradient=writes).cost_and_gradient(X),
+        "phi": lambda: go.from_maps((6, 2), writes, **one).gram(X),
+        "ambient": lambda: go.from_maps((6, 2), lambda X: X, ambient=writes, **one).ambient(X),
+    }
+    with pytest.raises(ValueError, match="read-only"):
+        calls[which]()
+    assert np.array_equal(X, before) and X.flags.writeable
+
+
+def test_a_gradient_that_is_its_argument_is_copied() -> None:
+    """With the projector onto F, too, when that returns its argument."""
+    whole = go.from_maps((6, 2), lambda X: X, lambda T: T, ambient=lambda Y: Y)
+    for manifold in (M, whole):
+        problem, X = go.Problem(manifold, lambda X: 0.0, lambda X: X), M.random_point(0)
+        G = problem.evaluate_gradient(X)
+        assert not np.shares_memory(G, X) and G.flags.writeable
+
+
+BAD_ARRAYS: list[tuple[str, Any, str]] = [
+    ("a list", lambda X: X.tolist(), "a list. Return a plain array"),
+    ("a tuple", lambda X: tuple(X), "a tuple"),
+    ("a matrix", lambda X: np.asmatrix(X), "a matrix"),
+    ("a masked array", lambda X: np.ma.masked_array(X), "a MaskedArray"),
+    ("long double", lambda X: X.astype(np.longdouble), "dtype float128"),
+    ("half", lambda X: X.astype(np.float16), "dtype float16"),
+    ("objects", lambda X: X.astype(object), "dtype object"),
+    ("complex", lambda X: X + 0j, "dtype complex128"),
+    ("a sparse matrix", lambda X: scipy.sparse.csr_array(X), "a csr_array"),
+    ("a number", lambda X: 1.0, "a float"),
+    ("nothing", lambda X: None, "a NoneType"),
+    ("another shape", lambda X: X.T, "shape (2, 6)"),
+]
+
+
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")  # NumPy's, of np.matrix
+@pytest.mark.parametrize(
+    ("bad", "measured"),
+    [case[1:] for case in BAD_ARRAYS],
+    ids=[case[0] for case in BAD_ARRAYS],
+)
+def test_what_is_no_array_is_named(bad: Any, measured: str) -> None:
+    """From a derivative, from phi, from psi: the same refusal, which names the function."""
+    X = M.random_point(0)
+
+    def one(X: Matrix) -> Matrix:
+        return X
+
+    def fused(X: Matrix) -> tuple[float, Any]:
+        return 0.0, bad(X)
+
+    class Mine(go.GenOrthManifold):
+        shape = (6, 2)
+
+        def phi(self, X: Matrix) -> Matrix:
+            return bad(X)
+
+        def psi(self, T: Matrix) -> Matrix:
+            return T
+
+    for name, call in (
+        ("euclidean_gradient", lambda: go.Problem(M, lambda X: 0.0, bad).euclidean_gradient(X)),
+        ("cost_and_gradient", lambda: go.Problem(M, cost_and_gradient=fused).cost(X)),
+        ("phi", lambda: go.from_maps((6, 2), bad, one).gram(X)),
+        ("phi", lambda: Mine().gram(X)),
+    ):
+        with pytest.raises(ValueError, match=rf"^{name}: need ") as caught:
+            call()
+        assert measured in str(caught.value), caught.value
+    if measured != "shape (2, 6)":  # T is square
+        with pytest.raises(ValueError, match=r"^psi: need "):
+            go.from_maps((6, 2), one, bad).symmetrize(np.eye(2))
+
+
+def test_a_map_that_is_not_finite_is_named() -> None:
+    X = M.random_point(0)
+    nan = go.from_maps((6, 2), lambda X: X * np.nan, lambda T: T, companion=[1.0, 1.0])
+    for call in (nan.gram, nan.constraint, nan.dissolve, lambda X: nan.project(X, X)):
+        with pytest.raises(ValueError, match=r"^phi\(X\): need finite entries"):
+            call(X)
+    with pytest.raises(ValueError, match=r"^phi\(x0\): need finite entries"):
+        go.Problem(nan, lambda X: 0.0).start(X)
+    nan = go.from_maps((6, 2), lambda X: X, lambda T: T / 0.0, companion=[1.0, 1.0])
+    with pytest.raises(ValueError, match=r"^psi\(X\^T X\)"), np.errstate(all="ignore"):
+        nan.constraint_differential(X, X)
+
+
+@pytest.mark.parametrize("name", ["project", "dim", "theta_solver", "retract", "_check"])
+def test_what_is_derived_cannot_be_overridden(name: str) -> None:
+    with pytest.raises(TypeError, match=rf"Mine.{name}: .*derived"):
+        type("Mine", (go.Stiefel,), {name: lambda self, *arguments: None})
+    mixin = type("Mixin", (), {name: None})
+    with pytest.raises(TypeError, match=rf"Mine.{name}: "):
+        type("Mine", (mixin, go.Stiefel), {})
+
+
+def test_what_is_data_can_be_given() -> None:
+    """phi, psi, shape, facts, and names of one's own."""
+
+    class Mine(go.GenOrthManifold):
+        definite = True
+        shape = (6, 2)
+
+        def phi(self, X: Matrix) -> Matrix:
+            """Mine."""
+            return 2 * X
+
+        def psi(self, T: Matrix) -> Matrix:
+            return T
+
+        def extra(self) -> int:
+            return 7
+
+    assert Mine().extra() == 7 and go.check_assumptions(Mine(), rng=0).passed
+    assert Mine.phi.__doc__ == "Mine."
 
 
 def test_a_gradient_buffer_that_is_used_again_is_not_shared() -> None:

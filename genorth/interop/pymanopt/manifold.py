@@ -18,14 +18,19 @@ _FARTHEST = 10.0  # points grow like exp of the size of a step, and their roundi
 
 
 class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt has no annotations
-    """A `GenOrthManifold` for pymanopt.
+    """A `GenOrthManifold` for pymanopt: a Riemannian submanifold, <U, V> = Re tr(U^T V).
 
-    A Riemannian submanifold with the metric <U, V> = Re tr(U^T V).
+    `dist`, `exp` and `log` have no closed form here and raise NotImplementedError in pymanopt's
+    way; NelderMead and ParticleSwarm need them.
 
-    retraction: "cayley", "polar" or "exp", see `GenOrthManifold.retract`. rng: a seed or a
-    Generator, which `random_point` and `random_tangent_vector` draw from, as pymanopt calls them
-    without one. `dist`, `exp` and `log` have no closed form here and raise NotImplementedError in
-    pymanopt's way; NelderMead and ParticleSwarm need them.
+    Args:
+        manifold: The manifold.
+        retraction: A kind of `GenOrthManifold.retract`.
+        rng: A seed or a Generator, which `random_point` and `random_tangent_vector` draw from, as
+            pymanopt calls them without one.
+
+    Raises:
+        ValueError: If it is no `GenOrthManifold`, or the retraction is unknown.
     """
 
     def __init__(
@@ -69,7 +74,7 @@ class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt
         return self.manifold.project(point, vector)
 
     def euclidean_to_riemannian_gradient(self, point: Array, euclidean_gradient: Array) -> Array:
-        """Grad f(X) = P_X(G)."""
+        """grad f(X) = P_X(G)."""
         return self.manifold.gradient(point, euclidean_gradient)
 
     def euclidean_to_riemannian_hessian(
@@ -79,7 +84,7 @@ class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt
         euclidean_hessian: Array,
         tangent_vector: Array,
     ) -> Array:
-        """Hess f(X)[Z] = P_X(H - phi(Z) Theta_X(G)), H the Euclidean Hessian applied to Z."""
+        """hess f(X)[Z] = P_X(H - phi(Z) Theta_X(G)), H the Euclidean Hessian applied to Z."""
         return self.manifold.hessian(point, euclidean_gradient, euclidean_hessian, tangent_vector)
 
     def weingarten(self, point: Array, tangent_vector: Array, normal_vector: Array) -> Array:
@@ -88,11 +93,12 @@ class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt
         return -here.project(self.manifold.phi(tangent_vector) @ here.theta(normal_vector))
 
     def retraction(self, point: Array, tangent_vector: Array) -> Array:
-        """R_X(Z); where Z is outside the domain, the point that "exp" gives, which has no pole and no end.
+        """R_X(Z); where Z is outside the domain, the point that "exp" gives.
 
-        pymanopt's line searches and trust regions know no domain. This way they see a true point of M in the direction
-        Z, as far away as they asked for, and reject it if the cost is too high there. (A shorter step instead would
-        make them believe that the long one was good, and try a longer one next.)
+        pymanopt's line searches and trust regions know no domain. This way they see a true point of
+        M in the direction Z, as far away as they asked for, and reject it if the cost is too high
+        there. (A shorter step instead would make them believe that the long one was good, and try a
+        longer one next.)
         """
         try:
             return self.manifold.retract(point, tangent_vector, self.kind)
@@ -101,7 +107,7 @@ class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt
             return self._along_exp(point, tangent_vector)
 
     def _along_exp(self, point: Array, tangent_vector: Array) -> Array:
-        """The "exp" retraction, of a step that is shortened where exp would lead too far for floating-point numbers."""
+        """The "exp" retraction, of a step that is shortened where exp would overflow."""
         size = step_size(self.manifold, point, tangent_vector)
         return self.manifold.retract(point, tangent_vector * min(1.0, _FARTHEST / size), "exp")
 

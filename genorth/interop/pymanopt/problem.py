@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import pymanopt
 
 from genorth.errors import refuse
 from genorth.interop.pymanopt.manifold import PymanoptManifold
 from genorth.linalg.arrays import Array
-from genorth.linalg.cache import same_entries
+from genorth.linalg.cache import ContentCache
 from genorth.problem.problem import Problem
+from genorth.solve.monitor import Guard
 
 _Preconditioner = Callable[[Array, Array], Array]
-
-
-class Source(Protocol):
-    """What evaluates: a Problem, or something that stands between it and a solver."""
-
-    def evaluate_cost(self, X: Array) -> float: ...
-    def evaluate_gradient(self, X: Array) -> Array: ...
-    def evaluate(self, X: Array) -> tuple[float, Array]: ...
 
 
 class _Point:
@@ -36,20 +29,21 @@ class _Point:
 
 
 class Shared:
-    """f and G at the iterate (where G was asked for last) and at the latest trial point, each evaluated once.
+    """f and G at the iterate (where G was asked for last) and at the latest trial point.
 
-    A line search or a trust region that goes back to the iterate finds it still there, whatever was tried in between.
+    Each is evaluated once. A line search or a trust region that goes back to the iterate finds it
+    still there, whatever was tried in between.
     """
 
-    def __init__(self, problem: Problem, source: Source | None = None) -> None:
-        self._source: Source = problem if source is None else source
+    def __init__(self, problem: Problem, source: Guard | None = None) -> None:
+        self._source = problem if source is None else source
         self._cost_alone, self._gradient_alone = problem.has_cost, problem._gradient is not None
-        self._iterate: _Point | None = None
-        self._trial: _Point | None = None
+        self._iterate, self._trial = ContentCache(), ContentCache()
 
     def cost(self, X: Array) -> float:
         """f(X)."""
-        here = self._at(X)
+        cache = self._iterate if self._iterate.holds(X) else self._trial
+        here = cache.get(X, _Point)
         if here.cost is None:
             if self._cost_alone:
                 here.cost = self._source.evaluate_cost(here.X)
@@ -59,21 +53,15 @@ class Shared:
 
     def gradient(self, X: Array) -> Array:
         """G at X, which becomes the iterate."""
-        here = self._at(X)
+        if not self._iterate.holds(X):
+            self._iterate, self._trial = self._trial, self._iterate
+        here = self._iterate.get(X, _Point)
         if here.gradient is None:
             if self._gradient_alone:
                 here.gradient = self._source.evaluate_gradient(here.X)
             else:
                 here.cost, here.gradient = self._source.evaluate(here.X)
-        self._iterate = here
         return here.gradient
-
-    def _at(self, X: Array) -> _Point:
-        for known in (self._iterate, self._trial):
-            if known is not None and same_entries(known.X, X):
-                return known
-        self._trial = _Point(X.copy())
-        return self._trial
 
 
 class _SharedProblem(pymanopt.Problem):  # type: ignore[misc]  # pymanopt has no annotations
@@ -103,7 +91,18 @@ def to_pymanopt(
 
     The problem counts what pymanopt's solvers evaluate, and nothing is evaluated twice: neither the
     cost after a line search nor the Euclidean gradient for each Hessian product.
-    preconditioner(point, tangent_vector) is pymanopt's.
+
+    Args:
+        problem: The problem.
+        retraction: As for `PymanoptManifold`.
+        rng: A seed or a Generator for random points and vectors.
+        preconditioner: `preconditioner(point, tangent_vector)`, pymanopt's.
+
+    Returns:
+        The pymanopt Problem.
+
+    Raises:
+        ValueError: If it is no genorth Problem, or the retraction is unknown.
     """
     if not isinstance(problem, Problem):
         refuse("problem", "a genorth.Problem", type(problem).__name__)
@@ -116,8 +115,17 @@ def from_pymanopt(problem: Any) -> Problem:
     """A `genorth.Problem` from a `pymanopt.Problem` whose manifold is a `PymanoptManifold`.
 
     Derivatives that pymanopt's backend makes by automatic differentiation are taken over; a cost of
-    the NumPy backend has only those that were given. The gradient must be the Euclidean one: the
-    penalty needs it away from M too.
+    the NumPy backend has only those that were given.
+
+    Args:
+        problem: The pymanopt Problem.
+
+    Returns:
+        The problem; the one that `to_pymanopt` was given, where it comes from there.
+
+    Raises:
+        ValueError: If the manifold is not one of ours, or the gradient is Riemannian: a penalty
+            needs the Euclidean one, away from M too.
     """
     if isinstance(problem, _SharedProblem):
         return problem.genorth_problem

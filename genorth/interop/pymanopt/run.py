@@ -23,11 +23,11 @@ from pymanopt.optimizers.trust_regions import TrustRegions
 from genorth.errors import refuse
 from genorth.interop.pymanopt.manifold import PymanoptManifold
 from genorth.interop.pymanopt.problem import Shared, from_pymanopt, wrapped_manifold
-from genorth.linalg.arrays import Array, all_finite, norm
+from genorth.linalg.arrays import Array, norm
 from genorth.linalg.cache import same_entries
 from genorth.problem.problem import Problem
 from genorth.solve.ending import end_at, result
-from genorth.solve.monitor import Monitor, Stop
+from genorth.solve.monitor import Guard, Monitor, Stop
 from genorth.solve.options import Common, Options, require
 from genorth.solve.result import Result, Status
 from genorth.solve.solver import RIEMANNIAN
@@ -62,8 +62,10 @@ def run(
             optimizer's own `run`. An instance keeps its tolerance, its iterations and its time
             where others are not given. Its max_cost_evaluations, which pymanopt does not look at,
             holds too.
+
     Returns:
         The result; `x` is on M.
+
     Raises:
         ValueError: If the problem lacks a derivative, or an argument is wrong or unknown.
     """
@@ -113,11 +115,7 @@ def _sides(
     theirs = wrapped_manifold(problem)
     if retraction is not None:
         theirs = PymanoptManifold(theirs.manifold, retraction)
-    return (
-        from_pymanopt(problem),
-        theirs,
-        problem.preconditioner if preconditioner is None else preconditioner,
-    )
+    return from_pymanopt(problem), theirs, preconditioner or problem.preconditioner
 
 
 def _check(problem: Problem, optimizer: Optimizer, options: dict[str, Any]) -> None:
@@ -127,50 +125,6 @@ def _check(problem: Problem, optimizer: Optimizer, options: dict[str, Any]) -> N
         if name not in known:
             takes = ", ".join([*Common.__annotations__, "retraction", "preconditioner", *known])
             refuse(name, f"an argument of pymanopt's {optimizer}, which takes {takes}", repr(value))
-
-
-class _Guard:
-    """The problem behind its budgets; a value that is not finite ends the run."""
-
-    def __init__(self, monitor: Monitor, max_costs: float) -> None:
-        self._problem, self._monitor = monitor.problem, monitor
-        self._last_cost = self._problem.counts.nfev + max_costs
-
-    def _allow(self, cost: bool) -> None:
-        self._monitor.check()
-        if cost and self._problem._nfev >= self._last_cost:
-            raise Stop(
-                Status.EVALUATION_LIMIT, "The limit is max_cost_evaluations of the optimizer."
-            )
-
-    def evaluate_cost(self, X: Array) -> float:
-        self._allow(cost=True)
-        return _finite_number(self._problem.evaluate_cost(X))
-
-    def evaluate_gradient(self, X: Array) -> Array:
-        self._allow(cost=False)
-        return _finite_array(self._problem.evaluate_gradient(X))
-
-    def evaluate(self, X: Array) -> tuple[float, Array]:
-        self._allow(cost=True)
-        cost, gradient = self._problem.evaluate(X)
-        return _finite_number(cost), _finite_array(gradient)
-
-    def hessian(self, X: Array, Z: Array) -> Array:
-        self._allow(cost=False)
-        return _finite_array(self._problem.euclidean_hessian(X, Z))
-
-
-def _finite_number(value: float) -> float:
-    if not math.isfinite(value):
-        raise Stop(Status.NOT_FINITE)
-    return value
-
-
-def _finite_array(G: Array) -> Array:
-    if not math.isfinite(norm(G)) and not all_finite(G):  # the norm is cheap, and may overflow
-        raise Stop(Status.NOT_FINITE)
-    return G
 
 
 @attrs.frozen(eq=False)
@@ -201,25 +155,19 @@ class _Watch:
         self, monitor: Monitor, manifold: PymanoptManifold, max_costs: float, rejects: bool
     ) -> None:
         self.problem, self.manifold, self.monitor = monitor.problem, manifold, monitor
-        self._guard = _Guard(monitor, max_costs)
+        self._guard = Guard(monitor, max_costs)
         self._shared = Shared(self.problem, self._guard)
         self._rejects = rejects
         self._starting, self._last_step = True, 1.0
         self.last: _Iterate | None = None
 
     def attach(self, optimizer: Optimizer) -> None:
-        """Hear of the end of each iteration.
-
-        TrustRegions rejects steps without asking for a gradient.
-        """
+        """Hear of each iteration: TrustRegions rejects steps without asking for a gradient."""
         own = optimizer._check_stopping_criterion
 
         def end_of_iteration(**figures: Any) -> Any:
-            if (
-                self._rejects
-                and self.last is not None
-                and len(self.monitor.trace) == figures["iteration"]
-            ):
+            rejected = self._rejects and len(self.monitor.trace) == figures["iteration"]
+            if rejected and self.last is not None:
                 self._report(self.last)
             return own(**figures)
 
@@ -228,9 +176,7 @@ class _Watch:
     def drive(
         self, optimizer: Optimizer, start: Array, preconditioner: Any, options: Any
     ) -> tuple[Status, str]:
-        """Run the optimizer until something ends it.
-
-        Again from where it found no step, if it came there by descent.
+        """Run the optimizer until something ends it; again from where it found no step.
 
         pymanopt's line searches give up after a few reductions of the step, and then repeat a step
         of length zero. A new start follows the gradient, with a first step as long as the last one
@@ -247,14 +193,12 @@ class _Watch:
                     pass
                 else:
                     if not self._is_last(end.point):
-                        self.gradient(
-                            end.point
-                        )  # SteepestDescent ends before it looks at the gradient there
+                        # SteepestDescent ends before it looks at the gradient there
+                        self.gradient(end.point)
                         return Status.STALLED, f"pymanopt: {end.stopping_criterion}"
                 assert self.last is not None
-                if (
-                    self._rejects or not self.last.cost < before
-                ):  # trust regions have no line search to start again
+                # trust regions have no line search to start again
+                if self._rejects or not self.last.cost < before:
                     return Status.STALLED, ""
                 start = self.last.X
                 _set_first_step(optimizer, self._last_step)

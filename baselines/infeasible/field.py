@@ -1,0 +1,116 @@
+"""`Field`: a direction that is tangent to the level set of C through any X, from products alone.
+
+For all U, V in F the map W -> U <<V,W>> - V <<U,W>>, <<V,W>> = phi(V)^T W, is skew for the form, so
+that its value at X is tangent: DC(X)[U <<V,X>> - V <<U,X>>] = 0. docs/infeasible.md has the proof.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import attrs
+
+from genorth.geometry.manifold import GenOrthManifold
+from genorth.linalg.arrays import Array, ct, eye_like, inner, norm, plus
+
+_SAME = 1e-8  # psi(psi(T)) = T, relative: rounding is far below, another psi far above
+
+
+@attrs.frozen(eq=False, slots=False)
+class Place:
+    """A point of F with what its level set needs: P = phi(X) and S = X^T phi(X)."""
+
+    X: Array
+    P: Array
+    S: Array
+
+    @cached_property
+    def C(self) -> Array:
+        """C(X)."""
+        return self.S - eye_like(self.S)
+
+    @cached_property
+    def gram(self) -> Array:
+        """phi(X)^T phi(X)."""
+        return self.S if self.P is self.X else ct(self.P) @ self.P
+
+
+def place(manifold: GenOrthManifold, X: Array) -> Place:
+    """X with phi(X) and X^T phi(X)."""
+    P = manifold.phi(X)
+    return Place(X, P, ct(X) @ P)
+
+
+class Field:
+    """The tangent field of landing methods, for every phi and psi.
+
+    F(X) = (G K - e N G^T N)/2 with N = phi(X) Q and K = N^T N, where psi(T) = Q T Q^-1. Where
+    psi(psi(T)) = T this is (G <<P,X>> - P <<G,X>>)/2 with P = phi(X), and needs no Q. Elsewhere,
+    and without a Q, it is L L*[G] with L[U] = U <<X,X>> - X <<U,X>>. In all three cases F is
+    tangent, <G, F> >= 0, and on M it is zero exactly at stationary points.
+
+    Args:
+        manifold: The manifold.
+    """
+
+    def __init__(self, manifold: GenOrthManifold) -> None:
+        self.manifold = manifold
+        T = ct(manifold.random_ambient(0)) @ manifold.random_ambient(1)
+        twice = manifold.psi(manifold.psi(T))
+        self.involutive = float(norm(twice - T)) <= _SAME * float(norm(T))
+        self._companion = None if self.involutive else manifold.companion
+
+    @property
+    def by_products(self) -> bool:
+        """Whether F = (G K - P M)/2 with p x p matrices K and M."""
+        return self.involutive or self._companion is not None
+
+    def star(self, T: Array) -> Array:
+        """T* = psi(T)^T: <<U, X>> = (phi(X)^T U)*."""
+        return ct(self.manifold.psi(T))
+
+    def factors(self, K: Array, R: Array) -> tuple[Array, Array]:
+        """K and M of F = (G K - P M)/2, from phi(X)^T phi(X) and R = phi(X)^T G."""
+        if self.involutive:
+            return self.star(K), self.star(R)
+        assert self._companion is not None
+        Q, e = self._companion.Q, self._companion.sign
+        return e * Q.right(Q.left(K)), e * Q.right(Q.left(ct(R)))
+
+    def direction(self, at: Place, G: Array, weight: float) -> Direction:
+        """F(X) + weight grad N(X), N = |C|^2/4: five products at most, and no phi."""
+        C, K, R = at.C, at.gram, ct(at.P) @ G
+        normal = self.manifold.symmetrize(C) / 2  # grad N = phi(X) Phi(C)/2
+        if self.by_products:
+            left, right = self.factors(K, R)
+            D = plus(at.P @ (weight * normal - right / 2), G @ (left / 2))
+        else:
+            U = G @ at.S - at.P @ self.manifold.psi(ct(G) @ at.X)
+            D = U @ ct(at.S) - at.X @ self.star(ct(at.P) @ U) + at.P @ (weight * normal)
+        slope, pull = float(inner(G, D)) - weight * float(inner(R, normal)), K @ normal
+        L = weight * self.manifold.symmetrize(pull)
+        return Direction(D, L, K, R, max(slope, 0.0), float(inner(normal, pull)))
+
+    def linearised(self, at: Place, G: Array, V: Array, H: Array) -> Array:
+        """The derivative of 2 F at X along V, without the term that vanishes where F does.
+
+        H is the Euclidean Hessian of f applied to V. Where psi(psi(T)) = T only.
+        """
+        P, PV = at.P, self.manifold.phi(V)
+        first = H @ self.star(at.gram) - P @ self.star(ct(P) @ H)
+        return first + G @ self.star(ct(P) @ PV) - PV @ self.star(ct(P) @ G)
+
+
+@attrs.frozen(eq=False)
+class Direction:
+    """A landing direction, and the small matrices that it was made from."""
+
+    D: Array
+    #: DC(X)[D]: that of the normal part, as F is tangent.
+    L: Array
+    #: phi(X)^T phi(X) and phi(X)^T G.
+    K: Array
+    R: Array
+    #: <G, F> and |grad N|^2.
+    slope: float
+    attraction: float

@@ -1,0 +1,219 @@
+"""`landing_newton`: a Newton step in the level set of C plus a normal step to M."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Unpack
+
+import attrs
+import numpy as np
+
+from baselines.infeasible.field import Field
+from baselines.infeasible.run import TUBE, Point, Run, merit, positive
+from baselines.riemannian.rtr import Step, truncated_cg
+from genorth.errors import OutsideDomainError, refuse
+from genorth.geometry.multiplier import realvec
+from genorth.geometry.newton import NewtonStep
+from genorth.geometry.tangent import TangentSpace
+from genorth.linalg.arrays import Array, ct, inner, norm, plus
+from genorth.problem.problem import Problem
+from genorth.solve.options import Common
+from genorth.solve.result import Result
+
+#: The normal steps: A(X) - X, and -D(X) of F15.
+NORMAL: dict[str, Callable[[TangentSpace, Array], Array]] = {
+    "A": lambda space, C: space.X @ (ct(C) / -2),
+    "newton": lambda space, C: -NewtonStep(space).D,  # noqa: ARG005
+}
+
+
+@attrs.frozen
+class Settings:
+    """The constants of the method; the first two are the authors'."""
+
+    #: The residual of the tangent equation is at most min(forcing, |b|^exponent) |b|.
+    forcing: float = 1e-2
+    exponent: float = 1.0
+    #: A step is taken if the merit decreases by this share of what the model says.
+    accept: float = 0.1
+    #: The first and the largest tangent step, relative to |X|.
+    first_radius: float = 0.125
+    largest_radius: float = 1.0
+
+
+_NOISE = 1e3 * 2.0**-52  # a decrease below this, relative to the merit, is rounding
+_SHORTEST = 2.0**-52  # relative to |X|: below, a step is rounding
+
+
+def landing_newton(
+    problem: Problem,
+    x0: Any = None,
+    *,
+    normal: str = "A",
+    tangent: str = "cg",
+    tube: float = TUBE,
+    settings: Settings | None = None,
+    **common: Unpack[Common],
+) -> Result:
+    """Minimise f over M by second-order landing [xiong2026second]. Needs a Hessian product.
+
+        X <- X + n + T,  P_X(H[T]) = -P_X(G + H[n]),  H[V] = hess f(X)[V] - phi(V) Theta_X(G)
+
+    n leads to M: A(X) - X, as the authors take it, or Newton's step -D(X) (F15), the smallest. T is
+    tangent to the level set of C through X, P_X the projector onto its tangent space. The term H[n]
+    makes the convergence quadratic; with n = -D the step is that of SQP [goyens2026riemannian].
+
+    "cg" solves for T by conjugate gradients within a trust region, on the merit function of
+    `landing`, so that it converges from afar. "published" solves the authors' equation
+    DF(X)[T] = -F(X) - DF(X)[n] with their BiCGSTAB and takes the full step: near a solution, and
+    where psi(psi(T)) = T, only.
+
+    Args:
+        problem: The problem.
+        x0: Start, with |C(x0)| <= tube. Default: a random point of M.
+        normal: "A" or "newton".
+        tangent: "cg" or "published".
+        tube: The largest |C| of an iterate.
+        settings: The constants.
+        **common: The arguments of every solver, see `genorth.minimize`.
+
+    Returns:
+        The result; `x` is on M.
+
+    Raises:
+        ValueError: If x0 is outside of the tube, an argument is unknown or there is no Hessian.
+    """
+    for name, value, known in (
+        ("normal", normal, tuple(NORMAL)),
+        ("tangent", tangent, ("cg", "published")),
+    ):
+        if value not in known:
+            refuse(name, f"one of {', '.join(map(repr, known))}", repr(value))
+    positive(tube=tube)
+    chosen = Settings() if settings is None else settings
+    run = Run(problem, x0, "landing-newton", tube, second_order=True, **common)
+    if tangent == "published" and not Field(problem.manifold).involutive:
+        refuse("tangent", "'cg' where psi(psi(T)) != T", "'published'")
+    method = _trust_region if tangent == "cg" else _published
+    return run.solve(lambda run: method(run, NORMAL[normal], chosen))
+
+
+class _Model:
+    """The level set at one point: Theta, the normal step, and the Hessian of the Lagrangian."""
+
+    def __init__(self, run: Run, point: Point, normal: Callable[[TangentSpace, Array], Array]):
+        self.run, self.point = run, point
+        self.space = TangentSpace(run.manifold, point.X, point.P)
+        self.Theta = self.space.equation.theta(point.G)
+        self._normal = normal
+
+    def lagrangian(self, V: Array) -> Array:
+        """hess f(X)[V] - phi(V) Theta."""
+        self.run.monitor.check()
+        H = self.run.problem.euclidean_hessian(self.point.X, V)
+        return plus(self.run.manifold.phi(V) @ -self.Theta, H)
+
+    def hessian(self, V: Array) -> Array:
+        """The same, projected onto the level set."""
+        return self.space.equation.project(self.lagrangian(V))
+
+    def complete(self) -> None:
+        """The normal step, and the right-hand side of the tangent equation."""
+        self.n = self._normal(self.space, self.point.C)
+        self.Hn = self.lagrangian(self.n)
+        self.rhs = self.space.equation.project(self.point.G + self.Hn)
+        self.residual = self.point.G - self.point.P @ self.Theta
+
+
+def _trust_region(
+    run: Run, normal: Callable[[TangentSpace, Array], Array], settings: Settings
+) -> None:
+    model = _Model(run, run.start(), normal)
+    size = float(norm(model.point.X))
+    radius, mu = settings.first_radius * size, 2 * float(norm(model.Theta))
+    model.complete()
+    while True:
+        step = _tangent_step(run, model, radius, settings)
+        # what the quadratic model says of f - <Theta^T, C>/2, and of |C|^2, which n removes
+        C, n = model.point.C, model.n
+        change = float(
+            inner(model.residual, n)
+            + inner(n, model.Hn) / 2
+            + inner(model.rhs, step.Z)
+            + inner(step.Z, step.HZ) / 2
+        )
+        square = float(inner(C, C))
+        if change > mu / 8 * square:
+            mu = 8 * change / square if square > 0 else mu
+        predicted = mu / 4 * square - change
+        trial, ratio = _tried(run, model, model.point.X + n + step.Z, predicted, mu, normal)
+        if ratio < 0.25:
+            radius = 0.25 * min(step.length, radius)
+        elif ratio > 0.75 and step.boundary:
+            radius = min(2 * radius, settings.largest_radius * size)
+        if trial is not None and ratio > settings.accept:
+            model = trial
+            run.accept(model.point)
+            model.complete()
+        elif radius < _SHORTEST * size:
+            return
+        else:
+            run.accept(model.point)
+
+
+def _tangent_step(run: Run, model: _Model, radius: float, settings: Settings) -> Step:
+    size = float(norm(model.rhs))
+    if not size > 0:
+        return Step(0 * model.rhs, 0 * model.rhs, 0.0, False)
+    goal = max(min(settings.forcing, size**settings.exponent) * size, 0.1 * run.monitor.tol)
+    return truncated_cg(model.hessian, lambda V: V, model.rhs, radius, goal, run.manifold.dim)
+
+
+def _tried(
+    run: Run,
+    model: _Model,
+    X: Array,
+    predicted: float,
+    mu: float,
+    normal: Callable[[TangentSpace, Array], Array],
+) -> tuple[_Model | None, float]:
+    """The end of the step, and the decrease of the merit relative to that of the model."""
+    try:
+        trial = _Model(run, run.evaluate(X), normal)
+    except OutsideDomainError:
+        return None, -math.inf
+    before, after = (merit(m.point.f, m.Theta, m.point.C, mu) for m in (model, trial))
+    if abs(predicted) <= _NOISE * max(abs(before), abs(after)):
+        return trial, 1.0
+    return trial, (before - after) / predicted
+
+
+def _published(
+    run: Run, normal: Callable[[TangentSpace, Array], Array], settings: Settings
+) -> None:
+    """Full steps, with the tangent equation (4.11) of the authors solved by BiCGSTAB."""
+    from scipy.sparse.linalg import LinearOperator, bicgstab
+
+    field, point = Field(run.manifold), run.start()
+    while True:
+        n = normal(TangentSpace(run.manifold, point.X, point.P), point.C)
+
+        def image(V: Array, at: Point = point) -> Array:
+            run.monitor.check()
+            return field.linearised(at, at.G, V, run.problem.euclidean_hessian(at.X, V))
+
+        def product(v: Any, at: Point = point) -> Any:
+            V = np.ascontiguousarray(v).view(at.X.dtype).reshape(at.X.shape)
+            return realvec(image(V, at))
+
+        b = realvec(-2 * field.direction(point, point.G, 0.0).D - image(n))
+        size = float(np.linalg.norm(b))
+        operator = LinearOperator((b.size, b.size), matvec=product, dtype=float)
+        rtol = min(settings.forcing, size**settings.exponent)
+        T, _ = bicgstab(operator, b, rtol=rtol, atol=0.0, maxiter=200)
+        try:
+            point = run.evaluate(point.X + n + T.view(point.X.dtype).reshape(point.X.shape))
+        except OutsideDomainError:
+            return
+        run.accept(point)

@@ -1,0 +1,109 @@
+"""`plam`: a gradient step on the augmented Lagrangian, its multiplier in closed form."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+import attrs
+
+from baselines.infeasible.run import TUBE, Point, Run, Steps, march, or_word, positive
+from genorth.linalg.arrays import Array, ct, norm, plus
+from genorth.penalty.beta import Oblique
+from genorth.problem.problem import Problem
+from genorth.solve.descent import Settings
+from genorth.solve.options import Common
+from genorth.solve.result import Result
+
+_ROUNDS = 12  # with a larger beta each
+_GROWTH = 4.0  # of beta, from round to round
+
+
+@attrs.frozen(eq=False)
+class _Iterate:
+    point: Point
+    value: float
+    gradient: Array
+    decrease: float = 0.0
+
+    @property
+    def X(self) -> Array:
+        return self.point.X
+
+
+def plam(
+    problem: Problem,
+    x0: Any = None,
+    *,
+    beta: float | str = "auto",
+    eta: float | str = "bb",
+    tube: float = TUBE,
+    **common: Unpack[Common],
+) -> Result:
+    """Minimise f over M by the proximal linearised augmented Lagrangian [gao2019parallelizable].
+
+        X <- X - (G - phi(X) Theta + beta/2 phi(X) Phi(C))/eta,  Theta = Phi(G^T X)/2
+
+    Theta is the multiplier at every stationary point: G = phi(X) Theta on M gives X^T G = Theta. On
+    the Stiefel manifold the step is G - X sym(X^T G) + beta X C. As in the authors' code, 1/eta is
+    Barzilai and Borwein's step, long and short in turn, and no line search looks at f.
+
+    Args:
+        problem: The problem.
+        x0: Start, with |C(x0)| <= tube. Default: a random point of M.
+        beta: Penalty parameter, or "auto": twice the first estimate of the penalty methods,
+            raised where no step stays in the tube. The authors leave it to the user.
+        eta: The proximal parameter, or "bb".
+        tube: The largest |C| of an iterate; a step that leaves the tube is halved.
+        **common: The arguments of every solver, see `genorth.minimize`.
+
+    Returns:
+        The result; `x` is on M.
+
+    Raises:
+        ValueError: If x0 is outside of the tube, or beta, eta or tube is not positive.
+    """
+    positive(tube=tube, beta=or_word(beta, "auto"), eta=or_word(eta, "bb"))
+    run = Run(problem, x0, "plam", tube, **common)
+    return run.solve(lambda run: _solve(run, beta, eta))
+
+
+def _solve(run: Run, beta: float | str, eta: float | str) -> None:
+    """March with one beta; where no step stays in the tube, "auto" raises beta and goes on."""
+    point = run.start()
+    if not isinstance(beta, str):
+        _march(run, point, float(beta), eta)
+        return
+    weight = 2 * Oblique(run.monitor, auto=True).first(point.X, point.X)[0]
+    for _ in range(_ROUNDS):
+        point = _march(run, point, weight, eta)
+        weight *= _GROWTH
+
+
+def _march(run: Run, point: Point, beta: float, eta: float | str) -> Point:
+    """Steps with one beta, to the last point in the tube."""
+
+    def iterate(point: Point) -> _Iterate:
+        small = run.manifold.symmetrize(beta * point.C - ct(point.G) @ point.X) / 2
+        return _Iterate(point, point.f, plus(point.P @ small, point.G))
+
+    def step(at: _Iterate, t: float) -> _Iterate:
+        return iterate(run.evaluate(at.X - t * at.gradient))
+
+    def accept(at: _Iterate) -> None:
+        nonlocal last
+        last = at.point
+        run.accept(last)
+
+    last, first = point, iterate(point)
+    steps: Steps[_Iterate] = (
+        Settings(
+            first_step=max(0.1, min(0.01 * float(norm(first.gradient)), 1.0)),
+            trials=1,  # accepted without a look at f
+            shortest=1e-10,
+            longest=1e10,
+        )
+        if isinstance(eta, str)
+        else lambda at: 1 / float(eta)  # noqa: ARG005
+    )
+    march(first, step, accept, steps)
+    return last

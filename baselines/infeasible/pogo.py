@@ -1,0 +1,55 @@
+"""`pogo`: a tangent step of the landing field, then one step of A."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Unpack
+
+from baselines.infeasible.field import Place, place
+from baselines.infeasible.landing import follow
+from baselines.infeasible.run import TUBE, Run, or_word, positive
+from genorth.geometry.manifold import GenOrthManifold
+from genorth.linalg.arrays import ct, eye_like
+from genorth.problem.problem import Problem
+from genorth.solve.options import Common
+from genorth.solve.result import Result
+
+
+def pogo(
+    problem: Problem,
+    x0: Any = None,
+    *,
+    eta: float | str = "bb",
+    tube: float = TUBE,
+    **common: Unpack[Common],
+) -> Result:
+    """Minimise f over M by POGO, with plain gradients [javaloy2026embarrassingly].
+
+        Y = X - eta F(X),  X <- A(Y) = Y + (Y - Y phi(Y)^T Y)/2
+
+    F is the tangent field of `landing`. C(Y) = C(X) + eta^2 F^T phi(F), and A squares it (F6), so
+    that the iterates stay next to M: |C| is of order eta^4.
+
+    Args:
+        problem: The problem.
+        x0: Start, with |C(x0)| <= tube. Default: a random point of M.
+        eta: The step size, or "bb", as in `landing`.
+        tube: The largest |C| of Y; a step that would leave the tube ends at its wall.
+        **common: The arguments of every solver, see `genorth.minimize`.
+
+    Returns:
+        The result; `x` is on M.
+
+    Raises:
+        ValueError: If x0 is outside of the tube, or eta or tube is not positive.
+    """
+    positive(tube=tube, eta=or_word(eta, "bb"))
+    run = Run(problem, x0, "pogo", tube, **common)
+    return run.solve(lambda run: follow(run, 0.0, eta, partial(_dissolved, run.manifold)))
+
+
+def _dissolved(manifold: GenOrthManifold, at: Place) -> Place:
+    """A(Y) = Y W, with phi(Y W) = phi(Y) psi(W)."""
+    W = 1.5 * eye_like(at.S) - 0.5 * ct(at.S)
+    X, V = at.X @ W, manifold.psi(W)
+    return place(manifold, X) if at.P is at.X else Place(X, at.P @ V, ct(W) @ at.S @ V)

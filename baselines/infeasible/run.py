@@ -1,0 +1,185 @@
+"""`Run`: what the infeasible methods have in common: the tube, the books, the merit, the Result."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import suppress
+from numbers import Real
+from typing import Any, TypeAlias, TypeVar, Unpack
+
+import attrs
+import numpy as np
+
+from baselines.infeasible.field import Place, place
+from genorth.errors import OutsideDomainError, refuse
+from genorth.geometry.manifold import GenOrthManifold
+from genorth.geometry.tangent import TangentSpace
+from genorth.linalg.arrays import Array, ct, inner, norm
+from genorth.problem.problem import Problem
+from genorth.solve.descent import Iterate, NoStep, Settings, descend
+from genorth.solve.ending import end_at, result
+from genorth.solve.monitor import Monitor, Stop
+from genorth.solve.options import Common, Options, require
+from genorth.solve.result import Result, Status
+from genorth.solve.solver import INFEASIBLE
+
+#: |C| of every iterate of a landing method is at most this: repeated A leads to M from there (F6).
+TUBE = 0.5
+_SLACK = 1e-6  # of the tube, for rounding
+_HALVINGS = 60  # of a step, down to rounding
+_P = TypeVar("_P", bound=Iterate)
+
+
+def positive(**values: Any) -> None:
+    """Refuse a constant that is no positive number."""
+    for name, value in values.items():
+        real = isinstance(value, Real) and not isinstance(value, bool)
+        if not (real and 0 < float(value) < math.inf):
+            refuse(name, f"{name} > 0, finite", repr(value))
+
+
+def or_word(value: Any, word: str) -> Any:
+    """1 in place of the word, so that `positive` takes both."""
+    return 1.0 if isinstance(value, str) and value == word else value
+
+
+@attrs.frozen(eq=False, slots=False)
+class Point(Place):
+    """A place with f and its Euclidean gradient."""
+
+    f: float
+    G: Array
+
+
+class Run:
+    """One run of a method, which is a function of the Run; it ends by `Stop`, or where it is stuck.
+
+    Args:
+        problem: The problem.
+        x0: The start, with |C(x0)| <= tube. Default: a random point of M.
+        method: The name of the method.
+        tube: The largest |C| of an iterate; infinite for methods that work anywhere in F.
+        second_order: Whether the method needs a Hessian product.
+        **common: The arguments of every solver, see `Options`.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        x0: Any,
+        method: str,
+        tube: float = math.inf,
+        second_order: bool = False,
+        **common: Unpack[Common],
+    ) -> None:
+        require(problem, method, second_order)
+        options = Options(**common)
+        self.problem, self.manifold = problem, problem.manifold
+        self.method, self.tube = method, tube
+        self._start = problem.start(x0, options.rng)
+        self._check_tube(float(norm(place(self.manifold, self._start).C)))
+        self.monitor = Monitor(problem, options)
+        self._last: Point | None = None
+        self._best: Point | None = None
+
+    def _check_tube(self, violation: float) -> None:
+        if not violation <= self.tube:
+            refuse(
+                "x0",
+                "a start in the tube around M: |C(x0)| = |x0^T phi(x0) - I|",
+                violation,
+                self.tube,
+                "Restore it (manifold.restore), or use a penalty method, which starts anywhere.",
+            )
+
+    def start(self) -> Point:
+        """The first iterate, in the books."""
+        first = self.evaluate(self._start)
+        self.accept(first)
+        return first
+
+    def evaluate(self, X: Array, at: Place | None = None) -> Point:
+        """f and its gradient at X, of which phi(X) and X^T phi(X) may be known.
+
+        Raises `OutsideDomainError` outside of the tube, before f is called; a value that is not
+        finite ends the run.
+        """
+        at = place(self.manifold, X) if at is None else at
+        violation = float(norm(at.C))
+        if not violation <= self.tube * (1 + _SLACK):
+            raise OutsideDomainError(f"|C| = {violation:.3g} after the step, outside of the tube")
+        self.monitor.check()
+        value, G = self.problem.evaluate(X)
+        if not (math.isfinite(value) and math.isfinite(norm(G))):
+            raise Stop(Status.NOT_FINITE)
+        return Point(at.X, at.P, at.S, value, G)
+
+    def accept(self, point: Point, measure: float | None = None) -> None:
+        """The point is the next iterate: to the trace. Raises `Stop` where it is the last one.
+
+        The stopping measure is that of the Riemannian solvers, |P_X G|, plus max(1, |G|/|X|) |C|,
+        so that the restored point has a small gradient too. It is taken while the clock stands.
+        """
+        self._last = point
+        if self._best is None or point.f < self._best.f:
+            self._best = point
+        with self.monitor.paused():
+            violation = float(norm(point.C))
+            if measure is None:
+                equation = TangentSpace(self.manifold, point.X, point.P).equation
+                measure = float(norm(equation.project(point.G)))
+            measure += max(1.0, float(norm(point.G) / norm(point.X))) * violation
+        self.monitor.iteration(point.X, point.f, measure, violation)
+
+    def solve(self, solver: Callable[[Run], None]) -> Result:
+        """Run the method to its end."""
+        status = Status.STALLED
+        try:
+            solver(self)
+        except Stop as stop:
+            status = stop.status
+        last = self._best if status is Status.NOT_FINITE else self._last
+        X, known = (self._start, None) if last is None else (last.X, (last.f, last.G))
+        end = end_at(self.monitor, X, self._start, known)
+        return result(self.monitor, status, end, family=INFEASIBLE, method=self.method)
+
+
+#: Barzilai and Borwein's steps with these settings, or the size of the step from an iterate.
+Steps: TypeAlias = Settings | Callable[[_P], float]
+
+
+def march(
+    at: _P, step: Callable[[_P, float], _P], accept: Callable[[_P], None], steps: Steps[_P]
+) -> None:
+    """Steps until `accept` raises `Stop`; one that leaves the tube is halved."""
+    if isinstance(steps, Settings):
+        with suppress(NoStep):
+            descend(at, step, accept, steps)
+        return
+    while True:
+        t = steps(at)
+        for _ in range(_HALVINGS):
+            try:
+                at = step(at, t)
+                break
+            except OutsideDomainError:
+                t /= 2
+        else:
+            return
+        accept(at)
+
+
+def multiplier(manifold: GenOrthManifold, K: Array, R: Array) -> Array:
+    """A multiplier Theta in S1, exact at stationary points of M, from p x p matrices alone.
+
+    G = phi(X) Theta there, so that R = phi(X)^T G = K Theta, K = phi(X)^T phi(X). Where K = I on M
+    it is Phi(R^T)/2, as in the papers; else Phi((K^-1 R)^T)/2.
+    """
+    T = R if manifold.isometric else np.linalg.solve(K, R)
+    return manifold.symmetrize(ct(T)) / 2
+
+
+def merit(f: float, Theta: Array, C: Array, mu: float) -> float:
+    """Fletcher's augmented Lagrangian f - <Theta^T, C>/2 + mu/4 |C|^2 [ablin2024infeasible]."""
+    return f - float(inner(ct(Theta), C)) / 2 + mu / 4 * float(inner(C, C))

@@ -1,0 +1,22 @@
+"""Makes docs/results (tables, figures, report) from its records, as `paper_repro results` does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from paper_repro import report
+
+
+def make(app: Any) -> None:
+    """Make the results; the report, which takes long, only where it is missing or outdated."""
+    folder = Path(app.srcdir) / "results"
+    kept = [*(folder / "records").iterdir(), *folder.glob("figure-*.json")]
+    made, newest = folder / "report.html", max(path.stat().st_mtime for path in kept)
+    report.make(folder, with_report=not made.exists() or made.stat().st_mtime < newest)
+
+
+def setup(app: Any) -> dict[str, Any]:
+    """Before the pages are read."""
+    app.connect("builder-inited", make)
+    return {"parallel_read_safe": True}

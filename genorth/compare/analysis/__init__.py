@@ -1,0 +1,1 @@
+"""Figures of records: rows, winners, targets, profiles. Data only: no text layout, no HTML."""

@@ -1,0 +1,135 @@
+"""Who wins each row and by how much: solver against solver, family against family."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+
+import attrs
+
+from genorth.compare.analysis.rows import (
+    Row,
+    Runs,
+    best_by_family,
+    best_of,
+    by_row,
+    elsewhere,
+    require_records,
+)
+from genorth.compare.runs.record import Records
+
+
+@attrs.frozen
+class Best:
+    """Who wins a row (problem, size, tolerance): the fastest of those that solved most seeds."""
+
+    problem: str
+    size: str
+    tolerance: float
+    #: None if no solver solved it.
+    solver: str | None
+    #: Seconds, the median over the seeds; NaN if no solver solved it.
+    time: float
+    #: Time of each solver over that of the best: infinite for one that failed; below 1 for one that
+    #: failed at times.
+    ratios: dict[str, float]
+    #: For one that ran out of time: its ratio is more than this.
+    at_least: dict[str, float]
+    #: Why and how often each solver failed, of those that did.
+    notes: dict[str, str]
+    #: Solvers that ended at a higher value of f, and by how much.
+    elsewhere: dict[str, float]
+
+
+def best(records: Records) -> list[Best]:
+    """Find the winner of each row, and how many times longer the others took.
+
+    Args:
+        records: The records.
+
+    Returns:
+        One `Best` for each row.
+    """
+    found = []
+    for row, runs in by_row(require_records(records)).items():
+        winner = best_of(runs)
+        time = math.nan if winner is None else runs[winner].time
+        ratios = {
+            solver: entry.time / time if time > 0 else math.inf for solver, entry in runs.items()
+        }
+        at_least = {
+            solver: entry.spent / time
+            for solver, entry in runs.items()
+            if math.isinf(ratios[solver]) and entry.out_of_time and time > 0
+        }
+        notes = {solver: entry.note for solver, entry in runs.items() if entry.note}
+        found.append(Best(*row, winner, time, ratios, at_least, notes, elsewhere(runs)))
+    return found
+
+
+@attrs.frozen
+class Duel:
+    """Two families in the rows where both have solvers: the best of one against the other's."""
+
+    first: str
+    second: str
+    #: Time of the second over the time of the first, in each row that both solve.
+    ratios: tuple[float, ...]
+    #: In how many rows only one of them succeeds, by family.
+    alone: dict[str, int]
+
+
+def duels(rows: Mapping[Row, Mapping[str, Runs]]) -> Iterator[Duel]:
+    """Compare the families that run in these rows, each pair once."""
+    bests = [(runs, best_by_family(runs)) for runs in rows.values()]
+    families = dict.fromkeys(kind for _, best in bests for kind in best)
+    for pair in combinations(families, 2):
+        ratios, alone = [], dict.fromkeys(pair, 0)
+        for runs, found in bests:
+            if not all(kind in found for kind in pair):
+                continue
+            first, second = (found[kind] for kind in pair)
+            if first is not None and second is not None:
+                ratios.append(runs[second].time / runs[first].time)
+            elif first is not None or second is not None:
+                alone[pair[0] if second is None else pair[1]] += 1
+        yield Duel(*pair, tuple(ratios), alone)
+
+
+@attrs.frozen
+class Lead:
+    """How often the best solver of a row is so many times faster than a given one."""
+
+    #: Rows in which it is.
+    held: tuple[Row, ...]
+    #: Rows in which it is not.
+    missed: tuple[Row, ...]
+    #: Rows in which the given one ran out of time too early to tell.
+    undecided: tuple[Row, ...]
+
+
+def lead(records: Records, over: str, factor: float, from_seconds: float) -> Lead:
+    """Count the rows in which the best solver is at least `factor` times faster than `over`.
+
+    Args:
+        records: The records.
+        over: The name of a solver.
+        factor: How many times faster.
+        from_seconds: Only rows in which `over` takes longer than this, or runs out of time later.
+
+    Returns:
+        The rows, by outcome.
+    """
+    found: dict[str, list[Row]] = {"held": [], "missed": [], "undecided": []}
+    for row, runs in by_row(require_records(records)).items():
+        theirs = runs.get(over)
+        if theirs is None:
+            continue
+        exact = math.isfinite(theirs.time)
+        seconds = theirs.time if exact else theirs.spent if theirs.out_of_time else math.nan
+        if seconds > from_seconds:
+            winner = best_of(runs)
+            held = winner is not None and seconds >= factor * runs[winner].time
+            found["held" if held else "missed" if exact else "undecided"].append(row)
+    return Lead(**{name: tuple(rows) for name, rows in found.items()})

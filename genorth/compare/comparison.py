@@ -1,0 +1,222 @@
+"""`run`: every solver on every problem, from the same starts, to every tolerance."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack, closing, suppress
+from typing import Any
+
+import attrs
+
+import genorth
+from genorth.compare.render.terminal import chosen
+from genorth.compare.runs.bench import Here
+from genorth.compare.runs.machine import cores, threadpoolctl
+from genorth.compare.runs.record import Records
+from genorth.compare.runs.schedule import Executor, Place, Schedule
+from genorth.compare.runs.spec import UNKNOWN, Setup, Task, as_instances, as_solvers
+from genorth.compare.runs.store import FORMAT, Store, folder_of
+from genorth.errors import refuse
+
+_LONGEST = 1e7  # seconds: 115 days; alarms and waits of the system do not take much more
+
+
+def run(
+    problems: Any,
+    solvers: Any,
+    *,
+    starts: int | Iterable[int] = 1,
+    tolerances: float | Iterable[float] = (1e-6,),
+    time_limit: float = 60.0,
+    out: str | os.PathLike[str] | None = None,
+    jobs: int = 1,
+    threads: int = 1,
+    max_iterations: int | None = None,
+    retry: bool = False,
+    grace: float | None = None,
+    preparation_limit: float = 600.0,
+    progress: Any = "auto",
+) -> Records:
+    """Compare solvers on problems.
+
+    All solvers start at the same point, with the same number of BLAS threads, and are called as
+    `solver(problem, x0, tol=..., max_time=..., max_iterations=...)`, with `rng=seed` where they
+    take one and with the options of the `Instance`. The time of a record is measured around this
+    call, without the library's own measuring; f, gradient norm and feasibility are computed anew at
+    x, and a success that fails this check, or comes after the time limit, is recorded as a failure.
+
+    A solver that raises, hangs or cannot run on the problem, and a problem that cannot be made,
+    leave a record that says so; the comparison goes on. After a run that ended at the time limit,
+    tighter tolerances are not tried: the record is carried over. An exception that does end the
+    comparison, such as Ctrl-C, has the finished records in its attribute `records`.
+
+    Args:
+        problems: A `Problem`, a list of Problems or `Instance`s, or a mapping of names to Problems,
+            Instances or functions seed -> Problem.
+        solvers: A list of registered names ("cdf-lbfgs") and of solvers, or a mapping of names to
+            these. A solver is a `genorth.Solver`, or a callable as above that returns a `Result`;
+            the family of a bare callable is "other".
+        starts: How many seeds (0, 1, ...), or the seeds.
+        tolerances: Tolerances on the gradient norm.
+        time_limit: Seconds of each run.
+        out: A folder to which each record is written when it is finished. The same call makes the
+            runs that are missing, also with more seeds, solvers, problems or tolerances. Records
+            that were made of something else (options, cost, time limit, version) are refused.
+        jobs: Worker processes; no more are started than there are cores and runs. They compete for
+            memory and cache: compare their times only among themselves.
+        threads: BLAS threads of each run.
+        max_iterations: A limit for all solvers; None for their own.
+        retry: Make runs again that raised or hung, or whose record was made of something else.
+        grace: A solver that ignores its time limit is interrupted this many seconds later; by
+            default as many again, at least 10. In this process (jobs=1) that reaches Python code in
+            the main thread of a POSIX system; with jobs > 1 the process is killed, everywhere.
+        preparation_limit: Seconds in which a problem and its start must be made.
+        progress: "auto" (a bar on a terminal, else lines), None, or an object with the methods of
+            `genorth.compare.Progress`.
+
+    Returns:
+        The records, in the order problem, seed, solver, tolerance (loose to tight).
+
+    Raises:
+        ValueError: If an argument is not valid, or `out` holds records of another comparison.
+    """
+    threadpoolctl()  # an error now rather than after the first problem is made
+    for name, value in (
+        ("time_limit", time_limit),
+        ("preparation_limit", preparation_limit),
+        ("grace", grace),
+        ("jobs", jobs),
+        ("threads", threads),
+        ("max_iterations", max_iterations),
+        ("retry", retry),
+    ):
+        need, holds = _RULES[name]
+        if not holds(value):
+            refuse(name, need, repr(value))
+    seeds, levels, limit = _seeds(starts), _tolerances(tolerances), float(time_limit)
+    setup = Setup(
+        tuple(as_instances(problems)),
+        as_solvers(solvers),
+        limit,
+        limit + (max(10.0, limit) if grace is None else float(grace)),
+        float(preparation_limit),
+        threads,
+        max_iterations,
+        min(jobs, cores()),
+    )
+    settings = {
+        "format": FORMAT,
+        "genorth": genorth.__version__,
+        "time_limit": limit,
+        "threads": threads,
+        "max_iterations": max_iterations,
+    }
+    shown = chosen(progress)
+    with ExitStack() as stack:
+        store = None if out is None else stack.enter_context(closing(Store(folder_of(out))))
+        executor = stack.enter_context(_executor(setup, store, jobs))
+        stack.callback(shown.close)
+        setup, unprepared = _sized(setup, seeds[0], executor)
+        schedule = Schedule(setup, _tasks(setup, seeds, levels), store, shown)
+        schedule.unprepared |= unprepared
+        schedule.resume(executor, retry)
+        if store is not None:
+            store.keep(settings)
+        shown.start(len(schedule.missing))
+        try:
+            executor.make(schedule)
+        except BaseException as error:
+            with suppress(Exception):
+                error.add_note(schedule.note())
+                error.records = schedule.records(settings)  # type: ignore[attr-defined]
+            raise
+        return schedule.records(settings)
+
+
+def _executor(setup: Setup, store: Store | None, jobs: int) -> Any:
+    if jobs == 1:
+        return Here(setup, store)
+    from genorth.compare.runs.workers import Workers  # loads multiprocessing
+
+    return Workers(setup)
+
+
+def _sized(setup: Setup, seed: int, executor: Executor) -> tuple[Setup, dict[Place, str]]:
+    """The setup with the sizes of all problems, and the places whose problem cannot be made.
+
+    A function in a mapping tells the size of its problem when it is called.
+    """
+    unknown = [(n, seed) for n, each in enumerate(setup.instances) if each.size is None]
+    made = executor.prepare(unknown)
+    sizes = {place[0]: prepared.size or UNKNOWN for place, prepared in made.items()}
+    instances = tuple(
+        attrs.evolve(each, size=sizes.get(n, each.size)) for n, each in enumerate(setup.instances)
+    )
+    reasons = {place: prepared.reason for place, prepared in made.items() if prepared.reason}
+    return attrs.evolve(setup, instances=instances), reasons
+
+
+def _tasks(setup: Setup, seeds: list[int], tolerances: list[float]) -> list[Task]:
+    return [
+        Task(instance, seed, solver, tolerance)
+        for instance in range(len(setup.instances))
+        for seed in seeds
+        for solver in setup.solvers
+        for tolerance in tolerances
+    ]
+
+
+# ---------------------------------------------------------------------- arguments
+
+
+def _whole(value: Any, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _within(value: Any) -> bool:
+    return _number(value) and 0 < value <= _LONGEST
+
+
+_RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "time_limit": (f"time_limit > 0, in seconds, at most {_LONGEST:g}", _within),
+    "preparation_limit": (f"preparation_limit > 0, in seconds, at most {_LONGEST:g}", _within),
+    "grace": (
+        f"None, or grace >= 0, in seconds, at most {_LONGEST:g}",
+        lambda value: value is None or (_number(value) and 0 <= value <= _LONGEST),
+    ),
+    "jobs": ("a whole number of processes >= 1", lambda value: _whole(value, 1)),
+    "threads": ("a whole number of threads >= 1", lambda value: _whole(value, 1)),
+    "max_iterations": (
+        "None, or a whole number >= 1",
+        lambda value: value is None or _whole(value, 1),
+    ),
+    "retry": ("True or False", lambda value: isinstance(value, bool)),
+}
+
+
+def _seeds(starts: Any) -> list[int]:
+    seeds = list(range(starts)) if _whole(starts, 1) else _listed(starts)
+    if not seeds or not all(_whole(seed, 0) for seed in seeds) or len(set(seeds)) < len(seeds):
+        need = "how many, at least 1, or the seeds, whole numbers >= 0, each once"
+        refuse("starts", need, repr(starts))
+    return seeds
+
+
+def _tolerances(tolerances: Any) -> list[float]:
+    given = [tolerances] if _number(tolerances) else _listed(tolerances)
+    for tolerance in given:
+        if not _number(tolerance) or not 0 < tolerance < math.inf:
+            refuse("tolerances", "tolerances > 0, finite", repr(tolerance))
+    if not given or len(set(given)) < len(given):
+        refuse("tolerances", "at least one tolerance, each once", repr(tolerances))
+    return sorted(map(float, given), reverse=True)
+
+
+def _listed(values: Any) -> list[Any]:
+    return list(values) if isinstance(values, Iterable) else []

@@ -1,0 +1,1 @@
+"""What a reader sees: columns, tables, sentences, plots, the report and the terminal."""

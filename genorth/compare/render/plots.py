@@ -1,0 +1,333 @@
+"""Plots of records: convergence, performance profiles, phases, and all times at a glance.
+
+Each is a matplotlib Figure, made without pyplot: nothing opens, nothing is kept, and
+`figure.savefig("name.svg")` writes it to a file.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from genorth.compare.analysis import profiles
+from genorth.compare.analysis.rows import Runs, by_row, require_records
+from genorth.compare.render.styles import GREY, ORANGE, PHASES, Style, styles
+from genorth.compare.render.table import Labels, Names, names_of, plain, seconds_text
+from genorth.compare.runs.record import Record, Records
+from genorth.errors import refuse
+from genorth.optional import optional
+
+Styles = Mapping[str, Style]
+
+_POINTS = 250  # of one line: more are not seen, and a report holds many lines
+_LONGEST = 60  # letters of a name
+_LOOK = {
+    "font.size": 9.0,
+    "font.family": "sans-serif",
+    "text.usetex": False,
+    "axes.titlesize": 9.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#808080",
+    "grid.alpha": 0.25,
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "legend.handlelength": 3.2,
+    "axes.axisbelow": True,
+    "axes.formatter.use_mathtext": False,
+}
+_TEXT = {"parse_math": False}  # a name is text: a dollar is a dollar
+
+
+def _matplotlib() -> Any:
+    optional("matplotlib.figure", "report", "genorth.compare.plots")
+    return optional("matplotlib", "report", "genorth.compare.plots")
+
+
+def _figure(width: float, height: float) -> Any:
+    return _matplotlib().figure.Figure((width, height), layout="constrained")
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}\u2026"
+
+
+def _legend(figure: Any, handles: Sequence[Any], names: Sequence[str], columns: int = 5) -> None:
+    """Outside of the axes, below them."""
+    if not handles:
+        return
+    # matplotlib leaves out names that begin with an underscore: they are set afterwards
+    numbers, ncols = list(map(str, range(len(names)))), min(columns, len(names))
+    legend = figure.legend(handles, numbers, loc="outside lower center", ncols=ncols)
+    for text, name in zip(legend.get_texts(), names, strict=True):
+        text.set(text=_short(name), **_TEXT)
+
+
+def _logarithmic(axis: Any, direction: str) -> None:
+    """Logarithmic scale; not where nothing is drawn, which matplotlib cannot scale."""
+    if any(len(getattr(line, f"get_{direction}data")()) for line in axis.get_lines()):
+        axis.set(**{f"{direction}scale": "log"})
+
+
+def _look(records: Records, labels: Labels | None, look: Styles | None) -> tuple[Names, Styles]:
+    names = names_of(require_records(records), labels)
+    return names, styles(records.solvers) if look is None else look
+
+
+# ---------------------------------------------------------------------- convergence
+
+
+def convergence(
+    records: Records,
+    *,
+    seed: int | None = None,
+    labels: Labels | None = None,
+    look: Styles | None = None,
+) -> Any:
+    """Plot gradient norm (above) and feasibility (below) against seconds and evaluations.
+
+    Of each solver the run to the tightest tolerance is drawn, all from the same start. The gradient
+    norm is the smallest so far; a penalty method is drawn as it ran, before its last point is
+    restored.
+
+    Args:
+        records: Those of one problem and size (`records.where(problem=..., size=...)`).
+        seed: Of the start; by default the first.
+        labels: How solvers are to be called.
+        look: Their styles, as `styles` gives them.
+
+    Returns:
+        The matplotlib Figure.
+    """
+    names, look = _look(records, labels, look)
+    places = list(dict.fromkeys((record.problem, record.size) for record in records))
+    if len(places) != 1:
+        refuse(
+            "records",
+            "those of one problem and size",
+            f"{len(places)} of them",
+            None,
+            "Choose with records.where(problem=..., size=...).",
+        )
+    runs = _drawn(records, records[0].seed if seed is None else seed)
+    with _matplotlib().rc_context(_LOOK):
+        figure = _figure(9.0, 5.6)
+        axes = figure.subplots(2, 2, sharex="col", sharey="row")
+        for solver, run in runs.items():
+            for column, across in enumerate(("time", "evaluations")):
+                for line, up in enumerate(("gradient_norm", "feasibility")):
+                    x, y = _thinned(
+                        getattr(run.trace, across), getattr(run.trace, up), smallest=line == 0
+                    )
+                    axes[line, column].plot(x, y, **look[solver].line())
+        for axis in axes.flat:
+            _logarithmic(axis, "x")
+            _logarithmic(axis, "y")
+        for tolerance in records.distinct("tolerance"):
+            for axis in axes[0]:
+                axis.axhline(tolerance, color=GREY, linewidth=0.8, linestyle=":", zorder=0)
+        axes[0, 0].set_ylabel("gradient norm, smallest so far")
+        axes[1, 0].set_ylabel("feasibility |C(X)|")
+        axes[1, 0].set_xlabel("seconds")
+        axes[1, 1].set_xlabel("evaluations")
+        _legend(figure, axes[0, 0].get_lines()[: len(runs)], [names[solver] for solver in runs])
+    return figure
+
+
+def _drawn(records: Records, seed: int) -> dict[str, Record]:
+    """The run to the tightest tolerance of each solver that has a trace, from one start."""
+    runs: dict[str, Record] = {}
+    for solver in records.solvers:
+        mine = [record for record in records.where(solver=solver, seed=seed) if len(record.trace)]
+        if mine:
+            runs[solver] = min(mine, key=lambda record: record.tolerance)
+    return runs
+
+
+def _thinned(x: Sequence[float], y: Sequence[float], smallest: bool = False) -> tuple[Any, Any]:
+    """The positive points, at most 250 of them, spread evenly over log x, with the last.
+
+    `smallest`: of y the smallest so far.
+    """
+    across, up = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    up = np.fmin.accumulate(up) if smallest and up.size else up
+    seen = (across > 0) & (up > 0) & np.isfinite(across) & np.isfinite(up)
+    across, up = across[seen], up[seen]
+    if across.size > _POINTS:
+        wanted = np.geomspace(across[0], across[-1], _POINTS)
+        kept = np.unique(
+            np.append(np.searchsorted(across, wanted).clip(0, across.size - 1), across.size - 1)
+        )
+        across, up = across[kept], up[kept]
+    return across, up
+
+
+# ---------------------------------------------------------------------- profiles
+
+
+def profile(records: Records, *, labels: Labels | None = None, look: Styles | None = None) -> Any:
+    """Plot the performance profiles by time (left) and by evaluations (right).
+
+    A solver that fails at times never reaches 1.
+
+    Args:
+        records: The records.
+        labels: How solvers are to be called.
+        look: Their styles, as `styles` gives them.
+
+    Returns:
+        The matplotlib Figure.
+    """
+    names, look = _look(records, labels, look)
+    across = {
+        "time": "times the seconds of the best",
+        "evaluations": "times the evaluations of the best",
+    }
+    with _matplotlib().rc_context(_LOOK):
+        figure = _figure(9.0, 3.7)
+        axes = figure.subplots(1, 2, sharey=True)
+        for axis, measure in zip(axes, profiles.MEASURES, strict=True):
+            found = profiles.profile(records, measure)
+            last = 1.5 * max(found.largest, 2.0)
+            for solver in found.solvers:
+                tau, rho = found.curve(solver, last)
+                line = look[solver].line() | {"drawstyle": "steps-post", "markevery": None}
+                axis.plot(tau, rho, **line)
+            axis.set(xscale="log", xlim=(1, last), ylim=(-0.02, 1.04), xlabel=across[measure])
+        axes[0].set_ylabel(f"share of {found.count} runs")
+        _legend(figure, axes[0].get_lines(), [names[solver] for solver in found.solvers])
+    return figure
+
+
+# ---------------------------------------------------------------------- phases
+
+
+def phases(records: Records, *, labels: Labels | None = None) -> Any:
+    """Plot where the time goes: the share of each phase, and of the rest, which no phase covers.
+
+    One panel for each problem and size, of the runs to the tightest tolerance there; medians over
+    the seeds.
+
+    Args:
+        records: The records.
+        labels: How problems and solvers are to be called.
+
+    Returns:
+        The matplotlib Figure.
+    """
+    names = names_of(require_records(records), labels)
+    # the last row of a place is the tightest
+    places = {row[:2]: runs for row, runs in by_row(records).items()}
+    bars = {
+        place: {name: shares for name, entry in runs.items() if (shares := _shares(entry))}
+        for place, runs in places.items()
+    }
+    bars = {place: runs for place, runs in bars.items() if runs}
+    phases = _phase_names(bars)
+    with _matplotlib().rc_context(_LOOK | {"axes.grid": False}):
+        heights = [len(runs) + 1.2 for runs in bars.values()] or [1.0]
+        figure = _figure(9.0, 0.23 * sum(heights) + 0.9)
+        axes = figure.subplots(
+            max(len(bars), 1), 1, sharex=True, height_ratios=heights, squeeze=False
+        )[:, 0]
+        for axis, (place, runs) in zip(axes, bars.items(), strict=False):
+            _phase_bars(axis, runs, places[place], phases, names)
+            title = _short(f"{names[place[0]]} {names[place[1]]}")
+            axis.set_title(title, loc="left", **_TEXT)
+        axes[-1].set_xlabel("share of the time")
+        handles = [_matplotlib().patches.Patch(color=color) for color in phases.values()]
+        _legend(figure, handles, list(map(plain, phases)), 8)
+    return figure
+
+
+def _shares(runs: Runs) -> dict[str, float]:
+    """The median share of each phase in the time of a run; empty where no run was timed."""
+    timed = [record for record in runs.records if record.seconds and record.time > 0]
+    if not timed:
+        return {}
+    names = list(dict.fromkeys(name for record in timed for name in record.seconds))
+    shares = {
+        name: statistics.median(r.seconds.get(name, 0.0) / r.time for r in timed) for name in names
+    }
+    return shares | {"rest": max(0.0, 1.0 - sum(shares.values()))}
+
+
+def _phase_names(bars: Mapping[Any, Mapping[str, Mapping[str, float]]]) -> dict[str, str]:
+    """The phases that occur, with their colours, the rest last."""
+    found = dict.fromkeys(
+        name for runs in bars.values() for shares in runs.values() for name in shares
+    )
+    known = [name for name in PHASES if name in found and name != "rest"]
+    unknown = [name for name in found if name not in PHASES]
+    return {
+        name: PHASES.get(name, ORANGE)
+        for name in [*known, *unknown, *(["rest"] if "rest" in found else [])]
+    }
+
+
+def _phase_bars(
+    axis: Any,
+    runs: Mapping[str, Mapping[str, float]],
+    entries: Mapping[str, Runs],
+    phases: Mapping[str, str],
+    names: Names,
+) -> None:
+    for place, (solver, shares) in enumerate(runs.items()):
+        left = 0.0
+        for name, color in phases.items():
+            width = shares.get(name, 0.0)
+            axis.barh(place, width, left=left, color=color, height=0.72)
+            left += width
+        entry = entries[solver]
+        text = f"{seconds_text(entry.median('time'))} s, {entry.median('nit'):.0f} iterations"
+        axis.text(1.01, place, text, va="center", fontsize=8)
+    axis.set_yticks(range(len(runs)), [_short(names[solver]) for solver in runs], **_TEXT)
+    axis.set(xlim=(0, 1), ylim=(len(runs) - 0.4, -0.6))
+
+
+# ---------------------------------------------------------------------- all times
+
+
+def overview(records: Records, *, labels: Labels | None = None, look: Styles | None = None) -> Any:
+    """Plot all times: a line for each row, a dot for each solver.
+
+    An arrow begins where a solver ran out of time; one that failed in another way has no dot. Full
+    dots are penalty methods, hollow squares Riemannian ones, full squares those as the paper ran
+    them.
+
+    Args:
+        records: The records.
+        labels: How problems and solvers are to be called.
+        look: The styles of the solvers, as `styles` gives them.
+
+    Returns:
+        The matplotlib Figure.
+    """
+    names, look = _look(records, labels, look)
+    rows, solvers = by_row(records), list(records.solvers)
+    with _matplotlib().rc_context(_LOOK):
+        figure = _figure(9.0, 0.42 * len(rows) + 1.2)
+        axis = figure.subplots()
+        handles = [axis.plot([], [], **look[solver].dot())[0] for solver in solvers]
+        # Each solver has its own height, so that equal times do not hide one another.
+        heights = np.linspace(-0.28, 0.28, len(solvers)) if len(solvers) > 1 else [0.0]
+        above = dict(zip(solvers, heights, strict=True))
+        for place, runs in enumerate(rows.values()):
+            axis.axhspan(place - 0.42, place + 0.42, color=GREY, alpha=0.08, linewidth=0)
+            for solver, entry in runs.items():
+                dot, height = look[solver].dot(), place + above[solver]
+                if math.isfinite(entry.time):
+                    axis.plot(entry.time, height, **dot)
+                elif entry.out_of_time:
+                    axis.plot(entry.spent, height, **dot | {"marker": ">", "alpha": 0.6})
+        axis.set_yticks(range(len(rows)), [_short(names.row(row)) for row in rows], **_TEXT)
+        _logarithmic(axis, "x")
+        axis.set(ylim=(len(rows) - 0.4, -0.6), xlabel="seconds (arrow: out of time)")
+        axis.grid(visible=False, axis="y")
+        _legend(figure, handles, [names[solver] for solver in solvers])
+    return figure

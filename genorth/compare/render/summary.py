@@ -1,0 +1,216 @@
+"""The comparison in words: who wins, by how much, over how many rows, and what failed and why."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from genorth.compare.analysis import ranking
+from genorth.compare.analysis.ranking import Duel, duels
+from genorth.compare.analysis.rows import (
+    Row,
+    Runs,
+    best_of,
+    by_problem,
+    by_row,
+    elsewhere,
+    require_records,
+    short_status,
+)
+from genorth.compare.render.table import Labels, Names, names_of, seconds_text
+from genorth.compare.runs.record import NOT_RUN, Record, Records
+
+_Rows = Mapping[Row, Mapping[str, Runs]]
+_SKIPPED = {
+    "UNSUPPORTED": "skipped, because the solver does not run on the problem",
+    "UNPREPARED": "skipped, because the problem could not be made",
+}
+
+
+def sentences(records: Records, labels: Labels | None = None) -> list[str]:
+    """Say what a reader must know first.
+
+    Args:
+        records: The records.
+        labels: How problems and solvers are to be called, by name.
+
+    Returns:
+        One paragraph for each problem, and one or two on failures.
+    """
+    return [f"{name}: {text}" if name else text for name, text in paragraphs(records, labels)]
+
+
+def paragraphs(records: Records, labels: Labels | None = None) -> list[tuple[str, str]]:
+    """Return the paragraphs of `sentences`, each with the problem that it is about, if any."""
+    names = names_of(require_records(records), labels)
+    if not len(records):
+        return [("", "There are no records.")]
+    found = []
+    for problem, rows in by_problem(records).items():
+        parts = [_winners(rows, names), *_families(rows), *_other_values(rows, names)]
+        found.append((names[problem], " ".join(filter(None, parts))))
+    return found + [("", text) for text in _failures(records, names)]
+
+
+def headline(records: Records, labels: Labels | None = None) -> list[str]:
+    """Say in two or three short sentences who wins over all rows, and by how much.
+
+    Args:
+        records: The records.
+        labels: As for `sentences`.
+
+    Returns:
+        The sentences.
+    """
+    names, rows = names_of(require_records(records), labels), by_row(records)
+    return [text for text in (_winners(rows, names), *_families(rows)) if text]
+
+
+def lead(
+    records: Records, over: str, factor: float, from_seconds: float, labels: Labels | None = None
+) -> str:
+    """Say in how many rows the best solver is at least `factor` times faster than `over`.
+
+    Args:
+        records: The records.
+        over: The name of a solver.
+        factor: How many times faster.
+        from_seconds: Only rows in which `over` takes longer than this, or runs out of time later.
+        labels: As for `sentences`.
+
+    Returns:
+        The sentences; rows in which the lead is smaller are named.
+    """
+    names, found = names_of(records, labels), ranking.lead(records, over, factor, from_seconds)
+    name, total = names[over], sum(map(len, (found.held, found.missed, found.undecided)))
+    limit = f"over {seconds_text(from_seconds)} s"
+    if not total:
+        return f"{name} takes {limit} in no row."
+    held = f"{len(found.held)} of {_rows(total)}"
+    parts = [f"The best solver is at least {factor:g}x faster than {name} in {held}"]
+    parts[0] += f" where {name} takes {limit}."
+    if found.missed:
+        parts.append(f"It is not at {_listed([names.row(row) for row in found.missed])}.")
+    if found.undecided:
+        rows = _rows(len(found.undecided))
+        parts.append(f"{rows} cannot be decided: {name} ran out of time.")
+    return " ".join(parts)
+
+
+def _winners(rows: _Rows, names: Names) -> str:
+    winners = [best_of(runs) for runs in rows.values()]
+    counts = Counter(names[name] for name in winners if name is not None).most_common()
+    nobody, total = winners.count(None), len(rows)
+    parts = [f"{name} is fastest in {_share(count, total)}" for name, count in counts[:1]]
+    parts += [f"{name} in {count}" for name, count in counts[1:]]
+    text = f"{_listed(parts)}." if parts else ""
+    none = f"No solver succeeds in {_share(nobody, total)}." if nobody else ""
+    return " ".join(filter(None, [text, none]))
+
+
+def _families(rows: _Rows) -> list[str]:
+    """Each pair of families: the best of one against the best of the other, row by row."""
+    found = list(duels(rows))
+    parts = [_duel(duel, len(found) > 1) for duel in found if duel.ratios]
+    for duel in found:
+        for kind, count in duel.alone.items():
+            rival = "" if len(found) == 1 else f", not {_other(duel, kind)} ones"
+            if count:
+                parts.append(f"Only {kind} solvers succeed in {_rows(count)}{rival}.")
+    return parts
+
+
+def _other(duel: Duel, kind: str) -> str:
+    return duel.second if kind == duel.first else duel.first
+
+
+def _duel(duel: Duel, named: bool) -> str:
+    """Riemannian wins both rows, 5.6x faster in the median (3.8x to 10x)."""
+    won, count = sum(ratio > 1 for ratio in duel.ratios), len(duel.ratios)
+    ahead = 2 * won >= count
+    winner = duel.first if ahead else duel.second
+    won, ratios = (
+        (won, duel.ratios) if ahead else (count - won, [1 / ratio for ratio in duel.ratios])
+    )
+    wins = f"{winner[0].upper()}{winner[1:]} "
+    wins += f"beats {_other(duel, winner)} in " if named else "wins "
+    wins += _share(won, count)
+    middle, low, high = statistics.median(ratios), min(ratios), max(ratios)
+    if count == 1:
+        return f"{wins}, {_factor(middle)}."
+    if low > 1 and f"{low:.2g}" != "1":
+        spread = f"{_digits(low)}x to {_digits(high)}x"
+    else:
+        spread = f"{_factor(low)} to {_factor(high)}"
+    return f"{wins}, {_factor(middle)} in the median ({spread})."
+
+
+def _factor(ratio: float) -> str:
+    """3.4x faster, 2.1x slower."""
+    if f"{ratio:.2g}" == "1" or f"{1 / ratio:.2g}" == "1":
+        return "equally fast"
+    return f"{_digits(ratio)}x faster" if ratio > 1 else f"{_digits(1 / ratio)}x slower"
+
+
+def _digits(ratio: float) -> str:
+    return f"{ratio:.0f}" if ratio >= 100 else f"{ratio:.2g}"
+
+
+def _other_values(rows: _Rows, names: Names) -> list[str]:
+    """A winner that ended at a higher value of f won another race."""
+    found = []
+    for row, runs in rows.items():
+        winner, excess = best_of(runs), elsewhere(runs)
+        if winner in excess:
+            by = f"{excess[winner]:.2g} above the lowest"
+            found.append(f"At {names.row(row)} the winner, {names[winner]}, ends at an f {by}.")
+    return found
+
+
+def _failures(records: Records, names: Names) -> list[str]:
+    ran = [record for record in records if record.status not in NOT_RUN]
+    failed = [record for record in ran if not record.success]
+    found = []
+    if ran and not failed:
+        found.append("The run succeeded." if len(ran) == 1 else f"All {len(ran)} runs succeeded.")
+    elif failed:
+        kinds = dict.fromkeys(record.status for record in failed)
+        parts = [_by_solver(failed, kind, names) for kind in kinds]
+        runs = "1 run" if len(ran) == 1 else f"{len(ran)} runs"
+        found.append(f"{len(failed)} of {runs} failed: {'; '.join(parts)}.")
+    for status, reason in _SKIPPED.items():
+        solvers = _counted([r for r in records if r.status == status], names)
+        if total := sum(solvers.values()):
+            were = "1 run was" if total == 1 else f"{total} runs were"
+            found.append(f"{were} {reason}: {_listed_counts(solvers)}.")
+    return found
+
+
+def _by_solver(failed: Sequence[Record], status: str, names: Names) -> str:
+    solvers = _counted([record for record in failed if record.status == status], names)
+    return f"{short_status(status)} {sum(solvers.values())} ({_listed_counts(solvers)})"
+
+
+def _counted(records: Sequence[Record], names: Names) -> Counter[str]:
+    return Counter(names[record.solver] for record in records)
+
+
+def _listed_counts(counts: Counter[str]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counts.most_common())
+
+
+def _rows(count: int) -> str:
+    return f"{count} row" if count == 1 else f"{count} rows"
+
+
+def _share(count: int, total: int) -> str:
+    """The one row, both rows, all 3 rows, 2 of 3 rows."""
+    if count < total:
+        return f"{count} of {_rows(total)}"
+    return {1: "the one row", 2: "both rows"}.get(total, f"all {total} rows")
+
+
+def _listed(parts: Sequence[str]) -> str:
+    """A, b and c."""
+    return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))

@@ -1,0 +1,335 @@
+"""Tables of records: the paper's layout, the way to a common target, who wins, what failed.
+
+Figures are medians over the seeds, times with infinity for a run that failed; where some failed,
+the entry says how many and why. The functions that end in `_table` or `_tables` return `Table`
+objects, for the report; the others text.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from genorth.compare.analysis.ranking import Best, best
+from genorth.compare.analysis.rows import Runs, best_of, by_row, require_records
+from genorth.compare.analysis.targets import Reached, reached, targets
+from genorth.compare.render.columns import FAILURES, PAPER, Column, columns
+from genorth.compare.render.formats import render
+from genorth.compare.render.table import (
+    Block,
+    Entry,
+    Head,
+    Labels,
+    Line,
+    Names,
+    Table,
+    count,
+    names_of,
+    plain,
+    scientific,
+    seconds_text,
+    times,
+    tolerance_text,
+    words,
+)
+from genorth.compare.runs.record import Records
+from genorth.errors import refuse
+
+#: (problem, size, solver, tolerance) -> fun, nit, gradient_norm, feasibility, seconds; also
+#: ">1800", or None.
+Reference = Mapping[tuple[str, str, str, float], Sequence[float | str | None]]
+
+_FIGURES = ("fun", "nit", "gradient_norm", "feasibility", "time")
+
+__all__ = [
+    "Best",
+    "best",
+    "best_table",
+    "failures_table",
+    "paper_layout",
+    "paper_tables",
+    "target_tables",
+    "to_target",
+]
+
+
+# ---------------------------------------------------------------------- the paper's layout
+
+
+def paper_layout(
+    records: Records,
+    format: str = "markdown",  # noqa: A002  the name that users know from pandas
+    reference: Reference | None = None,
+    labels: Labels | None = None,
+) -> str:
+    """Write a table as in the paper for each problem.
+
+    Blocks of sizes, lines of solvers, five figures for each tolerance.
+
+    Args:
+        records: The records.
+        format: "markdown", "text", "csv", "latex" or "html".
+        reference: Figures to show beside ours (Fval, Iter and CPU time), by (problem, size,
+            solver, tolerance).
+        labels: How problems and solvers are to be called, by name.
+
+    Returns:
+        The tables in the format.
+    """
+    return render(paper_tables(records, reference, labels), format)
+
+
+def paper_tables(
+    records: Records, reference: Reference | None = None, labels: Labels | None = None
+) -> list[Table]:
+    """Make the tables that `paper_layout` writes, one for each problem.
+
+    Args:
+        records: The records.
+        reference: As for `paper_layout`.
+        labels: As for `paper_layout`.
+
+    Returns:
+        The tables.
+    """
+    names, beside = (
+        names_of(require_records(records), labels),
+        {} if reference is None else reference,
+    )
+    if not isinstance(beside, Mapping):
+        refuse("reference", "a mapping of (problem, size, solver, tolerance) to figures", beside)
+    return [
+        _paper_table(records.where(problem=problem), beside, names)
+        for problem in records.distinct("problem")
+    ]
+
+
+def _paper_table(records: Records, reference: Reference, names: Names) -> Table:
+    rows, tolerances, problem = by_row(records), targets(records), records[0].problem
+    shown = columns(PAPER)
+    beside = {
+        tolerance: any(key[0] == problem and key[3] == tolerance for key in reference)
+        for tolerance in tolerances
+    }
+    heads = [Head("Solver", numeric=False)]
+    for tolerance in tolerances:
+        group = f"tol = {tolerance_text(tolerance)}"
+        for column in shown:
+            heads.append(Head(column.heading, group))
+            if beside[tolerance] and column.beside:
+                heads.append(Head("paper", group, alone=f"{column.heading} paper"))
+    blocks = []
+    for size in records.distinct("size"):
+        mine = {row[2]: runs for row, runs in rows.items() if row[1] == size}
+        lines = []
+        for solver, rule in _with_rules(records.where(size=size)):
+            entries = [words(names[solver])]
+            for tolerance in tolerances:
+                runs = mine.get(tolerance, {})
+                figures = reference.get((problem, size, solver, tolerance), ())
+                theirs = dict(zip(_FIGURES, figures, strict=False))
+                for column in shown:
+                    entries.append(_ours(column, runs, solver))
+                    if beside[tolerance] and column.beside:
+                        entries.append(_theirs(column, theirs.get(column.name)))
+            lines.append(Line(entries, rule))
+        blocks.append(Block(plain(size), lines))
+    seeds = len(records.distinct("seed"))
+    footnote = f"Medians over {seeds} seeds. " if seeds > 1 else ""
+    return Table(
+        names[problem], heads, blocks, "Size", f"{footnote}Bold: the fastest of its block."
+    )
+
+
+def _with_rules(records: Records) -> list[tuple[str, bool]]:
+    """The solvers by family; True where a new family begins, which a rule sets apart."""
+    families = [about.family for about in records.solvers.values()]
+    new = [n > 0 and family != families[n - 1] for n, family in enumerate(families)]
+    return list(zip(records.solvers, new, strict=True))
+
+
+def _ours(column: Column, row: Mapping[str, Runs], solver: str) -> Entry:
+    if solver not in row:
+        return Entry()
+    entry = column.over_seeds(column, row[solver])
+    return attrs.evolve(entry, bold=column.ranked and solver == best_of(row))
+
+
+def _theirs(column: Column, value: float | str | None) -> Entry:
+    """A figure of the paper, which may be missing or be ">1800"."""
+    if isinstance(value, str):
+        return words(value)
+    return Entry() if value is None or not math.isfinite(value) else column.write(value)
+
+
+# ---------------------------------------------------------------------- to a common target
+
+
+def to_target(
+    records: Records,
+    format: str = "markdown",  # noqa: A002  the name that users know from pandas
+    labels: Labels | None = None,
+) -> str:
+    """Write a table for each problem of how each solver got to each target.
+
+    Seconds, evaluations, their ratio to the best, and |C|. The targets are the tolerances of the
+    records. The figures are read off the traces: the first line whose gradient norm is at most the
+    target (and |C| at most 0.1, as h may be stationary away from M).
+
+    Args:
+        records: The records.
+        format: As for `paper_layout`.
+        labels: As for `paper_layout`.
+
+    Returns:
+        The tables in the format.
+    """
+    return render(target_tables(records, labels), format)
+
+
+def target_tables(records: Records, labels: Labels | None = None) -> list[Table]:
+    """Make the tables that `to_target` writes, one for each problem.
+
+    Args:
+        records: The records.
+        labels: As for `paper_layout`.
+
+    Returns:
+        The tables.
+    """
+    names = names_of(require_records(records), labels)
+    return [
+        _target_table(records.where(problem=problem), names)
+        for problem in records.distinct("problem")
+    ]
+
+
+def _target_table(records: Records, names: Names) -> Table:
+    heads = [Head("Solver", numeric=False)]
+    for target in targets(records):
+        group = f"gradient norm {tolerance_text(target)}"
+        for name in ("Seconds", "Evaluations"):
+            heads += [Head(name, group), Head("ratio", group, alone=f"{name} ratio")]
+        heads.append(Head("Feas", group))
+    blocks = []
+    for size in records.distinct("size"):
+        mine = records.where(size=size)
+        ways = {
+            target: {solver: reached(mine.where(solver=solver), target) for solver in mine.solvers}
+            for target in targets(records)
+        }
+        lines = []
+        for solver, rule in _with_rules(mine):
+            entries = [words(names[solver])]
+            for way in ways.values():
+                entries += _target_entries(way, solver)
+            lines.append(Line(entries, rule))
+        blocks.append(Block(plain(size), lines))
+    footnote = (
+        "The first iterate whose gradient norm is at most the target, by the traces. Ratio: to the "
+        "best. Feas: of that iterate, before a penalty method restores it."
+    )
+    return Table(names[records[0].problem], heads, blocks, "Size", footnote)
+
+
+def _target_entries(ways: Mapping[str, Reached], solver: str) -> list[Entry]:
+    way = ways[solver]
+    entries = []
+    for figure in ("seconds", "evaluations"):
+        value, best = way.median(figure), least(ways, figure)
+        timed = figure == "seconds"
+        if math.isinf(value):
+            spent = max((each for each in way.spent if math.isfinite(each)), default=math.nan)
+            text = "-" if math.isnan(spent) or not timed else f"> {seconds_text(spent)}"
+            entries += [Entry(text, None, way.note if timed else "", failed=True)]
+            entries += [Entry(failed=True)]
+        else:
+            entry = Entry(seconds_text(value), value, way.note) if timed else count(value)
+            entries += [attrs.evolve(entry, bold=value == best)]
+            entries += [times(value / best if best > 0 else 1.0)]
+    away = way.median("feasibility")
+    return [*entries, Entry(failed=True) if math.isinf(away) else scientific(away)]
+
+
+def least(ways: Mapping[str, Reached], figure: str) -> float:
+    """The smallest median among the solvers that met the target for most seeds."""
+    most = max(way.count for way in ways.values())
+    return min(way.median(figure) for way in ways.values() if way.count == most)
+
+
+# ---------------------------------------------------------------------- who wins, what failed
+
+
+def best_table(records: Records, labels: Labels | None = None) -> Table:
+    """Make the table of winners: for each row the best solver, its time, and the others' ratios.
+
+    Args:
+        records: The records.
+        labels: As for `paper_layout`.
+
+    Returns:
+        The table.
+    """
+    found, names = best(records), names_of(records, labels)
+    solvers = dict.fromkeys(solver for row in found for solver in row.ratios)
+    heads = [
+        *(Head(name, numeric=False) for name in ("Problem", "Size")),
+        Head("tol"),
+        Head("Best", numeric=False),
+        Head("Seconds"),
+        *(Head(names[solver], "times the time of the best") for solver in solvers),
+    ]
+    lines = [_best_line(row, solvers, names) for row in found]
+    footnote = (
+        ">: it ran out of time. Other f: it ended at a higher value of f than the lowest found "
+        "from the same start."
+    )
+    return Table("", heads, [Block("", lines)], "", footnote)
+
+
+def _best_line(row: Best, solvers: Iterable[str], names: Names) -> Line:
+    entries = [
+        words(names[row.problem]),
+        words(row.size),
+        Entry(tolerance_text(row.tolerance), row.tolerance),
+    ]
+    if row.solver is None:
+        entries += [words("none"), Entry(failed=True)]
+    else:
+        entries += [words(names[row.solver]), Entry(seconds_text(row.time), row.time)]
+    return Line([*entries, *(_ratio(row, solver) for solver in solvers)])
+
+
+def _ratio(row: Best, solver: str) -> Entry:
+    if solver in row.at_least:  # ">" says already that the time ran out
+        bound = times(row.at_least[solver])
+        return attrs.evolve(bound, text=f"> {bound.text}", hint=row.notes[solver], failed=True)
+    notes = [row.notes.get(solver), "other f" if solver in row.elsewhere else ""]
+    entry = times(row.ratios.get(solver, math.nan))
+    return attrs.evolve(entry, note=", ".join(filter(None, notes)), bold=solver == row.solver)
+
+
+def failures_table(records: Records, labels: Labels | None = None) -> Table | None:
+    """Make the table of all runs that failed, each with its message.
+
+    Args:
+        records: The records.
+        labels: As for `paper_layout`.
+
+    Returns:
+        The table; None if no run failed.
+    """
+    failed = require_records(records).where(success=False)
+    names, shown = names_of(records, labels), columns(FAILURES)
+    if not len(failed):
+        return None
+    rows = [[_cell(column, column.get(record), names) for column in shown] for record in failed]
+    heads = [Head(column.heading, numeric=column.numeric) for column in shown]
+    return Table("", heads, [Block("", [Line(entries) for entries in rows])])
+
+
+def _cell(column: Column, value: Any, names: Names) -> Entry:
+    return words(names[value]) if column.named else column.write(value)

@@ -1,0 +1,221 @@
+"""How a comparison tells of its progress: silently, in lines, or by a bar on a terminal.
+
+The bar shows the current run and the best of its row so far, and a table of winners at the end.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TextIO
+
+from genorth.compare.analysis.rows import Row, Runs, best_by_family, best_of, by_row
+from genorth.compare.render.table import Names, plain, seconds_text, tolerance_text
+from genorth.compare.runs.record import Record, Records
+from genorth.compare.runs.schedule import Progress
+from genorth.errors import refuse
+from genorth.optional import installed, optional
+from genorth.solve.solver import FAMILIES
+
+if TYPE_CHECKING:
+    from rich import progress as rich_progress
+    from rich.console import Console, RenderableType
+    from rich.live import Live
+    from rich.table import Table
+
+_METHODS = ("start", "begin", "finish", "close")
+
+
+class Silent:
+    """Says nothing."""
+
+    def start(self, total: int) -> None:
+        """Nothing."""
+
+    def begin(self, problem: str, size: str, seed: int, solver: str, tolerance: float) -> None:
+        """Nothing."""
+
+    def finish(self, record: Record) -> None:
+        """Nothing."""
+
+    def close(self) -> None:
+        """Nothing."""
+
+
+class Lines(Silent):
+    """One line for each finished run, for log files.
+
+    Args:
+        stream: Where to; by default standard error.
+    """
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream
+        self._finished = self._total = 0
+
+    def start(self, total: int) -> None:
+        """Take down the total."""
+        self._finished, self._total = 0, total
+
+    def finish(self, record: Record) -> None:
+        """Write the line."""
+        self._finished += 1
+        place = plain(f"{record.problem} {record.size} seed {record.seed}")
+        end = f"{record.status}, {record.time:.3g} s, {record.nit} iterations"
+        stream = self._stream or sys.stderr  # looked up now: it may have been redirected since
+        with suppress(OSError, ValueError, AttributeError):  # closed: the records matter more
+            stream.write(
+                f"[{self._finished}/{self._total}] {place}, {plain(record.solver)} to "
+                f"{record.tolerance:g}: {end}, gradient {record.gradient_norm:.2g}\n"
+            )
+            stream.flush()
+
+
+def chosen(progress: Any) -> Progress:
+    """The object for "auto" (a bar on a terminal if rich is installed, else lines), or None."""
+    if progress is None:
+        return Silent()
+    if isinstance(progress, str) and progress == "auto":
+        terminal = getattr(sys.stderr, "isatty", bool)
+        if terminal() and installed("rich"):
+            return Bar()
+        return Lines()
+    if not all(callable(getattr(progress, name, None)) for name in _METHODS):
+        need = "'auto', None, or an object with start, begin, finish and close"
+        refuse("progress", need, repr(progress))
+    return progress
+
+
+# ---------------------------------------------------------------------- the bar
+
+
+class Bar:
+    """A bar with finished and total runs, time used and time left.
+
+    Below it the current runs, and who leads their rows. It is drawn between runs only, so that
+    drawing takes no time from a run that is being clocked. The time left is a guess from the pace
+    so far.
+
+    Args:
+        console: A rich Console; by default standard error.
+    """
+
+    def __init__(self, console: Console | None = None) -> None:
+        console_class = optional("rich.console", "report", "The progress bar").Console
+        self._console = console_class(stderr=True) if console is None else console
+        self._live: Live | None = None
+        self._records: list[Record] = []
+        self._running: dict[tuple[str, str, int, str, float], str] = {}
+
+    def start(self, total: int) -> None:
+        """Show the bar."""
+        from rich import progress as parts
+        from rich.live import Live
+
+        self.close()
+        self._progress = parts.Progress(
+            parts.TextColumn("[bold]runs"),
+            parts.BarColumn(bar_width=None),
+            parts.MofNCompleteColumn(),
+            parts.TimeElapsedColumn(),
+            parts.TextColumn("left"),
+            parts.TimeRemainingColumn(),
+            console=self._console,
+            expand=True,
+        )
+        self._task: rich_progress.TaskID = self._progress.add_task("", total=total)
+        self._live = Live(self._shown(), console=self._console, transient=True, auto_refresh=False)
+        self._live.start()
+
+    def begin(self, problem: str, size: str, seed: int, solver: str, tolerance: float) -> None:
+        """Show the run."""
+        row = Names().row((problem, size, tolerance))
+        text = f"{row}, seed {seed}: {plain(solver)}"
+        self._running[problem, size, seed, solver, tolerance] = text
+        self._update()
+
+    def finish(self, record: Record) -> None:
+        """Advance the bar."""
+        self._running.pop(record.key, None)
+        self._records.append(record)
+        if self._live is not None:
+            self._progress.advance(self._task)
+        self._update()
+
+    def close(self) -> None:
+        """Take the bar away and print the table of what was finished."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+            if self._records:
+                show(Records(self._records), self._console)
+        self._records, self._running = [], {}
+
+    def best_so_far(self, row: Row) -> str:
+        """Who leads the row among the finished runs, in words."""
+        runs: dict[str, list[Record]] = {}
+        for record in self._records:
+            if record.row == row:
+                runs.setdefault(record.solver, []).append(record)
+        entries = {solver: Runs(tuple(records)) for solver, records in runs.items()}
+        best = best_of(entries)
+        return (
+            "none yet" if best is None else f"{plain(best)}, {seconds_text(entries[best].time)} s"
+        )
+
+    def _update(self) -> None:
+        if self._live is not None:
+            self._live.update(self._shown(), refresh=True)
+
+    def _shown(self) -> RenderableType:
+        from rich.console import Group
+        from rich.text import Text
+
+        lines = [
+            f"{text}   best so far: {self.best_so_far((key[0], key[1], key[4]))}"
+            for key, text in self._running.items()
+        ]
+        texts = [Text(line, no_wrap=True, overflow="ellipsis") for line in lines]
+        return Group(self._progress, *texts)
+
+
+def show(records: Records, console: Console | None = None) -> None:
+    """Print who wins each row, with the best of each family and how many runs failed.
+
+    Args:
+        records: The records.
+        console: A rich Console; by default standard output.
+    """
+    rich = optional("rich.console", "report", "The table of winners")
+    (rich.Console() if console is None else console).print(winners(records))
+
+
+def winners(records: Records) -> Table:
+    """The table that `show` prints."""
+    from rich.table import Table
+    from rich.text import Text
+
+    families = [kind for kind in FAMILIES if kind in records.distinct("family")]
+    table = Table(header_style="bold", title="Fastest solver of each row", title_justify="left")
+    for name in ("Problem", "Size"):
+        table.add_column(name)
+    table.add_column("tol", justify="right")
+    for name in ("Best", *(kind[0].upper() + kind[1:] for kind in families)):
+        table.add_column(name)
+        table.add_column("seconds", justify="right")
+    table.add_column("failed", justify="right")
+    previous = None
+    for row, runs in by_row(records).items():
+        if previous is not None and previous != row[:2]:
+            table.add_section()
+        previous = row[:2]
+        best = best_by_family(runs)
+        texts = [plain(row[0]), plain(row[1]), tolerance_text(row[2])]
+        for found in (best_of(runs), *(best.get(kind) for kind in families)):
+            texts += [plain(found or "none"), seconds_text(runs[found].time) if found else "-"]
+        failed = sum(len(entry.failed) for entry in runs.values())
+        # Text, not str: rich would read brackets in a name as markup.
+        styles = ["bold" if n in (3, 4) else "" for n in range(len(texts))]
+        cells = [Text(text, style) for text, style in zip(texts, styles, strict=True)]
+        table.add_row(*cells, Text(str(failed) if failed else ""))
+    return table

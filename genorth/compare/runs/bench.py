@@ -1,0 +1,362 @@
+"""`Bench`: makes the problem and the start of a seed, runs a solver, and writes the record.
+
+What the solver says is held against x itself: f, gradient norm and feasibility are computed anew,
+off the clock and not counted. `Here` makes all runs of a comparison in this process.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import inspect
+import math
+import traceback
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import cached_property
+from pathlib import Path
+from typing import IO, Any
+
+import attrs
+import numpy as np
+
+from genorth.compare.runs.codec import COLUMNS, structured
+from genorth.compare.runs.definition import fingerprint
+from genorth.compare.runs.machine import (
+    PastLimitError,
+    contained,
+    environment,
+    interrupted,
+    pinned,
+)
+from genorth.compare.runs.record import Record, failed
+from genorth.compare.runs.schedule import Place, Schedule
+from genorth.compare.runs.spec import Setup, Task, size_of
+from genorth.compare.runs.store import Store, thinned
+from genorth.linalg.arrays import Array, norm
+from genorth.problem.problem import Counts, Problem
+from genorth.solve.clock import Clock
+from genorth.solve.result import Result, Status
+
+# of a trace that are kept: more than a plot shows, and the file stays small and quick to write
+_LINES = 1000
+_FEASIBILITY_TOL = 1e-12  # the default of all solvers
+_SLACK = 2.0  # as in the solvers' own last check: x is restored after the measure has met tol
+_NEAR = 1e-6  # |C| of a success, whatever the scale
+_ATTEMPTS = 3  # at a run in which the process is killed each time
+
+
+@attrs.frozen
+class Prepared:
+    """A problem that was made, or the reason why not."""
+
+    size: str | None = None
+    fingerprint: dict[str, Any] | None = None
+    reason: str = ""
+
+
+class Bench:
+    """Holds one problem at a time, with the start that all solvers share.
+
+    Args:
+        setup: What all runs share.
+        passed_on: Exceptions that end the comparison.
+    """
+
+    def __init__(self, setup: Setup, passed_on: tuple[type[BaseException], ...] = ()) -> None:
+        self._setup, self._passed_on = setup, passed_on
+        self.at: Place | None = None
+        self._problem: Problem | None = None
+        self._start: Array | None = None
+        self._prepared = Prepared()
+
+    def prepare(self, place: Place) -> Prepared:
+        """Make problem and start of a place; reuses the current ones if they are of this place."""
+        if self.at == place:
+            return self._prepared
+        self.at = self._problem = self._start = None
+        limit, (instance, seed) = self._setup.preparation, place
+        self._prepared = Prepared(reason=f"It took longer than {limit:g} s.")
+        with pinned(self._setup.threads), contained():
+            try:
+                with interrupted(limit):
+                    self._problem, self._start = self._setup.instances[instance].made(seed)
+                self._prepared = Prepared(size_of(self._problem))
+                with interrupted(limit):
+                    found = fingerprint(self._problem, self._start)
+                self._prepared = attrs.evolve(self._prepared, fingerprint=found)
+            except PastLimitError:
+                pass  # a cost that hangs does so again in the runs, whose records say it
+            except self._passed_on:
+                raise
+            except BaseException as error:
+                self._prepared = Prepared(reason=told(error))
+        self.at = place
+        return self._prepared
+
+    def record(self, task: Task, fields: dict[str, Any]) -> Record:
+        """Run a task, which `prepare` has seen; `fields` are those that the record begins with."""
+        made = self._prepared
+        fields = fields | {"environment": self._environment}
+        fields["definition"] = fields["definition"] | {"problem": made.fingerprint}
+        if made.reason:
+            return failed("UNPREPARED", made.reason, fields)
+        setup, solver = self._setup, self._setup.solvers[task.solver]
+        options = dict(setup.instances[task.instance].options.get(task.solver, {}))
+        arguments: dict[str, Any] = {
+            "tol": task.tolerance,
+            "max_time": setup.time_limit,
+            "max_iterations": setup.max_iterations,
+        }
+        assert self._problem is not None and self._start is not None
+        problem, start = self._problem.fresh(), self._start.copy()
+        clock = Clock(problem)
+        with pinned(setup.threads), contained():
+            try:
+                with interrupted(setup.preparation):
+                    if load := getattr(solver, "load", None):
+                        load()
+                    if reason := _why_not(solver, problem):
+                        return failed("UNSUPPORTED", f"{reason[0].upper()}{reason[1:]}.", fields)
+                    if _takes(solver, "rng"):
+                        arguments["rng"] = task.seed  # of a solver that draws: the same each time
+                with interrupted(setup.patience), clock:
+                    result = solver(problem, start, **arguments | options)
+                with interrupted(setup.patience):
+                    record = _reported(result, _counts(problem), clock, fields)
+                    feasibility_tol = float(options.get("feasibility_tol", _FEASIBILITY_TOL))
+                    figures = Figures.at(self._problem, result.x)
+                    claimed = bool(result.success) and result.status is Status.CONVERGED
+                    limits = feasibility_tol, setup.time_limit
+                    return verified(record, figures, claimed, *limits)
+            except PastLimitError:
+                message = f"max_time was {setup.time_limit:g} s."
+                return failed("HUNG", message, fields, _counts(problem), clock.seconds)
+            except self._passed_on:
+                raise
+            except BaseException as error:
+                return failed("RAISED", told(error), fields, _counts(problem), clock.seconds)
+
+    @cached_property
+    def _environment(self) -> dict[str, str]:
+        with pinned(self._setup.threads):
+            return environment(self._setup.processes)
+
+
+class Here:
+    """Makes all runs in this process, one after the other.
+
+    Where there is a folder, it notes what is underway: a run or a preparation in which the process
+    crashes, or is killed three times, becomes a record when the comparison is called again.
+    """
+
+    def __init__(self, setup: Setup, store: Store | None) -> None:
+        self._setup, self._store = setup, store
+        self._bench = Bench(setup, (KeyboardInterrupt,))
+        self._crash: IO[str] | None = None
+
+    def __enter__(self) -> Here:
+        """Have the reason of a crash written to the folder, unless someone else asked for it."""
+        if self._store is not None and not faulthandler.is_enabled():
+            self._crash = self._store.crash_file.open("w", encoding="utf-8")
+            faulthandler.enable(self._crash, all_threads=False)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._crash is not None and self._store is not None:
+            faulthandler.disable()
+            self._crash.close()
+            self._store.crash_file.unlink(missing_ok=True)
+
+    def prepare(self, places: Iterable[Place]) -> dict[Place, Prepared]:
+        """Make the problems of these places, one at a time."""
+        return {place: self._prepared(place) for place in places}
+
+    def make(self, schedule: Schedule) -> None:
+        """Make the runs that are missing."""
+        for task in schedule.missing:
+            record = schedule.spared(task)
+            schedule.finish(task, self._run(task, schedule) if record is None else record)
+
+    def _run(self, task: Task, schedule: Schedule) -> Record:
+        fields = schedule.fields(task)
+        if reason := self._prepared(task.place).reason:
+            return failed("UNPREPARED", reason, fields)
+        with self._underway(list(schedule.key(task))) as reason:
+            if reason:
+                return failed("RAISED", reason, fields)
+            schedule.begin(task)
+            return self._bench.record(task, fields)
+
+    def _prepared(self, place: Place) -> Prepared:
+        if self._bench.at == place:
+            return self._bench.prepare(place)
+        instance, seed = self._setup.instances[place[0]], place[1]
+        with self._underway([instance.problem, instance.size, seed]) as reason:
+            return Prepared(reason=reason) if reason else self._bench.prepare(place)
+
+    @contextmanager
+    def _underway(self, key: list[Any]) -> Iterator[str]:
+        """Note that this is underway; gives the reason not to try it again, if there is one."""
+        if self._store is None:
+            yield ""
+            return
+        before = self._store.underway
+        if before is not None and before.key == key and (before.crash or before.times >= _ATTEMPTS):
+            what = before.crash or f"The process was killed {before.times} times during it"
+            yield f"{what.rstrip('.')}. retry=True tries it again."
+            return
+        self._store.begin(key)
+        try:
+            yield ""
+        finally:
+            self._store.end()
+
+
+# ---------------------------------------------------------------------- what a solver says
+
+
+def _why_not(solver: Any, problem: Problem) -> str | None:
+    why_not = getattr(solver, "why_not", None)
+    reason = None if why_not is None else why_not(problem)
+    return None if reason is None else str(reason) or "no reason given"
+
+
+def _takes(solver: Any, argument: str) -> bool:
+    """True if the solver can be called with the keyword argument, as far as its signature says."""
+    try:
+        parameters = inspect.signature(solver).parameters
+    except (TypeError, ValueError):
+        return False
+    return argument in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+
+
+def _reported(result: Any, counts: Counts, clock: Clock, fields: dict[str, Any]) -> Record:
+    """The record of a Result: its words in plain types, with our clock and our counts."""
+    if not isinstance(result, Result):
+        raise TypeError(f"the solver returned {type(result).__name__}, not a genorth.Result")
+    wall, cpu = clock.seconds
+    trace = thinned(result.trace, _LINES)
+    begin = clock.start_of(result.trace)
+    seconds, evaluations = begin or (0.0, 0)
+    trace.time = [min(seconds + value, wall) for value in trace.time]
+    trace.evaluations = [evaluations + value for value in trace.evaluations]
+    return structured(
+        fields
+        | {"about": attrs.asdict(fields["about"])}
+        | {name: getattr(result, name) for name in ("message", "nit", "beta", "threshold")}
+        | {
+            "status": result.status.name,
+            "success": False,
+            "time": wall,
+            "cpu": cpu,
+            "nfev": _count(result.nfev, counts.nfev),
+            "njev": _count(result.njev, counts.njev),
+            "nhev": _count(result.nhev, counts.nhev),
+            "seconds": _phases(result.seconds, counts),
+            "trace": {name: getattr(trace, name) for name in COLUMNS},
+            "traced_by": "solver" if begin is None else "genorth",
+        }
+    )
+
+
+def _counts(problem: Problem) -> Counts:
+    """The counts of a problem that a solver may have spoiled."""
+    with suppress(Exception):
+        counts = problem.counts
+        if min(counts.nfev, counts.njev, counts.nhev) >= 0:
+            return attrs.evolve(counts, seconds=max(counts.seconds, 0.0))
+    return Counts()
+
+
+def _count(reported: int, measured: int) -> int:
+    """What the problem has measured; a solver may leave out the evaluation of its last check."""
+    return reported if measured - 1 <= reported <= measured else measured
+
+
+def _phases(reported: Mapping[str, Any], counts: Counts) -> dict[str, Any]:
+    """The seconds by phase; those in the user's functions are at most what the problem measured."""
+    cost = min(reported.get("cost", math.inf), counts.seconds)
+    found = {**reported, "cost": cost}
+    return {name: 0.0 if value < 0 else value for name, value in found.items()}
+
+
+def told(error: BaseException) -> str:
+    """Type, message and place of an exception, in one line; its message may raise."""
+    try:
+        text = " ".join(str(error).split())
+    except BaseException as second:
+        text = f"(its message raised {type(second).__name__})"
+    message = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames:
+        return message
+    last = frames[-1]
+    return f"{message} ({Path(last.filename).name}, line {last.lineno}, in {last.name})"
+
+
+# ---------------------------------------------------------------------- verification
+
+
+@attrs.frozen
+class Figures:
+    """f, the Riemannian gradient norm, |C| and its scale max(1, |x| |phi(x)|) at a point."""
+
+    fun: float = math.nan
+    gradient_norm: float = math.nan
+    feasibility: float = math.nan
+    scale: float = 1.0
+
+    @classmethod
+    def at(cls, problem: Problem, x: Any) -> Figures:
+        """Compute them at x; NaN where x is no point of F."""
+        manifold, X = problem.manifold, np.asarray(x)
+        if X.shape != manifold.shape or X.dtype.kind not in "fc" or not np.all(np.isfinite(X)):
+            return cls()
+        with np.errstate(all="ignore"):
+            feasibility, scale = float(manifold.feasibility(X)), float(manifold.scale(X))
+            if not problem.has_gradient:
+                return cls(problem.cost(X), math.nan, feasibility, scale)
+            fun, G = problem.cost_and_gradient(X)
+            finite = bool(np.all(np.isfinite(G)))
+            slope = float(norm(manifold.gradient(X, G))) if finite else math.nan
+        return cls(fun, slope, feasibility, scale)
+
+
+def verified(
+    record: Record, figures: Figures, claimed: bool, feasibility_tol: float, limit: float
+) -> Record:
+    """The record with these figures; a success that fails the check is recorded as a failure."""
+    status, reason = None, ""
+    if claimed:
+        status, reason = _contradiction(record, figures, feasibility_tol, limit)
+    changed: dict[str, Any] = {
+        "fun": figures.fun,
+        "gradient_norm": figures.gradient_norm,
+        "feasibility": figures.feasibility,
+        "success": claimed and status is None,
+    }
+    if status is not None:
+        changed |= {"status": status.name, "message": f"The solver reports success, but {reason}."}
+    return attrs.evolve(record, **changed)
+
+
+def _contradiction(
+    record: Record, figures: Figures, feasibility_tol: float, limit: float
+) -> tuple[Status | None, str]:
+    tol = _SLACK * record.tolerance
+    near = min(_SLACK * feasibility_tol * figures.scale, _NEAR)
+    for name, value in (
+        ("|C|", figures.feasibility),
+        ("the cost", figures.fun),
+        ("the Riemannian gradient norm", figures.gradient_norm),
+    ):
+        if not math.isfinite(value):
+            return Status.NOT_FINITE, f"{name} is {value} at its x"
+    if figures.gradient_norm > tol:
+        norm_, need = f"{figures.gradient_norm:.3g}", f"{tol:.3g}"
+        return Status.NOT_STATIONARY, f"the Riemannian gradient norm is {norm_} at x, not {need}"
+    if figures.feasibility > near:
+        return Status.NOT_FEASIBLE, f"|C| is {figures.feasibility:.3g} at its x, not {near:.3g}"
+    if record.time > limit:
+        return Status.TIME_LIMIT, f"it took {record.time:.3g} s, past its limit of {limit:g} s"
+    return None, ""

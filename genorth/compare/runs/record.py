@@ -1,0 +1,264 @@
+"""`Record`: what one run of one solver left behind, and `Records`, a tidy set of them.
+
+A record is data: tables, profiles, plots and reports are computed from records alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import attrs
+
+from genorth.errors import refuse
+from genorth.optional import optional
+from genorth.problem.problem import Counts
+from genorth.solve.result import Status, Trace
+from genorth.solve.solver import FAMILIES, OTHER, Solver
+
+#: How a run can end: the statuses of a Result and four of our own, each with its sentence.
+ENDINGS = {status.name: status.value for status in Status} | {
+    "RAISED": "The solver raised an exception.",
+    "HUNG": "The solver ignored its time limit and was interrupted.",
+    "UNSUPPORTED": "The solver does not run on this problem.",
+    "UNPREPARED": "The problem or its start could not be made.",
+}
+
+#: Runs that used up their time: the time of such a run is a lower bound, also for tighter
+#: tolerances.
+OUT_OF_TIME = ("TIME_LIMIT", "HUNG")
+
+#: Runs in which the solver did not get to work.
+NOT_RUN = ("UNSUPPORTED", "UNPREPARED")
+
+#: Whose clock a trace was kept by: our monitor's, or the solver's own word.
+TRACED_BY = ("genorth", "solver")
+
+
+@attrs.frozen(kw_only=True)
+class About:
+    """What a record says of its solver, as the solver's `genorth.Solver` describes it.
+
+    A bare callable is of the family "other"; wrap it in `genorth.Solver` to place it.
+    """
+
+    label: str
+    family: str = OTHER
+    algorithm: str = ""
+    variant: str = ""
+    cites: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, name: str, solver: Any) -> About:
+        """The description of a solver that a comparison calls `name`."""
+        if not isinstance(solver, Solver):
+            return cls(label=name)
+        label = solver.label if name == solver.name else name
+        return cls(
+            label=label,
+            family=solver.family,
+            algorithm=solver.algorithm,
+            variant=solver.variant,
+            cites=solver.cites,
+        )
+
+
+@attrs.frozen(kw_only=True)
+class Record:
+    """One run: a solver on a problem of a size, from the start of a seed, to a tolerance.
+
+    `fun`, `nit`, `gradient_norm`, `feasibility` and `time` are the five figures of the paper's
+    tables (Fval, Iter, Grad, Feas, CPU time); NaN where the run did not get that far.
+    """
+
+    problem: str
+    size: str
+    seed: int
+    #: The name of the solver in this comparison, and its description.
+    solver: str
+    about: About = attrs.Factory(lambda self: About(label=self.solver), takes_self=True)
+    tolerance: float
+    #: A key of `ENDINGS`, and its sentence with any details (the exception, the reason).
+    status: str
+    message: str
+    success: bool
+    fun: float = math.nan
+    nit: int = 0
+    gradient_norm: float = math.nan
+    feasibility: float = math.nan
+    #: Seconds on our clock, without the time that our own measuring took.
+    time: float = math.nan
+    #: The same in CPU seconds of the process.
+    cpu: float = math.nan
+    nfev: int = 0
+    njev: int = 0
+    nhev: int = 0
+    #: Seconds by phase, as in `Result.seconds`.
+    seconds: dict[str, float] = attrs.field(factory=dict)
+    beta: float | None = None
+    threshold: float | None = None
+    trace: Trace = attrs.field(factory=Trace, repr=False)
+    #: One of `TRACED_BY`.
+    traced_by: str = "genorth"
+    #: What defines the run: version, budgets, options, the solver, a fingerprint of the problem.
+    definition: dict[str, Any] = attrs.field(factory=dict, repr=False)
+    #: Versions, machine, BLAS and thread count.
+    environment: dict[str, str] = attrs.field(factory=dict, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        for name, (need, holds) in _RULES.items():
+            if not holds(value := getattr(self, name)):
+                refuse(name, need, repr(value))
+        if self.success and not (
+            self.status == Status.CONVERGED.name and math.isfinite(self.time + self.fun)
+        ):
+            refuse("success", "status CONVERGED, and fun and time finite", self.status)
+
+    @property
+    def key(self) -> tuple[str, str, int, str, float]:
+        """What identifies a record: problem, size, seed, solver, tolerance."""
+        return self.problem, self.size, self.seed, self.solver, self.tolerance
+
+    @property
+    def row(self) -> tuple[str, str, float]:
+        """The row of a table, within which solvers are compared: problem, size, tolerance."""
+        return self.problem, self.size, self.tolerance
+
+    @property
+    def family(self) -> str:
+        """The family of the solver."""
+        return self.about.family
+
+    @property
+    def evaluations(self) -> int:
+        """Passes over the data: a cost with its gradient is one, a Hessian product is one."""
+        return max(self.nfev, self.njev) + self.nhev
+
+
+_Rule = tuple[str, Callable[[Any], bool]]
+_count: _Rule = "a whole number >= 0", lambda value: value >= 0
+_time: _Rule = "seconds >= 0, or NaN", lambda value: math.isnan(value) or 0 <= value < math.inf
+_RULES: dict[str, _Rule] = {
+    "seed": _count,
+    "about": (f"a family of {', '.join(FAMILIES)}", lambda about: about.family in FAMILIES),
+    "tolerance": ("0 < tolerance < inf", lambda value: 0 < value < math.inf),
+    "status": (f"one of {', '.join(ENDINGS)}", ENDINGS.__contains__),
+    "time": _time,
+    "cpu": _time,
+    "seconds": ("seconds >= 0 by phase", lambda value: all(v >= 0 for v in value.values())),
+    "trace": (
+        "columns of one length",
+        lambda trace: len({len(column) for column in trace.as_arrays().values()}) == 1,
+    ),
+    "traced_by": (f"one of {', '.join(TRACED_BY)}", TRACED_BY.__contains__),
+} | dict.fromkeys(("nit", "nfev", "njev", "nhev"), _count)
+
+
+def failed(
+    status: str,
+    message: str,
+    fields: dict[str, Any],
+    counts: Counts | None = None,
+    seconds: tuple[float, float] = (math.nan, math.nan),
+) -> Record:
+    """The record of a run that gave no Result; `seconds` are wall and CPU time."""
+    counts = counts or Counts()
+    return Record(
+        status=status,
+        message=f"{ENDINGS[status]} {message}",
+        success=False,
+        time=seconds[0],
+        cpu=seconds[1],
+        nfev=counts.nfev,
+        njev=counts.njev,
+        nhev=counts.nhev,
+        seconds={"cost": counts.seconds} if counts.seconds else {},
+        **fields,
+    )
+
+
+def _as_tuple(records: Iterable[Record]) -> tuple[Record, ...]:
+    return tuple(records)  # mypy does not see the type of the items through `converter=tuple`
+
+
+@attrs.frozen
+class Records:
+    """A set of records, in the order in which they were made.
+
+    Args:
+        records: The records.
+        settings: The budgets of the comparison, as given to `run`, in values that JSON can hold.
+    """
+
+    _records: tuple[Record, ...] = attrs.field(converter=_as_tuple)
+    settings: dict[str, Any] = attrs.field(factory=dict)
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self._records)
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __getitem__(self, index: int) -> Record:
+        return self._records[index]
+
+    def where(self, test: Callable[[Record], bool] | None = None, **fields: Any) -> Records:
+        """Select records: `records.where(solver="cdf-lbfgs", tolerance=1e-5)`.
+
+        Args:
+            test: A predicate, such as `lambda record: record.nit > 5`.
+            **fields: Values that fields or properties must have.
+
+        Returns:
+            The records that pass, with the same settings.
+        """
+        chosen = (
+            record
+            for record in self
+            if (test is None or test(record))
+            and all(getattr(record, name) == value for name, value in fields.items())
+        )
+        return attrs.evolve(self, records=chosen)
+
+    def distinct(self, name: str) -> list[Any]:
+        """List the values of a field or property (`"solver"`, `"row"`) in order of appearance."""
+        return list(dict.fromkeys(getattr(record, name) for record in self))
+
+    @property
+    def solvers(self) -> dict[str, About]:
+        """The solvers by name, each with its description, family by family."""
+        found = {record.solver: record.about for record in reversed(self._records)}
+        order = self.distinct("solver")
+        return {name: found[name] for name in sorted(order, key=lambda n: _family_rank(found[n]))}
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with one row per run.
+
+        Its columns are those of `genorth.compare.render.columns.COLUMNS`.
+
+        Raises:
+            ImportError: If pandas is not installed (extra `report`).
+        """
+        from genorth.compare.render.columns import COLUMNS
+
+        pandas = optional("pandas", "report", "Records.to_frame")
+        data = {column.name: [column.get(record) for record in self] for column in COLUMNS}
+        return pandas.DataFrame(data)
+
+
+def _family_rank(about: About) -> int:
+    return FAMILIES.index(about.family)
+
+
+def join(parts: Iterable[Records]) -> Records:
+    """Join several sets of records.
+
+    Args:
+        parts: The sets.
+
+    Returns:
+        All their records, with the settings of the first set.
+    """
+    sets = list(parts)
+    return Records((record for part in sets for record in part), sets[0].settings if sets else {})

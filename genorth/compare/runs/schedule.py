@@ -1,0 +1,217 @@
+"""`Schedule`: which runs are to be made, which are finished, and what defines each of them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Protocol
+
+import attrs
+
+import genorth
+from genorth.compare.runs.definition import changes, described
+from genorth.compare.runs.record import (
+    ENDINGS,
+    OUT_OF_TIME,
+    About,
+    Record,
+    Records,
+    failed,
+)
+from genorth.compare.runs.spec import Setup, Task
+from genorth.compare.runs.store import Store
+from genorth.errors import refuse
+
+if TYPE_CHECKING:
+    from genorth.compare.runs.bench import Prepared
+
+#: An instance, by its index, and a seed.
+Place = tuple[int, int]
+
+# runs that `retry` makes again
+_AGAIN = ("RAISED", "HUNG", "UNPREPARED")
+_SHOWN = 3  # changes that a refusal names
+
+
+class Progress(Protocol):
+    """What a comparison tells of its runs; `genorth.compare.render.terminal` has three of them."""
+
+    def start(self, total: int) -> None:
+        """So many runs are to be made; those kept from an earlier call are not among them."""
+
+    def begin(self, problem: str, size: str, seed: int, solver: str, tolerance: float) -> None:
+        """A run begins; with several jobs, others may be underway.
+
+        A record carried over from a looser tolerance has no beginning.
+        """
+
+    def finish(self, record: Record) -> None:
+        """A run is finished, and its record is on disk."""
+
+    def close(self) -> None:
+        """Nothing more comes; also after an exception."""
+
+
+class Executor(Protocol):
+    """Makes problems and runs, in this process or in others."""
+
+    def prepare(self, places: Iterable[Place]) -> dict[Place, Prepared]:
+        """Make the problems of these places."""
+
+    def make(self, schedule: Schedule) -> None:
+        """Make the runs that are missing."""
+
+
+class Schedule:
+    """Which runs are to be made and which are finished.
+
+    Args:
+        setup: What all runs share.
+        tasks: All runs of the comparison, tolerances from loose to tight.
+        store: Where records are kept, if anywhere.
+        progress: Told of each run.
+    """
+
+    def __init__(
+        self, setup: Setup, tasks: list[Task], store: Store | None, progress: Progress
+    ) -> None:
+        self._setup, self._tasks, self._store, self._progress = setup, tasks, store, progress
+        self._about = {name: About.of(name, solver) for name, solver in setup.solvers.items()}
+        self._described = {name: described(solver) for name, solver in setup.solvers.items()}
+        self._finished: dict[Task, Record] = {}
+        self._late: dict[tuple[int, int, str], list[Record]] = {}
+        #: Places whose problem cannot be made, with the reason.
+        self.unprepared: dict[Place, str] = {}
+        self.missing = list(tasks)
+
+    # ------------------------------------------------------------------ what defines a run
+
+    def key(self, task: Task) -> tuple[str, str, int, str, float]:
+        """The key of the record that the task will leave."""
+        instance = self._setup.instances[task.instance]
+        return instance.problem, str(instance.size), task.seed, task.solver, task.tolerance
+
+    def definition(self, task: Task) -> dict[str, Any]:
+        """What defines the run, but for the fingerprint of the problem."""
+        setup = self._setup
+        options = setup.instances[task.instance].options.get(task.solver, {})
+        return {
+            "genorth": genorth.__version__,
+            "time_limit": setup.time_limit,
+            "threads": setup.threads,
+            "max_iterations": setup.max_iterations,
+            "options": described(options),
+            "solver": self._described[task.solver],
+        }
+
+    def fields(self, task: Task) -> dict[str, Any]:
+        """What its record begins with."""
+        names = ("problem", "size", "seed", "solver", "tolerance")
+        return dict(zip(names, self.key(task), strict=True)) | {
+            "about": self._about[task.solver],
+            "definition": self.definition(task),
+        }
+
+    # ------------------------------------------------------------------ what is there already
+
+    def resume(self, executor: Executor, retry: bool) -> None:
+        """Take over the records of an earlier call that still stand for their runs.
+
+        Raises:
+            ValueError: If one of them was made of something else, unless `retry` makes it again.
+        """
+        kept, stale = dict[Task, Record](), list[str]()
+        for task in self._tasks if self._store is not None else ():
+            assert self._store is not None
+            record = self._store.records.get(self.key(task))
+            if record is None or (retry and record.status in _AGAIN):
+                continue
+            then = {name: item for name, item in record.definition.items() if name != "problem"}
+            if found := list(changes(then, self.definition(task))):
+                stale += [_of(record, change) for change in found]
+            else:
+                kept[task] = record
+        stale = list(dict.fromkeys([*stale, *self._checked(kept, executor)]))
+        if stale and not retry and self._store is not None:
+            more = f"; and {len(stale) - _SHOWN} more" if len(stale) > _SHOWN else ""
+            refuse(
+                "out",
+                "a folder whose records were made by the same call",
+                f"{self._store.folder}: {'; '.join(stale[:_SHOWN])}{more}",
+                None,
+                "Choose another folder, or pass retry=True to make these runs again.",
+            )
+        for task, record in kept.items():
+            self._take(task, record)
+        self.missing = [task for task in self._tasks if task not in kept]
+
+    def _checked(self, kept: dict[Task, Record], executor: Executor) -> list[str]:
+        """What changed in the problems of these records, which are then kept no longer."""
+        traced = {task: r for task, r in kept.items() if r.definition.get("problem")}
+        made = executor.prepare(dict.fromkeys(task.place for task in traced))
+        stale: list[str] = []
+        for task, record in traced.items():
+            prepared = made[task.place]
+            if prepared.fingerprint is None:
+                reason = prepared.reason or "it hangs"
+                text = _of(record, f"not compared with its problem, which cannot be made: {reason}")
+                warnings.warn(text, stacklevel=5)
+            elif found := list(changes(record.definition["problem"], prepared.fingerprint)):
+                stale += [_of(record, change) for change in found]
+                del kept[task]
+        return stale
+
+    # ------------------------------------------------------------------ one run after the other
+
+    def spared(self, task: Task) -> Record | None:
+        """The record of a run that need not be made; None if it must.
+
+        A looser tolerance that ran out of time stands for this one, and a problem that could not be
+        made is not tried again.
+        """
+        if reason := self.unprepared.get(task.place):
+            return failed("UNPREPARED", reason, self.fields(task))
+        late = self._late.get(task.chain, [])
+        looser = [record for record in late if record.tolerance > task.tolerance]
+        if not looser:
+            return None
+        first = max(looser, key=lambda record: record.tolerance)
+        said = f"{first.message} (Not run again: the run to {first.tolerance:g} ended so.)"
+        return attrs.evolve(first, tolerance=task.tolerance, message=said)
+
+    def begin(self, task: Task) -> None:
+        """The run begins."""
+        self._progress.begin(*self.key(task))
+
+    def finish(self, task: Task, record: Record) -> None:
+        """The run is finished: to disk first."""
+        if self._store is not None:
+            self._store.append(record)
+        self._take(task, record)
+        if record.status == "UNPREPARED":
+            said = record.message.removeprefix(ENDINGS[record.status]).strip()
+            self.unprepared.setdefault(task.place, said)
+        self._progress.finish(record)
+
+    def _take(self, task: Task, record: Record) -> None:
+        self._finished[task] = record
+        if record.status in OUT_OF_TIME:
+            self._late.setdefault(task.chain, []).append(record)
+
+    def records(self, settings: dict[str, Any]) -> Records:
+        """The finished records, in the order of the tasks."""
+        found = (self._finished[task] for task in self._tasks if task in self._finished)
+        return Records(found, settings)
+
+    def note(self) -> str:
+        """What someone who interrupts a comparison wants to know."""
+        where = "in the attribute `records` of this exception; with out= the call can be resumed."
+        if self._store is not None:
+            where = f"kept in {self._store.folder}: the same call resumes there."
+        finished = f"{len(self._finished)} of {len(self._tasks)} runs are finished"
+        return f"Interrupted: {finished}, and {where}"
+
+
+def _of(record: Record, what: str) -> str:
+    place = f"{record.problem} {record.size}, seed {record.seed}"
+    return f"{record.solver} on {place}: {what}"

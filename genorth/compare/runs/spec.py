@@ -1,0 +1,221 @@
+"""What is compared: `Instance`, the problems and solvers of `run`, and the runs to make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NoReturn
+
+import attrs
+import numpy as np
+
+from genorth.errors import refuse
+from genorth.linalg.arrays import Array
+from genorth.problem.problem import Problem
+from genorth.solve.solver import SOLVERS
+
+#: The size of a problem that could not be made.
+UNKNOWN = "?"
+
+
+@attrs.frozen
+class Instance:
+    """A problem of a size, made from a seed.
+
+    For `jobs > 1` everything in it must be picklable: functions of a module and partials of them
+    are, lambdas are not.
+
+    Args:
+        problem: The name of the problem.
+        size: Its size, as tables show it.
+        make: `make(seed)` returns a `Problem`, the same one for the same seed.
+        start: `start(problem, seed)` returns the point at which all solvers start; by default a
+            random point of the manifold.
+        options: Further keyword arguments by name of solver: `{"cdf-gd": {"beta": 0.012}}`.
+    """
+
+    problem: str
+    size: str | None
+    make: Callable[[int], Problem] = attrs.field(repr=False)
+    start: Callable[[Problem, int], Array] | None = attrs.field(default=None, repr=False)
+    options: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        whole = isinstance(self.options, Mapping)
+        options = list(self.options.values()) if whole else [None]
+        for name, value, need, holds in (
+            ("problem", self.problem, "a text", isinstance(self.problem, str)),
+            ("size", self.size, "a text", isinstance(self.size, str | None)),
+            ("make", self.make, "a function seed -> Problem", callable(self.make)),
+            (
+                "start",
+                self.start,
+                "a function (problem, seed) -> X, or None",
+                self.start is None or callable(self.start),
+            ),
+            (
+                "options",
+                self.options,
+                "a mapping of solvers to mappings of keyword arguments",
+                all(isinstance(each, Mapping) for each in options),
+            ),
+        ):
+            if not holds:
+                refuse(f"Instance.{name}", need, _kind(value))
+
+    @property
+    def name(self) -> str:
+        """Problem and size."""
+        return f"{self.problem} {self.size or ''}".rstrip()
+
+    def made(self, seed: int) -> tuple[Problem, Array]:
+        """Make the problem of a seed, and the start that all solvers share."""
+        problem = self.make(seed)
+        if not isinstance(problem, Problem):
+            refuse("problems", f"make of {self.name!r} to return a Problem", _kind(problem))
+        given = None if self.start is None else self.start(problem, seed)
+        return problem, np.array(problem.start(given, seed))
+
+
+def size_of(problem: Problem) -> str:
+    """The shape of a point: "(100,10)"."""
+    return f"({','.join(map(str, problem.manifold.shape))})"
+
+
+@attrs.frozen
+class Task:
+    """One run to be made; `instance` is the index of its instance."""
+
+    instance: int
+    seed: int
+    solver: str
+    tolerance: float
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """The problem and the start that it needs."""
+        return self.instance, self.seed
+
+    @property
+    def chain(self) -> tuple[int, int, str]:
+        """What runs to several tolerances have in common."""
+        return self.instance, self.seed, self.solver
+
+
+@attrs.frozen
+class Setup:
+    """What all runs of a comparison share."""
+
+    instances: tuple[Instance, ...]
+    solvers: dict[str, Any]
+    time_limit: float
+    #: Wall time after which a solver that ignores its limit is interrupted.
+    patience: float
+    #: Wall time within which a problem and its start must be made.
+    preparation: float
+    threads: int
+    max_iterations: int | None
+    processes: int = 1
+
+
+# ---------------------------------------------------------------------- problems
+
+
+_PROBLEMS = (
+    "a genorth.Problem, a list of Problems or Instances, "
+    "or a mapping of names to Problems, Instances or functions seed -> Problem"
+)
+
+
+def as_instances(problems: Any) -> list[Instance]:
+    """Return the instances of what `run` was given; the size of a function's problem is open."""
+    if isinstance(problems, Problem | Instance):
+        problems = [problems]
+    if isinstance(problems, Mapping):
+        instances = [_instance(name, entry) for name, entry in problems.items()]
+    elif isinstance(problems, Iterable) and not isinstance(problems, str | bytes):
+        instances = [_instance(None, entry) for entry in problems]
+    else:
+        refuse("problems", _PROBLEMS, _kind(problems))
+    hint = "Name them in a mapping, or by go.Problem(..., name=...)."
+    _require_once("problems", [instance.name for instance in instances], hint)
+    return instances
+
+
+@attrs.frozen
+class _Same:
+    """The same problem for every seed; a class, as lambdas are not picklable."""
+
+    problem: Problem
+
+    def __call__(self, seed: int) -> Problem:  # noqa: ARG002  the seed is that of the start alone
+        return self.problem
+
+
+def _instance(name: Any, entry: Any) -> Instance:
+    if name is not None and not isinstance(name, str):
+        refuse("problems", "names that are texts", repr(name))
+    if isinstance(entry, Instance):
+        return entry if name is None else attrs.evolve(entry, problem=name)
+    if isinstance(entry, Problem):
+        own = "problem" if entry.name == "<lambda>" else str(entry.name)
+        return Instance(own if name is None else name, size_of(entry), _Same(entry))
+    if name is None or not callable(entry):
+        refuse("problems", _PROBLEMS, _kind(entry) if name is None else f"{name!r}: {_kind(entry)}")
+    return Instance(name, None, entry)
+
+
+# ---------------------------------------------------------------------- solvers
+
+
+_SOLVERS = "a mapping of names to solvers, or a list of registered names and of solvers with a name"
+
+
+def as_solvers(solvers: Any) -> dict[str, Any]:
+    """Return the solvers by name, of what `run` was given."""
+    if isinstance(solvers, str) or callable(solvers):
+        solvers = [solvers]
+    if isinstance(solvers, Mapping):
+        named = list(solvers.items())
+    elif isinstance(solvers, Iterable):
+        named = [(_name(entry), entry) for entry in solvers]
+    else:
+        refuse("solvers", _SOLVERS, _kind(solvers))
+    found = [(name, _solver(name, entry)) for name, entry in named]
+    _require_once("solvers", [name for name, _ in found], "Name them in a mapping.")
+    return dict(found)
+
+
+def _name(entry: Any) -> Any:
+    if isinstance(entry, str):
+        return entry
+    name = getattr(entry, "name", None) or getattr(entry, "__name__", None)
+    if not isinstance(name, str) or name == "<lambda>":
+        _refuse_solver(f"{type(entry).__name__} without a name", "Name it in a mapping.")
+    return name
+
+
+def _solver(name: Any, entry: Any) -> Any:
+    if not isinstance(name, str) or not (isinstance(entry, str) or callable(entry)):
+        _refuse_solver(f"{name!r}: {type(entry).__name__}")
+    if isinstance(entry, str) and entry not in SOLVERS:
+        refuse("solvers", f"one of {', '.join(map(repr, SOLVERS))}", repr(entry))
+    return SOLVERS[entry] if isinstance(entry, str) else entry
+
+
+def _refuse_solver(got: str, hint: str = "") -> NoReturn:
+    refuse("solvers", _SOLVERS, got, None, hint)
+
+
+# ---------------------------------------------------------------------- shared
+
+
+def _kind(value: Any) -> str:
+    return repr(value) if isinstance(value, str | int | float | None) else type(value).__name__
+
+
+def _require_once(argument: str, names: list[str], hint: str) -> None:
+    if not names:
+        refuse(argument, f"at least one of the {argument}", "none")
+    twins = sorted({name for name in names if names.count(name) > 1})
+    if twins:
+        refuse(argument, "each name once", f"twice {', '.join(map(repr, twins))}", None, hint)

@@ -1,0 +1,320 @@
+"""The folder of a comparison: `settings.json`, and `records.jsonl` with one line per finished run.
+
+A line is on disk before the next run begins. One process at a time writes to a folder. `save`
+writes `records.jsonl.xz` instead, for records that are to be kept.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import os
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any, NoReturn
+
+import attrs
+
+from genorth.compare.runs.codec import COLUMNS, decode, encode
+from genorth.compare.runs.record import Record, Records
+from genorth.errors import refuse
+from genorth.solve.result import Trace
+
+#: The layout of the files; 1 had no description of the solver and no definition of the run.
+FORMAT = 2
+_SETTINGS, _RECORDS, _PACKED = "settings.json", "records.jsonl", "records.jsonl.xz"
+_LOCK, _UNDERWAY, _CRASH = ".lock", ".underway.json", ".crash.txt"
+#: The settings, with their types.
+_KINDS = {
+    "format": int,
+    "genorth": str,
+    "time_limit": int | float,
+    "threads": int,
+    "max_iterations": int | None,
+}
+_DIGITS = 6  # of the numbers in a saved trace
+
+
+def folder_of(out: Any) -> Path:
+    """Return the absolute path of a folder that the user names: a solver may change directory."""
+    if not isinstance(out, str | os.PathLike) or not os.fspath(out):
+        refuse("out", "the path of a folder", repr(out))
+    folder = Path(os.fsdecode(out)).absolute()
+    if folder.exists() and not folder.is_dir():
+        refuse("out", "a folder", f"the file {folder}")
+    return folder
+
+
+def replace_file(path: Path, content: bytes) -> Path:
+    """Write a file so that it is always whole: to a new file, which then takes its place."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
+    try:
+        with open(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name)
+        raise
+    return path
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+# ---------------------------------------------------------------------- while runs are made
+
+
+@attrs.frozen
+class Underway:
+    """A run, or a preparation, in the middle of which an earlier process ended."""
+
+    key: list[Any]
+    #: How often a process ended there.
+    times: int
+    #: What is known of the last end: "Segmentation fault"; empty where the process was killed.
+    crash: str
+
+
+class Store:
+    """Opens a folder for more runs, or refuses it.
+
+    Attributes:
+        records: The records in it, the last one of each key.
+        underway: What an earlier process did not finish, or None.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._lock = _locked(folder)
+        except OSError as error:
+            refuse("out", "a folder that can be written to", f"{folder}: {error.strerror}")
+        try:
+            self._settings = _read_settings(folder)
+            kept = [path for name in (_RECORDS, _PACKED) if (path := folder / name).exists()]
+            if self._settings is None and any(path.stat().st_size for path in kept):
+                _refuse_folder(folder, f"records without {_SETTINGS}")
+            self.records = {record.key: record for record in _read_records(folder)}
+            self.underway = self._read_underway()
+            self._file = (folder / _RECORDS).open("ab")
+            self._end_last_line()
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        self._file.close()
+        self._lock.close()
+
+    def keep(self, settings: dict[str, Any]) -> None:
+        """Write the settings."""
+        if settings != self._settings:
+            replace_file(self.folder / _SETTINGS, _json(settings))
+
+    def append(self, record: Record) -> None:
+        """Add the line of a record; it is on disk when this returns."""
+        size = self._file.tell()
+        try:
+            self._file.write(encode(record).encode() + b"\n")
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError:  # a full disk: half a line would spoil the next one
+            with suppress(OSError):
+                os.ftruncate(self._file.fileno(), size)
+            raise
+        self.records[record.key] = record
+
+    def _end_last_line(self) -> None:
+        """A process that was killed may have left half a line: end it."""
+        path = self.folder / _RECORDS
+        if size := path.stat().st_size:
+            with path.open("rb") as file:
+                file.seek(size - 1)
+                if file.read() != b"\n":
+                    self._file.write(b"\n")
+                    self._file.flush()
+
+    # ------------------------------------------------------------------ a process may not survive
+
+    @property
+    def crash_file(self) -> Path:
+        """Where `faulthandler` writes what ended the process."""
+        return self.folder / _CRASH
+
+    def begin(self, key: list[Any]) -> None:
+        """Note what is underway, should the process not survive it."""
+        before = self.underway
+        times = before.times if before is not None and before.key == key else 0
+        content = json.dumps({"key": key, "times": times + 1})
+        (self.folder / _UNDERWAY).write_text(content, encoding="utf-8")
+
+    def end(self) -> None:
+        """Nothing is underway."""
+        (self.folder / _UNDERWAY).unlink(missing_ok=True)
+
+    def _read_underway(self) -> Underway | None:
+        try:
+            found = json.loads((self.folder / _UNDERWAY).read_text(encoding="utf-8"))
+            key, times = list(found["key"]), int(found["times"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        crash = ""
+        with suppress(OSError):
+            crash = self.crash_file.read_text(encoding="utf-8", errors="replace").partition("\n")[0]
+        return Underway(key, times, crash)
+
+
+def _locked(folder: Path) -> IO[str]:
+    """Hold the lock of a folder; the system releases it when the process ends."""
+    file = (folder / _LOCK).open("a+", encoding="utf-8")
+    try:
+        _lock(file)
+    except OSError:
+        file.seek(0)
+        owner = file.read().strip() or "another process"
+        file.close()
+        refuse("out", "a folder to which no other process writes", f"{folder}: {owner} does")
+    file.truncate(0)
+    file.write(f"process {os.getpid()}")
+    file.flush()
+    return file
+
+
+def _lock(file: IO[str]) -> None:
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        import msvcrt
+
+        file.seek(1000)  # beyond the text, which others read
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+    else:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+# ---------------------------------------------------------------------- reading and saving
+
+
+def load(out: str | os.PathLike[str]) -> Records:
+    """Read the records of a folder that `run(..., out=...)` or `save` made.
+
+    A line that is no record is left out, with a warning that names the line and the field. Of runs
+    made twice, the last one counts.
+
+    Args:
+        out: The folder.
+
+    Returns:
+        The records, with their settings.
+
+    Raises:
+        ValueError: If it is no such folder, or was written in another format.
+    """
+    folder = folder_of(out)
+    settings = _read_settings(folder)
+    if settings is None:
+        refuse("out", f"a folder that compare.run has made, with {_SETTINGS}", f"none in {folder}")
+    return Records({record.key: record for record in _read_records(folder)}.values(), settings)
+
+
+def save(records: Records, out: str | os.PathLike[str], lines: int = 150) -> Path:
+    """Write records to a folder, compressed, for keeping.
+
+    Args:
+        records: The records.
+        out: The folder; `load` reads it.
+        lines: How many lines of each trace to keep, in six digits.
+
+    Returns:
+        The folder.
+    """
+    folder = folder_of(out)
+    kept = (attrs.evolve(r, trace=thinned(r.trace, lines, _DIGITS)) for r in records)
+    text = "".join(f"{encode(record)}\n" for record in kept)
+    replace_file(folder / _PACKED, lzma.compress(text.encode(), preset=9))
+    replace_file(folder / _SETTINGS, _json(_checked(folder, records.settings)))
+    (folder / _RECORDS).unlink(missing_ok=True)
+    return folder
+
+
+def thinned(trace: Trace, lines: int, digits: int | None = None) -> Trace:
+    """At most so many lines and the last one, evenly spread, without points."""
+    length = len(trace)
+    chosen = (
+        range(length) if length <= lines else [i * (length - 1) // lines for i in range(lines + 1)]
+    )
+
+    def kept(value: Any) -> Any:
+        return float(f"{value:.{digits}g}") if digits and isinstance(value, float) else value
+
+    return Trace(*([kept(getattr(trace, name)[i]) for i in chosen] for name in COLUMNS))
+
+
+def _read_records(folder: Path) -> Iterator[Record]:
+    for path, opened in ((folder / _PACKED, lzma.open), (folder / _RECORDS, open)):
+        if path.exists():
+            with opened(path, "rb") as file:
+                try:
+                    yield from _decoded(path, file)
+                except (EOFError, lzma.LZMAError) as error:
+                    warnings.warn(f"{path}: the rest cannot be read ({error})", stacklevel=3)
+
+
+def _decoded(path: Path, lines: Any) -> Iterator[Record]:
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            try:
+                yield decode(line.decode())
+            except ValueError as error:
+                said = " ".join(str(error).split())
+                warnings.warn(
+                    f"{path}, line {number}: no record ({said}); it is left out", stacklevel=4
+                )
+
+
+def _json(settings: Mapping[str, Any]) -> bytes:
+    return (json.dumps(settings, indent=1) + "\n").encode()
+
+
+def _read_settings(folder: Path) -> dict[str, Any] | None:
+    try:
+        settings = json.loads((folder / _SETTINGS).read_text(encoding="utf-8"))
+        found = settings.get("format", 1)  # the first had no number
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, AttributeError) as error:
+        _refuse_folder(folder, f"{_SETTINGS} that cannot be read ({type(error).__name__}: {error})")
+    if found != FORMAT:
+        version = settings.get("genorth", "unknown")
+        _refuse_folder(folder, f"records of format {found}, by genorth {version}")
+    return _checked(folder, settings)
+
+
+def _checked(folder: Path, settings: dict[str, Any]) -> dict[str, Any]:
+    for name, kinds in _KINDS.items():
+        if not isinstance(value := settings.get(name), kinds) or isinstance(value, bool):
+            _refuse_folder(folder, f"{_SETTINGS} with {name} = {value!r}")
+    return settings
+
+
+def _refuse_folder(folder: Path, got: str) -> NoReturn:
+    refuse(
+        "out",
+        f"a folder that is new or holds records of format {FORMAT}",
+        f"{folder}: {got}",
+        None,
+        "Run the comparison again into a new folder.",
+    )

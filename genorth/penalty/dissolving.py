@@ -1,0 +1,235 @@
+"""`Dissolving`: a penalty h(X) = f(Y(X)) + beta/2 |R(X)|^2 on all of F, with Y(X) = X on M.
+
+The two penalties differ in Y and R. `ConstraintDissolving` (cdf.py) has Y = A(X) and R = C(X),
+`OrthogonalDissolving` (odf.py) has Y = X - D(X) and R = D(X), Newton's map. What they share is
+here: results are kept for the last points, nothing is evaluated twice, and overflow is infinite.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any, Generic, TypeVar, final
+
+import attrs
+import numpy as np
+
+from genorth.errors import refuse
+from genorth.linalg.arrays import Array, all_finite, is_lazy, namespace
+from genorth.linalg.cache import ContentCache
+from genorth.linalg.inputs import check_size
+from genorth.problem import Problem
+
+#: |C| at a stationary point of a penalty function: of the size of tol on M, else of that of one.
+AWAY = 0.1
+
+
+def check_beta(beta: Any) -> float:
+    """Beta as a positive, finite float."""
+    try:
+        value = float(beta)
+    except (TypeError, ValueError):
+        value = math.nan
+    if isinstance(beta, bool | str | bytes) or not 0 < value < math.inf:
+        refuse("beta", "beta > 0, finite", repr(beta))
+    return value
+
+
+@attrs.define(eq=False, kw_only=True)
+class Point:
+    """What is known at one X; each penalty adds what its own gradient needs."""
+
+    X: Array
+    #: Where f is evaluated.
+    Y: Array
+    #: C(X).
+    C: Array
+    #: |C(X)|^2.
+    violation: Any
+    #: |R(X)|^2; infinite where Y(X) does not exist or has overflowed.
+    penalty: Any
+    cost: Any = None
+    G: Any = None
+    gradient: Any = None
+
+
+_P = TypeVar("_P", bound=Point)
+
+
+class Dissolving(ABC, Generic[_P]):
+    """A penalty function with its gradient and Hessian product.
+
+        h(X) = f(Y(X)) + beta/2 |R(X)|^2
+
+    Results at the last `keep` NumPy points are kept. Do not write into an array that was returned.
+
+    Args:
+        problem: f on a manifold, with its gradient.
+        beta: Penalty parameter, beta > 0.
+        keep: Number of points whose results are kept; a trust region uses two.
+
+    Raises:
+        ValueError: If `beta` is not positive and finite, or `problem` is no `Problem`.
+    """
+
+    def __init__(self, problem: Problem, beta: float, keep: int = 1) -> None:
+        if not isinstance(problem, Problem):
+            refuse("problem", "a genorth.Problem", f"a {type(problem).__name__}")
+        check_size(keep, keep, "keep")
+        self.problem, self.manifold = problem, problem.manifold
+        self.beta = check_beta(beta)
+        self._shape, self._dtype = self.manifold.shape, self.manifold.dtype
+        self._recent = ContentCache(keep)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.problem!r}, beta={self.beta:g})"
+
+    # ------------------------------------------------------------------ what a penalty gives
+
+    @abstractmethod
+    def _dissolved(self, X: Array) -> _P:
+        """Y(X), C(X) and |R(X)|^2, without f."""
+
+    @abstractmethod
+    def _assemble(self, point: _P) -> None:
+        """Set the gradient of h, from G at Y."""
+
+    @abstractmethod
+    def _derivative(self, point: _P, Z: Array) -> Array:
+        """The derivative of grad h at the point in the direction Z."""
+
+    # ------------------------------------------------------------------ derived
+
+    @final
+    def value(self, X: Array) -> Any:
+        """The value h(X).
+
+        Args:
+            X: An element of F.
+
+        Returns:
+            h(X), infinite where it overflows.
+        """
+        point = self.at(X)
+        if point.cost is None:
+            if _overflowed(point):
+                point.cost = math.inf
+            elif self.problem.has_cost:
+                point.cost = self.problem.evaluate_cost(point.Y)
+            else:
+                point.cost, point.G = self.problem.evaluate(point.Y)
+        return self.value_at(point)
+
+    @final
+    def gradient(self, X: Array) -> Array:
+        """The gradient of h at X.
+
+        Args:
+            X: An element of F.
+
+        Returns:
+            grad h(X), NaN where h overflows.
+        """
+        return self.complete(self.at(X)).gradient
+
+    @final
+    def value_and_gradient(self, X: Array) -> tuple[Any, Array]:
+        """The value and the gradient of h at X, together.
+
+        Args:
+            X: An element of F.
+
+        Returns:
+            h(X) and grad h(X).
+        """
+        point = self.complete(self.at(X))
+        return self.value_at(point), point.gradient
+
+    @final
+    def hessian_product(self, X: Array, Z: Array) -> Array:
+        """The derivative of grad h at X in the direction Z; reuses what was computed at X.
+
+        Args:
+            X: An element of F.
+            Z: An element of F.
+
+        Returns:
+            The Hessian of h at X, applied to Z.
+        """
+        self.manifold._check(Z=Z)
+        point = self.complete(self.at(X))
+        return point.gradient * Z if point.G is None else self._derivative(point, Z)
+
+    @final
+    def cost(self, X: Array) -> Any:
+        """The part f(Y(X)) of h.
+
+        Args:
+            X: An element of F.
+
+        Returns:
+            f(Y(X)).
+        """
+        self.value(X)
+        return self.at(X).cost
+
+    @final
+    def feasibility(self, X: Array) -> Any:
+        """The violation |C(X)|, for free where X is one of the last points.
+
+        Args:
+            X: An element of F.
+
+        Returns:
+            |C(X)|.
+        """
+        return self.at(X).violation ** 0.5
+
+    @final
+    def value_at(self, point: _P) -> Any:
+        """h, from what is known at a point."""
+        if type(point.penalty) is float and math.isinf(point.penalty):
+            return math.inf
+        return point.cost + 0.5 * self.beta * point.penalty
+
+    @final
+    def at(self, X: Array) -> _P:
+        """What is known at X; the last points are found by their entries."""
+        if type(X) is not np.ndarray or X.dtype is not self._dtype or X.shape != self._shape:
+            self.manifold._check(X=X)
+        return self._recent.get(X, self._new_point)
+
+    @final
+    def complete(self, point: _P) -> _P:
+        """The point with value and gradient."""
+        if point.gradient is None:
+            if _overflowed(point):
+                point.cost = math.inf
+                point.gradient = namespace(point.X).full_like(point.X, math.nan)
+                return point
+            if point.cost is None:
+                point.cost, point.G = self.problem.evaluate(point.Y)
+            elif point.G is None:
+                point.G = self.problem.evaluate_gradient(point.Y)
+            with np.errstate(over="ignore", invalid="ignore"):
+                self._assemble(point)  # a gradient that is not finite passes through
+        return point
+
+    def _new_point(self, X: Array) -> _P:
+        if type(X) is not np.ndarray:
+            return self._dissolved(X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            point = self._dissolved(X)
+        point.violation, point.penalty = float(point.violation), float(point.penalty)
+        # inf - inf inside a product is NaN with some BLAS kernels: overflow all the same
+        if math.isnan(point.penalty) and all_finite(X):
+            point.penalty = math.inf
+        if math.isnan(point.violation) and all_finite(X):
+            point.violation = math.inf
+        return point
+
+
+def _overflowed(point: Point) -> bool:
+    """Whether |R(X)|^2 is not finite. Then f is not called."""
+    penalty = point.penalty
+    return (type(penalty) is float or not is_lazy(penalty)) and not math.isfinite(penalty)

@@ -1,0 +1,76 @@
+"""`Clock`: the wall and CPU time of a call, less what this library's own measuring took.
+
+Monitors report their measuring here; the time that a solver reports of itself plays no part.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from genorth.solve.monitor import Monitor
+
+_Moment = tuple[float, float]
+
+
+def moment() -> _Moment:
+    """Now, in seconds of wall time and of CPU time."""
+    return time.perf_counter(), time.process_time()
+
+
+def _since(begin: _Moment, without: _Moment = (0.0, 0.0)) -> _Moment:
+    """Seconds since then; never negative, as a clock may be set back."""
+    wall, cpu = moment()
+    return max(wall - begin[0] - without[0], 0.0), max(cpu - begin[1] - without[1], 0.0)
+
+
+class Clock:
+    """Runs while its block does: `with Clock(problem) as clock`.
+
+    Attributes:
+        seconds: Wall and CPU seconds of the block, without measuring, never negative.
+    """
+
+    _running: list[Clock] = []  # noqa: RUF012  those of all threads
+
+    def __init__(self, problem: Any) -> None:
+        self._problem = problem
+        self._measured = (0.0, 0.0)
+        self._monitors: list[tuple[Monitor, float, int]] = []
+        self.seconds = (0.0, 0.0)
+
+    def __enter__(self) -> Clock:
+        self._running.append(self)
+        self._begin = moment()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.seconds = self.elapsed()
+        self._running.remove(self)
+
+    def elapsed(self) -> _Moment:
+        """Wall and CPU seconds so far."""
+        return _since(self._begin, self._measured)
+
+    def start_of(self, trace: Any) -> tuple[float, int] | None:
+        """When a trace began, in our seconds and evaluations; None if no monitor kept it."""
+        for monitor, seconds, evaluations in self._monitors:
+            if monitor.trace is trace:
+                return seconds, evaluations
+        return None
+
+    @classmethod
+    def hear(cls, monitor: Monitor) -> None:
+        """A monitor begins to watch a run."""
+        for clock in cls._running:
+            evaluations = clock._problem.counts.evaluations
+            clock._monitors.append((monitor, clock.elapsed()[0], evaluations))
+
+    @classmethod
+    def measured(cls, begin: _Moment) -> None:
+        """The library has been measuring since `begin`."""
+        if cls._running:
+            wall, cpu = _since(begin)
+            for clock in cls._running:
+                clock._measured = clock._measured[0] + wall, clock._measured[1] + cpu

@@ -1,0 +1,156 @@
+"""The recipes of docs/contributing.md, each followed in a temporary copy of the packages."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "contributing.md").read_text("utf-8")
+
+
+def recipe(name: str) -> list[str]:
+    """The code blocks of a recipe, in order."""
+    return re.findall(rf"^<!-- recipe: {name} -->\n```py\n(.*?)^```$", PAGE, re.M | re.S)
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """The packages, to be changed."""
+    for package in ("genorth", "baselines", "paper_repro"):
+        shutil.copytree(
+            ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__")
+        )
+    return tmp_path
+
+
+def insert(path: Path, anchor: str, text: str) -> None:
+    """Put the text in front of the anchor, which the file has once."""
+    source = path.read_text("utf-8")
+    assert source.count(anchor) == 1, f"{path.name}: {anchor!r}"
+    path.write_text(source.replace(anchor, text + anchor), "utf-8")
+
+
+def run(copy: Path, script: str) -> str:
+    """What the script prints in the changed copy."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script],
+        cwd=copy,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PYTHONPATH": str(copy), "OPENBLAS_NUM_THREADS": "1"},
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+_PROBLEM = """
+import numpy as np
+import baselines
+import genorth as go
+A = np.diag(np.arange(1.0, 9.0))
+problem = go.Problem(go.Stiefel(8, 2), lambda X: np.vdot(X, A @ X), lambda X: 2 * A @ X)
+"""
+
+
+def test_a_manifold(copy: Path) -> None:
+    source, use = recipe("manifold")
+    (copy / "genorth" / "manifolds" / "weighted.py").write_text(source, "utf-8")
+    line = "from genorth.manifolds.weighted import WeightedStiefel\n"
+    insert(copy / "genorth" / "manifolds" / "__init__.py", "\n__all__ = [", line)
+    insert(copy / "genorth" / "__init__.py", "\n__version__", line)
+    insert(
+        copy / "genorth" / "testing" / "strategies.py",
+        '    "generalized": _generalized,\n',
+        '    "weighted": lambda r: go.WeightedStiefel(r.n, np.arange(1.0, r.p + 1)),\n',
+    )
+    printed = run(
+        copy,
+        f"from genorth import WeightedStiefel\n{use}\n"
+        "drawn = gt.Recipe('weighted', 6, 3, 1.0, 0).build()\n"
+        "print(type(drawn).__module__, M.dim == go.Stiefel(6, 3).dim, M.theta_solver.name)\n"
+        "try:\n    WeightedStiefel(6, [1.0, -1.0])\n"
+        "except ValueError as error:\n    print(error)\n",
+    )
+    first, second = printed.splitlines()
+    assert first == "genorth.manifolds.weighted True eigendecomposition"
+    assert second.startswith("weights: need a 1-D array of positive numbers; ")
+
+
+def test_a_riemannian_solver(copy: Path) -> None:
+    source, entry = recipe("solver")
+    (copy / "baselines" / "riemannian" / "backtracking.py").write_text(source, "utf-8")
+    registry = copy / "baselines" / "registry.py"
+    line = "from baselines.riemannian.backtracking import backtracking\n"
+    insert(registry, "from baselines.riemannian.rcg import rcg\n", line)
+    insert(registry, '    _pymanopt("pymanopt-sd"', f"    {entry}")
+    script = (
+        'result = go.minimize(problem, method="backtracking-fast", rng=0, tol=1e-5)\n'
+        "print(result.status.name, round(result.fun, 6), result.method)\n"
+        'print(go.SOLVERS["backtracking-fast"].family)\n'
+    )
+    assert run(copy, _PROBLEM + script).splitlines() == [
+        "CONVERGED 3.0 backtracking-fast",
+        "Riemannian",
+    ]
+
+
+def test_a_peer(copy: Path) -> None:
+    source, entry = recipe("peer")
+    (copy / "baselines" / "peers" / "bfgs.py").write_text(source, "utf-8")
+    registry = copy / "baselines" / "registry.py"
+    insert(registry, "from baselines.peers import cdopt\n", "from baselines.peers import bfgs\n")
+    insert(registry, '    _pymanopt("pymanopt-sd"', entry)
+    script = (
+        'result = go.minimize(problem, method="scipy-bfgs", rng=0, tol=1e-5, beta=20.0)\n'
+        "print(result.status.name, round(result.fun, 6), result.nfev > 0, result.beta)\n"
+        "unitary = go.Problem(go.Stiefel(4, 2, dtype=complex), lambda X: 0.0, lambda X: 0 * X)\n"
+        'print(go.SOLVERS["scipy-bfgs"].why_not(unitary))\n'
+    )
+    assert run(copy, _PROBLEM + script).splitlines() == [
+        "CONVERGED 3.0 True 20.0",
+        "BFGS of SciPy takes real entries only",
+    ]
+
+
+def test_a_column(copy: Path) -> None:
+    pytest.importorskip("pandas", reason="needs pandas: pip install 'genorth[report]'")
+    (entry,) = recipe("column")
+    insert(copy / "genorth" / "compare" / "render" / "columns.py", '    Column("cpu"),\n', entry)
+    script = (
+        "from genorth import compare\n"
+        "records = compare.run(problem, ['cdf-gd'], tolerances=(1e-8,), progress=None,\n"
+        "                      max_iterations=2)\n"
+        "(record,) = records\n"
+        "print(records.to_frame()['speed'][0] == record.nit / record.time)\n"
+        "print('Iter/s' in [head.name for head in compare.tables.failures_table(records).heads])\n"
+    )
+    assert run(copy, _PROBLEM + script).splitlines() == ["True", "True"]
+
+
+def test_a_problem(copy: Path) -> None:
+    (source,) = recipe("problem")
+    (copy / "paper_repro" / "problems" / "eigenvalues.py").write_text(source, "utf-8")
+    script = (
+        "from genorth import compare\n"
+        "from paper_repro.experiments import SOLVERS, own, table\n"
+        "(record,) = compare.run(\n"
+        "    table(8).toy().instances(), {'rtr-fast': SOLVERS['rtr-fast']},\n"
+        "    tolerances=(1e-6,), progress=None)\n"
+        "print(record.problem, record.size, record.status)\n"
+        "print(own('eigenvalues', [(20, 3)]).sizes[0].problem(0).manifold.shape)\n"
+        "import paper_repro.commands\n"
+        "paper_repro.commands.parser().parse_args('problem eigenvalues --sizes 200,5'.split())\n"
+    )
+    assert run(copy, script).splitlines() == [
+        "Table 8: eigenvalues (8,2) CONVERGED",
+        "(20, 3)",
+    ]
