@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 
 from baselines.infeasible.field import Place, place
-from genorth.errors import OutsideDomainError, refuse
+from genorth.errors import StepTooLong, refuse
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.tangent import TangentSpace
 from genorth.linalg.arrays import Array, ct, inner, norm
@@ -101,13 +101,13 @@ class Run:
     def evaluate(self, X: Array) -> Point:
         """f and its gradient at X.
 
-        Raises `OutsideDomainError` outside of the tube, before f is called; a value that is not
+        Raises `StepTooLong` outside of the tube, before f is called; a value that is not
         finite ends the run.
         """
         at = place(self.manifold, X)
         violation = float(norm(at.C))
         if not violation <= self.tube:
-            raise OutsideDomainError(f"|C| = {violation:.3g} after the step, outside of the tube")
+            raise StepTooLong(f"|C| = {violation:.3g} after the step, outside of the tube")
         self.monitor.check()
         value, G = self.problem.evaluate(X)
         if not (math.isfinite(value) and math.isfinite(norm(G))):
@@ -162,7 +162,7 @@ def march(
             try:
                 at = step(at, t)
                 break
-            except OutsideDomainError:
+            except StepTooLong:
                 t /= 2
         else:
             return
