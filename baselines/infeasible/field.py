@@ -87,8 +87,9 @@ class Field:
         else:
             U = G @ at.S - at.P @ self.manifold.psi(ct(G) @ at.X)
             D = U @ ct(at.S) - at.X @ self.star(ct(at.P) @ U) + at.P @ (weight * normal)
-        slope = float(inner(G, D)) - weight * float(inner(R, normal))
-        return Direction(D, K, R, max(slope, 0.0), float(inner(normal, K @ normal)))
+        slope, pull = float(inner(G, D)) - weight * float(inner(R, normal)), K @ normal
+        L = weight * self.manifold.symmetrize(pull)
+        return Direction(D, L, K, R, max(slope, 0.0), float(inner(normal, pull)))
 
     def linearised(self, at: Place, G: Array, V: Array, H: Array) -> Array:
         """The derivative of 2 F at X along V, without the term that vanishes where F does.
@@ -105,6 +106,8 @@ class Direction:
     """A landing direction, and the small matrices that it was made from."""
 
     D: Array
+    #: DC(X)[D]: that of the normal part, as F is tangent.
+    L: Array
     #: phi(X)^T phi(X) and phi(X)^T G.
     K: Array
     R: Array

@@ -26,6 +26,7 @@ from genorth.solve.solver import INFEASIBLE
 
 #: |C| of every iterate of a landing method is at most this: repeated A leads to M from there (F6).
 TUBE = 0.5
+_SLACK = 1e-6  # of the tube, for rounding
 _HALVINGS = 60  # of a step, down to rounding
 _P = TypeVar("_P", bound=Iterate)
 
@@ -98,15 +99,15 @@ class Run:
         self.accept(first)
         return first
 
-    def evaluate(self, X: Array) -> Point:
-        """f and its gradient at X.
+    def evaluate(self, X: Array, at: Place | None = None) -> Point:
+        """f and its gradient at X, of which phi(X) and X^T phi(X) may be known.
 
         Raises `StepTooLong` outside of the tube, before f is called; a value that is not
         finite ends the run.
         """
-        at = place(self.manifold, X)
+        at = place(self.manifold, X) if at is None else at
         violation = float(norm(at.C))
-        if not violation <= self.tube:
+        if not violation <= self.tube * (1 + _SLACK):
             raise StepTooLong(f"|C| = {violation:.3g} after the step, outside of the tube")
         self.monitor.check()
         value, G = self.problem.evaluate(X)
