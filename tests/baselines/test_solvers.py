@@ -306,11 +306,11 @@ def test_every_direction_is_tangent(
     assert max(seen) <= 1e-12
 
 
-@pytest.mark.parametrize("solver", [rgd, rcg, rlbfgs, rtr])
-@pytest.mark.parametrize("after", [0, 1, 3])
-def test_an_error_of_the_cost_passes_through(solver: Any, after: int) -> None:
+@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize("after", [1, 3])
+def test_an_error_of_the_cost_passes_through(name: str, after: int) -> None:
     """Also one that is of the kind that a retraction raises, and which halves a step."""
-    known = KNOWN["symplectic"]()
+    known = KNOWN["stiefel"]()
     problem = known.problem()
 
     def cost(X: Any) -> tuple[float, Any]:
@@ -321,8 +321,10 @@ def test_an_error_of_the_cost_passes_through(solver: Any, after: int) -> None:
     broken = go.Problem(
         known.manifold, None, None, problem.euclidean_hessian, cost_and_gradient=cost
     )
+    if reason := SOLVERS[name].why_not(broken):
+        pytest.skip(reason)
     with pytest.raises(go.OutsideDomainError, match="the user's own"):
-        solver(broken, known.manifold.random_point(1))
+        SOLVERS[name](broken, known.manifold.random_point(1))
 
 
 def test_a_thousand_halvings_are_a_stall_and_no_crash(monkeypatch: pytest.MonkeyPatch) -> None:
