@@ -21,7 +21,7 @@ from baselines.infeasible.run import (
     or_word,
     positive,
 )
-from genorth.errors import OutsideDomainError
+from genorth.errors import StepTooLong
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.linalg.arrays import Array, inner, norm, plus
 from genorth.problem.problem import Problem
@@ -119,7 +119,7 @@ def leaves(C: Array, L: Array, E: Array, tube: float) -> float:
     real = roots.real[np.abs(roots.imag) <= 1e-9 * np.abs(roots)]
     outward = [t for t in real if t > 0 and np.polyval(np.polyder(powers), t) > 0]
     if not outward:
-        raise OutsideDomainError("no step along this direction stays in the tube")
+        raise StepTooLong("no step along this direction stays in the tube")
     return float(min(outward))
 
 

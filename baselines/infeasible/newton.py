@@ -12,7 +12,7 @@ import numpy as np
 from baselines.infeasible.field import Field
 from baselines.infeasible.run import TUBE, Point, Run, merit, positive
 from baselines.riemannian.rtr import Step, truncated_cg
-from genorth.errors import OutsideDomainError, refuse
+from genorth.errors import StepTooLong, refuse
 from genorth.geometry.multiplier import realvec
 from genorth.geometry.newton import NewtonStep
 from genorth.geometry.tangent import TangentSpace
@@ -181,7 +181,7 @@ def _tried(
     """The end of the step, and the decrease of the merit relative to that of the model."""
     try:
         trial = _Model(run, run.evaluate(X), normal)
-    except OutsideDomainError:
+    except StepTooLong:
         return None, -math.inf
     before, after = (merit(m.point.f, m.Theta, m.point.C, mu) for m in (model, trial))
     if abs(predicted) <= _NOISE * max(abs(before), abs(after)):
@@ -214,6 +214,6 @@ def _published(
         T, _ = bicgstab(operator, b, rtol=rtol, atol=0.0, maxiter=200)
         try:
             point = run.evaluate(point.X + n + T.view(point.X.dtype).reshape(point.X.shape))
-        except OutsideDomainError:
+        except StepTooLong:
             return
         run.accept(point)

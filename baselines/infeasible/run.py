@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 
 from baselines.infeasible.field import Place, place
-from genorth.errors import OutsideDomainError, refuse
+from genorth.errors import StepTooLong, refuse
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.tangent import TangentSpace
 from genorth.linalg.arrays import Array, ct, inner, norm
@@ -102,13 +102,13 @@ class Run:
     def evaluate(self, X: Array, at: Place | None = None) -> Point:
         """f and its gradient at X, of which phi(X) and X^T phi(X) may be known.
 
-        Raises `OutsideDomainError` outside of the tube, before f is called; a value that is not
+        Raises `StepTooLong` outside of the tube, before f is called; a value that is not
         finite ends the run.
         """
         at = place(self.manifold, X) if at is None else at
         violation = float(norm(at.C))
         if not violation <= self.tube * (1 + _SLACK):
-            raise OutsideDomainError(f"|C| = {violation:.3g} after the step, outside of the tube")
+            raise StepTooLong(f"|C| = {violation:.3g} after the step, outside of the tube")
         self.monitor.check()
         value, G = self.problem.evaluate(X)
         if not (math.isfinite(value) and math.isfinite(norm(G))):
@@ -163,7 +163,7 @@ def march(
             try:
                 at = step(at, t)
                 break
-            except OutsideDomainError:
+            except StepTooLong:
                 t /= 2
         else:
             return
