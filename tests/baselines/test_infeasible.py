@@ -1,4 +1,4 @@
-"""The tangent field, the tube and the steps of the infeasible methods, on every family; bad input."""
+"""The tangent field, the tube and the steps of the infeasible methods; bad input."""
 
 from __future__ import annotations
 
@@ -199,6 +199,25 @@ def test_the_merit_falls_as_fast_as_f_on_the_manifold(
     slope = (value(t) - value(-t)) / (2 * t)
     bound = 1e-3 * float(norm(G) * norm(found.D)) + 1e-12
     assert slope == pytest.approx(-found.slope, abs=bound)
+
+
+@every_family
+@drawn
+def test_the_merit_is_stationary_where_f_is(family: str, seed: int, exponent: float) -> None:
+    """In normal directions too: <phi(X) Theta, V> = <Theta^T, DC(X)[V]>/2."""
+    manifold, X, G = example(family, seed, 10 ** (exponent / 3), on=True)
+    at, V = place(manifold, X), manifold.random_ambient(seed)
+    normal = at.P @ manifold.symmetrize(ct(X) @ G)
+
+    def value(t: float) -> float:
+        moved = place(manifold, X + t * V)
+        Theta = multiplier(manifold, moved.gram, ct(moved.P) @ normal)
+        return merit(float(inner(normal, moved.X)), Theta, moved.C, 3.0)
+
+    t = 1e-4 * float(norm(X) / norm(V)) / float(manifold.scale(X))
+    slope = (value(t) - value(-t)) / (2 * t)
+    condition = float(np.max(np.linalg.cond(at.P))) ** 2
+    assert abs(slope) <= 1e-4 * condition * float(norm(normal) * norm(V)) + 1e-12
 
 
 @given(p=st.integers(1, 5), seed=gt.seeds(), inside=st.floats(0, 0.49))
