@@ -205,6 +205,19 @@ def test_the_derivative_of_the_step_off_the_manifold(
     assert errors[1] <= 0.05 * errors[0] + rest
 
 
+def test_the_velocity_of_a_step_too_short_for_newton_is_tangent() -> None:
+    """X + Z is on M to rounding and no step of Newton is made; Z is tangent at X, not there."""
+    manifold = go.HyperbolicStiefel(np.array([3.0, 2.0, 1.0, -1.0, -2.0]), 2)
+    X = manifold.random_point(0)
+    Z = manifold.random_tangent(X, 1)
+    Z *= 1e-9 / norm(Z)
+    ray = manifold.ray(X, Z, "normal")
+    c, V = ray.point(1.0), ray.velocity(1.0)
+    assert norm(c - X - Z) <= 1e-14 * norm(X) and norm(V - Z) <= 1e-8 * norm(Z)
+    assert manifold.tangency(c, V) <= 1e-13 * manifold.scale(c) * norm(Z)
+    assert manifold.tangency(c, Z) > 1e-10 * norm(Z)
+
+
 @pytest.mark.parametrize("kind", [1, "newton", None])
 def test_an_unknown_retraction_is_refused(kind: object) -> None:
     manifold = go.Stiefel(4, 2)

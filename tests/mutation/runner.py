@@ -38,7 +38,7 @@ class Check:
         self.settings, self.store, self.tell = settings, store, tell
         self.broken: list[str] = []
         self._lock, self._stop, self._done = threading.Lock(), threading.Event(), 0
-        self._clean: dict[str, bool] = {}
+        self._clean: dict[tuple[str, ...], bool] = {}
 
     def run(self, mutants: list[Mutant], controls: list[Mutant]) -> dict[str, Verdict]:
         """The verdicts by name; those in the store are taken from there.
@@ -70,12 +70,12 @@ class Check:
                     copies.put(stack.enter_context(closing(Copy(path, self._stop))))
                 yield copies
 
-    def _passes(self, test: str, copy: Copy) -> bool:
-        """Whether the source as it stands passes a test that found an error; each is run once."""
-        if test not in self._clean:
-            outcome = copy.run(None, (test,), self.settings.limits[0])
-            self._clean[test] = not (outcome.failed or outcome.hung)
-        return self._clean[test]
+    def _passes(self, tests: tuple[str, ...], limit: float, copy: Copy) -> bool:
+        """Whether the source as it stands passes what found an error; each is run once."""
+        if tests not in self._clean:
+            outcome = copy.run(None, tests, limit)
+            self._clean[tests] = not (outcome.failed or outcome.hung)
+        return self._clean[tests]
 
     def _all(
         self,
@@ -125,10 +125,13 @@ class Check:
                 break
             stage, outcome = name, copy.run(mutant, tests, limit)
             seconds += outcome.seconds
-            if outcome.failed and not self._passes(outcome.failed, copy):
-                raise HarnessError(f"the source as it stands fails {outcome.failed} too")
             if outcome.hung or outcome.failed:
                 status = "hung" if outcome.hung else "killed"
+                # A hang is one only if the source as it stands needs less than half of the time.
+                found = (outcome.failed,) if outcome.failed else tests
+                if not self._passes(found, limit / 2, copy):
+                    what = outcome.failed or f"the limit of {limit / 2:g} s"
+                    raise HarnessError(f"the source as it stands fails {what} too")
                 break
         by, why = outcome.failed, outcome.message
         return Verdict(mutant.name, key, status, by, why, stage, round(seconds, 1))

@@ -352,8 +352,8 @@ def test_a_test_that_fails_without_the_error_gives_no_verdict(
     with pytest.raises(HarnessError, match=r"as it stands fails tests/test_planted.py::test_no"):
         check._judge(attrs.evolve(wrong, killers=("test_no",)), "key", small_copy)
     assert check._clean == {
-        "tests/test_planted.py::test_f": True,
-        "tests/test_planted.py::test_no": False,
+        ("tests/test_planted.py::test_f",): True,
+        ("tests/test_planted.py::test_no",): False,
     }
 
 

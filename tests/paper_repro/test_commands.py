@@ -166,14 +166,8 @@ def test_all_makes_every_table_and_figure(folder) -> None:
 
 @pytest.mark.usefixtures("quick_report")
 def test_a_second_run_makes_nothing_anew(folder, capsys) -> None:
-<<<<<<< HEAD
-
-    def written() -> dict[str, int]:
-        files = (path for path in (folder / "records").iterdir() if not path.name.startswith("."))
-=======
     def written() -> dict[str, int]:
         files = [path for path in (folder / "records").iterdir() if path.name[0] != "."]
->>>>>>> main
         return {path.name: path.stat().st_mtime_ns for path in files}
 
     before = written()
@@ -354,7 +348,7 @@ def test_list_names_everything(capsys) -> None:
         (["table", "5", "--sizes", "8,2"], "4 numbers n,p,l,N"),
         (["table", "1", "--toy", "--solvers", "rgd"], "solvers: need some of 'cdf-gd'"),
         (["report", "--toy"], "has put records; measured none"),
-        (["table", "1", "--toy", "--time-limit", "-1"], "0 < time_limit"),
+        (["table", "1", "--toy", "--time-limit", "-1"], "time_limit > 0"),
     ],
     ids=[
         "table",

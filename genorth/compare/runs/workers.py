@@ -29,7 +29,7 @@ from genorth.errors import refuse
 
 _LATER = 1.0  # seconds that a worker has, after it has interrupted its solver, to send the record
 _MAIN = "A script that is run with jobs > 1 calls compare.run under `if __name__ == '__main__':`."
-_START = 60.0  # seconds in which a process is started and has imported what it needs
+_START = 120.0  # seconds in which a process is started and has imported what it needs
 _READY = ("ready",)
 _PARENT_DIED = 1  # PR_SET_PDEATHSIG of Linux
 _context = multiprocessing.get_context("spawn")
@@ -58,13 +58,11 @@ class Workers:
         """Make the problems of these places."""
         pending, made = list(places), dict[Place, Prepared]()
 
-        def give(worker: _Worker) -> bool:
-            if pending:
-                worker.give(pending[0], ("prepare", pending.pop(0)))
-            return worker.busy
+        def give(worker: _Worker) -> None:
+            worker.give(pending[0], ("prepare", pending.pop(0)))
 
         while pending or self._busy:
-            self._assign(give)
+            self._assign(lambda: bool(pending), give)
             for worker, answer in self._answers():
                 if isinstance(answer, _Ended):
                     made[worker.place] = Prepared(reason=answer.reason)
@@ -77,23 +75,24 @@ class Workers:
         """Make the runs that are missing."""
         pending, tasks = list(schedule.missing), dict[_Worker, Task]()
 
-        def give(worker: _Worker) -> bool:
+        def free() -> list[Task]:
             chains = {task.chain for task in tasks.values()}
-            free = [task for task in pending if task.chain not in chains]
+            return [task for task in pending if task.chain not in chains]
+
+        def give(worker: _Worker) -> None:
             # a problem that the worker has already, if there is one
-            task = next((t for t in free if t.place == worker.place), next(iter(free), None))
-            if task is not None:
-                pending.remove(task)
-                tasks[worker] = task
-                worker.give(task.place, ("run", task, schedule.fields(task)))
-            return worker.busy
+            found = free()
+            task = next((task for task in found if task.place == worker.place), found[0])
+            pending.remove(task)
+            tasks[worker] = task
+            worker.give(task.place, ("run", task, schedule.fields(task)))
 
         while pending or tasks:
             for task in list(pending):
                 if record := schedule.spared(task):
                     pending.remove(task)
                     schedule.finish(task, record)
-            self._assign(give)
+            self._assign(lambda: bool(free()), give)
             for worker, answer in self._answers():
                 if answer is None:
                     worker.begins(self._setup.patience)
@@ -115,15 +114,14 @@ class Workers:
     def _busy(self) -> list[_Worker]:
         return [worker for worker in self._workers if worker.busy]
 
-    def _assign(self, give: Callable[[_Worker], bool]) -> None:
+    def _assign(self, waiting: Callable[[], bool], give: Callable[[_Worker], None]) -> None:
         """Give work to those that have none; start more while there is work for them."""
         idle = [worker for worker in self._workers if not worker.busy]
-        while idle or len(self._workers) < self._setup.processes:
-            worker = idle.pop() if idle else _Worker(self._setup, self._payload)
-            if worker not in self._workers:
-                self._workers.append(worker)
-            if not give(worker):
-                return
+        while waiting() and (idle or len(self._workers) < self._setup.processes):
+            if not idle:
+                idle.append(_Worker(self._setup, self._payload))
+                self._workers += idle
+            give(idle.pop())
 
     def _answers(self) -> list[tuple[_Worker, Any]]:
         """What the workers have to say, after the first has spoken, ended, or run past its time."""
@@ -170,15 +168,19 @@ class _Worker:
     def give(self, place: Place, message: Any) -> None:
         """Send work on a place."""
         self.busy, self.place, self._began = True, place, math.nan
-        # twice: a problem is made, and evaluated once
-        self.deadline = time.monotonic() + 2 * self._setup.preparation + _LATER + _START
+        self._prepares()
         with suppress(OSError):  # it has ended: `hear` finds out why
             self.connection.send(message)
+
+    def _prepares(self) -> None:
+        """Twice the limit: a problem is made, and evaluated once."""
+        limit = 2 * self._setup.preparation + _LATER if self._ready else _START
+        self.deadline = time.monotonic() + limit
 
     def begins(self, patience: float) -> None:
         """Its solver begins."""
         self._began = time.monotonic()
-        self.deadline = self._began + 2 * patience + _LATER
+        self.deadline = self._began + self._setup.preparation + 2 * patience + _LATER
 
     def rest(self) -> None:
         """It has done its work."""
@@ -200,7 +202,9 @@ class _Worker:
             return self._ended("RAISED", f"Its process ended with exit code {code}.")
         if isinstance(answer, str):
             raise RuntimeError(f"A worker process could not start: {answer}")
-        self._ready = True
+        if not self._ready:
+            self._ready = True
+            self._prepares()
         return answer
 
     def stop(self) -> _Ended:
