@@ -106,6 +106,7 @@ class _Model:
         self.run, self.point = run, point
         self.space = TangentSpace(run.manifold, point.X, point.P)
         self.Theta = self.space.equation.theta(point.G)
+        self.residual = point.G - point.P @ self.Theta  # P_X G, the stopping measure too
         self._normal = normal
 
     def lagrangian(self, V: Array) -> Array:
@@ -123,7 +124,6 @@ class _Model:
         self.n = self._normal(self.space, self.point.C)
         self.Hn = self.lagrangian(self.n)
         self.rhs = self.space.equation.project(self.point.G + self.Hn)
-        self.residual = self.point.G - self.point.P @ self.Theta
 
 
 def _trust_region(
@@ -154,12 +154,12 @@ def _trust_region(
             radius = min(2 * radius, settings.largest_radius * size)
         if trial is not None and ratio > settings.accept:
             model = trial
-            run.accept(model.point)
+            run.accept(model.point, float(norm(model.residual)))
             model.complete()
         elif radius < _SHORTEST * size:
             return
         else:
-            run.accept(model.point)
+            run.accept(model.point, float(norm(model.residual)))
 
 
 def _tangent_step(run: Run, model: _Model, radius: float, settings: Settings) -> Step:

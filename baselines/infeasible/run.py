@@ -118,8 +118,9 @@ class Run:
     def accept(self, point: Point, measure: float | None = None) -> None:
         """The point is the next iterate: to the trace. Raises `Stop` where it is the last one.
 
-        The stopping measure is that of the Riemannian solvers, |P_X G|, plus max(1, |G|/|X|) |C|,
-        so that the restored point has a small gradient too. It is taken while the clock stands.
+        The stopping measure is that of the Riemannian solvers, |P_X G|, plus max(1, |G|) |C|: A
+        moves X by at most |X| |C|/2, so that the restored point has a small gradient too. It is
+        taken while the clock stands.
         """
         self._last = point
         if self._best is None or point.f < self._best.f:
@@ -129,7 +130,7 @@ class Run:
             if measure is None:
                 equation = TangentSpace(self.manifold, point.X, point.P).equation
                 measure = float(norm(equation.project(point.G)))
-            measure += max(1.0, float(norm(point.G) / norm(point.X))) * violation
+            measure += max(1.0, float(norm(point.G))) * violation
         self.monitor.iteration(point.X, point.f, measure, violation)
 
     def solve(self, solver: Callable[[Run], None]) -> Result:
