@@ -151,7 +151,7 @@ def test_the_first_steps_descend_on_M_and_see_the_curvature() -> None:
     rule = _rule(problem)
     beta, end = rule.first(x, x)
     points = [*(rule.monitor.trace.points or []), end]
-    assert len(points) == 6 and beta >= rule._scale
+    assert len(points) == rule._STEPS + 1 and beta >= rule._scale
     costs = [problem.cost(X) for X in points]
     assert all(after < before for before, after in itertools.pairwise(costs))
     curvatures = [_Local(problem, x).curvature()]
