@@ -21,7 +21,7 @@ from baselines.infeasible.run import (
     or_word,
     positive,
 )
-from genorth.errors import OutsideDomainError
+from genorth.errors import StepTooLong
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.linalg.arrays import Array, inner, norm, plus
 from genorth.problem.problem import Problem
@@ -36,7 +36,7 @@ def landing(
     problem: Problem,
     x0: Any = None,
     *,
-    lam: float = 1.0,
+    lam: float | str = 1.0,
     eta: float | str = "bb",
     tube: float = TUBE,
     **common: Unpack[Common],
@@ -52,7 +52,8 @@ def landing(
     Args:
         problem: The problem.
         x0: Start, with |C(x0)| <= tube. Default: a random point of M.
-        lam: The weight of the normal step.
+        lam: The weight of the normal step, in the unit of f; or "auto", |G|/(2 |X|) at the start,
+            which makes it as fast as the tangent one.
         eta: The step size, or "bb": Barzilai and Borwein's, with a nonmonotone line search on the
             merit function f - <Theta^T, C>/2 + mu/4 |C|^2 of the papers. A fixed step is shortened
             where the papers' bound on the Stiefel manifold says so.
@@ -65,7 +66,7 @@ def landing(
     Raises:
         ValueError: If x0 is outside of the tube, or lam, eta or tube is not positive.
     """
-    positive(lam=lam, tube=tube, eta=or_word(eta, "bb"))
+    positive(lam=or_word(lam, "auto"), tube=tube, eta=or_word(eta, "bb"))
     run = Run(problem, x0, "landing", tube, **common)
     return run.solve(lambda run: follow(run, lam, eta, lambda at: at))
 
@@ -119,16 +120,21 @@ def leaves(C: Array, L: Array, E: Array, tube: float) -> float:
     real = roots.real[np.abs(roots.imag) <= 1e-9 * np.abs(roots)]
     outward = [t for t in real if t > 0 and np.polyval(np.polyder(powers), t) > 0]
     if not outward:
-        raise OutsideDomainError("no step along this direction stays in the tube")
+        raise StepTooLong("no step along this direction stays in the tube")
     return float(min(outward))
 
 
-def follow(run: Run, lam: float, eta: float | str, after: Callable[[Place], Place]) -> None:
-    """Steps X <- after(X - t D), D = F + lam grad N, with a fixed t or Barzilai-Borwein's.
+def follow(
+    run: Run, weight: float | str, eta: float | str, after: Callable[[Place], Place]
+) -> None:
+    """Steps X <- after(X - t D), D = F + weight grad N, with a fixed t or Barzilai-Borwein's.
 
     A step that would leave the tube ends at its wall.
     """
     manifold, field, mu = run.manifold, Field(run.manifold), math.nan
+    start = run.start()
+    auto = float(norm(start.G) / norm(start.X)) / 2
+    lam = max(auto, 1e-300) if isinstance(weight, str) else float(weight)
 
     def iterate(point: Point) -> Iterate:
         nonlocal mu
@@ -146,7 +152,7 @@ def follow(run: Run, lam: float, eta: float | str, after: Callable[[Place], Plac
         end = after(at.moved(t, run.tube))
         return iterate(run.evaluate(end.X, end))
 
-    first = iterate(run.start())
+    first = iterate(start)
     short = 0.1 * float(norm(first.X)) / max(float(norm(first.gradient)), 1e-300)
     steps: Steps[Iterate] = (
         Settings(first_step=min(Settings().first_step, short))
