@@ -84,9 +84,12 @@ def of_beta(factors: tuple[float, ...] = (0.3, 1.1, 2, 5, 20, 100, 1000)) -> Ite
     yield "|---" * (len(factors) + 2) + "|"
     for problem in problem_set(SEED)[7:10]:
         start = problem.manifold.random_point(0)
-        auto = go.minimize(problem, start)
+        auto = go.minimize(problem, start, method="cdf-lbfgs")
         threshold = go.exactness_threshold(problem, auto.x)
-        runs = (go.minimize(problem, start, beta=factor * threshold) for factor in factors)
+        runs = (
+            go.minimize(problem, start, method="cdf-lbfgs", beta=factor * threshold)
+            for factor in factors
+        )
         cells = [f"{run.evaluations}" if run.success else run.status.name for run in runs]
         margin = auto.beta / threshold if auto.beta else 0.0
         yield f"| {problem.name} | " + " | ".join(cells) + f" | {auto.evaluations} ({margin:.2g}) |"

@@ -200,7 +200,9 @@ def solver_overhead(iterations: int = 120, rounds: int = 5) -> list[Figure]:
     beta = 60.0
     runs: dict[str, Callable[[], object]] = {
         "SciPy": lambda: _scipy_alone(go.ConstraintDissolving(problem, beta), X, iterations),
-        "cdf-lbfgs": lambda: go.minimize(problem, X, beta=beta, tol=0, max_iterations=iterations),
+        "cdf-lbfgs": lambda: go.minimize(
+            problem, X, beta=beta, tol=0, max_iterations=iterations, method="cdf-lbfgs"
+        ),
         "cdf-lbfgs-lean": lambda: go.minimize(
             problem, X, beta=beta, tol=0, max_iterations=iterations, method="cdf-lbfgs-lean"
         ),
@@ -236,7 +238,7 @@ def trace_cost() -> list[Figure]:
         X = problem.manifold.random_point(0)
         with _clocked(Monitor, "iteration") as spent:
             begin = time.perf_counter()
-            go.minimize(problem, X, max_iterations=40)
+            go.minimize(problem, X, method="cdf-lbfgs", max_iterations=40)
             share = 100 * spent[0] / (time.perf_counter() - begin)
         figures.append(Figure(f"trace ({n},{p}), share of the run", share, 2.0, unit="%"))
     return figures
@@ -254,7 +256,7 @@ def _total(
     """
     successes = evaluations = 0
     for X in starts:
-        result = go.minimize(problem, X, beta=beta, max_iterations=20_000)
+        result = go.minimize(problem, X, method="cdf-lbfgs", beta=beta, max_iterations=20_000)
         successes, evaluations = successes + result.success, evaluations + result.evaluations
         if evaluations > limit:
             break
@@ -297,7 +299,9 @@ def beta_table(count: int = 20, seed: int = 21, first: int = 100) -> list[Figure
     print("|---|---|---|---|---|---|---|")
     for problem in problem_set(seed):
         starts = [problem.manifold.random_point(first + k) for k in range(count)]
-        results = [go.minimize(problem, X, max_iterations=20_000) for X in starts]
+        results = [
+            go.minimize(problem, X, method="cdf-lbfgs", max_iterations=20_000) for X in starts
+        ]
         successes, total = sum(r.success for r in results), sum(r.evaluations for r in results)
         centre = float(np.median([r.beta or np.nan for r in results]))
         best, evaluations = centre, total
