@@ -31,7 +31,7 @@ from genorth.testing.strategies import conditioned_symmetric
 SOLVERS: dict[str, Any] = {"rgd": rgd, "rcg": rcg, "rlbfgs": rlbfgs, "rtr": rtr}
 RETRACTIONS = ("cayley", "normal", "auto")
 CONDITIONS = (1.0, 30.0, 1000.0)
-BUDGET = {"tol": 1e-6, "max_iterations": 3000, "max_evaluations": 6000, "max_time": 30.0}
+BUDGET: dict[str, Any] = {"tol": 1e-6, "max_iterations": 3000, "max_evaluations": 6000, "max_time": 60.0}
 # "auto": Cayley while its sideways part is at most this share of the step
 BEND = 0.5
 
@@ -193,8 +193,10 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="+", default=["40x6", "400x10"])
     parser.add_argument("--starts", type=int, default=5)
     parser.add_argument("--solvers", nargs="+", default=list(SOLVERS))
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", default="", help="rows whose name contains this")
+    parser.add_argument("--evaluations", type=int, default=BUDGET["max_evaluations"])
     arguments = parser.parse_args()
+    BUDGET["max_evaluations"] = arguments.evaluations
     ratios, most = [], 0.0
     for size in arguments.sizes:
         n, p = map(int, size.split("x"))
