@@ -41,7 +41,7 @@ def problems() -> list[go.Problem]:
 
 
 def table(records: compare.Records, tolerance: float) -> Iterator[str]:
-    """For each problem the evaluations of each method, and its time over that of the fastest (bold)."""
+    """For each problem the evaluations of each method, and its time over the fastest (bold)."""
     yield f"| to {tolerance:.0e} | " + " | ".join(f"`{name}`" for name in NAMES) + " | ms |"
     yield "|---" * (len(NAMES) + 2) + "|"
     for problem in records.distinct("problem"):
@@ -76,7 +76,10 @@ def shares(records: compare.Records, measure: str) -> Iterator[str]:
 
 
 def of_beta(factors: tuple[float, ...] = (0.3, 1.1, 2, 5, 20, 100, 1000)) -> Iterator[str]:
-    """Evaluations of cdf-lbfgs with beta a multiple of the threshold at the solution, on unbounded manifolds."""
+    """Evaluations of cdf-lbfgs with beta a multiple of the threshold at the solution.
+
+    The manifolds are unbounded.
+    """
     yield "| beta / threshold | " + " | ".join(f"{factor:g}" for factor in factors) + " | auto |"
     yield "|---" * (len(factors) + 2) + "|"
     for problem in problem_set(SEED)[7:10]:

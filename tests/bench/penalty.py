@@ -35,7 +35,10 @@ HAS_CDOPT = importlib.util.find_spec("cdopt") is not None
 
 
 def _matching(n: int, p: int, sparse: bool = False) -> tuple[go.Problem, Any, Array]:
-    """f(X) = tr(X^T A X N) on the symplectic Stiefel manifold, fused, with its A (random, or tridiagonal) and N."""
+    """f(X) = tr(X^T A X N) on the symplectic Stiefel manifold, fused, with its A and N.
+
+    A is random, or tridiagonal.
+    """
     rng = np.random.default_rng(0)
     if sparse:
         A: Any = scipy.sparse.diags_array(
@@ -192,7 +195,7 @@ def _scipy_alone(h: go.ConstraintDissolving, X: Array, iterations: int) -> None:
 
 
 def solver_overhead(iterations: int = 120, rounds: int = 5) -> list[Figure]:
-    """Time per iteration outside h, over that of SciPy's L-BFGS-B called on h without this library."""
+    """Time per iteration outside h, over that of SciPy's L-BFGS-B without this library."""
     problem, X = _large()
     beta = 60.0
     runs: dict[str, Callable[[], object]] = {
@@ -283,13 +286,15 @@ def _cdopt_beta(problem: go.Problem, X: Array) -> float | None:
 
 
 def beta_table(count: int = 20, seed: int = 21, first: int = 100) -> list[Figure]:
-    """Per problem: evaluations with beta="auto", with the best of 13 fixed betas, and with CDOpt's automatic beta.
+    """Per problem: evaluations with beta="auto" and with other betas.
 
-    Problems and starts are not those on which the constants of "auto" were chosen (seed 7, starts 0 to 7).
+    The others are the best of 13 fixed betas, and CDOpt's automatic beta. Problems and starts are
+    not those on which the constants of "auto" were chosen (seed 7, starts 0 to 7).
     """
     figures = []
     print(
-        "| problem | successes | evaluations | best beta of 13 | its evaluations | ratio | with CDOpt's beta |"
+        "| problem | successes | evaluations | best beta of 13 | its evaluations | ratio "
+        "| with CDOpt's beta |"
     )
     print("|---|---|---|---|---|---|---|")
     for problem in problem_set(seed):
@@ -311,7 +316,8 @@ def beta_table(count: int = 20, seed: int = 21, first: int = 100) -> list[Figure
             beside = f"{good}/{count}, {used} (beta = {theirs:.2g})"
         ratio = total / evaluations
         print(
-            f"| {problem.name} | {successes}/{count} | {total} | {best:.2g} | {evaluations} | {ratio:.2f} | {beside} |",
+            f"| {problem.name} | {successes}/{count} | {total} | {best:.2g} | {evaluations} "
+            f"| {ratio:.2f} | {beside} |",
             flush=True,
         )
         figures += [
