@@ -18,6 +18,7 @@ from baselines import SOLVERS, alm, landing, landing_newton, plam, pogo, slsqp, 
 from baselines.infeasible.field import Field, place
 from baselines.infeasible.landing import leaves
 from baselines.infeasible.newton import Settings
+from baselines.infeasible.pogo import _dissolved
 from baselines.infeasible.run import Run, merit, multiplier
 from baselines.infeasible.vectors import Vectors
 from genorth.geometry.tangent import TangentSpace
@@ -232,6 +233,21 @@ def test_a_ray_leaves_the_tube_where_it_says(p: int, seed: int, inside: float) -
     wall = leaves(C, L, E, 0.5)
     assert violation(wall) == pytest.approx(0.5, rel=1e-6)
     assert all(violation(s * wall) <= 0.5 * (1 + 1e-6) for s in np.linspace(0, 1, 50))
+
+
+@every_family
+@drawn
+def test_pogo_takes_phi_along_the_step_of_a(family: str, seed: int, exponent: float) -> None:
+    """A(Y) = Y W and phi(Y W) = phi(Y) psi(W): no further phi is evaluated."""
+    manifold, Y, _ = example(family, seed, 10**exponent)
+    found, expected = (
+        _dissolved(manifold, place(manifold, Y)),
+        place(manifold, manifold.dissolve(Y)),
+    )
+    bound = 1e3 * EPS * _condition(manifold) * float(manifold.scale(Y))
+    assert norm(found.X - expected.X) <= bound * norm(Y)
+    assert norm(found.P - expected.P) <= bound * norm(expected.P)
+    assert norm(found.S - expected.S) <= bound * norm(found.S)
 
 
 @every_family
