@@ -26,6 +26,7 @@ def minimize(
     callback: Callable[[Progress], Any] | None = None,
     keep_points: bool = False,
     rng: Any = None,
+    metric: Any = None,
     **options: Any,
 ) -> Result:
     """Minimise f over M by any solver: a penalty method, a Riemannian one, another package's.
@@ -53,6 +54,9 @@ def minimize(
         callback: `callback(progress)` sees each iterate; it stops the run by raising StopIteration.
         keep_points: Whether the trace keeps the iterates.
         rng: A seed or a Generator, for the start where there is none, and for solvers that draw.
+        metric: A symmetric positive definite W (matrix, diagonal, sparse), a pair (T, T inverse)
+            with W = (T T^T)^-1, or a name ("B" on the generalized Stiefel manifold): gradients and
+            normals are those of W (F20). docs/metrics.md says when it pays.
         **options: Arguments of the solver's own, such as `memory` or `preconditioner`.
 
     Returns:
@@ -82,6 +86,8 @@ def minimize(
         keep_points=keep_points,
         rng=rng,
     )
+    if metric is not None:
+        options["metric"] = metric
     if _is_pymanopts(problem):
         from genorth.interop.pymanopt.problem import from_pymanopt, own_options
 

@@ -129,6 +129,19 @@ def test_derivatives_are_checked_at_the_point_given(check) -> None:
     np.testing.assert_array_equal(seen[0], X)
 
 
+@pytest.mark.parametrize("check", [go.check_gradient, go.check_hessian])
+def test_a_problem_is_needed(check) -> None:
+    with pytest.raises(ValueError, match=r"^problem: "):
+        check(M)
+
+
+@pytest.mark.parametrize("bad", [np.ones((6, 3)), np.full((7, 3), np.nan)])
+@pytest.mark.parametrize("check", [go.check_gradient, go.check_hessian])
+def test_a_bad_point_is_refused(check, bad: np.ndarray) -> None:
+    with pytest.raises(ValueError, match=r"^X: "):
+        check(GOOD, bad)
+
+
 @pytest.mark.parametrize(
     ("check", "method", "wrong"),
     [

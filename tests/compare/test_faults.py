@@ -85,7 +85,7 @@ def test_every_faulty_problem_leaves_its_records(tmp_path: Path, jobs: int, late
         assert repr(again) == repr(records)
 
 
-# ---------------------------------------------------------------------- a process that does not survive
+# ---------------------------------------------------------------------- a crash of this process
 
 _SCRIPT = """
 import sys, faulthandler

@@ -161,7 +161,7 @@ def test_docstrings_lose_no_character(docstrings: ModuleType) -> None:
         "docutils.core", reason="docutils is not installed: pip install 'genorth[docs]'"
     )
     lines = [
-        "|C(X)| is DA(X)*[T] * 2, beta*, x_ and a_b; `code |x|*` and e.g. `a` |b|.",
+        "|C(X)| is DA(X)*[T] * 2, beta*, x_ and a_b; `code |x|*` and e.g. `a` |b|, `b`s.",
         "",
         "As here::",
         "",

@@ -11,7 +11,7 @@ from refusals import refused
 import genorth as go
 import genorth.testing as gt
 from genorth.geometry.multiplier import ConjugateGradients, DenseLeastSquares, Eigendecomposition
-from genorth.geometry.newton import NewtonStep
+from genorth.geometry.newton import NewtonStep, scaled, step_length
 from genorth.geometry.tangent import TangentSpace
 from genorth.linalg.arrays import ct, norm
 
@@ -143,6 +143,33 @@ def test_what_is_restored_is_on_the_manifold(
     violation = manifold.feasibility(X)
     assert violation <= 1e-12 * manifold.scale(X) and violation <= 0.01
     assert manifold.restoration(Y).map in ("A", "Newton's map", "none")
+
+
+@given(seed=gt.seeds(), size=st.floats(-3, 3))
+def test_the_step_length_makes_the_violation_smallest(seed: int, size: float) -> None:
+    """|(1 - s) C + s^2 E| over (0, 1]; one where |E| <= |C|/2."""
+    C, E = _gaussian((2, 3, 3), seed) * np.array([1.0, 10**size]).reshape(2, 1, 1)
+    s = step_length(C, E)
+    grid = np.linspace(0, 1, 1001)[1:]
+    values = [norm((1 - t) * C + t * t * E) for t in grid]
+    if norm(E) <= norm(C) / 2:
+        assert s == 1
+    else:
+        assert 0 < s <= 1 and norm((1 - s) * C + s * s * E) <= min(values) * (1 + 1e-6)
+
+
+@given(manifold=gt.manifolds(max_condition=1e3), seed=gt.seeds(), size=st.floats(-3, 3))
+def test_the_scaling_makes_the_violation_smallest(
+    manifold: go.GenOrthManifold, seed: int, size: float
+) -> None:
+    """Zero would do it where tr(X^T phi(X)) <= 0: X stays as it is."""
+    X = manifold.random_ambient(seed) * 10**size
+    if np.trace(manifold.gram(X), axis1=-2, axis2=-1).sum().real <= 0:
+        assert scaled(manifold, X) is X
+        return
+    least = manifold.feasibility(scaled(manifold, X))
+    for factor in 10.0 ** np.linspace(-4, 4, 33):
+        assert least <= manifold.feasibility(factor * X) * (1 + 1e-9)
 
 
 def test_near_the_manifold_the_map_of_the_paper_is_used() -> None:

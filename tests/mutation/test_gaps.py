@@ -15,10 +15,10 @@ from genorth.geometry.companion import read_companion
 from genorth.geometry.retractions import step_size
 from genorth.linalg.functions import inverse_sqrt
 from genorth.linalg.inertia import sparse_directions
-from genorth.penalty import algorithm
-from genorth.penalty.beta import initial_beta
+from genorth.penalty.beta import Oblique, _Local
 from genorth.penalty.objective import Objective
 from genorth.penalty.threshold import multiplier_threshold
+from genorth.solve.ending import End
 from genorth.solve.monitor import Monitor
 
 
@@ -135,7 +135,46 @@ def test_first_beta_is_its_formula(family: str, with_hessian: bool) -> None:
         16 * columns
     )
     # Without a Hessian product the curvature is a difference quotient, to about six digits.
-    assert initial_beta(problem, X) == pytest.approx(expected, rel=1e-10 if with_hessian else 1e-4)
+    beta, start = Oblique(Monitor(problem), auto=True).first(X, 2 * X)
+    assert beta == pytest.approx(expected, rel=1e-10 if with_hessian else 1e-4)
+    np.testing.assert_array_equal(start, 2 * X)
+
+
+def test_first_beta_is_positive_and_finite() -> None:
+    """One where the estimate says nothing: no gradient, no curvature, NaN, overflow."""
+    manifold = go.Stiefel(5, 2)
+    X = manifold.random_point(0)
+    for G in (0 * X, 0 * X + np.nan, 1e300 * X):
+        problem = go.Problem(manifold, lambda Y: 0.0, lambda Y, G=G: G)
+        with np.errstate(over="ignore", invalid="ignore"):
+            beta, _ = Oblique(Monitor(problem), auto=True).first(X, X)
+        assert 0 < beta < np.inf
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_curvature_is_a_size(sign: int) -> None:
+    manifold = go.Stiefel(6, 2)
+    full = smooth(manifold, 2)
+    X = manifold.random_point(1)
+    problem = go.Problem(
+        manifold,
+        lambda Y: sign * full.cost(Y),
+        lambda Y: sign * full.euclidean_gradient(Y),
+        lambda Y, Z: sign * full.euclidean_hessian(Y, Z),
+    )
+    assert _Local(problem, X).curvature() > 0
+
+
+def test_beta_is_raised_from_the_fifth_loss_on() -> None:
+    """The estimate at the restored point four times, then four times as large each time."""
+    problem, X = smooth(go.Stiefel(6, 2), 2), go.Stiefel(6, 2).random_point(1)
+    rule = Oblique(Monitor(problem), auto=True)
+    first, _ = rule.first(X, X)
+    end = End(X, 0.0, X, 1.0, 0.0, True, 0.0, True)
+    betas = [rule.next(first, 0.0, go.Status.DIVERGED, end) for _ in range(6)]
+    np.testing.assert_allclose(betas, first * np.array([1, 1, 1, 1, 4, 16]), rtol=1e-12)
+    assert rule.next(1.0, 0.0, go.Status.CONVERGED, end) == 4.0
+    assert rule.next(1.0, 10.0, go.Status.CONVERGED, end) == 15.0
 
 
 def test_a_stationary_point_that_is_a_saddle_of_h_raises_beta(
@@ -145,7 +184,7 @@ def test_a_stationary_point_that_is_a_saddle_of_h_raises_beta(
 
     Below beta* (F8) the run goes on with 1.5 beta*.
     """
-    monkeypatch.setattr(algorithm, "initial_beta", lambda problem, X: 1e-6)
+    monkeypatch.setattr(Oblique, "first", lambda self, x, X: (1e-6, X))
     A = spd(8, 10, 0)
     problem, X = trace(go.Stiefel(8, 3), A), np.linalg.eigh(A)[1][:, :3]
     result = go.minimize(problem, X)
@@ -163,7 +202,10 @@ def _objective(
     manifold = go.SymplecticStiefel(6, 2)
     plain = smooth(manifold, 0)
     shifted = go.Problem(manifold, lambda X: plain.cost(X) + constant, plain.euclidean_gradient)
-    objective = Objective(go.ConstraintDissolving(shifted, 0.5), Monitor(shifted), limit)
+    h, monitor = go.ConstraintDissolving(shifted, 0.5), Monitor(shifted)
+    rule = Oblique(monitor, auto=False)
+    rule._limit = limit
+    objective = Objective(h, monitor, rule)
     start = objective.vector(1.02 * manifold.random_point(3))
     objective.begin(start)
     return objective, go.ConstraintDissolving(plain, 0.5), start
