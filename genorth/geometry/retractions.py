@@ -33,11 +33,31 @@ class Ray(ABC):
 
     @abstractmethod
     def point(self, t: float) -> Array:
-        """c(t); raises `OutsideDomainError` where t Z is too long."""
+        """The point c(t).
+
+        Args:
+            t: The step length.
+
+        Returns:
+            c(t), a point of M.
+
+        Raises:
+            OutsideDomainError: If t Z is too long for the formula.
+        """
 
     @abstractmethod
     def velocity(self, t: float) -> Array:
-        """c'(t), tangent at c(t)."""
+        """The velocity c'(t).
+
+        Args:
+            t: The step length.
+
+        Returns:
+            c'(t), a tangent vector at c(t).
+
+        Raises:
+            OutsideDomainError: If t Z is too long for the formula.
+        """
 
     def _form(self, U: Array, V: Array) -> Array:
         """<<U, V>>."""

@@ -64,6 +64,7 @@ def formula() -> ModuleType:
             '<mo stretchy="false">\u2016</mo><mi>X</mi><msub><mo stretchy="false">\u2016</mo>',
         ),
         (r"a < b", 'alttext="a &lt; b"'),
+        ("a,\\\n b", 'alttext="a,\\ b"'),
     ],
 )
 def test_latex_becomes_mathml_core(formula: ModuleType, latex: str, part: str) -> None:

@@ -91,7 +91,7 @@ def test_a_riemannian_solver(copy: Path) -> None:
     registry = copy / "baselines" / "registry.py"
     line = "from baselines.riemannian.backtracking import backtracking\n"
     insert(registry, "from baselines.riemannian.rcg import rcg\n", line)
-    insert(registry, '    _pymanopt("pymanopt-sd"', f"    {entry}")
+    insert(registry, '    _pymanopt("pymanopt-sd"', f"{entry.rstrip()},\n")
     script = (
         'result = go.minimize(problem, method="backtracking-fast", rng=0, tol=1e-5)\n'
         "print(result.status.name, round(result.fun, 6), result.method)\n"
@@ -108,7 +108,7 @@ def test_a_peer(copy: Path) -> None:
     (copy / "baselines" / "peers" / "bfgs.py").write_text(source, "utf-8")
     registry = copy / "baselines" / "registry.py"
     insert(registry, "from baselines.peers import cdopt\n", "from baselines.peers import bfgs\n")
-    insert(registry, '    _pymanopt("pymanopt-sd"', entry)
+    insert(registry, '    _pymanopt("pymanopt-sd"', f"{entry.rstrip()},\n")
     script = (
         'result = go.minimize(problem, method="scipy-bfgs", rng=0, tol=1e-5, beta=20.0)\n'
         "print(result.status.name, round(result.fun, 6), result.nfev > 0, result.beta)\n"
@@ -124,7 +124,8 @@ def test_a_peer(copy: Path) -> None:
 def test_a_column(copy: Path) -> None:
     pytest.importorskip("pandas", reason="needs pandas: pip install 'genorth[report]'")
     (entry,) = recipe("column")
-    insert(copy / "genorth" / "compare" / "render" / "columns.py", '    Column("cpu"),\n', entry)
+    columns = copy / "genorth" / "compare" / "render" / "columns.py"
+    insert(columns, '    Column("cpu"),\n', f"{entry.rstrip()},\n")
     script = (
         "from genorth import compare\n"
         "records = compare.run(problem, ['cdf-gd'], tolerances=(1e-8,), progress=None,\n"

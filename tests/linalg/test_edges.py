@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array_api_strict as strict
 import numpy as np
 import pytest
 import scipy.sparse
@@ -9,6 +10,9 @@ import scipy.sparse.linalg
 
 import genorth as go
 import genorth.testing as gt
+from genorth.linalg import inertia
+from genorth.linalg.krylov import signed_directions
+from genorth.linalg.operators import Identity, Sparse
 
 KINDS = {
     "dense": np.asarray,
@@ -55,3 +59,60 @@ def test_a_sparse_matrix_of_objects_is_refused() -> None:
     B.data = B.data.astype(object)
     with pytest.raises(ValueError, match=r"^B: need real or complex numbers.*object"):
         go.GeneralizedStiefel(B, 1)
+
+
+# ---------------------------------------------------------------------- operators and inertia
+
+
+def test_a_complex_stiefel_manifold_has_complex_points() -> None:
+    manifold = go.Stiefel(6, 2, complex)
+    assert manifold.dtype == complex and np.linalg.norm(manifold.random_point(0).imag) > 0.1
+
+
+def test_inertia_of_the_identity_and_of_a_skew_matrix() -> None:
+    assert Identity(3).inertia() == inertia.Inertia(3, 0, 1.0)
+    K = gt.conditioned_skew(6, 4.0, 0)
+    found = Sparse(scipy.sparse.csr_array(K)).inertia()
+    assert found.positive is None and found.negative is None
+    assert found.margin == pytest.approx(0.25, rel=0.9)
+
+
+def test_products_of_scipy_take_numpy_arrays_only() -> None:
+    op = Sparse(scipy.sparse.csr_array(S), name="B")
+    with pytest.raises(ValueError, match="a NumPy array, as B is a SciPy csr_array"):
+        op.left(strict.asarray(S))
+
+
+class _Factors:
+    """Stands for an LU factorisation: x -> factor x."""
+
+    def __init__(self, factor: float) -> None:
+        self.solve = lambda B: factor * B
+
+
+def test_a_factorisation_that_overflows_has_no_margin() -> None:
+    M = scipy.sparse.csc_array(np.diag([1.0, 2.0]))
+    with np.errstate(invalid="ignore"):
+        assert inertia._margin(M, np.ones(2), _Factors(np.inf)) == 0.0
+    assert inertia._margin(M, np.ones(2), _Factors(1.0)) == 0.5
+
+
+def test_a_count_between_two_numbers_is_unknown() -> None:
+    """The arguments of 1 + i tau and -1 + i tau sum to pi; a tau that is too large tells nothing."""
+    M = scipy.sparse.csc_array(np.diag([1.0, -1.0, 2.0]))
+    probes = inertia._gaussian(M)
+    assert inertia._shifted_count(M, scipy.sparse.linalg.splu(M), probes) == 1
+    assert inertia._shifted_count(M, _Factors(1e-6), probes) is None
+
+
+def test_directions_of_a_sign_leave_the_kernel_out() -> None:
+    d = np.array([1.0, 2.0, 0.0, 0.0, -1.0, 0.0])
+    V = signed_directions(lambda X: d[:, None] * X, 6, np.dtype(float), 3, 1)
+    assert V.shape[1] == 2
+    assert np.all(np.linalg.eigvalsh(V.T @ (d[:, None] * V)) > 0.5)
+
+
+def test_up_to_twice_as_many_directions_as_asked_for() -> None:
+    V = signed_directions(lambda X: 3 * X, 10, np.dtype(float), 2, 1)
+    assert V.shape[1] == 4
+    np.testing.assert_allclose(V.T @ V, np.eye(4), atol=1e-14)

@@ -97,7 +97,7 @@ def test_a_run_that_stays_far_from_M_ends(auto: bool) -> None:
     """|D| > 0.3 |X| for five iterations; with "auto" it goes on from the last point near M."""
     rule, h = _rule(auto=auto), go.OrthogonalDissolving(DOWNWARD, 100.0)
     x = STIEFEL.random_point(0)
-    near, far = _point(h, 1.05 * x), _point(h, 3 * x)
+    near, far = _point(h, 1.05 * x), _point(h, 0.6 * x)  # |D| = 0.89 |X|, |C| is below |I|
     rule.begin(near)
     for point in (near, far, far, far, far, near, far, far, far, far):
         rule.watch(h, point, 1.0)

@@ -411,7 +411,7 @@ def test_repr_is_readable() -> None:
     for part in (
         "success: True",
         "status: CONVERGED",
-        "cdf-lbfgs",
+        "odf-lbfgs",
         "times the threshold",
         "shape (12, 3)",
     ):

@@ -10,7 +10,7 @@ import faulthandler
 import inspect
 import math
 import traceback
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
@@ -93,8 +93,14 @@ class Bench:
         self.at = place
         return self._prepared
 
-    def record(self, task: Task, fields: dict[str, Any]) -> Record:
-        """Run a task, which `prepare` has seen; `fields` are those that the record begins with."""
+    def record(self, task: Task, fields: dict[str, Any], begin: Callable[[], None]) -> Record:
+        """Run a task, which `prepare` has seen.
+
+        Args:
+            task: The task.
+            fields: What the record begins with.
+            begin: Called when the solver is loaded and begins.
+        """
         made = self._prepared
         fields = fields | {"environment": self._environment}
         fields["definition"] = fields["definition"] | {"problem": made.fingerprint}
@@ -119,6 +125,7 @@ class Bench:
                         return failed("UNSUPPORTED", f"{reason[0].upper()}{reason[1:]}.", fields)
                     if _takes(solver, "rng"):
                         arguments["rng"] = task.seed  # of a solver that draws: the same each time
+                begin()
                 with interrupted(setup.patience), clock:
                     result = solver(problem, start, **arguments | options)
                 with interrupted(setup.patience):
@@ -184,8 +191,7 @@ class Here:
         with self._underway(list(schedule.key(task))) as reason:
             if reason:
                 return failed("RAISED", reason, fields)
-            schedule.begin(task)
-            return self._bench.record(task, fields)
+            return self._bench.record(task, fields, lambda: schedule.begin(task))
 
     def _prepared(self, place: Place) -> Prepared:
         if self._bench.at == place:

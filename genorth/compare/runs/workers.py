@@ -30,7 +30,8 @@ from genorth.errors import refuse
 _LATER = 1.0  # seconds that a worker has, after it has interrupted its solver, to send the record
 _MAIN = "A script that is run with jobs > 1 calls compare.run under `if __name__ == '__main__':`."
 _START = 120.0  # seconds in which a process is started and has imported what it needs
-_READY = ("ready",)
+# what a worker says of itself, in order
+_STAGES = _READY, _PREPARED, _BEGINS = "ready", "prepared", "begins"
 _PARENT_DIED = 1  # PR_SET_PDEATHSIG of Linux
 _context = multiprocessing.get_context("spawn")
 
@@ -94,8 +95,7 @@ class Workers:
                     schedule.finish(task, record)
             self._assign(lambda: bool(free()), give)
             for worker, answer in self._answers():
-                if answer is None:
-                    worker.begins(self._setup.patience)
+                if answer == _BEGINS:
                     schedule.begin(tasks[worker])
                 elif isinstance(answer, _Ended):
                     task = tasks.pop(worker)
@@ -161,26 +161,30 @@ class _Worker:
         self._process.start()
         theirs.close()
         self.sentinel = self._process.sentinel
-        self.busy = self._ready = False
+        self.busy, self._stage = False, ""
         self.place: Place = (-1, -1)
         self.deadline, self._began = math.inf, math.nan
 
     def give(self, place: Place, message: Any) -> None:
         """Send work on a place."""
         self.busy, self.place, self._began = True, place, math.nan
-        self._prepares()
+        self._stage = _READY if self._stage else ""
+        self._wait()
         with suppress(OSError):  # it has ended: `hear` finds out why
             self.connection.send(message)
 
-    def _prepares(self) -> None:
-        """Twice the limit: a problem is made, and evaluated once."""
-        limit = 2 * self._setup.preparation + _LATER if self._ready else _START
-        self.deadline = time.monotonic() + limit
-
-    def begins(self, patience: float) -> None:
-        """Its solver begins."""
-        self._began = time.monotonic()
-        self.deadline = self._began + self._setup.preparation + 2 * patience + _LATER
+    def _wait(self) -> None:
+        """Set the deadline of its stage; what is made or run is evaluated once afterwards."""
+        setup, now = self._setup, time.monotonic()
+        limits = {
+            "": _START,
+            _READY: 2 * setup.preparation,
+            _PREPARED: setup.preparation,
+            _BEGINS: 2 * setup.patience,
+        }
+        self.deadline = now + limits[self._stage] + _LATER
+        if self._stage == _BEGINS:
+            self._began = now
 
     def rest(self) -> None:
         """It has done its work."""
@@ -195,31 +199,27 @@ class _Worker:
         except Exception:  # EOFError, OSError, or half an answer
             self._process.join()
             code = self._process.exitcode
-            if not self._ready:
+            if not self._stage:
                 raise RuntimeError(
                     f"A worker process ended with exit code {code} as it started. {_MAIN}"
                 ) from None
             return self._ended("RAISED", f"Its process ended with exit code {code}.")
-        if isinstance(answer, str):
+        if isinstance(answer, str) and answer not in _STAGES:
             raise RuntimeError(f"A worker process could not start: {answer}")
-        if not self._ready:
-            self._ready = True
-            self._prepares()
+        if isinstance(answer, str):
+            self._stage = answer
+            self._wait()
         return answer
 
     def stop(self) -> _Ended:
         """Kill the process, which is past its time."""
-        limit = self._setup.time_limit if self._running else self._setup.preparation
+        limit = self._setup.time_limit if self._stage == _BEGINS else self._setup.preparation
         return self._ended("HUNG", f"Its limit was {limit:g} s; its process was killed.")
-
-    @property
-    def _running(self) -> bool:
-        return not math.isnan(self._began)
 
     def _ended(self, status: str, reason: str) -> _Ended:
         self.kill()
         self.busy = False
-        status = status if self._running else "UNPREPARED"
+        status = status if self._stage in (_PREPARED, _BEGINS) else "UNPREPARED"
         return _Ended(status, reason, time.monotonic() - self._began)
 
     def kill(self) -> None:
@@ -232,7 +232,7 @@ class _Worker:
 def _work(connection: Connection, payload: bytes, parent: int) -> None:
     """What a worker does.
 
-    It says `_READY`, then for each task `None` when the solver starts, and the record; text where
+    It says `_READY`, then for each task `_PREPARED`, `_BEGINS`, and the record; another text where
     it cannot start.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the parent ends its workers
@@ -251,8 +251,8 @@ def _work(connection: Connection, payload: bytes, parent: int) -> None:
             else:
                 task, fields = arguments
                 if not bench.prepare(task.place).reason:
-                    connection.send(None)
-                connection.send(bench.record(task, fields))
+                    connection.send(_PREPARED)
+                connection.send(bench.record(task, fields, lambda: connection.send(_BEGINS)))
 
 
 def _end_with(parent: int) -> None:
