@@ -26,12 +26,14 @@ from genorth.geometry.manifold import GenOrthManifold
 from genorth.linalg.arrays import Array, inner, norm, plus
 from genorth.problem.problem import Problem
 from genorth.solve.descent import Settings
+from genorth.solve.metric import takes_metric
 from genorth.solve.options import Common
 from genorth.solve.result import Result
 
 _FAR = 1e3  # relative to |X|: no step is longer
 
 
+@takes_metric
 def landing(
     problem: Problem,
     x0: Any = None,
@@ -58,6 +60,7 @@ def landing(
             merit function f - <Theta^T, C>/2 + mu/4 |C|^2 of the papers. A fixed step is shortened
             where the papers' bound on the Stiefel manifold says so.
         tube: The largest |C| of an iterate; a step that would leave the tube ends at its wall.
+        metric: A metric of one's own, as for `GenOrthManifold.metric` (F20).
         **common: The arguments of every solver, see `genorth.minimize`.
 
     Returns:

@@ -18,6 +18,7 @@ from genorth.geometry.newton import NewtonStep
 from genorth.geometry.tangent import TangentSpace
 from genorth.linalg.arrays import Array, ct, inner, norm, plus
 from genorth.problem.problem import Problem
+from genorth.solve.metric import takes_metric
 from genorth.solve.options import Common
 from genorth.solve.result import Result
 
@@ -46,6 +47,7 @@ _NOISE = 1e3 * 2.0**-52  # a decrease below this, relative to the merit, is roun
 _SHORTEST = 2.0**-52  # relative to |X|: below, a step is rounding
 
 
+@takes_metric
 def landing_newton(
     problem: Problem,
     x0: Any = None,
@@ -76,6 +78,7 @@ def landing_newton(
         tangent: "cg" or "published".
         tube: The largest |C| of an iterate.
         settings: The constants.
+        metric: A metric of one's own, as for `GenOrthManifold.metric` (F20).
         **common: The arguments of every solver, see `genorth.minimize`.
 
     Returns:

@@ -11,10 +11,12 @@ from baselines.infeasible.run import TUBE, Run, or_word, positive
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.linalg.arrays import ct, eye_like
 from genorth.problem.problem import Problem
+from genorth.solve.metric import takes_metric
 from genorth.solve.options import Common
 from genorth.solve.result import Result
 
 
+@takes_metric
 def pogo(
     problem: Problem,
     x0: Any = None,
@@ -35,6 +37,7 @@ def pogo(
         x0: Start, with |C(x0)| <= tube. Default: a random point of M.
         eta: The step size, or "bb", as in `landing`.
         tube: The largest |C| of Y; a step that would leave the tube ends at its wall.
+        metric: A metric of one's own, as for `GenOrthManifold.metric` (F20).
         **common: The arguments of every solver, see `genorth.minimize`.
 
     Returns:

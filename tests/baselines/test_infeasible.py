@@ -18,7 +18,9 @@ from baselines import SOLVERS, alm, landing, landing_newton, plam, pogo, slsqp, 
 from baselines.infeasible.field import Field, place
 from baselines.infeasible.landing import leaves
 from baselines.infeasible.newton import Settings
-from baselines.infeasible.run import Run, merit, multiplier
+from baselines.infeasible.plam import direction
+from baselines.infeasible.pogo import _dissolved
+from baselines.infeasible.run import Point, Run, merit, multiplier
 from baselines.infeasible.vectors import Vectors
 from genorth.geometry.tangent import TangentSpace
 from genorth.linalg.arrays import Array, ct, inner, norm
@@ -235,6 +237,37 @@ def test_a_ray_leaves_the_tube_where_it_says(p: int, seed: int, inside: float) -
 
 
 @every_family
+@drawn
+def test_the_step_of_plam_is_zero_at_stationary_points_only(
+    family: str, seed: int, exponent: float
+) -> None:
+    """X^T G = Theta where G = phi(X) Theta, X on M; else it is at least the Riemannian gradient."""
+    manifold, X, G = example(family, seed, 10 ** (exponent / 3), on=True)
+    at = place(manifold, X)
+    normal = at.P @ manifold.symmetrize(ct(X) @ G)
+    bound = 1e4 * EPS * _condition(manifold) * float(manifold.scale(X))
+    still = direction(manifold, Point(at.X, at.P, at.S, 0.0, normal), 2.0)
+    assert norm(still) <= bound * (norm(normal) + norm(at.P))
+    D = direction(manifold, Point(at.X, at.P, at.S, 0.0, G), 2.0)
+    assert norm(D) >= norm(manifold.gradient(X, G)) - bound * (norm(G) + norm(at.P))
+
+
+@every_family
+@drawn
+def test_pogo_takes_phi_along_the_step_of_a(family: str, seed: int, exponent: float) -> None:
+    """A(Y) = Y W and phi(Y W) = phi(Y) psi(W): no further phi is evaluated."""
+    manifold, Y, _ = example(family, seed, 10**exponent)
+    found, expected = (
+        _dissolved(manifold, place(manifold, Y)),
+        place(manifold, manifold.dissolve(Y)),
+    )
+    bound = 1e3 * EPS * _condition(manifold) * float(manifold.scale(Y))
+    assert norm(found.X - expected.X) <= bound * norm(Y)
+    assert norm(found.P - expected.P) <= bound * norm(expected.P)
+    assert norm(found.S - expected.S) <= bound * norm(found.S)
+
+
+@every_family
 @pytest.mark.parametrize("method", [landing, pogo, plam, landing_newton])
 def test_iterates_stay_in_the_tube(method: Any, family: str) -> None:
     """With a cost so steep that every first step would leave it."""
@@ -300,6 +333,17 @@ def test_vectors_have_the_derivatives_that_they_say(family: str) -> None:
     turned = vectors.jacobian(v + t * w).T @ y - vectors.jacobian(v - t * w).T @ y
     second = vectors.constraint_hessian(y, w)
     assert np.linalg.norm(turned / (2 * t) - second) <= 1e-6 * size * np.linalg.norm(y)
+
+
+@pytest.mark.parametrize("name", INFEASIBLE)
+def test_every_method_takes_a_metric(name: str) -> None:
+    """With the metric B the generalized Stiefel manifold is the Stiefel manifold."""
+    known = KNOWN["generalized"]()
+    start = known.manifold.random_point(1)
+    result = SOLVERS[name](known.problem(), start, metric="B", tol=1e-6)
+    assert result.metric_gradient_norm is not None and result.metric_gradient_norm <= 2e-6
+    assert result.fun == pytest.approx(known.minimum, rel=1e-9)
+    assert result.feasibility <= 1e-10
 
 
 # ---------------------------------------------------------------------- bad input
