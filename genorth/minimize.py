@@ -31,10 +31,9 @@ def minimize(
 ) -> Result:
     """Minimise f over M by any solver: a penalty method, a Riemannian one, another package's.
 
-    A penalty method minimises a penalty function without constraints, then restores X to M:
-
-        cdf: h(X) = f(A(X)) + beta/2 |C(X)|^2          (Algorithm 1 of the paper)
-        odf: h_n(X) = f(X - D(X)) + beta/2 |D(X)|^2    (D is Newton's map, `newton_step`)
+    A penalty method minimises h without constraints, then restores X to M (Algorithm 1). The "odf"
+    methods use h_n(X) = f(X - D(X)) + beta/2 |D(X)|^2 with Newton's map D (F16), the "cdf" methods
+    h(X) = f(A(X)) + beta/2 |C(X)|^2 of the paper.
 
     Args:
         problem: A Problem, or a pymanopt `Problem` on a `PymanoptManifold`, whose retraction and

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import genorth as go
 import genorth.testing as gt
 from baselines import SOLVERS
-from paper_repro.problems import ExtrinsicMean, JointDiagonalisation, Matching
+from paper_repro.problems import PROBLEMS, ExtrinsicMean, JointDiagonalisation, Matching
 
 Matrix = np.ndarray[Any, Any]
 EPS = np.finfo(float).eps
@@ -151,9 +151,10 @@ def test_the_solvers_of_the_paper_from_one_start_to_both_tolerances(name: str) -
     """
     instance = Matching.generate(12, 4, 0)
     start = instance.start(1)
-    options = {"beta": instance.beta} if name.startswith("CDF") else {}
+    solver = SOLVERS[PAPER_SOLVERS[name]]
+    options = {"beta": PROBLEMS["matching"].beta} if solver.family == "penalty" else {}
     for tol in (1e-5, 1e-9):
-        result = SOLVERS[PAPER_SOLVERS[name]](instance.problem(), start, tol=tol, **options)
+        result = solver(instance.problem(), start, tol=tol, **options)
         assert result.success, result.message
         assert result.gradient_norm <= tol
         M = instance.manifold

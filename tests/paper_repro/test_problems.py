@@ -117,8 +117,8 @@ def test_the_papers_problems_are_solved_to_1e_9() -> None:
         assert all(result.success for result in results)
         if name == "diagonalisation":
             assert max(result.fun for result in results) <= 1e-15
-        else:
-            assert np.ptp([result.fun for result in results]) <= 1e-12 * abs(results[0].fun)
+        else:  # f - min f is of the size of |grad f|^2 over the smallest curvature
+            assert np.ptp([result.fun for result in results]) <= 1e-10 * abs(results[0].fun)
 
 
 # ---------------------------------------------------------------------- as the tables use them
