@@ -62,7 +62,7 @@ nitpick_ignore_regex = [
         "py:.*",
         r"(numpy|scipy|collections|typing|types|hypothesis|pymanopt|matplotlib|pathlib|os|rich)\..*",
     ),
-    ("py:.*", r"(.*\.)?(_\w+|Array|Any|Path|Console)"),
+    ("py:.*", r"(.*\.)?(_\w+|Array|Any|Path|Console|Row)"),
     ("py:class", r"genorth\.(linalg|geometry|penalty|solve)\.\w+\.(Operator|ThetaSolver|Point)"),
     ("py:class", r"paper_repro\.data\..*"),
 ]

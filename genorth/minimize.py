@@ -16,7 +16,7 @@ def minimize(
     problem: Problem,
     x0: Any = None,
     *,
-    method: str | Solver = "cdf-lbfgs",
+    method: str | Solver = "odf-lbfgs",
     beta: float | str = "auto",
     tol: float = 1e-6,
     feasibility_tol: float = 1e-12,
@@ -26,22 +26,26 @@ def minimize(
     callback: Callable[[Progress], Any] | None = None,
     keep_points: bool = False,
     rng: Any = None,
+    metric: Any = None,
     **options: Any,
 ) -> Result:
     """Minimise f over M by any solver: a penalty method, a Riemannian one, another package's.
 
-    A penalty method minimises h(X) = f(A(X)) + beta/2 |C(X)|^2 without constraints, then restores
-    X to M (Algorithm 1).
+    A penalty method minimises a penalty function without constraints, then restores X to M:
+
+        cdf: h(X) = f(A(X)) + beta/2 |C(X)|^2          (Algorithm 1 of the paper)
+        odf: h_n(X) = f(X - D(X)) + beta/2 |D(X)|^2    (D is Newton's map, `newton_step`)
 
     Args:
         problem: A Problem, or a pymanopt `Problem` on a `PymanoptManifold`, whose retraction and
             preconditioner hold if the solver takes them.
         x0: Start. A penalty method starts anywhere in F, a Riemannian one near M. Default: a random
             point of M.
-        method: The name of a solver ("cdf-gd", "cdf-cg", "cdf-lbfgs", "cdf-lbfgs-lean", "cdf-tr",
-            and with baselines installed "rlbfgs-fast", "rtr-fast", "pymanopt-cg", ...), or a
-            `Solver`. "cdf-lbfgs-lean" spends less time outside f, for many variables; "cdf-tr"
-            needs a Hessian product.
+        method: The name of a solver ("odf-gd", "odf-cg", "odf-lbfgs", "odf-tr", the same four with
+            "cdf", "cdf-lbfgs-lean", and with baselines installed "rlbfgs-fast", "rtr-fast",
+            "pymanopt-cg", ...), or a `Solver`. "odf-lbfgs" needs the fewest evaluations of the
+            penalty methods; "cdf-lbfgs-lean" spends less time outside f, for many variables; those
+            that end in "tr" need a Hessian product.
         beta: Penalty parameter of a penalty method, or "auto".
         tol: On the stopping measure: |grad h| of a penalty method, else the norm of the Riemannian
             gradient.
@@ -53,6 +57,9 @@ def minimize(
         callback: `callback(progress)` sees each iterate; it stops the run by raising StopIteration.
         keep_points: Whether the trace keeps the iterates.
         rng: A seed or a Generator, for the start where there is none, and for solvers that draw.
+        metric: A symmetric positive definite W (matrix, diagonal, sparse), a pair (T, T inverse)
+            with W = (T T^T)^-1, or a name ("B" on the generalized Stiefel manifold): gradients and
+            normals are those of W (F20). docs/metrics.md says when it pays.
         **options: Arguments of the solver's own, such as `memory` or `preconditioner`.
 
     Returns:
@@ -82,6 +89,8 @@ def minimize(
         keep_points=keep_points,
         rng=rng,
     )
+    if metric is not None:
+        options["metric"] = metric
     if _is_pymanopts(problem):
         from genorth.interop.pymanopt.problem import from_pymanopt, own_options
 

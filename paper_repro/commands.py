@@ -108,8 +108,9 @@ def _list(options: _Options) -> None:  # noqa: ARG001  every command takes the o
         print(f"figure {number} {problem.name}: {sizes}\n         {figure.caption}")
     names = (f"{name} ({','.join(problem.numbers)})" for name, problem in PROBLEMS.items())
     print("problems ", ", ".join(names))
-    papers, ours = ", ".join(experiments.PAPERS), ", ".join(experiments.OURS)
-    print("solvers  ", f"{papers} as in the paper; {ours}")
+    kinds = (experiments.PAPERS, experiments.OURS, experiments.PEERS)
+    papers, ours, peers = (", ".join(names) for names in kinds)
+    print("solvers  ", f"{papers} as in the paper; {ours}; with --peers {peers}")
 
 
 # ---------------------------------------------------------------------- what they share
@@ -191,6 +192,7 @@ _SHARED = {
     "--printed": {"action": "store_true", "help": "the instances as the paper prints them"},
     "--time-limit": {"type": float, "metavar": "S", "help": "seconds of each run (60; 5; 1)"},
     "--seeds": {"type": int, "metavar": "K", "help": "random instances and starts (1)"},
+    "--peers": {"action": "store_true", "help": "the infeasible methods too, as in full runs"},
     "--solvers": {"nargs": "+", "metavar": "NAME", "help": "only these"},
     "--jobs": {"type": int, "metavar": "K", "help": "processes (1; without a command 2)"},
     "--out": {"type": Path, "metavar": "FOLDER", "help": "records and report (paper_repro_out)"},
@@ -245,7 +247,13 @@ def parser() -> argparse.ArgumentParser:
     )
     unset = ("numbers", "sizes", "problem", "solvers", "time_limit", "jobs", "out")
     made.set_defaults(
-        command="compare", quick=False, toy=False, printed=False, seeds=1, **dict.fromkeys(unset)
+        command="compare",
+        quick=False,
+        toy=False,
+        printed=False,
+        peers=False,
+        seeds=1,
+        **dict.fromkeys(unset),
     )
     commands = made.add_subparsers(metavar="COMMAND")
     for name, (_, text, arguments) in _COMMANDS.items():
@@ -261,6 +269,8 @@ def _completed(options: _Options) -> _Options:
     quick = options.quick or options.command == "compare"
     options.mode = "toy" if options.toy else "quick" if quick else "full"
     options.out = options.out or Path("paper_repro_out") / options.mode
+    if options.solvers is None and (options.peers or options.mode == "full"):
+        options.solvers = list(experiments.SOLVERS)
     if options.time_limit is None:
         options.time_limit = TIME_LIMITS[options.mode]
     if options.jobs is None:

@@ -12,11 +12,12 @@ from typing import Any
 
 import attrs
 
+from baselines import RECORDS
 from baselines import SOLVERS as REGISTRY
 from genorth import Solver, compare
 from genorth.compare import Instance, Records
 from genorth.errors import EmptyManifoldError, refuse
-from genorth.solve.solver import PENALTY
+from genorth.solve.solver import INFEASIBLE, PENALTY
 from paper_repro import data
 from paper_repro.problems import PROBLEMS, PaperProblem, PaperTable, Size
 
@@ -26,9 +27,11 @@ AUTO = "cdf-lbfgs auto"
 #: The solvers of the paper, and ours.
 PAPERS = tuple(data.SOLVERS.values())
 OURS = (AUTO, "rgd-fast", "rcg-fast", "rlbfgs-fast", "rtr-fast")
+#: The infeasible methods, which run in full runs and where they are asked for.
+PEERS = tuple(solver.name for solver in RECORDS if solver.family == INFEASIBLE)
 #: All of them, by the names that the records have.
 SOLVERS: Mapping[str, Solver] = MappingProxyType(
-    {name: REGISTRY["cdf-lbfgs" if name == AUTO else name] for name in (*PAPERS, *OURS)}
+    {name: REGISTRY["cdf-lbfgs" if name == AUTO else name] for name in (*PAPERS, *OURS, *PEERS)}
 )
 #: What tables and plots call them.
 LABELS = MappingProxyType(
@@ -142,12 +145,12 @@ def known() -> dict[str, Experiment]:
 
 
 def chosen(names: Iterable[str] | None) -> dict[str, Solver]:
-    """The solvers of these names; all by default.
+    """The solvers of these names; by default all but the peers.
 
     Raises:
         ValueError: If a name is not in `SOLVERS`.
     """
-    names = list(SOLVERS if names is None else names)
+    names = [*PAPERS, *OURS] if names is None else list(names)
     unknown = [name for name in names if name not in SOLVERS]
     if unknown:
         refuse("solvers", f"some of {', '.join(map(repr, SOLVERS))}", ", ".join(map(repr, unknown)))
@@ -165,7 +168,7 @@ def run(
     Args:
         folder: Where the records are kept, in `records/`.
         experiments: What to run.
-        solvers: Names of solvers; all by default.
+        solvers: Names of solvers; by default all but the peers.
         settings: Further arguments of `genorth.compare.run`.
 
     Returns:

@@ -46,11 +46,13 @@ function look(window) {
       found.push("raw LaTeX: " + node.data.trim().slice(0, 80));
   for (const math of document.querySelectorAll("math")) {
     const box = math.getBoundingClientRect(), text = math.textContent.trim();
-    if (!text || box.width < 1 || box.height < 1) found.push("empty formula: " + math.getAttribute("alttext"));
+    if (!text || box.width < 1 || box.height < 1)
+      found.push("empty formula: " + math.getAttribute("alttext"));
   }
   for (const node of document.querySelectorAll("merror, .MathJax_Error, .math"))
     found.push("formula not rendered: " + node.textContent.trim().slice(0, 80));
-  for (const node of document.querySelectorAll("[src^=http], link[href^=http]:not([rel=canonical])"))
+  const remote = "[src^=http], link[href^=http]:not([rel=canonical])";
+  for (const node of document.querySelectorAll(remote))
     found.push("needs the network: " + (node.getAttribute("src") || node.getAttribute("href")));
   for (const image of document.images)
     if (!image.naturalWidth) found.push("image missing: " + image.getAttribute("src"));
@@ -66,7 +68,9 @@ async function all() {
     await loaded;
     for (const image of frame.contentDocument.images)
       if (!image.complete)  // lazy, and not yet in sight
-        await new Promise((done) => { image.onload = image.onerror = done; image.loading = "eager"; });
+        await new Promise((done) => {
+          image.onload = image.onerror = done; image.loading = "eager";
+        });
     report[page] = look(frame.contentWindow);
     frame.remove();
   }
@@ -79,7 +83,7 @@ all();
 
 
 def findings(page: Path, name: str) -> tuple[Any, list[str]]:
-    """The JSON that a script left in the element <pre id=name> of the page, and what Chromium's console says."""
+    """What a script left as JSON in <pre id=name> of the page, and what the console says."""
     assert CHROMIUM is not None
     profile = page.with_name("_profile")
     try:
@@ -104,7 +108,7 @@ def findings(page: Path, name: str) -> tuple[Any, list[str]]:
 def look(
     folder: Path, pages: Sequence[str]
 ) -> tuple[dict[str, list[str]], dict[str, int], list[str]]:
-    """What is wrong with each page, how many formulas each has, and what Chromium's console says of all of them."""
+    """What is wrong with each page, its number of formulas, and what the console says of all."""
     harness = folder / "_look.html"
     harness.write_text(_LOOK % json.dumps(list(pages)), "utf-8")
     try:

@@ -1,4 +1,4 @@
-"""Problems for the tests: a smooth cost on any manifold, and costs whose minimum is known in closed form."""
+"""Problems for the tests: a smooth cost on any manifold, and costs whose minimum is known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""How the tests run: Hypothesis profiles, one BLAS thread, and a header that names what was measured with."""
+"""How the tests run: Hypothesis profiles, one BLAS thread, and a header.
+
+The header names what was measured with.
+"""
 
 from __future__ import annotations
 

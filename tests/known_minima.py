@@ -90,7 +90,10 @@ def bilinear() -> Known:
 
 
 def bilinear_skew() -> Known:
-    """X^T A X = J with a skew A: twice the sum of the smallest symplectic eigenvalues of M for the form A."""
+    """X^T A X = J with a skew A.
+
+    Twice the sum of the smallest symplectic eigenvalues of M for the form A.
+    """
     M, A = _definite(8, 10), conditioned_skew(8, 3.0, 11)
     return Known(go.BilinearStiefel(A, [[0.0, 1.0], [-1.0, 0.0]]), M, _williamson(M, A, 1))
 

@@ -1,4 +1,4 @@
-"""`Place`: what a Riemannian solver needs at a point, in any geometry; and the Cayley retraction.
+"""`Place`: what a Riemannian solver needs at a point, in any geometry; and the rays of its steps.
 
 Solvers are written against `Place` alone, so that the same loop runs in each geometry. "fast" and
 "faithful" have the metric <U, V> of the ambient space. "products" has the metric of F12, and no
@@ -18,13 +18,15 @@ import numpy as np
 import scipy.linalg.lapack
 
 from genorth.geometry.manifold import GenOrthManifold
+from genorth.geometry.retractions import RETRACTIONS, sideways
+from genorth.geometry.tangent import TangentSpace
 from genorth.linalg.arrays import Array, ct, eps, eye_like, norm
 from genorth.linalg.functions import inverse
 
-#: t -> the point at the end of the step t Z, and whether it is on M to rounding without a check.
-Ray = Callable[[float], tuple[Array, bool]]
-
 _TRUSTED = 1e3  # condition numbers up to here cost fewer digits than are looked at
+# A step may lead so far from M without a check: a few of them are still below all tolerances.
+# It is relative to p, which on M is tr(X^T phi(X)) <= |X||phi(X)|, what feasibility is relative to.
+_UNSEEN = 1e-14
 
 
 class Place(ABC):
@@ -62,11 +64,12 @@ class Place(ABC):
 
     @abstractmethod
     def ray(self, Z: Array) -> Ray:
-        """The retraction along the tangent vector Z.
+        """The retraction of the geometry along the tangent vector Z."""
 
-        What does not depend on the length of the step is computed once: a line search tries
-        several. A step that is too long raises `OutsideDomainError`.
-        """
+    @final
+    def manifold_ray(self, Z: Array, kind: str) -> Ray:
+        """The retraction of that name along Z."""
+        return ManifoldRay(self.manifold, self.X, self.P, Z, kind)
 
     @final
     @cached_property
@@ -92,16 +95,31 @@ class Place(ABC):
         return self.X - self.X @ (ct(self.constraint) / 2)
 
 
-def cayley_ray(manifold: GenOrthManifold, X: Array, P: Array, Z: Array) -> Ray:
-    """t -> R_X(tZ), the Cayley retraction, from A = <<X,Z>> = P^T Z and <<Z,Z>>."""
-    return ray(manifold, X, Z, ct(P) @ Z, ct(manifold.phi(Z)) @ Z)
+class Ray(ABC):
+    """The curve c(t) = R_X(t Z) of one line search.
+
+    What does not depend on t is computed once. A step that is too long raises `OutsideDomainError`.
+    """
+
+    #: The name of the retraction.
+    kind: str
+
+    @abstractmethod
+    def point(self, t: float) -> tuple[Array, bool]:
+        """c(t), and whether it is on M to rounding without a check."""
+
+    def velocity(self, t: float) -> Array | None:  # noqa: ARG002
+        """c'(t), or None where it is not known."""
+        return None
 
 
-def ray(manifold: GenOrthManifold, X: Array, Z: Array, A: Array, ZZ: Array) -> Ray:
-    """t -> R_X(tZ) = X ((2I - tA) B^-1 - I) + t Z B^-1, B = I - t skew(A)/2 + t^2 <<H,H>>/4.
+@final
+class CayleyRay(Ray):
+    """The Cayley retraction of F9, from A = <<X,Z>> and <<Z,Z>>.
 
-    This is the Cayley retraction of F9: A = <<X,Z>>, H = Z - XA, skew(A) = (A - A*)/2. As <<H,H>> =
-    <<Z,Z>> - A*A, only the last two products of size n x p x p depend on t.
+        c(t) = X ((2I - tA) B^-1 - I) + t Z B^-1, B = I - t S/2 + t^2 <<H,H>>/4, S = (A - A*)/2
+
+    With H = Z - XA, <<H,H>> = <<Z,Z>> - A*A: only two products of size n x p x p depend on t.
 
     Args:
         manifold: The manifold.
@@ -109,21 +127,75 @@ def ray(manifold: GenOrthManifold, X: Array, Z: Array, A: Array, ZZ: Array) -> R
         Z: A tangent vector.
         A: <<X,Z>>.
         ZZ: <<Z,Z>>.
-
-    Returns:
-        The ray.
+        rounding: The rounding of A, beyond that of its product; a step is trusted while t times
+            it is small.
     """
-    star = ct(manifold.psi(A))
-    skew, HH, eye = (A - star) / 2, ZZ - star @ A, eye_like(A)
 
-    def at(t: float) -> tuple[Array, bool]:
-        B = eye - (t / 2) * skew + (t * t / 4) * HH
-        inv = _inverse(B)
-        R = X @ (2 * inv - t * (A @ inv) - eye)
-        R += Z @ (t * inv)
-        return R, bool(norm(B) * norm(inv) <= _TRUSTED * A.shape[-1])
+    kind = "cayley"
 
-    return at
+    def __init__(
+        self,
+        manifold: GenOrthManifold,
+        X: Array,
+        Z: Array,
+        A: Array,
+        ZZ: Array,
+        rounding: float = 0,
+    ) -> None:
+        star = ct(manifold.psi(A))
+        self.X, self.Z, self._A, self._rounding = X, Z, A, rounding
+        self._skew, self._HH, self._eye = (A - star) / 2, ZZ - star @ A, eye_like(A)
+        self._last: tuple[float, Array, bool] | None = None
+
+    def _inverse(self, t: float) -> tuple[Array, bool]:
+        """B^-1, and whether its condition number lets the step be trusted."""
+        if self._last is None or self._last[0] != t:
+            B = self._eye - (t / 2) * self._skew + (t * t / 4) * self._HH
+            inv = _inverse(B)
+            trusted = bool(norm(B) * norm(inv) <= _TRUSTED * B.shape[-1])
+            self._last = t, inv, trusted and abs(t) * self._rounding <= _UNSEEN
+        return self._last[1:]
+
+    def point(self, t: float) -> tuple[Array, bool]:
+        """c(t)."""
+        inv, trusted = self._inverse(t)
+        R = self.X @ (2 * inv - t * (self._A @ inv) - self._eye)
+        R += self.Z @ (t * inv)
+        return R, trusted
+
+    def velocity(self, t: float) -> Array:
+        """c'(t) = X (2 E' - A E - t A E') + Z (E + t E'), E = B^-1, E' = -E B' E (F19)."""
+        inv, _ = self._inverse(t)
+        turned = inv @ ((self._skew - t * self._HH) / 2) @ inv
+        along = inv + t * turned
+        V = self.X @ (2 * turned - self._A @ along)
+        V += self.Z @ along
+        return V
+
+    def sideways(self, t: float, project: Callable[[Array], Array]) -> float:
+        """The tangential part of the step beyond t Z, relative to it (F18)."""
+        return sideways(t, self.X, self.Z, self._A, self._skew, self._HH, project)
+
+
+@final
+class ManifoldRay(Ray):
+    """A retraction of the manifold, by name."""
+
+    def __init__(self, manifold: GenOrthManifold, X: Array, P: Array, Z: Array, kind: str) -> None:
+        self.kind, self._ray = kind, RETRACTIONS[kind](TangentSpace(manifold, X, P), Z)
+
+    def point(self, t: float) -> tuple[Array, bool]:
+        """c(t)."""
+        return self._ray.point(t), self.kind == "normal"
+
+    def velocity(self, t: float) -> Array:
+        """c'(t)."""
+        return self._ray.velocity(t)
+
+
+def cayley_ray(manifold: GenOrthManifold, X: Array, P: Array, Z: Array) -> CayleyRay:
+    """The Cayley retraction along Z, P = phi(X)."""
+    return CayleyRay(manifold, X, Z, ct(P) @ Z, ct(manifold.phi(Z)) @ Z)
 
 
 def _inverse(B: Array) -> Array:

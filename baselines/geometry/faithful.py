@@ -88,10 +88,24 @@ class Faithful(Place):
         """By QR, Cholesky-QR or the dense Cayley transform, each step anew."""
         X = self.X
         if self.manifold.isometric:
-            return lambda t: (qr_retraction(X, t * Z), True)
+            return _PaperRay(lambda t: qr_retraction(X, t * Z), True)
         if _compact(self.manifold):
-            return lambda t: (cholesky_qr(self._phi, X, t * Z), True)
-        return lambda t: (dense_cayley(self._phi, X, self.P, t * Z), False)
+            return _PaperRay(lambda t: cholesky_qr(self._phi, X, t * Z), True)
+        return _PaperRay(lambda t: dense_cayley(self._phi, X, self.P, t * Z), False)
+
+
+@final
+class _PaperRay(Ray):
+    """A retraction of the literature; its velocity is not used."""
+
+    kind = "faithful"
+
+    def __init__(self, step: Callable[[float], Array], trusted: bool) -> None:
+        self._step, self._trusted = step, trusted
+
+    def point(self, t: float) -> tuple[Array, bool]:
+        """c(t)."""
+        return self._step(t), self._trusted
 
 
 def _compact(manifold: GenOrthManifold) -> bool:

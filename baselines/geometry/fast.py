@@ -13,16 +13,12 @@ from collections.abc import Callable
 from functools import cached_property, partial
 from typing import final
 
-from baselines.geometry.base import Place, Ray, cayley_ray, ray
+from baselines.geometry.base import CayleyRay, Place, cayley_ray
 from genorth.geometry.companion import Companion
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.tangent import TangentSpace
 from genorth.linalg.arrays import Array, ct, eps, namespace, norm
 from genorth.linalg.operators import Operator
-
-# A step may lead so far from M without a check: a few of them are still below all tolerances.
-# It is relative to p, which on M is tr(X^T phi(X)) <= |X||phi(X)|, what feasibility is relative to.
-_UNSEEN = 1e-14
 
 
 def places(manifold: GenOrthManifold) -> Callable[[Array], Place]:
@@ -62,7 +58,7 @@ class Fast(Place):
         """Theta_X(D)."""
         return self._space.theta(D)
 
-    def ray(self, Z: Array) -> Ray:
+    def ray(self, Z: Array) -> CayleyRay:
         """Cayley."""
         return cayley_ray(self.manifold, self.X, self.P, Z)
 
@@ -129,23 +125,14 @@ class FastForm(Place):
         """Theta_X(D) = Q Y."""
         return self._companion.Q.left(self._half(ct(self.N) @ D))
 
-    def ray(self, Z: Array) -> Ray:
+    def ray(self, Z: Array) -> CayleyRay:
         """Cayley."""
-        known = self._gradient
-        if known is None or Z is not known[0]:
-            return self._ray(Z, ct(self.N) @ Z)
-        along, rounding = self._ray(Z, known[1]), known[2]
-
-        def at(t: float) -> tuple[Array, bool]:
-            R, trusted = along(t)
-            # N^T d is a difference of what may be much larger
-            return R, trusted and abs(t) * rounding <= _UNSEEN
-
-        return at
-
-    def _ray(self, Z: Array, NZ: Array) -> Ray:
-        A, ZZ = self._form_of(NZ), self._form_of(ct(self._form.left(Z)) @ Z)
-        return ray(self.manifold, self.X, Z, A, ZZ)
+        NZ, rounding, known = None, 0.0, self._gradient
+        if known is not None and Z is known[0]:
+            _, NZ, rounding = known  # N^T d is a difference of what may be much larger
+        A = self._form_of(ct(self.N) @ Z if NZ is None else NZ)
+        ZZ = self._form_of(ct(self._form.left(Z)) @ Z)
+        return CayleyRay(self.manifold, self.X, Z, A, ZZ, rounding)
 
     def _form_of(self, NZ: Array) -> Array:
         """<<X, Z>> = e Q^-1 N^T Z."""

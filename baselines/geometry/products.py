@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import final
 
-from baselines.geometry.base import Place, Ray, cayley_ray
+from baselines.geometry.base import CayleyRay, Place, cayley_ray
 from genorth.linalg.arrays import Array, ct
 
 
@@ -28,6 +28,6 @@ class Products(Place):
         T = ct(self.P) @ V
         return V - self.X @ ((T + ct(self.manifold.psi(T))) / 2)
 
-    def ray(self, Z: Array) -> Ray:
+    def ray(self, Z: Array) -> CayleyRay:
         """Cayley: products and one p x p inverse."""
         return cayley_ray(self.manifold, self.X, self.P, Z)

@@ -13,6 +13,7 @@ from genorth.geometry.multiplier import realvec
 from genorth.linalg.arrays import Array, inner, norm
 from genorth.penalty.lbfgs import lean_lbfgs
 from genorth.problem.problem import Problem
+from genorth.solve.metric import takes_metric
 from genorth.solve.options import Common
 from genorth.solve.result import Result
 
@@ -22,6 +23,7 @@ _ROUNDS = 40
 _AWAY = 10.0  # |C|, above what the round began with: the round is lost, and sigma too small
 
 
+@takes_metric
 def alm(
     problem: Problem, x0: Any = None, *, sigma: float = 10.0, **common: Unpack[Common]
 ) -> Result:
@@ -37,6 +39,7 @@ def alm(
         problem: The problem.
         x0: Start, any point of F. Default: a random point of M.
         sigma: The first penalty parameter.
+        metric: A metric of one's own, as for `GenOrthManifold.metric` (F20).
         **common: The arguments of every solver, see `genorth.minimize`.
 
     Returns:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from functools import cached_property
 
 import attrs
+import numpy as np
 
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.linalg.arrays import Array, ct, eye_like, inner, norm, plus
+from genorth.linalg.arrays import Array, ct, eye_like, inner, norm
 
 _SAME = 1e-8  # psi(psi(T)) = T, relative: rounding is far below, another psi far above
 
@@ -59,6 +60,7 @@ class Field:
         twice = manifold.psi(manifold.psi(T))
         self.involutive = float(norm(twice - T)) <= _SAME * float(norm(T))
         self._companion = None if self.involutive else manifold.companion
+        self._work: Array | None = None
 
     @property
     def by_products(self) -> bool:
@@ -83,12 +85,18 @@ class Field:
         normal = self.manifold.symmetrize(C) / 2  # grad N = phi(X) Phi(C)/2
         if self.by_products:
             left, right = self.factors(K, R)
-            D = plus(at.P @ (weight * normal - right / 2), G @ (left / 2))
+            D = G @ (left / 2)
+            D += self._product(at.P, weight * normal - right / 2, D)
         else:
             U = G @ at.S - at.P @ self.manifold.psi(ct(G) @ at.X)
             D = U @ ct(at.S) - at.X @ self.star(ct(at.P) @ U) + at.P @ (weight * normal)
-        slope = float(inner(G, D)) - weight * float(inner(R, normal))
-        return Direction(D, K, R, max(slope, 0.0), float(inner(normal, K @ normal)))
+        return Direction(self.manifold, D, G, K, R, normal, weight)
+
+    def _product(self, P: Array, T: Array, like: Array) -> Array:
+        """P T, over the last one: a new large array costs as much as the product."""
+        if self._work is None or self._work.dtype != like.dtype:
+            self._work = np.empty_like(like)
+        return np.matmul(P, T, out=self._work)
 
     def linearised(self, at: Place, G: Array, V: Array, H: Array) -> Array:
         """The derivative of 2 F at X along V, without the term that vanishes where F does.
@@ -100,14 +108,36 @@ class Field:
         return first + G @ self.star(ct(P) @ PV) - PV @ self.star(ct(P) @ G)
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, slots=False)
 class Direction:
-    """A landing direction, and the small matrices that it was made from."""
+    """A landing direction D = F + weight grad N, and the small matrices that it was made from."""
 
+    manifold: GenOrthManifold
     D: Array
+    G: Array
     #: phi(X)^T phi(X) and phi(X)^T G.
     K: Array
     R: Array
-    #: <G, F> and |grad N|^2.
-    slope: float
-    attraction: float
+    #: Phi(C)/2: grad N = phi(X) normal.
+    normal: Array
+    weight: float
+
+    @cached_property
+    def _pull(self) -> Array:
+        return self.K @ self.normal
+
+    @property
+    def L(self) -> Array:
+        """DC(X)[D]: that of the normal part, as F is tangent."""
+        return self.weight * self.manifold.symmetrize(self._pull)
+
+    @property
+    def slope(self) -> float:
+        """<G, F>."""
+        whole = float(inner(self.G, self.D))
+        return max(whole - self.weight * float(inner(self.R, self.normal)), 0.0)
+
+    @property
+    def attraction(self) -> float:
+        """|grad N|^2."""
+        return float(inner(self.normal, self._pull))

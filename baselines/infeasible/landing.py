@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any, Unpack
 
 import attrs
+import numpy as np
 
-from baselines.infeasible.field import Direction, Field
+from baselines.infeasible.field import Direction, Field, Place, place
 from baselines.infeasible.run import (
     TUBE,
     Point,
@@ -20,18 +21,24 @@ from baselines.infeasible.run import (
     or_word,
     positive,
 )
-from genorth.linalg.arrays import Array, norm
+from genorth.errors import StepTooLong
+from genorth.geometry.manifold import GenOrthManifold
+from genorth.linalg.arrays import Array, inner, norm, plus
 from genorth.problem.problem import Problem
 from genorth.solve.descent import Settings
+from genorth.solve.metric import takes_metric
 from genorth.solve.options import Common
 from genorth.solve.result import Result
 
+_FAR = 1e3  # relative to |X|: no step is longer
 
+
+@takes_metric
 def landing(
     problem: Problem,
     x0: Any = None,
     *,
-    lam: float = 1.0,
+    lam: float | str = 1.0,
     eta: float | str = "bb",
     tube: float = TUBE,
     **common: Unpack[Common],
@@ -47,11 +54,13 @@ def landing(
     Args:
         problem: The problem.
         x0: Start, with |C(x0)| <= tube. Default: a random point of M.
-        lam: The weight of the normal step.
+        lam: The weight of the normal step, in the unit of f; or "auto", |G|/(2 |X|) at the start,
+            which makes it as fast as the tangent one.
         eta: The step size, or "bb": Barzilai and Borwein's, with a nonmonotone line search on the
             merit function f - <Theta^T, C>/2 + mu/4 |C|^2 of the papers. A fixed step is shortened
             where the papers' bound on the Stiefel manifold says so.
-        tube: The largest |C| of an iterate; a step that leaves the tube is halved.
+        tube: The largest |C| of an iterate; a step that would leave the tube ends at its wall.
+        metric: A metric of one's own, as for `GenOrthManifold.metric` (F20).
         **common: The arguments of every solver, see `genorth.minimize`.
 
     Returns:
@@ -60,19 +69,20 @@ def landing(
     Raises:
         ValueError: If x0 is outside of the tube, or lam, eta or tube is not positive.
     """
-    positive(lam=lam, tube=tube, eta=or_word(eta, "bb"))
+    positive(lam=or_word(lam, "auto"), tube=tube, eta=or_word(eta, "bb"))
     run = Run(problem, x0, "landing", tube, **common)
-    return run.solve(lambda run: follow(run, lam, eta, lambda X: X))
+    return run.solve(lambda run: follow(run, lam, eta, lambda at: at))
 
 
 @attrs.frozen(eq=False)
 class Iterate:
     """A point with its landing direction and its merit, as `descend` wants it."""
 
+    manifold: GenOrthManifold
     point: Point
     direction: Direction
-    value: float
-    decrease: float
+    value: float = math.nan
+    decrease: float = math.nan
 
     @property
     def X(self) -> Array:
@@ -81,27 +91,71 @@ class Iterate:
 
     @property
     def gradient(self) -> Array:
-        """The direction."""
+        """The direction D."""
         return self.direction.D
 
+    def moved(self, t: float, tube: float) -> Place:
+        """X - t D, or where that is outside of the tube the point at which the ray leaves it.
 
-def follow(run: Run, lam: float, eta: float | str, after: Callable[[Array], Array]) -> None:
-    """Steps X <- after(X - eta D), D = F + lam grad N, with a fixed step or Barzilai-Borwein's."""
-    field, mu = Field(run.manifold), math.nan
+        C(X - t D) = C - t L + t^2 E exactly, with E = D^T phi(D). So E is known from the point
+        outside, and no further phi is needed.
+        """
+        X, P, S, L = self.X, self.point.P, self.point.S, self.direction.L
+        t = min(t, _FAR * float(norm(X)) / max(float(norm(self.gradient)), 1e-300))
+        end = place(self.manifold, plus(self.gradient * -t, X))
+        if float(norm(end.C)) <= tube:
+            return end
+        E = (end.S - S + t * L) / t**2
+        wall = leaves(self.point.C, L, E, tube)
+        Y = X + wall / t * (end.X - X)
+        if P is X:  # the Gram matrix makes the field here, and rounding in it would grow
+            return place(self.manifold, Y)
+        return Place(Y, P + wall / t * (end.P - P), S - wall * L + wall**2 * E)
+
+
+def leaves(C: Array, L: Array, E: Array, tube: float) -> float:
+    """The first t > 0 at which |C - t L + t^2 E| grows beyond the tube."""
+    CC, CL, CE, LL, LE, EE = (
+        float(inner(U, V)) for U, V in ((C, C), (C, L), (C, E), (L, L), (L, E), (E, E))
+    )
+    powers = np.array([EE, -2 * LE, LL + 2 * CE, -2 * CL, CC - tube**2])
+    roots = np.roots(powers)
+    real = roots.real[np.abs(roots.imag) <= 1e-9 * np.abs(roots)]
+    outward = [t for t in real if t > 0 and np.polyval(np.polyder(powers), t) > 0]
+    if not outward:
+        raise StepTooLong("no step along this direction stays in the tube")
+    return float(min(outward))
+
+
+def follow(
+    run: Run, weight: float | str, eta: float | str, after: Callable[[Place], Place]
+) -> None:
+    """Steps X <- after(X - t D), D = F + weight grad N, with a fixed t or Barzilai-Borwein's.
+
+    A step that would leave the tube ends at its wall.
+    """
+    manifold, field, mu = run.manifold, Field(run.manifold), math.nan
+    start = run.start()
+    auto = float(norm(start.G) / norm(start.X)) / 2
+    lam = max(auto, 1e-300) if isinstance(weight, str) else float(weight)
 
     def iterate(point: Point) -> Iterate:
         nonlocal mu
         direction = field.direction(point, point.G, lam)
-        Theta = multiplier(run.manifold, direction.K, direction.R)
+        if not isinstance(eta, str):
+            return Iterate(manifold, point, direction)
+        Theta = multiplier(manifold, direction.K, direction.R)
         if math.isnan(mu):
             mu = 2 * max(lam, float(norm(Theta)))
+        value = merit(point.f, Theta, point.C, mu)
         decrease = direction.slope + lam * mu * direction.attraction
-        return Iterate(point, direction, merit(point.f, Theta, point.C, mu), decrease)
+        return Iterate(manifold, point, direction, value, decrease)
 
     def step(at: Iterate, t: float) -> Iterate:
-        return iterate(run.evaluate(after(at.X - t * at.gradient)))
+        end = after(at.moved(t, run.tube))
+        return iterate(run.evaluate(end.X, end))
 
-    first = iterate(run.start())
+    first = iterate(start)
     short = 0.1 * float(norm(first.X)) / max(float(norm(first.gradient)), 1e-300)
     steps: Steps[Iterate] = (
         Settings(first_step=min(Settings().first_step, short))
@@ -112,12 +166,12 @@ def follow(run: Run, lam: float, eta: float | str, after: Callable[[Array], Arra
 
 
 def safe_step(run: Run, at: Iterate, lam: float) -> float:
-    """The longest step that stays in the tube, where phi(X) = X [ablin2024infeasible].
+    """A step that stays in the tube, where phi(X) = X [ablin2024infeasible].
 
-    |C(X - t D)| <= d - 2 t lam d (1 - d) + t^2 |D|^2 <= tube, d = |C(X)|, and t <= 1/(2 lam).
-    Infinite for other phi: there |C| is looked at after the step.
+    |C(X - t D)| <= d - 2 t lam d (1 - d) + t^2 |D|^2 <= tube, d = |C(X)|, and t <= 1/(2 lam). It is
+    never longer than the way to the wall. Infinite for other phi.
     """
-    if not run.manifold.isometric or not math.isfinite(run.tube):
+    if not run.manifold.isometric:
         return math.inf
     d, square = float(norm(at.point.C)), float(norm(at.gradient)) ** 2
     b = lam * d * (1 - d)

@@ -12,12 +12,13 @@ import numpy as np
 from baselines.infeasible.field import Field
 from baselines.infeasible.run import TUBE, Point, Run, merit, positive
 from baselines.riemannian.rtr import Step, truncated_cg
-from genorth.errors import OutsideDomainError, refuse
+from genorth.errors import StepTooLong, refuse
 from genorth.geometry.multiplier import realvec
 from genorth.geometry.newton import NewtonStep
 from genorth.geometry.tangent import TangentSpace
 from genorth.linalg.arrays import Array, ct, inner, norm, plus
 from genorth.problem.problem import Problem
+from genorth.solve.metric import takes_metric
 from genorth.solve.options import Common
 from genorth.solve.result import Result
 
@@ -46,6 +47,7 @@ _NOISE = 1e3 * 2.0**-52  # a decrease below this, relative to the merit, is roun
 _SHORTEST = 2.0**-52  # relative to |X|: below, a step is rounding
 
 
+@takes_metric
 def landing_newton(
     problem: Problem,
     x0: Any = None,
@@ -76,6 +78,7 @@ def landing_newton(
         tangent: "cg" or "published".
         tube: The largest |C| of an iterate.
         settings: The constants.
+        metric: A metric of one's own, as for `GenOrthManifold.metric` (F20).
         **common: The arguments of every solver, see `genorth.minimize`.
 
     Returns:
@@ -106,6 +109,7 @@ class _Model:
         self.run, self.point = run, point
         self.space = TangentSpace(run.manifold, point.X, point.P)
         self.Theta = self.space.equation.theta(point.G)
+        self.residual = point.G - point.P @ self.Theta  # P_X G, the stopping measure too
         self._normal = normal
 
     def lagrangian(self, V: Array) -> Array:
@@ -123,7 +127,6 @@ class _Model:
         self.n = self._normal(self.space, self.point.C)
         self.Hn = self.lagrangian(self.n)
         self.rhs = self.space.equation.project(self.point.G + self.Hn)
-        self.residual = self.point.G - self.point.P @ self.Theta
 
 
 def _trust_region(
@@ -154,12 +157,12 @@ def _trust_region(
             radius = min(2 * radius, settings.largest_radius * size)
         if trial is not None and ratio > settings.accept:
             model = trial
-            run.accept(model.point)
+            run.accept(model.point, float(norm(model.residual)))
             model.complete()
         elif radius < _SHORTEST * size:
             return
         else:
-            run.accept(model.point)
+            run.accept(model.point, float(norm(model.residual)))
 
 
 def _tangent_step(run: Run, model: _Model, radius: float, settings: Settings) -> Step:
@@ -181,7 +184,7 @@ def _tried(
     """The end of the step, and the decrease of the merit relative to that of the model."""
     try:
         trial = _Model(run, run.evaluate(X), normal)
-    except OutsideDomainError:
+    except StepTooLong:
         return None, -math.inf
     before, after = (merit(m.point.f, m.Theta, m.point.C, mu) for m in (model, trial))
     if abs(predicted) <= _NOISE * max(abs(before), abs(after)):
@@ -214,6 +217,6 @@ def _published(
         T, _ = bicgstab(operator, b, rtol=rtol, atol=0.0, maxiter=200)
         try:
             point = run.evaluate(point.X + n + T.view(point.X.dtype).reshape(point.X.shape))
-        except OutsideDomainError:
+        except StepTooLong:
             return
         run.accept(point)

@@ -7,10 +7,12 @@ from typing import Any, Unpack
 import attrs
 
 from baselines.infeasible.run import TUBE, Point, Run, Steps, march, or_word, positive
+from genorth.geometry.manifold import GenOrthManifold
 from genorth.linalg.arrays import Array, ct, norm, plus
 from genorth.penalty.beta import Oblique
 from genorth.problem.problem import Problem
 from genorth.solve.descent import Settings
+from genorth.solve.metric import takes_metric
 from genorth.solve.options import Common
 from genorth.solve.result import Result
 
@@ -30,6 +32,7 @@ class _Iterate:
         return self.point.X
 
 
+@takes_metric
 def plam(
     problem: Problem,
     x0: Any = None,
@@ -54,6 +57,7 @@ def plam(
             raised where no step stays in the tube. The authors leave it to the user.
         eta: The proximal parameter, or "bb".
         tube: The largest |C| of an iterate; a step that leaves the tube is halved.
+        metric: A metric of one's own, as for `GenOrthManifold.metric` (F20).
         **common: The arguments of every solver, see `genorth.minimize`.
 
     Returns:
@@ -65,6 +69,12 @@ def plam(
     positive(tube=tube, beta=or_word(beta, "auto"), eta=or_word(eta, "bb"))
     run = Run(problem, x0, "plam", tube, **common)
     return run.solve(lambda run: _solve(run, beta, eta))
+
+
+def direction(manifold: GenOrthManifold, point: Point, beta: float) -> Array:
+    """G - phi(X) Phi(G^T X)/2 + beta/2 phi(X) Phi(C); zero at stationary points of M."""
+    small = manifold.symmetrize(beta * point.C - ct(point.G) @ point.X) / 2
+    return plus(point.P @ small, point.G)
 
 
 def _solve(run: Run, beta: float | str, eta: float | str) -> None:
@@ -83,8 +93,7 @@ def _march(run: Run, point: Point, beta: float, eta: float | str) -> Point:
     """Steps with one beta, to the last point in the tube."""
 
     def iterate(point: Point) -> _Iterate:
-        small = run.manifold.symmetrize(beta * point.C - ct(point.G) @ point.X) / 2
-        return _Iterate(point, point.f, plus(point.P @ small, point.G))
+        return _Iterate(point, point.f, direction(run.manifold, point, beta))
 
     def step(at: _Iterate, t: float) -> _Iterate:
         return iterate(run.evaluate(at.X - t * at.gradient))

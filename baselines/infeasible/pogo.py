@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Unpack
 
+from baselines.infeasible.field import Place, place
 from baselines.infeasible.landing import follow
 from baselines.infeasible.run import TUBE, Run, or_word, positive
+from genorth.geometry.manifold import GenOrthManifold
+from genorth.linalg.arrays import ct, eye_like
 from genorth.problem.problem import Problem
+from genorth.solve.metric import takes_metric
 from genorth.solve.options import Common
 from genorth.solve.result import Result
 
 
+@takes_metric
 def pogo(
     problem: Problem,
     x0: Any = None,
@@ -30,7 +36,8 @@ def pogo(
         problem: The problem.
         x0: Start, with |C(x0)| <= tube. Default: a random point of M.
         eta: The step size, or "bb", as in `landing`.
-        tube: The largest |C| of an iterate; a step that leaves the tube is halved.
+        tube: The largest |C| of Y; a step that would leave the tube ends at its wall.
+        metric: A metric of one's own, as for `GenOrthManifold.metric` (F20).
         **common: The arguments of every solver, see `genorth.minimize`.
 
     Returns:
@@ -41,4 +48,11 @@ def pogo(
     """
     positive(tube=tube, eta=or_word(eta, "bb"))
     run = Run(problem, x0, "pogo", tube, **common)
-    return run.solve(lambda run: follow(run, 0.0, eta, run.manifold.dissolve))
+    return run.solve(lambda run: follow(run, 0.0, eta, partial(_dissolved, run.manifold)))
+
+
+def _dissolved(manifold: GenOrthManifold, at: Place) -> Place:
+    """A(Y) = Y W, with phi(Y W) = phi(Y) psi(W)."""
+    W = 1.5 * eye_like(at.S) - 0.5 * ct(at.S)
+    X, V = at.X @ W, manifold.psi(W)
+    return place(manifold, X) if at.P is at.X else Place(X, at.P @ V, ct(W) @ at.S @ V)

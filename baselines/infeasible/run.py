@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 
 from baselines.infeasible.field import Place, place
-from genorth.errors import OutsideDomainError, refuse
+from genorth.errors import StepTooLong, refuse
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.tangent import TangentSpace
 from genorth.linalg.arrays import Array, ct, inner, norm
@@ -26,6 +26,7 @@ from genorth.solve.solver import INFEASIBLE
 
 #: |C| of every iterate of a landing method is at most this: repeated A leads to M from there (F6).
 TUBE = 0.5
+_SLACK = 1e-6  # of the tube, for rounding
 _HALVINGS = 60  # of a step, down to rounding
 _P = TypeVar("_P", bound=Iterate)
 
@@ -98,16 +99,16 @@ class Run:
         self.accept(first)
         return first
 
-    def evaluate(self, X: Array) -> Point:
-        """f and its gradient at X.
+    def evaluate(self, X: Array, at: Place | None = None) -> Point:
+        """f and its gradient at X, of which phi(X) and X^T phi(X) may be known.
 
-        Raises `OutsideDomainError` outside of the tube, before f is called; a value that is not
+        Raises `StepTooLong` outside of the tube, before f is called; a value that is not
         finite ends the run.
         """
-        at = place(self.manifold, X)
+        at = place(self.manifold, X) if at is None else at
         violation = float(norm(at.C))
-        if not violation <= self.tube:
-            raise OutsideDomainError(f"|C| = {violation:.3g} after the step, outside of the tube")
+        if not violation <= self.tube * (1 + _SLACK):
+            raise StepTooLong(f"|C| = {violation:.3g} after the step, outside of the tube")
         self.monitor.check()
         value, G = self.problem.evaluate(X)
         if not (math.isfinite(value) and math.isfinite(norm(G))):
@@ -117,8 +118,9 @@ class Run:
     def accept(self, point: Point, measure: float | None = None) -> None:
         """The point is the next iterate: to the trace. Raises `Stop` where it is the last one.
 
-        The stopping measure is that of the Riemannian solvers, |P_X G|, plus max(1, |G|/|X|) |C|,
-        so that the restored point has a small gradient too. It is taken while the clock stands.
+        The stopping measure is that of the Riemannian solvers, |P_X G|, plus max(1, |G|) |C|: A
+        moves X by at most |X| |C|/2, so that the restored point has a small gradient too. It is
+        taken while the clock stands.
         """
         self._last = point
         if self._best is None or point.f < self._best.f:
@@ -128,7 +130,7 @@ class Run:
             if measure is None:
                 equation = TangentSpace(self.manifold, point.X, point.P).equation
                 measure = float(norm(equation.project(point.G)))
-            measure += max(1.0, float(norm(point.G) / norm(point.X))) * violation
+            measure += max(1.0, float(norm(point.G))) * violation
         self.monitor.iteration(point.X, point.f, measure, violation)
 
     def solve(self, solver: Callable[[Run], None]) -> Result:
@@ -162,7 +164,7 @@ def march(
             try:
                 at = step(at, t)
                 break
-            except OutsideDomainError:
+            except StepTooLong:
                 t /= 2
         else:
             return

@@ -8,6 +8,7 @@ from baselines.infeasible.run import Run
 from baselines.infeasible.vectors import Vectors, limited, unknowns
 from genorth.errors import refuse
 from genorth.problem.problem import Problem
+from genorth.solve.metric import takes_metric
 from genorth.solve.options import Common
 from genorth.solve.result import Result
 
@@ -21,12 +22,14 @@ def reason(problem: Problem) -> str | None:
     return limited("SLSQP", what, unknowns(problem.manifold), _LARGEST)
 
 
+@takes_metric
 def slsqp(problem: Problem, x0: Any = None, **common: Unpack[Common]) -> Result:
     """Minimise f over M by SciPy's SLSQP [virtanen2020scipy], with C and its Jacobian given.
 
     Args:
         problem: The problem, with at most 1000 unknowns.
         x0: Start, any point of F. Default: a random point of M.
+        metric: A metric of one's own, as for `GenOrthManifold.metric` (F20).
         **common: The arguments of every solver, see `genorth.minimize`.
 
     Returns:

@@ -9,6 +9,7 @@ from baselines.infeasible.run import Run
 from baselines.infeasible.vectors import Vectors, limited, unknowns
 from genorth.errors import refuse
 from genorth.problem.problem import Problem
+from genorth.solve.metric import takes_metric
 from genorth.solve.options import Common
 from genorth.solve.result import Result
 
@@ -23,6 +24,7 @@ def reason(problem: Problem) -> str | None:
     return limited("trust-constr", "the dense Jacobian of C (entries)", entries, _LARGEST)
 
 
+@takes_metric
 def trust_constr(problem: Problem, x0: Any = None, **common: Unpack[Common]) -> Result:
     """Minimise f over M by SciPy's trust-constr [virtanen2020scipy], with C and DC given.
 
@@ -32,6 +34,7 @@ def trust_constr(problem: Problem, x0: Any = None, **common: Unpack[Common]) -> 
     Args:
         problem: The problem, with at most 2e6 entries in the Jacobian of C.
         x0: Start, any point of F. Default: a random point of M.
+        metric: A metric of one's own, as for `GenOrthManifold.metric` (F20).
         **common: The arguments of every solver, see `genorth.minimize`.
 
     Returns:

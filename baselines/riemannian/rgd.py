@@ -10,15 +10,18 @@ from typing import Any, Unpack
 from baselines.riemannian.run import Iterate, Run
 from genorth.problem.problem import Problem
 from genorth.solve.descent import NoStep, Settings, descend
+from genorth.solve.metric import takes_metric
 from genorth.solve.options import Common
 from genorth.solve.result import Result
 
 
+@takes_metric
 def rgd(
     problem: Problem,
     x0: Any = None,
     *,
     geometry: str = "fast",
+    retraction: str = "auto",
     settings: Settings | None = None,
     **common: Unpack[Common],
 ) -> Result:
@@ -34,7 +37,11 @@ def rgd(
         problem: The problem.
         x0: Start near M, which is restored. Default: a random point of M.
         geometry: "fast", "products" or "faithful".
+        retraction: A kind of `GenOrthManifold.retract`, or "auto", which chooses step by step
+            between "cayley" and "normal" (F18).
         settings: The constants of the line search. Default: those of OptM [wen2013feasible].
+        metric: A metric of one's own, as for `GenOrthManifold.metric`: the solver runs in Y,
+            X = T Y (F20).
         **common: The arguments of every solver, see `genorth.minimize`.
 
     Returns:
@@ -43,7 +50,7 @@ def rgd(
     Raises:
         ValueError: If the problem has no gradient, or an argument is wrong.
     """
-    run = Run(problem, x0, "rgd", geometry, **common)
+    run = Run(problem, x0, "rgd", geometry, retraction=retraction, **common)
     chosen = Settings() if settings is None else settings
     return run.solve(lambda run: _solve(run, chosen))
 

@@ -13,6 +13,7 @@ from genorth.geometry.multiplier import realvec
 from genorth.linalg.arrays import Array, norm
 from genorth.problem.problem import Problem
 from genorth.solve.descent import NoStep
+from genorth.solve.metric import takes_metric
 from genorth.solve.options import Common
 from genorth.solve.pairs import Pairs
 from genorth.solve.result import Result
@@ -23,11 +24,13 @@ _CAUTION = 1e-8
 _FIRST = 0.01  # the first step, relative to |X|
 
 
+@takes_metric
 def rlbfgs(
     problem: Problem,
     x0: Any = None,
     *,
     geometry: str = "fast",
+    retraction: str = "auto",
     memory: int = 10,
     preconditioner: Preconditioner | None = None,
     conditions: Conditions | None = None,
@@ -50,9 +53,13 @@ def rlbfgs(
         problem: The problem.
         x0: Start near M, which is restored. Default: a random point of M.
         geometry: "fast", "products" or "faithful".
+        retraction: A kind of `GenOrthManifold.retract`, or "auto", which chooses step by step
+            between "cayley" and "normal" (F18).
         memory: How many pairs are kept.
         preconditioner: `preconditioner(X, V)`, an approximate inverse of the Hessian applied to V.
         conditions: The constants of the line search.
+        metric: A metric of one's own, as for `GenOrthManifold.metric`: the solver runs in Y,
+            X = T Y (F20).
         **common: The arguments of every solver, see `genorth.minimize`.
 
     Returns:
@@ -63,7 +70,15 @@ def rlbfgs(
     """
     if isinstance(memory, bool) or not isinstance(memory, int) or memory < 1:
         refuse("memory", "an integer, memory >= 1", repr(memory))
-    run = Run(problem, x0, "rlbfgs", geometry, preconditioner=preconditioner, **common)
+    run = Run(
+        problem,
+        x0,
+        "rlbfgs",
+        geometry,
+        retraction=retraction,
+        preconditioner=preconditioner,
+        **common,
+    )
     chosen = Conditions() if conditions is None else conditions
     return run.solve(lambda run: _solve(run, Pairs(memory), chosen))
 

@@ -14,9 +14,10 @@ from baselines.riemannian.run import Iterate, Preconditioner, Run
 from genorth.errors import StepTooLong, refuse
 from genorth.linalg.arrays import Array, inner, norm, plus
 from genorth.problem.problem import Problem
+from genorth.solve.metric import takes_metric
 from genorth.solve.options import Common
 from genorth.solve.result import Result
-from genorth.solve.wolfe import difference
+from genorth.solve.wolfe import difference, in_noise
 
 
 @attrs.frozen
@@ -40,11 +41,13 @@ class Settings:
 _SHORTEST = 2.0**-52  # relative to |X|: below, a step is rounding
 
 
+@takes_metric
 def rtr(
     problem: Problem,
     x0: Any = None,
     *,
     geometry: str = "fast",
+    retraction: str = "auto",
     preconditioner: Preconditioner | None = None,
     settings: Settings | None = None,
     **common: Unpack[Common],
@@ -64,9 +67,13 @@ def rtr(
         problem: The problem, with a Hessian product.
         x0: Start near M, which is restored. Default: a random point of M.
         geometry: "fast" or "faithful"; in the metric of "products" the Hessian is another one.
+        retraction: A kind of `GenOrthManifold.retract`, or "auto", which chooses step by step
+            between "cayley" and "normal" (F18).
         preconditioner: `preconditioner(X, V)`, an approximation of the inverse Hessian applied to
             V; the radius is then measured in its norm.
         settings: The constants of the method.
+        metric: A metric of one's own, as for `GenOrthManifold.metric`: the solver runs in Y,
+            X = T Y (F20).
         **common: The arguments of every solver, see `genorth.minimize`.
 
     Returns:
@@ -76,7 +83,14 @@ def rtr(
         ValueError: If the problem has no gradient or Hessian product, or an argument is wrong.
     """
     run = Run(
-        problem, x0, "rtr", geometry, second_order=True, preconditioner=preconditioner, **common
+        problem,
+        x0,
+        "rtr",
+        geometry,
+        retraction=retraction,
+        second_order=True,
+        preconditioner=preconditioner,
+        **common,
     )
     if geometry == "products":
         hint = "The Hessian is that of the ambient metric."
@@ -123,7 +137,7 @@ def _tried(run: Run, point: Iterate, step: Step) -> tuple[Iterate | None, float]
         trial = run.line(point, step.Z)(1.0)
     except StepTooLong:
         return None, -math.inf
-    after = trial.slope(step.Z)
+    after = trial.end_slope if in_noise(point.value, trial.value) else math.nan
     return trial, difference(point.value, trial.value, before, after) / predicted
 
 

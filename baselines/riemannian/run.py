@@ -7,13 +7,15 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Unpack
 
+import attrs
 import numpy as np
 
 from baselines.geometry import choose
-from baselines.geometry.base import Place
+from baselines.geometry.base import CayleyRay, Place, Ray
 from baselines.riemannian.phases import Phases
 from genorth.errors import NotRestorableError, OutsideDomainError, StepTooLong, refuse
-from genorth.linalg.arrays import Array, eps, inner
+from genorth.geometry.retractions import BEND, RETRACTIONS
+from genorth.linalg.arrays import Array, eps, inner, norm
 from genorth.problem.problem import Problem
 from genorth.solve.ending import end_at, result
 from genorth.solve.monitor import Guard, Monitor, Stop
@@ -33,12 +35,23 @@ _DRIFT = 0.05
 _REPAIRS = 3
 
 
+@attrs.frozen(eq=False)
+class Step:
+    """The step t Z along a ray."""
+
+    ray: Ray
+    Z: Array
+    t: float
+
+
 class Iterate:
     """A point with cost and Euclidean gradient; the Riemannian one is made when asked for."""
 
-    def __init__(self, place: Place, value: float, G: Array, phases: Phases) -> None:
+    def __init__(
+        self, place: Place, value: float, G: Array, phases: Phases, step: Step | None = None
+    ) -> None:
         self.place, self.X, self.value, self.G = place, place.X, value, G
-        self._phases = phases
+        self._phases, self._step = phases, step
 
     @cached_property
     def _differential(self) -> tuple[Array, Array]:
@@ -64,6 +77,24 @@ class Iterate:
         """<w, Z>: for tangent Z the derivative of f along Z, for any Z that along its transport."""
         return float(inner(self.covector, Z))
 
+    @cached_property
+    def velocity(self) -> Array | None:
+        """c'(t) at the end of the step that led here, where its ray knows it."""
+        if self._step is None:
+            return None
+        with self._phases.retraction:
+            return self._step.ray.velocity(self._step.t)
+
+    @cached_property
+    def end_slope(self) -> float:
+        """The derivative of f along the step at its end: <G, c'(t)> (F19).
+
+        Where c'(t) is not known, that along the transported direction, which is another number.
+        """
+        assert self._step is not None
+        V = self.velocity
+        return self.slope(self._step.Z) if V is None else float(inner(self.G, V))
+
 
 class Run:
     """One run of a solver, which is a function of the Run.
@@ -73,6 +104,9 @@ class Run:
         x0: Start near M, which is restored. Default: a random point of M.
         method: The name of the solver, without its geometry.
         geometry: "fast", "products" or "faithful".
+        retraction: A kind of `GenOrthManifold.retract`, or "auto": Cayley while its curve bends
+            little to the side, else "normal" (F18). For "auto", "products" takes Cayley, as it
+            solves no equation, and "faithful" the retraction of the literature.
         second_order: Whether the solver needs a Hessian product.
         preconditioner: Checked here, used by the solvers that take one.
         **common: The arguments of every solver, see `genorth.solve.options.Options`.
@@ -89,6 +123,7 @@ class Run:
         method: str,
         geometry: str,
         *,
+        retraction: str = "auto",
         second_order: bool = False,
         preconditioner: Preconditioner | None = None,
         **common: Unpack[Common],
@@ -97,6 +132,9 @@ class Run:
         if preconditioner is not None and not callable(preconditioner):
             refuse("preconditioner", "a callable, preconditioner(X, V)", repr(preconditioner))
         options = Options(**common)
+        self._retraction = _checked(retraction, geometry)
+        #: How often each retraction was used, counted by line searches.
+        self.retractions: dict[str, int] = {}
         self.problem, self.manifold = problem, problem.manifold
         self.method, self.preconditioner = f"{method}-{geometry}", preconditioner
         self.place = choose(geometry, problem.manifold)
@@ -116,41 +154,51 @@ class Run:
         self.accept(first)
         return first
 
-    def evaluate(self, place: Place) -> Iterate:
+    def evaluate(self, place: Place, step: Step | None = None) -> Iterate:
         """f and its gradient at a place; a value that is not finite ends the run."""
-        return Iterate(place, *self.guard.evaluate(place.X), self.phases)
+        return Iterate(place, *self.guard.evaluate(place.X), self.phases, step)
 
     def line(self, point: Iterate, Z: Array) -> Callable[[float], Iterate]:
         """t -> the iterate at the end of the step t Z, not yet accepted."""
-        with self.phases.retraction:
-            ray = point.place.ray(Z)
+        ray: Ray | None = None
 
         def step(t: float) -> Iterate:
+            nonlocal ray
             with self.phases.retraction:
                 try:
-                    X, trusted = ray(t)
+                    if ray is None:
+                        ray = self._ray(point.place, Z, t)
+                    X, trusted = ray.point(t)
                     place = self.place(X)
                     if not trusted or self.monitor.nit % _CHECK == 0:
                         place = self._repaired(place)
                 except OutsideDomainError as error:
                     raise StepTooLong from error
-            return self.evaluate(place)
+            return self.evaluate(place, Step(ray, Z, t))
 
         return step
+
+    def _ray(self, place: Place, Z: Array, t: float) -> Ray:
+        """The ray of a line search whose first trial is t."""
+        if self._retraction in ("auto", "cayley"):
+            ray = place.ray(Z)
+            bends = self._retraction == "auto" and isinstance(ray, CayleyRay)
+            if bends and ray.sideways(t, place.transport) > BEND:
+                ray = place.manifold_ray(Z, "normal")
+        else:
+            ray = place.manifold_ray(Z, self._retraction)
+        self.retractions[ray.kind] = self.retractions.get(ray.kind, 0) + 1
+        return ray
 
     def search(
         self, point: Iterate, Z: Array, slope: float, t: float, conditions: Conditions
     ) -> tuple[Iterate, float]:
-        """The iterate at the end of an acceptable step t Z, and t.
-
-        The slope at a trial is that along the transported direction, the number that enters Dai and
-        Yuan's quotient; no projection is needed for it.
-        """
+        """The iterate at the end of an acceptable step t Z, and t."""
         step = self.line(point, Z)
 
         def curve(t: float) -> tuple[float, float, Iterate]:
             trial = step(t)
-            return trial.value, trial.slope(Z), trial
+            return trial.value, trial.end_slope, trial
 
         return strong_wolfe(curve, point.value, slope, t, conditions)
 
@@ -164,10 +212,20 @@ class Run:
         message = f"|C| = {place.feasibility:.3g} after the step, too long for this retraction"
         raise OutsideDomainError(message)
 
-    def transport(self, point: Iterate, Z: Array) -> Array:
-        """Z, carried to the point."""
-        with self.phases.transport:
-            return point.place.transport(Z)
+    def carried(self, point: Iterate, Z: Array) -> tuple[Array, float]:
+        """The direction Z of the step that led to the point, carried there, and <w, T(Z)>.
+
+        T(Z) = c'(t), the differentiated retraction, scaled so that it is not longer than Z: what
+        the convergence of conjugate gradients needs [ring2012optimization, sato2015new]. Where
+        c'(t) is not known, the projection.
+        """
+        V = point.velocity
+        if V is None:
+            with self.phases.transport:
+                return point.place.transport(Z), point.end_slope
+        length = float(norm(V))
+        scale = min(1.0, float(norm(Z)) / length) if length > 0 else 1.0
+        return scale * V, scale * point.end_slope
 
     def accept(self, point: Iterate) -> None:
         """The point is the next iterate: to the trace. Raises `Stop` where it is the last one."""
@@ -191,10 +249,26 @@ class Run:
         last = self._best if status is Status.NOT_FINITE else self._last
         X, known = (self._start, None) if last is None else (last.X, (last.value, last.G))
         end = end_at(self.monitor, X, self._start, known)
-        seconds = self.phases.seconds()
         return result(
-            self.monitor, status, end, family=RIEMANNIAN, method=self.method, seconds=seconds
+            self.monitor,
+            status,
+            end,
+            family=RIEMANNIAN,
+            method=self.method,
+            seconds=self.phases.seconds(),
+            retractions=self.retractions,
         )
+
+
+def _checked(retraction: Any, geometry: str) -> str:
+    """The retraction; "cayley" for "auto" in a geometry that solves no equation."""
+    known = ("auto", *RETRACTIONS)
+    if retraction not in known:
+        refuse("retraction", f"one of {', '.join(map(repr, known))}", repr(retraction))
+    if geometry == "faithful" and retraction != "auto":
+        hint = 'The geometry "faithful" has the retraction of the literature.'
+        refuse("retraction", "'auto'", repr(retraction), None, hint)
+    return "cayley" if geometry == "products" and retraction == "auto" else str(retraction)
 
 
 def restored_start(problem: Problem, x0: Any, options: Options) -> Array:

@@ -49,10 +49,11 @@ def plain(lines: list[str]) -> list[str]:
 def _escaped(line: str) -> str:
     """The line with markup escaped outside of code, and with links for citations."""
     parts = _CODE.split(line)
-    return "".join(
-        part if index % 2 else _linked(_MARKUP.sub(r"\\\g<0>", part))
-        for index, part in enumerate(parts)
-    )
+    for index, part in enumerate(parts):
+        if index % 2 == 0:
+            plural = index > 0 and part[:1].isalnum()  # of code: reST wants a space there
+            parts[index] = "\\ " * plural + _linked(_MARKUP.sub(r"\\\g<0>", part))
+    return "".join(parts)
 
 
 def _linked(text: str) -> str:
@@ -63,12 +64,19 @@ def _linked(text: str) -> str:
 
 
 def _process(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    if what in ("class", "exception", "function") and not _is_ours(obj):
+        return
     try:
         lines[:] = plain(lines)
         if what not in ("attribute", "property", "data"):
             lines[:] = GoogleDocstring(lines, _CONFIG, app, what, name, obj, options).lines()
     except ValueError as error:
         _log.warning("docstring of %s: %s", name, error, type="docstrings")
+
+
+def _is_ours(obj: Any) -> bool:
+    """False for what a module of ours imports, which autodoc looks at too."""
+    return str(obj.__module__).partition(".")[0] in ("genorth", "baselines", "paper_repro")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

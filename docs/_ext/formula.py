@@ -53,7 +53,7 @@ class NotUnderstoodError(ValueError):
 
 def mathml(latex: str, display: bool = False) -> str:
     """The formula as a <math> element; its LaTeX stays as the alternative text."""
-    source = latex
+    source = latex = " ".join(latex.split())  # a line may end with a space command
     for old, new in _SAME:
         source = re.sub(old, new, source)
     unknown = set(re.findall(r"\\begin\{([^}]*)\}", source)) - _KNOWN
@@ -73,7 +73,7 @@ def mathml(latex: str, display: bool = False) -> str:
         _layout(element, display)
     for element in list(root.iter()):
         _space_names(element)
-    root.set("alttext", " ".join(latex.split()))
+    root.set("alttext", latex)
     return ElementTree.tostring(root, encoding="unicode")
 
 

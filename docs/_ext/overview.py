@@ -12,8 +12,7 @@ import attrs
 from matplotlib.figure import Figure
 
 from genorth.solve.solver import PENALTY, RIEMANNIAN
-from paper_repro import results
-from paper_repro.experiments import SOLVERS
+from paper_repro import experiments
 
 DOCS = Path(__file__).parents[1]
 _STYLES = {1e-5: ("o", "#1f77b4"), 1e-9: ("D", "#d62728")}
@@ -28,11 +27,6 @@ class Ratio:
     tolerance: float
     value: float
     more: bool
-
-
-def family(record: Any) -> str:
-    """The family of the solver that made the record."""
-    return SOLVERS[record.solver].family
 
 
 def ratios(records: Any, slow: Callable[[Any], bool], fast: Callable[[Any], bool]) -> list[Ratio]:
@@ -51,14 +45,16 @@ def ratios(records: Any, slow: Callable[[Any], bool], fast: Callable[[Any], bool
 
 def by_family(records: Any) -> list[Ratio]:
     """The best penalty method over the best Riemannian solver."""
-    return ratios(
-        records, lambda run: family(run) == PENALTY, lambda run: family(run) == RIEMANNIAN
-    )
+    return ratios(records, lambda run: run.family == PENALTY, lambda run: run.family == RIEMANNIAN)
 
 
 def by_geometry(records: Any) -> list[Ratio]:
     """Gradient descent as the paper ran it over the fastest solver."""
-    return ratios(records, lambda run: run.solver == "rgd-faithful", lambda _: True)
+
+    def faithful(run: Any) -> bool:
+        return (run.about.algorithm, run.about.variant) == ("gd", "faithful")
+
+    return ratios(records, faithful, lambda _: True)
 
 
 def figure(records: Any) -> Figure:
@@ -111,7 +107,7 @@ def _draw(ax: Any, found: list[Ratio], place: dict[tuple[str, str], float]) -> N
 
 def load() -> Any:
     """The records of docs/results."""
-    return results.load(DOCS / "results")
+    return experiments.load(DOCS / "results")
 
 
 def main() -> None:

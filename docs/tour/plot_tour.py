@@ -112,7 +112,7 @@ plt.show()
 # and the solution is restored to the manifold. genorth chooses :math:`\beta` at the start and
 # checks it at the end against the sharp threshold above which :math:`h` is exact.
 
-by_penalty = go.minimize(problem, X, tol=1e-8)
+by_penalty = go.minimize(problem, X, method="cdf-lbfgs", tol=1e-8)
 print(by_penalty)
 
 # %%

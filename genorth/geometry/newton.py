@@ -165,7 +165,7 @@ def restore(manifold: GenOrthManifold, X: Array, tol: float) -> Restoration:
         return Restoration(found[0], "A" if found[1] else "none", found[1])
     reason = "phi(X) has not full rank on the way."
     try:
-        found, last = _iterate(manifold, _scaled(manifold, X), tol, _damped_newton)
+        found, last = _iterate(manifold, scaled(manifold, X), tol, _damped_newton)
         reason = f"After {_STEPS} steps of Newton's map it is {last[-1]:.3g}."
     except OutsideDomainError:
         pass
@@ -181,7 +181,7 @@ def restore(manifold: GenOrthManifold, X: Array, tol: float) -> Restoration:
     )
 
 
-def _scaled(manifold: GenOrthManifold, X: Array) -> Array:
+def scaled(manifold: GenOrthManifold, X: Array) -> Array:
     """The multiple of X with the smallest |C|, so that a long X does not end far out on M."""
     S = ct(X) @ manifold.phi(X)
     along, square = number(inner(eye_like(S) + 0 * S, S)), number(inner(S, S))
@@ -219,10 +219,10 @@ def _dissolve(space: TangentSpace, newton: NewtonStep) -> Array:
 def _damped_newton(space: TangentSpace, newton: NewtonStep) -> Array:
     """X - s D(X)."""
     D, C = newton.D, newton.constraint
-    return space.X - _step_length(C, ct(D) @ space.manifold.phi(D)) * D
+    return space.X - step_length(C, ct(D) @ space.manifold.phi(D)) * D
 
 
-def _step_length(C: Array, E: Array) -> float:
+def step_length(C: Array, E: Array) -> float:
     """The s in (0, 1] with the smallest |(1 - s) C + s^2 E|; 1 where that halves |C|."""
     cc, ce, ee = number(inner(C, C)), number(inner(C, E)), number(inner(E, E))
     if 4 * ee <= cc:

@@ -13,6 +13,7 @@ the step DA(X)[Z], the oblique projection of F7.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import TYPE_CHECKING, final
 
 from genorth.geometry.newton import NewtonStep, to_manifold
@@ -32,11 +33,31 @@ class Ray(ABC):
 
     @abstractmethod
     def point(self, t: float) -> Array:
-        """c(t); raises `OutsideDomainError` where t Z is too long."""
+        """The point c(t).
+
+        Args:
+            t: The step length.
+
+        Returns:
+            c(t), a point of M.
+
+        Raises:
+            OutsideDomainError: If t Z is too long for the formula.
+        """
 
     @abstractmethod
     def velocity(self, t: float) -> Array:
-        """c'(t), tangent at c(t)."""
+        """The velocity c'(t).
+
+        Args:
+            t: The step length.
+
+        Returns:
+            c'(t), a tangent vector at c(t).
+
+        Raises:
+            OutsideDomainError: If t Z is too long for the formula.
+        """
 
     def _form(self, U: Array, V: Array) -> Array:
         """<<U, V>>."""
@@ -83,6 +104,11 @@ class Cayley(Ray):
     def bend(self) -> Array:
         """c''(0) = H S + X (S^2 - <<H, H>>), S the skew part of A."""
         return self.H @ self.skew + self.X @ (self.skew @ self.skew - self.HH)
+
+    def sideways(self, t: float = 1.0) -> float:
+        """t |P_X c''(0)|/(2 |Z|), or a bound of it; see `sideways`."""
+        A = ct(self.space.P) @ self.Z
+        return sideways(t, self.X, self.Z, A, self.skew, self.HH, self.space.project)
 
 
 @final
@@ -220,6 +246,45 @@ def _polar(manifold: GenOrthManifold, Y: Array, PY: Array) -> Array:
     companion = manifold.companion
     hermitian = companion is not None and companion.trivial
     return Y @ inverse_sqrt(ct(PY) @ Y, hermitian, lambda T: ct(manifold.psi(T)))
+
+
+#: The tangential part of a step beyond t Z, relative to t |Z|, up to which "auto" takes Cayley.
+BEND = 0.5
+
+
+def sideways(
+    t: float,
+    X: Array,
+    Z: Array,
+    A: Array,
+    S: Array,
+    HH: Array,
+    project: Callable[[Array], Array],
+) -> float:
+    """t |P_X c''(0)|/(2 |Z|) of the Cayley curve: its tangential part beyond t Z, relative (F18).
+
+        c''(0) = H S + X (S^2 - <<H, H>>) = Z S + X (S^2 - <<H, H>> - A S)
+
+    An upper bound without a product of size n x p x p, where that is at most `BEND`.
+
+    Args:
+        t: The step.
+        X: A point of M.
+        Z: A tangent vector.
+        A: <<X, Z>>.
+        S: The skew part of A.
+        HH: <<H, H>>, H = Z - X A.
+        project: P_X.
+
+    Returns:
+        The figure; the Cayley retraction is as good as any where it is small.
+    """
+    bent, size = S @ S - HH - A @ S, number(norm(Z))
+    share = abs(t) / (2 * size) if size > 0 else 0.0
+    bound = share * (size * number(norm(S)) + number(norm(X)) * number(norm(bent)))
+    if bound <= BEND:
+        return bound
+    return share * number(norm(project(Z @ S + X @ bent)))
 
 
 def step_size(manifold: GenOrthManifold, X: Array, Z: Array) -> float:

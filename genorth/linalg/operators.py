@@ -154,6 +154,8 @@ class SymplecticUnit(Operator):
     name: str = _name()
 
     def left(self, X: Array) -> Array:
+        if type(X) is np.ndarray and self.size <= FEW_COLUMNS:
+            return symplectic_units(self.size, X.dtype)[self.factor < 0] @ X
         upper, lower = X[..., : self.size // 2, :], X[..., self.size // 2 :, :]
         return namespace(X).concat([lower, -upper] if self.factor > 0 else [-lower, upper], axis=-2)
 

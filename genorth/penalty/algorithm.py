@@ -20,6 +20,7 @@ from genorth.penalty.dissolving import AWAY, check_beta
 from genorth.penalty.objective import Objective
 from genorth.problem.problem import Problem
 from genorth.solve.ending import End, end_at, result
+from genorth.solve.metric import takes_metric
 from genorth.solve.monitor import Monitor, Stop
 from genorth.solve.options import Common, Options, require
 from genorth.solve.result import Result, Status
@@ -34,6 +35,7 @@ _ROUNDS = 12  # of a solver within one run: after a stall, after restoring, with
 _ANOTHER = (Status.CONVERGED, Status.STALLED, Status.DIVERGED, Status.NOT_STATIONARY)
 
 
+@takes_metric
 def minimize_penalty(
     problem: Problem,
     x0: Any = None,
@@ -51,6 +53,8 @@ def minimize_penalty(
         rule: Which penalty, and how its beta is chosen: `Oblique` or `Orthogonal`.
         unconstrained: What minimises h: a name of `genorth.penalty.methods.METHODS`.
         beta: Penalty parameter, or "auto".
+        metric: A metric of one's own, as for `GenOrthManifold.metric`: the solver runs in Y,
+            X = T Y (F20).
         **common: The arguments of every solver, see `Options`; tol is on |grad h|, the Frobenius
             norm.
 

@@ -170,7 +170,7 @@ class Orthogonal(Rule):
     """
 
     dissolving = OrthogonalDissolving
-    _STEPS, _TRIALS = 5, 6  # gradient steps on M, and how often each is shortened
+    _STEPS, _TRIALS = 8, 6  # gradient steps on M, and how often each is shortened
     _THRESHOLD, _CURVATURE = 0.8, 0.3
     _LEAST = 1.1  # times the threshold: below, the curvature normal to M is too small
     _GROWTH, _RAISED = 3.0, 1.5
@@ -233,7 +233,10 @@ class Orthogonal(Rule):
         except OutsideDomainError:
             return None
         there = _Local(self.problem, x)
-        return there if there.finite and there.cost <= here.cost + 1e-12 * abs(here.cost) else None
+        if not there.finite:
+            self.last = here.x
+            raise Stop(Status.NOT_FINITE)
+        return there if there.cost <= here.cost + 1e-12 * abs(here.cost) else None
 
     def _record(self, here: _Local) -> None:
         self.last = here.x

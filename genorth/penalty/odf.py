@@ -7,8 +7,7 @@ from typing import Any, final
 
 import attrs
 
-from genorth.geometry.multiplier import ThetaSolver
-from genorth.geometry.tangent import TangentSpace
+from genorth.geometry.multiplier import ThetaSolver, choose
 from genorth.linalg.arrays import Array, ct, eps, eye_like, inner, is_lazy
 from genorth.penalty.dissolving import Dissolving, Point
 
@@ -57,7 +56,7 @@ class OrthogonalDissolving(Dissolving[_Point]):
         C = ct(X) @ P
         C = C - eye_like(C)
         square = inner(C, C)
-        equation = TangentSpace(self.manifold, X, P).equation
+        equation = choose(self.manifold, on_manifold=False)(self.manifold, X, P)
         if _regular(square, equation):
             S = equation.solve(C)
             D = P @ S

@@ -164,6 +164,10 @@ class Result:
     threshold: float | None = None
     #: |C(X)| before X was restored.
     feasibility_before: float | None = None
+    #: With metric=W: the norm of the Riemannian gradient in W, which was compared with tol.
+    metric_gradient_norm: float | None = None
+    #: How often a Riemannian solver used each retraction.
+    retractions: dict[str, int] = attrs.field(factory=dict)
 
     @property
     def evaluations(self) -> int:

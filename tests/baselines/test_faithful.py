@@ -29,6 +29,6 @@ def test_steps_stay_on_the_manifold(name: str) -> None:
     X = manifold.random_point(0)
     Z = manifold.random_tangent(X, 1)
     Z = Z * (0.1 / float(manifold.norm(Z) * manifold.norm(manifold.phi(X))))
-    Y, exact = faithful.places(manifold)(X).ray(Z)(1.0)
+    Y, exact = faithful.places(manifold)(X).ray(Z).point(1.0)
     assert manifold.feasibility(Y) <= 1e-12 * manifold.scale(Y)
     assert exact == (name == "psi = id, definite")

@@ -38,7 +38,9 @@ class Figure:
         line = f"{self.what:<76} {self.measured:>8.3g} {self.unit:<4}"
         if self.bound is None:
             return line
-        return f"{line} {'>=' if self.at_least else '<='} {self.bound:<5g} {'PASS' if self.passed else 'FAIL'}"
+        relation = ">=" if self.at_least else "<="
+        verdict = "PASS" if self.passed else "FAIL"
+        return f"{line} {relation} {self.bound:<5g} {verdict}"
 
 
 @contextmanager
@@ -96,7 +98,7 @@ def peak_bytes(prepare: Prepare) -> int:
 
 
 def show(measures: Iterable[Callable[[], list[Figure]]]) -> int:
-    """Print every figure; the number of those that were missed is the exit status of a benchmark."""
+    """Print every figure; the exit status of a benchmark is the number of those missed."""
     missed = 0
     with one_thread():
         for measure in measures:

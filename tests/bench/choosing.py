@@ -41,7 +41,7 @@ def problems() -> list[go.Problem]:
 
 
 def table(records: compare.Records, tolerance: float) -> Iterator[str]:
-    """For each problem the evaluations of each method, and its time over that of the fastest (bold)."""
+    """For each problem the evaluations of each method, and its time over the fastest (bold)."""
     yield f"| to {tolerance:.0e} | " + " | ".join(f"`{name}`" for name in NAMES) + " | ms |"
     yield "|---" * (len(NAMES) + 2) + "|"
     for problem in records.distinct("problem"):
@@ -76,14 +76,20 @@ def shares(records: compare.Records, measure: str) -> Iterator[str]:
 
 
 def of_beta(factors: tuple[float, ...] = (0.3, 1.1, 2, 5, 20, 100, 1000)) -> Iterator[str]:
-    """Evaluations of cdf-lbfgs with beta a multiple of the threshold at the solution, on unbounded manifolds."""
+    """Evaluations of cdf-lbfgs with beta a multiple of the threshold at the solution.
+
+    The manifolds are unbounded.
+    """
     yield "| beta / threshold | " + " | ".join(f"{factor:g}" for factor in factors) + " | auto |"
     yield "|---" * (len(factors) + 2) + "|"
     for problem in problem_set(SEED)[7:10]:
         start = problem.manifold.random_point(0)
-        auto = go.minimize(problem, start)
+        auto = go.minimize(problem, start, method="cdf-lbfgs")
         threshold = go.exactness_threshold(problem, auto.x)
-        runs = (go.minimize(problem, start, beta=factor * threshold) for factor in factors)
+        runs = (
+            go.minimize(problem, start, method="cdf-lbfgs", beta=factor * threshold)
+            for factor in factors
+        )
         cells = [f"{run.evaluations}" if run.success else run.status.name for run in runs]
         margin = auto.beta / threshold if auto.beta else 0.0
         yield f"| {problem.name} | " + " | ".join(cells) + f" | {auto.evaluations} ({margin:.2g}) |"

@@ -66,9 +66,10 @@ def _share(instance: compare.Instance, solver: str, iterations: int, runs: int) 
 
 
 def overhead(n: int, p: int, solver: str, times: int = 3) -> list[Figure]:
-    """Of a comparison of four runs of one second, and of one, which bears alone what is done once for all runs.
+    """Of a comparison of four runs of one second, and of one such run.
 
-    The problem and the start are made before: they are needed with or without `run`.
+    The one run bears alone what is done once for all runs. The problem and the start are made
+    before: they are needed with or without `run`.
     """
     matching = Matching.generate(n, p, 0)
     problem, start = matching.problem(), matching.start(0)

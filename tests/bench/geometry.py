@@ -73,14 +73,20 @@ def _j_right(X: Array) -> Array:
 
 
 def theta_by_sylvester(X: Array, D: Array) -> Array:
-    """Theta_X(D) = J Y, K Y + Y K = N^T D - D^T N, N = phi(X) J = J X, K = N^T N, for scipy.linalg.solve_sylvester."""
+    """Theta_X(D) = J Y by scipy.linalg.solve_sylvester.
+
+    K Y + Y K = N^T D - D^T N, N = phi(X) J = J X, K = N^T N.
+    """
     N = _j_right(-_j_right(_j_left(X)))  # phi(X) J, phi(X) = -J X J
     K, R = N.T @ N, N.T @ D
     return _j_left(scipy.linalg.solve_sylvester(K, K, R - R.T))
 
 
 def theta(n: int, p: int, bound: float) -> list[Figure]:
-    """Theta on the symplectic manifold, phi included, against a general solver for the same equation."""
+    """Theta on the symplectic manifold, phi included, against a general solver.
+
+    Both solve the same equation.
+    """
     manifold = go.SymplecticStiefel(n, p)
     fresh, D = _points(manifold), _directions(manifold)
     X = fresh()
@@ -107,10 +113,11 @@ def theta(n: int, p: int, bound: float) -> list[Figure]:
 
 
 def dense_cayley(X: Array, Z: Array) -> Array:
-    """(I - Omega/2)^-1 (I + Omega/2) X = 2 (I - Omega/2)^-1 X - X with the n x n matrix Omega of F9.
+    """(I - Omega/2)^-1 (I + Omega/2) X with the n x n matrix Omega of F9.
 
-    Omega = G P^T - X phi(G)^T, G = Z - X A/2, A = P^T Z, P = phi(X), as one product of n x 2p matrices. NumPy's solver,
-    because scipy.linalg.solve takes twice its time to look for structure that is not there.
+    It is 2 (I - Omega/2)^-1 X - X. Omega = G P^T - X phi(G)^T, G = Z - X A/2, A = P^T Z,
+    P = phi(X), as one product of n x 2p matrices. NumPy's solver, because scipy.linalg.solve takes
+    twice its time to look for structure that is not there.
     """
     P = -_j_right(_j_left(X))
     G = Z - X @ (P.T @ Z) / 2
@@ -213,7 +220,10 @@ def hot_paths(n: int, p: int) -> list[Figure]:
 
 
 def memory(n: int = 100_000, p: int = 20, bound: float = 12.0) -> list[Figure]:
-    """Arrays of the size of X that are alive, X and Z included, on an indefinite manifold with a diagonal A."""
+    """Arrays of the size of X that are alive, X and Z included.
+
+    The manifold is indefinite with a diagonal A.
+    """
     A = np.where(np.arange(n) % 2, -1.0, 1.0) * np.linspace(1.0, 2.0, n)
     J = np.where(np.arange(p) % 2, -1.0, 1.0)
     point = go.IndefiniteStiefel(A, J).random_point(np.random.default_rng(0))
@@ -257,7 +267,8 @@ import numpy, scipy.linalg
 start = time.perf_counter()
 import genorth
 print(time.perf_counter() - start)
-print(len({"pymanopt", "matplotlib", "rich", "jax", "torch", "hypothesis", "pytest", "cdopt"} & set(sys.modules)))
+others = {"pymanopt", "matplotlib", "rich", "jax", "torch", "hypothesis", "pytest", "cdopt"}
+print(len(others & set(sys.modules)))
 """
 
 

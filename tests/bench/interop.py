@@ -1,6 +1,7 @@
-"""The figures of the interface to pymanopt, against pymanopt's own Stiefel manifold on the same problem and start.
+"""The figures of the interface to pymanopt, against pymanopt's own Stiefel manifold.
 
-Run as `python tests/bench/interop.py`; `pytest tests/bench` asserts the same figures.
+Both have the same problem and start. Run as `python tests/bench/interop.py`; `pytest tests/bench`
+asserts the same figures.
 """
 
 from __future__ import annotations
@@ -87,7 +88,10 @@ def _runs(problem: Any, start: Array) -> Prepare:
 def conjugate_gradients(
     n: int, p: int, retractions: dict[tuple[str, str], float | None]
 ) -> list[Figure]:
-    """Time per iteration over that on pymanopt's Stiefel manifold, for pairs of (our, their) retraction."""
+    """Time per iteration over that on pymanopt's Stiefel manifold.
+
+    The keys are pairs of (our, their) retraction.
+    """
     manifold = go.Stiefel(n, p)
     start, figures = manifold.random_point(np.random.default_rng(1)), []
     for dense, (kinds, bound) in itertools.product((True, False), retractions.items()):
@@ -95,13 +99,17 @@ def conjugate_gradients(
         ours = problem.ours(manifold, kinds[0])
         theirs = problem.theirs(pymanopt.manifolds.Stiefel(n, p, retraction=kinds[1]))
         above, below = medians(_runs(ours, start), _runs(theirs, start), budget=4.0)
-        what = f"CG, Stiefel ({n},{p}), {'dense' if dense else 'cheap'} f, {kinds[0]} / {kinds[1]}: per iteration"
+        case = f"CG, Stiefel ({n},{p}), {'dense' if dense else 'cheap'} f"
+        what = f"{case}, {kinds[0]} / {kinds[1]}: per iteration"
         figures.append(Figure(what, above / below, bound))
     return figures
 
 
 def gradients_of_trust_regions(n: int = 60, p: int = 4) -> list[Figure]:
-    """How often TrustRegions, with rejected steps, has the Euclidean gradient evaluated where it was before."""
+    """How often TrustRegions has the Euclidean gradient evaluated where it was before.
+
+    Some of its steps are rejected.
+    """
     problem = Weighted(n, p, dense=True)
     counts: dict[str, tuple[int, int]] = {}
     for name, side in {
@@ -124,7 +132,10 @@ def gradients_of_trust_regions(n: int = 60, p: int = 4) -> list[Figure]:
 
 
 def hessian_product(n: int = 1000, p: int = 20, bound: float = 0.6) -> list[Figure]:
-    """One Riemannian Hessian product, the Euclidean one included, over that on pymanopt's Stiefel manifold."""
+    """One Riemannian Hessian product over that on pymanopt's Stiefel manifold.
+
+    The Euclidean one is included.
+    """
     figures, manifold = [], go.Stiefel(n, p)
     X = manifold.random_point(0)
     draw = np.random.default_rng(1)

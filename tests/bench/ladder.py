@@ -6,8 +6,8 @@ Hessian products by "cayley", "normal" and "auto", and iterations. Run as
 
     python tests/bench/ladder.py [--sizes 40x6 400x10] [--starts 5] [--solvers rgd rcg rlbfgs rtr]
 
-A prototype: `retraction` exchanges the step of the solvers for a ray with exact slopes (F19), until
-they take retraction= themselves.
+"auto" is to be within 1.3 times the better of the two in 90 % of the rows and within 2 in all, and
+no solver needs more than 3 evaluations an iteration in the mean.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import statistics
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import attrs
@@ -23,17 +22,13 @@ import numpy as np
 
 import genorth as go
 from baselines import rcg, rgd, rlbfgs, rtr
-from baselines.riemannian.run import Iterate, Run
-from genorth.geometry.retractions import Ray
-from genorth.linalg.arrays import inner, norm
+from genorth.linalg.arrays import inner
 from genorth.testing.strategies import conditioned_symmetric
 
 SOLVERS: dict[str, Any] = {"rgd": rgd, "rcg": rcg, "rlbfgs": rlbfgs, "rtr": rtr}
 RETRACTIONS = ("cayley", "normal", "auto")
 CONDITIONS = (1.0, 30.0, 1000.0)
 BUDGET = {"tol": 1e-6, "max_iterations": 3000, "max_evaluations": 6000, "max_time": 30.0}
-# "auto": Cayley while its sideways part is at most this share of the step
-BEND = 0.5
 
 
 # ---------------------------------------------------------------------- problems
@@ -98,67 +93,6 @@ def rungs(n: int, p: int) -> Iterator[tuple[str, go.Problem]]:
 # ---------------------------------------------------------------------- steps along rays
 
 
-class _Along(Iterate):
-    """An iterate at the end of a step, which knows the velocity there."""
-
-    ray: Ray
-    t: float
-
-    def velocity(self, Z: Any) -> Any:
-        """c'(t), where the step was along Z."""
-        return self.ray.velocity(self.t) if Z is self.ray.Z else None
-
-    def slope(self, Z: Any) -> float:
-        """The derivative of f along the curve of the step, or <w, Z> for any other Z."""
-        V = self.velocity(Z) if hasattr(self, "ray") else None
-        return super().slope(Z) if V is None else float(inner(self.G, V))
-
-
-def sideways(manifold: go.GenOrthManifold, X: Any, Z: Any) -> float:
-    """|P_X c''(0)|/(2 |Z|) of the Cayley curve: t times it is its sideways part of the step tZ."""
-    return float(norm(manifold.project(X, manifold.ray(X, Z).bend()))) / (2 * float(norm(Z)))
-
-
-def _kind(manifold: go.GenOrthManifold, X: Any, Z: Any, t: float) -> str:
-    """The rule: for all steps of one line search, from the first one."""
-    return "cayley" if abs(t) * sideways(manifold, X, Z) <= BEND else "normal"
-
-
-@contextmanager
-def retraction(kind: str) -> Iterator[dict[str, int]]:
-    """The solvers with rays of this kind; gives how often each was used."""
-    used = {"cayley": 0, "normal": 0}
-
-    def line(run: Run, point: Iterate, Z: Any) -> Callable[[float], Iterate]:
-        rays: list[Ray] = []
-
-        def step(t: float) -> Iterate:
-            if not rays:
-                chosen = _kind(run.manifold, point.X, Z, t) if kind == "auto" else kind
-                used[chosen] += 1
-                rays.append(run.manifold.ray(point.X, Z, chosen))
-            place = run._repaired(run.place(rays[0].point(t)))
-            found = run.evaluate(place)
-            along = _Along(found.place, found.value, found.G, run.phases)
-            along.ray, along.t = rays[0], t
-            return along
-
-        return step
-
-    def transport(run: Run, point: Iterate, Z: Any) -> Any:
-        V = point.velocity(Z) if isinstance(point, _Along) else None
-        if V is None:
-            return point.place.transport(Z)
-        return V * min(1.0, float(norm(Z) / norm(V)))  # scaled, as Sato and Iwai do
-
-    before = Run.line, Run.transport
-    Run.line, Run.transport = line, transport  # type: ignore[method-assign]
-    try:
-        yield used
-    finally:
-        Run.line, Run.transport = before  # type: ignore[method-assign]
-
-
 # ---------------------------------------------------------------------- the table
 
 
@@ -176,8 +110,8 @@ def measure(solver: str, kind: str, problem: go.Problem, starts: int) -> Cell:
     """Evaluations plus Hessian products, infinite where a run is not done."""
     costs, iterations, shares, done = [], [], [], 0
     for seed in range(starts):
-        with retraction(kind):
-            r = SOLVERS[solver](problem, problem.manifold.random_point(seed), **BUDGET)
+        start = problem.manifold.random_point(seed)
+        r = SOLVERS[solver](problem, start, retraction=kind, **BUDGET)
         done += r.success
         costs.append(max(r.nfev, r.njev) + r.nhev if r.success else np.inf)
         iterations.append(r.nit)

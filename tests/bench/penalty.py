@@ -35,7 +35,10 @@ HAS_CDOPT = importlib.util.find_spec("cdopt") is not None
 
 
 def _matching(n: int, p: int, sparse: bool = False) -> tuple[go.Problem, Any, Array]:
-    """f(X) = tr(X^T A X N) on the symplectic Stiefel manifold, fused, with its A (random, or tridiagonal) and N."""
+    """f(X) = tr(X^T A X N) on the symplectic Stiefel manifold, fused, with its A and N.
+
+    A is random, or tridiagonal.
+    """
     rng = np.random.default_rng(0)
     if sparse:
         A: Any = scipy.sparse.diags_array(
@@ -192,12 +195,14 @@ def _scipy_alone(h: go.ConstraintDissolving, X: Array, iterations: int) -> None:
 
 
 def solver_overhead(iterations: int = 120, rounds: int = 5) -> list[Figure]:
-    """Time per iteration outside h, over that of SciPy's L-BFGS-B called on h without this library."""
+    """Time per iteration outside h, over that of SciPy's L-BFGS-B without this library."""
     problem, X = _large()
     beta = 60.0
     runs: dict[str, Callable[[], object]] = {
         "SciPy": lambda: _scipy_alone(go.ConstraintDissolving(problem, beta), X, iterations),
-        "cdf-lbfgs": lambda: go.minimize(problem, X, beta=beta, tol=0, max_iterations=iterations),
+        "cdf-lbfgs": lambda: go.minimize(
+            problem, X, beta=beta, tol=0, max_iterations=iterations, method="cdf-lbfgs"
+        ),
         "cdf-lbfgs-lean": lambda: go.minimize(
             problem, X, beta=beta, tol=0, max_iterations=iterations, method="cdf-lbfgs-lean"
         ),
@@ -233,7 +238,7 @@ def trace_cost() -> list[Figure]:
         X = problem.manifold.random_point(0)
         with _clocked(Monitor, "iteration") as spent:
             begin = time.perf_counter()
-            go.minimize(problem, X, max_iterations=40)
+            go.minimize(problem, X, method="cdf-lbfgs", max_iterations=40)
             share = 100 * spent[0] / (time.perf_counter() - begin)
         figures.append(Figure(f"trace ({n},{p}), share of the run", share, 2.0, unit="%"))
     return figures
@@ -251,7 +256,7 @@ def _total(
     """
     successes = evaluations = 0
     for X in starts:
-        result = go.minimize(problem, X, beta=beta, max_iterations=20_000)
+        result = go.minimize(problem, X, method="cdf-lbfgs", beta=beta, max_iterations=20_000)
         successes, evaluations = successes + result.success, evaluations + result.evaluations
         if evaluations > limit:
             break
@@ -281,18 +286,22 @@ def _cdopt_beta(problem: go.Problem, X: Array) -> float | None:
 
 
 def beta_table(count: int = 20, seed: int = 21, first: int = 100) -> list[Figure]:
-    """Per problem: evaluations with beta="auto", with the best of 13 fixed betas, and with CDOpt's automatic beta.
+    """Per problem: evaluations with beta="auto" and with other betas.
 
-    Problems and starts are not those on which the constants of "auto" were chosen (seed 7, starts 0 to 7).
+    The others are the best of 13 fixed betas, and CDOpt's automatic beta. Problems and starts are
+    not those on which the constants of "auto" were chosen (seed 7, starts 0 to 7).
     """
     figures = []
     print(
-        "| problem | successes | evaluations | best beta of 13 | its evaluations | ratio | with CDOpt's beta |"
+        "| problem | successes | evaluations | best beta of 13 | its evaluations | ratio "
+        "| with CDOpt's beta |"
     )
     print("|---|---|---|---|---|---|---|")
     for problem in problem_set(seed):
         starts = [problem.manifold.random_point(first + k) for k in range(count)]
-        results = [go.minimize(problem, X, max_iterations=20_000) for X in starts]
+        results = [
+            go.minimize(problem, X, method="cdf-lbfgs", max_iterations=20_000) for X in starts
+        ]
         successes, total = sum(r.success for r in results), sum(r.evaluations for r in results)
         centre = float(np.median([r.beta or np.nan for r in results]))
         best, evaluations = centre, total
@@ -307,7 +316,8 @@ def beta_table(count: int = 20, seed: int = 21, first: int = 100) -> list[Figure
             beside = f"{good}/{count}, {used} (beta = {theirs:.2g})"
         ratio = total / evaluations
         print(
-            f"| {problem.name} | {successes}/{count} | {total} | {best:.2g} | {evaluations} | {ratio:.2f} | {beside} |",
+            f"| {problem.name} | {successes}/{count} | {total} | {best:.2g} | {evaluations} "
+            f"| {ratio:.2f} | {beside} |",
             flush=True,
         )
         figures += [

@@ -58,7 +58,10 @@ def per_iteration(
 
 
 def outside_cost(n: int, p: int, bound: float, iterations: int = 30, runs: int = 5) -> list[Figure]:
-    """Time per iteration of the fast rgd outside cost and gradient, in units of one cost and gradient."""
+    """Time per iteration of the fast rgd outside cost and gradient.
+
+    The unit is one cost and gradient.
+    """
     instance = Matching.generate(n, p, 0)
     start = instance.start(1)
     shares: list[float] = []

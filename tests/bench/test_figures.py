@@ -8,6 +8,7 @@ from __future__ import annotations
 import compare
 import experiments
 import geometry
+import infeasible
 import interop
 import penalty
 import pytest
@@ -16,7 +17,7 @@ from _timing import one_thread
 
 MEASURES = [
     pytest.param(measure, id=f"{module.__name__}: {name}")
-    for module in (geometry, penalty, interop, riemannian, compare, experiments)
+    for module in (geometry, penalty, interop, riemannian, infeasible, compare, experiments)
     for name, measure in module.FIGURES.items()
 ]
 

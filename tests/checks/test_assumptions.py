@@ -85,7 +85,10 @@ def test_what_fails_is_named(name: str) -> None:
 
 
 def test_only_what_fails_is_named() -> None:
-    """An empty M, a kernel, and an asymmetric phi (C is then not in S1) leave the other parts standing."""
+    """An empty M, a kernel, and an asymmetric phi leave the other parts standing.
+
+    With an asymmetric phi, C is not in S1.
+    """
     assert {f.name for f in go.check_assumptions(BROKEN["M has points"], rng=0).failures} == {
         "M has points"
     }
@@ -129,7 +132,10 @@ def test_the_order_is_reported_and_never_a_failure() -> None:
 
 
 def test_order_of_a_retraction() -> None:
-    """On the Stiefel manifold the polar factor is the nearest point, so its curve has no tangential acceleration."""
+    """On the Stiefel manifold the polar factor is the nearest point.
+
+    So its curve has no tangential acceleration.
+    """
     manifold = go.Stiefel(8, 3)
     assert go.check_retraction(manifold, "polar", rng=0)["order"].note.startswith("2")
     assert go.check_retraction(manifold, "cayley", rng=0)["order"].note.startswith("1")

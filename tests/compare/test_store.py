@@ -546,3 +546,96 @@ def test_a_folder_with_other_files_can_be_used(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     assert len(run(tmp_path, Counting(tmp_path / "calls"))) == RUNS
     assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+# ---------------------------------------------------------------------- strict reading
+
+_TRACE = {"time": [0.0], "cost": [1.0], "gradient_norm": [1.0], "feasibility": [0.0]} | {
+    "evaluations": [1]
+}
+_ABOUT = {"label": "a", "family": "penalty", "algorithm": "", "variant": "", "cites": []}
+#: Values that a field must not have.
+WRONG: list[tuple[str, Any]] = [
+    *((name, value) for name in ("problem", "size", "solver", "message") for value in (3, None)),
+    *(("seed", value) for value in ("0", 1.5, None, True, -1, [])),
+    *(("tolerance", value) for value in ("1e-3", None, True, 0.0, -1.0, "inf", "nan")),
+    *(("status", value) for value in ("FINE", None, 3, "converged")),
+    *(("success", value) for value in ("yes", 1, None, True)),
+    *(("nit", value) for value in ("7", 1.5, None, -1)),
+    *(("nfev", value) for value in ("7", None, -1)),
+    *(("fun", value) for value in ("low", None, [], True)),
+    *(("time", value) for value in ("long", None, -1.0, "inf")),
+    *(("cpu", value) for value in ("long", None, -1.0)),
+    *(("seconds", value) for value in ([], {"cost": "a"}, {"cost": -1.0}, {"cost": None}, None)),
+    *(("beta", value) for value in ("auto", [], True)),
+    *(("environment", value) for value in ([], {"a": 1}, None)),
+    *(("definition", value) for value in ([], None, 3)),
+    *(("traced_by", value) for value in ("nobody", None)),
+    *(
+        ("trace", value)
+        for value in (
+            None,
+            {},
+            _TRACE | {"cost": ["a"]},
+            _TRACE | {"cost": [1.0, 2.0]},
+            _TRACE | {"time": 3},
+            _TRACE | {"evaluations": [1.5]},
+            _TRACE | {"points": []},
+        )
+    ),
+    *(
+        ("about", value)
+        for value in (
+            None,
+            "cdf-gd",
+            _ABOUT | {"family": "none"},
+            _ABOUT | {"cites": "key"},
+            _ABOUT | {"cites": [3]},
+            _ABOUT | {"label": 3},
+            _ABOUT | {"more": 3},
+        )
+    ),
+    ("unknown", 3),
+]
+
+
+def _line() -> dict[str, Any]:
+    """A line with every field."""
+    made = compare.Record(
+        problem="p", size="s", seed=0, solver="a", tolerance=1e-3, status="STALLED",
+        message="m", success=False, time=1.0, fun=0.5, beta=2.0,
+        about=About(**_ABOUT | {"cites": ()}), trace=go.Trace(*_TRACE.values()),
+    )  # fmt: skip
+    return json.loads(encode(made))
+
+
+def test_the_good_line_is_read() -> None:
+    assert decode(json.dumps(_line())).beta == 2.0 and len(WRONG) >= 51
+
+
+@pytest.mark.parametrize(("field", "value"), WRONG)
+def test_a_wrong_value_is_reported_with_line_and_field(
+    tmp_path: Path, field: str, value: Any
+) -> None:
+    lines = [_line() | {"seed": 1}, _line() | {field: value}, _line() | {"seed": 2}]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (tmp_path / "records.jsonl").write_text(text)
+    good = {"format": 2, "genorth": "1", "time_limit": 1.0, "threads": 1, "max_iterations": None}
+    (tmp_path / "settings.json").write_text(json.dumps(good))
+    with pytest.warns(UserWarning, match=rf"line 2: no record \(.*{field}.*\); it is left out"):
+        records = compare.load(tmp_path)
+    assert [record.seed for record in records] == [1, 2]
+
+
+@pytest.mark.parametrize("field", ["problem", "seed", "solver", "status", "success", "tolerance"])
+def test_a_missing_field_is_reported(field: str) -> None:
+    line = _line()
+    del line[field]
+    with pytest.raises(ValueError, match=rf"required field missing @ record\.{field}"):
+        decode(json.dumps(line))
+
+
+@pytest.mark.parametrize("text", ["NaN", "[" * 100_000, '{"a": Infinity}', "1" * 10_000])
+def test_what_is_not_json_is_reported(text: str) -> None:
+    with pytest.raises(ValueError, match=r"JSON|digits|object"):
+        decode(text)

@@ -64,6 +64,7 @@ def formula() -> ModuleType:
             '<mo stretchy="false">\u2016</mo><mi>X</mi><msub><mo stretchy="false">\u2016</mo>',
         ),
         (r"a < b", 'alttext="a &lt; b"'),
+        ("a,\\\n b", 'alttext="a,\\ b"'),
     ],
 )
 def test_latex_becomes_mathml_core(formula: ModuleType, latex: str, part: str) -> None:
@@ -161,7 +162,7 @@ def test_docstrings_lose_no_character(docstrings: ModuleType) -> None:
         "docutils.core", reason="docutils is not installed: pip install 'genorth[docs]'"
     )
     lines = [
-        "|C(X)| is DA(X)*[T] * 2, beta*, x_ and a_b; `code |x|*` and e.g. `a` |b|.",
+        "|C(X)| is DA(X)*[T] * 2, beta*, x_ and a_b; `code |x|*` and e.g. `a` |b|, `b`s.",
         "",
         "As here::",
         "",

@@ -91,7 +91,7 @@ def test_a_riemannian_solver(copy: Path) -> None:
     registry = copy / "baselines" / "registry.py"
     line = "from baselines.riemannian.backtracking import backtracking\n"
     insert(registry, "from baselines.riemannian.rcg import rcg\n", line)
-    insert(registry, '    _pymanopt("pymanopt-sd"', f"    {entry}")
+    insert(registry, '    _pymanopt("pymanopt-sd"', f"{entry.rstrip()},\n")
     script = (
         'result = go.minimize(problem, method="backtracking-fast", rng=0, tol=1e-5)\n'
         "print(result.status.name, round(result.fun, 6), result.method)\n"
@@ -105,20 +105,36 @@ def test_a_riemannian_solver(copy: Path) -> None:
 
 def test_a_peer(copy: Path) -> None:
     source, entry = recipe("peer")
-    (copy / "baselines" / "peers" / "slsqp.py").write_text(source, "utf-8")
+    (copy / "baselines" / "peers" / "bfgs.py").write_text(source, "utf-8")
     registry = copy / "baselines" / "registry.py"
-    insert(registry, "from baselines.peers import cdopt\n", "from baselines.peers import slsqp\n")
-    insert(registry, '    _pymanopt("pymanopt-sd"', entry)
+    insert(registry, "from baselines.peers import cdopt\n", "from baselines.peers import bfgs\n")
+    insert(registry, '    _pymanopt("pymanopt-sd"', f"{entry.rstrip()},\n")
     script = (
-        'result = go.minimize(problem, method="scipy-slsqp", rng=0, tol=1e-5)\n'
-        "print(result.status.name, round(result.fun, 6), result.nfev > 0)\n"
-        "symplectic = go.Problem(go.SymplecticStiefel(4, 2), lambda X: 0.0, lambda X: 0 * X)\n"
-        'print(go.SOLVERS["scipy-slsqp"].why_not(symplectic))\n'
+        'result = go.minimize(problem, method="scipy-bfgs", rng=0, tol=1e-5, beta=20.0)\n'
+        "print(result.status.name, round(result.fun, 6), result.nfev > 0, result.beta)\n"
+        "unitary = go.Problem(go.Stiefel(4, 2, dtype=complex), lambda X: 0.0, lambda X: 0 * X)\n"
+        'print(go.SOLVERS["scipy-bfgs"].why_not(unitary))\n'
     )
     assert run(copy, _PROBLEM + script).splitlines() == [
-        "CONVERGED 3.0 True",
-        "SLSQP is connected here for real n x p matrices and psi = id only",
+        "CONVERGED 3.0 True 20.0",
+        "BFGS of SciPy takes real entries only",
     ]
+
+
+def test_a_column(copy: Path) -> None:
+    pytest.importorskip("pandas", reason="needs pandas: pip install 'genorth[report]'")
+    (entry,) = recipe("column")
+    columns = copy / "genorth" / "compare" / "render" / "columns.py"
+    insert(columns, '    Column("cpu"),\n', f"{entry.rstrip()},\n")
+    script = (
+        "from genorth import compare\n"
+        "records = compare.run(problem, ['cdf-gd'], tolerances=(1e-8,), progress=None,\n"
+        "                      max_iterations=2)\n"
+        "(record,) = records\n"
+        "print(records.to_frame()['speed'][0] == record.nit / record.time)\n"
+        "print('Iter/s' in [head.name for head in compare.tables.failures_table(records).heads])\n"
+    )
+    assert run(copy, _PROBLEM + script).splitlines() == ["True", "True"]
 
 
 def test_a_problem(copy: Path) -> None:

@@ -11,7 +11,7 @@ from refusals import refused
 import genorth as go
 import genorth.testing as gt
 from genorth.geometry.multiplier import ConjugateGradients, DenseLeastSquares, Eigendecomposition
-from genorth.geometry.newton import NewtonStep
+from genorth.geometry.newton import NewtonStep, scaled, step_length
 from genorth.geometry.tangent import TangentSpace
 from genorth.linalg.arrays import ct, norm
 
@@ -145,6 +145,33 @@ def test_what_is_restored_is_on_the_manifold(
     assert manifold.restoration(Y).map in ("A", "Newton's map", "none")
 
 
+@given(seed=gt.seeds(), size=st.floats(-3, 3))
+def test_the_step_length_makes_the_violation_smallest(seed: int, size: float) -> None:
+    """|(1 - s) C + s^2 E| over (0, 1]; one where |E| <= |C|/2."""
+    C, E = _gaussian((2, 3, 3), seed) * np.array([1.0, 10**size]).reshape(2, 1, 1)
+    s = step_length(C, E)
+    grid = np.linspace(0, 1, 1001)[1:]
+    values = [norm((1 - t) * C + t * t * E) for t in grid]
+    if norm(E) <= norm(C) / 2:
+        assert s == 1
+    else:
+        assert 0 < s <= 1 and norm((1 - s) * C + s * s * E) <= min(values) * (1 + 1e-6)
+
+
+@given(manifold=gt.manifolds(max_condition=1e3), seed=gt.seeds(), size=st.floats(-3, 3))
+def test_the_scaling_makes_the_violation_smallest(
+    manifold: go.GenOrthManifold, seed: int, size: float
+) -> None:
+    """Zero would do it where tr(X^T phi(X)) <= 0: X stays as it is."""
+    X = manifold.random_ambient(seed) * 10**size
+    if np.trace(manifold.gram(X), axis1=-2, axis2=-1).sum().real <= 0:
+        assert scaled(manifold, X) is X
+        return
+    least = manifold.feasibility(scaled(manifold, X))
+    for factor in 10.0 ** np.linspace(-4, 4, 33):
+        assert least <= manifold.feasibility(factor * X) * (1 + 1e-9)
+
+
 def test_near_the_manifold_the_map_of_the_paper_is_used() -> None:
     manifold = go.SymplecticStiefel(8, 4)
     X = manifold.random_point(0)
@@ -203,6 +230,19 @@ def test_the_derivative_of_the_step_off_the_manifold(
     kappa = (singular.max() / singular.min() * s.q) ** 2
     rest = 1e3 * s.u * kappa * (norm(V) + s.g / singular.min()) / 1e-3
     assert errors[1] <= 0.05 * errors[0] + rest
+
+
+def test_the_velocity_of_a_step_too_short_for_newton_is_tangent() -> None:
+    """X + Z is on M to rounding and no step of Newton is made; Z is tangent at X, not there."""
+    manifold = go.HyperbolicStiefel(np.array([3.0, 2.0, 1.0, -1.0, -2.0]), 2)
+    X = manifold.random_point(0)
+    Z = manifold.random_tangent(X, 1)
+    Z *= 1e-9 / norm(Z)
+    ray = manifold.ray(X, Z, "normal")
+    c, V = ray.point(1.0), ray.velocity(1.0)
+    assert norm(c - X - Z) <= 1e-14 * norm(X) and norm(V - Z) <= 1e-8 * norm(Z)
+    assert manifold.tangency(c, V) <= 1e-13 * manifold.scale(c) * norm(Z)
+    assert manifold.tangency(c, Z) > 1e-10 * norm(Z)
 
 
 @pytest.mark.parametrize("kind", [1, "newton", None])
@@ -269,8 +309,8 @@ def test_jax_differentiates_it_where_eigenvalues_meet(jax, manifold: go.GenOrthM
 
     _, slope = jax.jvp(manifold.newton_step, (jax.numpy.asarray(X),), (jax.numpy.asarray(V),))
     assert norm(np.asarray(slope) - (V - manifold.project(X, V))) <= 1e-12 * norm(V)
+    X, h = 1.2 * X, 1e-4  # eigenvalues meet there too, and D is not zero
     _, second = jax.jvp(first, (jax.numpy.asarray(X),), (jax.numpy.asarray(W),))
-    h = 1e-4
 
     def exact(Y):
         return NewtonStep(TangentSpace(manifold, Y)).derivative(V)

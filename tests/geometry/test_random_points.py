@@ -164,7 +164,7 @@ def test_skew_forms(kind, p, extra, condition, seed):
 
 @given(seed=seeds(), p=st.integers(1, 4), extra=st.integers(0, 12))
 def test_blocks_with_different_signatures(seed, p, extra):
-    """from_maps on three blocks: A_k and Q_k have as many negative eigenvalues as the block's number."""
+    """from_maps on three blocks: A_k and Q_k have k negative eigenvalues, or p if k > p."""
     rng, n = np.random.default_rng(seed), p + extra
     counts = [min(k, p) for k in range(3)]
     A = np.stack([conditioned_symmetric(n, 10.0, rng, negative=k) for k in counts])
@@ -263,7 +263,10 @@ def flat(points: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("name", SPREAD)
 def test_mean_is_zero(name):
-    """X -> -X maps M to itself: |mean of N draws| is about rms |X| / sqrt(N), and |X| itself for a fixed point."""
+    """X -> -X maps M to itself, so the mean of the draws is near zero.
+
+    |mean of N draws| is about rms |X| / sqrt(N), and |X| itself for a fixed point.
+    """
     X = flat(draws(name))
     rms = np.sqrt(np.mean(np.linalg.norm(X, axis=1) ** 2))
     assert np.linalg.norm(X.mean(axis=0)) <= 2 * rms / np.sqrt(DRAWS)

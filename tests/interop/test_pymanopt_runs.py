@@ -599,7 +599,7 @@ def test_solvers_that_need_a_logarithm_say_so(optimizer: type) -> None:
             SteepestDescent,
             _weighted(),
             {"retraction": "qr"},
-            "retraction: need one of 'cayley', 'polar', 'exp'",
+            "retraction: need one of 'auto', 'cayley', 'polar', 'exp'",
         ),
         (SteepestDescent, _weighted(), {"x0": np.ones((3, 3))}, "x0: need an array of shape"),
     ],

@@ -1,4 +1,7 @@
-"""Functions of small matrices against their definitions, SciPy, and matrices built so that the answer is known."""
+"""Functions of small matrices against their definitions, SciPy, and known answers.
+
+The answer is known for matrices built from it.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,10 @@ def skewed(
 def in_sector(
     rng: np.random.Generator, p: int, condition: float, kind: str
 ) -> tuple[Matrix, Matrix]:
-    """D and D^(-1/2): moduli graded, angles up to 3/4 pi, as rotations of the plane where entries are real."""
+    """D and D^(-1/2): moduli graded, angles up to 3/4 pi.
+
+    Where entries are real, the angles are rotations of the plane.
+    """
     angles, moduli = rng.uniform(-2.35, 2.35, p), graded(p, condition)
     if kind == "c":
         values = moduli * np.exp(1j * angles)
@@ -209,7 +215,7 @@ def test_a_double_negative_eigenvalue_is_refused(shape: tuple[int, int]) -> None
 def test_expm_is_that_of_scipy(
     seed: int, p: int, batch: tuple[int, ...], kind: str, exponent: float
 ) -> None:
-    """Relative to the condition number |A| of the exponential of a normal matrix, with room for others."""
+    """Relative to |A|, the condition of the exponential of a normal A, with room for others."""
     rng, size = np.random.default_rng(seed), 10.0**exponent
     A = gaussian(rng, (*batch, p, p), kind)
     A *= size / np.abs(A).sum(axis=-2).max()

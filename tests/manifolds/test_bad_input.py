@@ -1,4 +1,7 @@
-"""Bad input: what is refused, and that the message names the argument, the formula, the value and the tolerance."""
+"""Bad input: what is refused, and what the message names.
+
+It names the argument, the formula, the value and the tolerance.
+"""
 
 from __future__ import annotations
 

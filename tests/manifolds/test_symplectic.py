@@ -1,4 +1,7 @@
-"""The symplectic phi and psi, which are one signed exchange of blocks, against the products that define them."""
+"""The symplectic phi and psi against the products that define them.
+
+Each is one signed exchange of blocks.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The tensor manifold against the definition of the tensor product, computed on tensors and not on blocks."""
+"""The tensor manifold against the definition of the tensor product.
+
+The definition is computed on tensors and not on blocks.
+"""
 
 import numpy as np
 import pytest

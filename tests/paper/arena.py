@@ -118,7 +118,10 @@ class Arena:
 
     @cached_property
     def noise(self) -> Number:
-        """Rounding of C(Y) near X, entry for entry the size of Y^T phi(Y), and of its normal direction."""
+        """Rounding of C(Y) near X and of its normal direction.
+
+        Entry for entry it is the size of Y^T phi(Y).
+        """
         norm = self.M.norm
         return self.unit * (1 + norm(self.X) * norm(self.M.phi(self.X)) + self.s)
 
@@ -216,9 +219,10 @@ def record(name: str, left: Number, right: Number) -> None:
 
 
 def run_on(family: str, test: Any, **others: Any) -> None:
-    """Runs a test of arenas, with its other arguments, on one manifold of the family with p = 4 (2 pairs, 4 signs).
+    """Runs a test of arenas, with its other arguments, on one manifold of the family.
 
-    What Hypothesis draws may miss a family at sizes where psi matters; so no family is left to chance.
+    It has p = 4 (2 pairs, 4 signs). What Hypothesis draws may miss a family at sizes where psi
+    matters; so no family is left to chance.
     """
     test.hypothesis.inner_test(arena=build(gt.Recipe(family, 5, 4, 2.0, 11), exact=False), **others)
 

@@ -1,9 +1,9 @@
-"""The constants of Section 2.2 of the paper at a point X of M, computed, with the definitions that hold.
+"""The constants of Section 2.2 of the paper at a point X of M, by the definitions that hold.
 
-Two of the printed definitions are impossible: delta_{C,X} over all of F is zero where dim M > 0 (tangent Z), and no
-rho_X > 0 keeps |DC(Y)[Z]| >= delta_{C,X} |Z|, not even for normal Z: DC is linear in Y, so that it is (1 - t) DC(X) at
-Y = (1 - t) X. Here delta_{C,X} ranges over the normal space and rho_X keeps half of it. Suprema over balls are bounded
-from above, not sampled.
+Two of the printed definitions are impossible: delta_{C,X} over all of F is zero where dim M > 0
+(tangent Z), and no rho_X > 0 keeps |DC(Y)[Z]| >= delta_{C,X} |Z|, not even for normal Z: DC is
+linear in Y, so that it is (1 - t) DC(X) at Y = (1 - t) X. Here delta_{C,X} ranges over the normal
+space and rho_X keeps half of it. Suprema over balls are bounded from above, not sampled.
 """
 
 from __future__ import annotations
@@ -109,7 +109,10 @@ class Constants:
 
     @property
     def alpha_A(self) -> float:
-        """3 sup |Y| over Delta_X: the alpha_A of the proof of lem:DA, where 3/2 (|Y1| + |Y2|) <= alpha_A."""
+        """3 sup |Y| over Delta_X.
+
+        It is the alpha_A of the proof of lem:DA, where 3/2 (|Y1| + |Y2|) <= alpha_A.
+        """
         return 3 * self.radius
 
     @property
@@ -153,8 +156,8 @@ class Constants:
     def gradient_bound(self, egrad_at_X: Matrix, L_g: float) -> float:
         """An upper bound of M_{X,f} = sup |grad f(A(Y))| over Delta_X.
 
-        |grad f(A(Y))| <= |grad f(X)| + L_g |A(Y) - A(X)|; `L_g` bounds |hess f| between X and A(Delta_X), which for a
-        quadratic f is its norm.
+        |grad f(A(Y))| <= |grad f(X)| + L_g |A(Y) - A(X)|; `L_g` bounds |hess f| between X and
+        A(Delta_X), which for a quadratic f is its norm.
         """
         return float(np.linalg.norm(egrad_at_X)) + L_g * self.dissolved_lipschitz * self.rho
 

@@ -65,7 +65,10 @@ def solve(A: Matrix, B: Matrix) -> Matrix:
 
 
 class ExactManifold:
-    """M = {X : X^T A X = Q}, phi(X) = A X Q^-1, psi(T) = Q T Q^-1, from the operators of a library manifold."""
+    """M = {X : X^T A X = Q}, from the operators of a library manifold.
+
+    phi(X) = A X Q^-1, psi(T) = Q T Q^-1.
+    """
 
     def __init__(self, manifold: go.GenOrthManifold) -> None:
         n, p = manifold.shape

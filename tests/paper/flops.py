@@ -1,7 +1,8 @@
-"""Arrays that count the multiplications and additions of the matrix products and factorisations done with them.
+"""Arrays that count the multiplications and additions done with them.
 
-Costs are stated in the paper as orders; counts show them without a clock. Elementwise operations are not counted: they
-are of lower order everywhere.
+Those of matrix products and factorisations are counted. Costs are stated in the paper as orders;
+counts show them without a clock. Elementwise operations are not counted: they are of lower order
+everywhere.
 """
 
 from __future__ import annotations
@@ -47,7 +48,10 @@ _COSTS: dict[Any, Callable[..., float]] = {
 
 
 class Counted(np.ndarray[Any, Any]):
-    """An array whose products and factorisations add to `Counted.total`, as do those of their results."""
+    """An array whose products and factorisations add to `Counted.total`.
+
+    So do those of their results.
+    """
 
     total: ClassVar[float] = 0.0
 

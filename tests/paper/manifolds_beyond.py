@@ -60,7 +60,10 @@ def pairs(n: int, p: int) -> go.GenOrthManifold:
 
 
 def quaternionic(n: int, p: int) -> go.GenOrthManifold:
-    """Quaternionic n x p matrices with X^T X = I, as complex 2n x 2p matrices with J conj(X) J^-1 = X."""
+    """Quaternionic n x p matrices with X^T X = I.
+
+    They are held as complex 2n x 2p matrices with J conj(X) J^-1 = X.
+    """
 
     def unit(k: int) -> Matrix:
         return np.kron(np.eye(k), np.array([[0.0, 1.0], [-1.0, 0.0]]))

@@ -1,4 +1,7 @@
-"""f, h and g for the statements, in double precision by the library and in decimals by the printed formulas."""
+"""f, h and g for the statements, in double precision and in decimals.
+
+Double precision is by the library, decimals are by the printed formulas.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +84,10 @@ class Penalty:
         return self.f.cost(self.M, self.M.dissolve(X)) + self.beta * self.M.inner(C, C) / 2
 
     def printed_gradient(self, X: Matrix) -> Matrix:
-        """(eq:eh): G (3/2 I - 1/2 S) - 1/2 phi(X) Phi(G^T X) + beta phi(X) Phi(S - I), S = X^T phi(X)."""
+        """(eq:eh), with S = X^T phi(X).
+
+        G (3/2 I - 1/2 S) - 1/2 phi(X) Phi(G^T X) + beta phi(X) Phi(S - I).
+        """
         M, P, Phi = self.M, self.M.phi(X), self.M.symmetrize
         G, C = self.f.gradient(M.dissolve(X)), M.constraint(X)
         return np.asarray(

@@ -75,9 +75,10 @@ def test_costs_on_the_generalized_stiefel_manifold() -> None:
 def test_the_explicit_projection_of_the_generalized_stiefel_manifold_is_oblique(
     recipe: gt.Recipe, seed: int
 ) -> None:
-    """E(D) = D - X sym(X^T B D) projects onto T_X M, but takes the normal vector BX to BX - X (X^T B^2 X), not to zero.
+    """E(D) = D - X sym(X^T B D) projects onto T_X M, but not along the normal space.
 
-    It is orthogonal for tr(U^T B V). For the metric <U, V>, which the paper sets, the projection is implicit.
+    It takes the normal vector BX to BX - X (X^T B^2 X), not to zero. It is orthogonal for
+    tr(U^T B V). For the metric <U, V>, which the paper sets, the projection is implicit.
     """
     B, M = gt.conditioned_symmetric(recipe.n, recipe.condition, recipe.rng), recipe.build()
     X, D, E = M.random_point(seed), M.random_ambient(seed), M.random_ambient([seed, 1])
@@ -116,7 +117,10 @@ def test_costs_on_the_symplectic_stiefel_manifold() -> None:
 
 @pytest.mark.statement("tab:man:indefinite")
 def test_costs_on_the_indefinite_stiefel_manifold() -> None:
-    """As on the symplectic one; the retraction of F9 costs two phi, O(n^2 p) for a dense A, besides O(np^2)."""
+    """As on the symplectic one.
+
+    The retraction of F9 costs two phi, O(n^2 p) for a dense A, besides O(np^2).
+    """
     manifolds = [
         go.IndefiniteStiefel(
             gt.conditioned_symmetric(n, 10, 0, n // 2), np.where(np.arange(p) % 2, -1.0, 1.0)
@@ -145,7 +149,10 @@ def _check_cayley(manifolds: list[Any], fast_models: list[int]) -> None:
 
 @pytest.mark.statement("tab:man:tensor")
 def test_costs_on_the_tensor_stiefel_manifold() -> None:
-    """Two transforms by a dense l x l matrix, O(npl^2), and l QR decompositions or projections, O(np^2 l)."""
+    """Two transforms, O(npl^2), and l QR decompositions or projections, O(np^2 l).
+
+    The transforms are by a dense l x l matrix.
+    """
     grid = [(20, 2, 4), (40, 2, 4), (40, 4, 4), (40, 4, 8), (40, 4, 32)]
     retraction, transport = [], []
     for n, p, l in grid:  # noqa: E741

@@ -133,7 +133,10 @@ def test_R11_corrected(manifold: go.GenOrthManifold, seed: int) -> None:
 @pytest.mark.statement("R14")
 @pytest.mark.parametrize("angle", [1e-1, 1e-3, 1e-6])
 def test_R14_another_point_of_M_is_near_and_has_no_violation(angle: float) -> None:
-    """The circle: Y = (cos t, sin t) has C(Y) = 0 and |Y - X| > 0, so no constant gives |Y - X| <= const |C(Y)|."""
+    """The circle: Y = (cos t, sin t) has C(Y) = 0 and |Y - X| > 0.
+
+    So no constant gives |Y - X| <= const |C(Y)|.
+    """
     manifold, X = go.Stiefel(2, 1), np.array([[1.0], [0.0]])
     Y = np.array([[np.cos(angle)], [np.sin(angle)]])
     assert manifold.feasibility(Y) <= 4 * EPS
@@ -277,7 +280,10 @@ def test_R4_corrected(manifold: go.GenOrthManifold, seed: int, beta: float) -> N
 @pytest.mark.statement("R5")
 @pytest.mark.parametrize("beta", [1.0, 10.0, 1e3])
 def test_R5_fails_near_M_for_every_beta(beta: float) -> None:
-    """Stiefel (1, 1), f(x) = x: |h'|^2 - |g'|^2 = C^2 (4 beta^2 x^2 - 6 beta x), below beta/9 |C| near M."""
+    """Stiefel (1, 1), f(x) = x.
+
+    |h'|^2 - |g'|^2 = C^2 (4 beta^2 x^2 - 6 beta x), below beta/9 |C| near M.
+    """
     h, g = _line(beta), go.Stiefel(1, 1)
     for C in (1e-3 / beta, -1e-3 / beta):
         x = np.sqrt(1 + C)
@@ -291,7 +297,10 @@ def test_R5_fails_near_M_for_every_beta(beta: float) -> None:
 @pytest.mark.statement("R5")
 @pytest.mark.parametrize("beta", [1.0, 10.0, 1e3])
 def test_R5_not_even_the_gradient_of_g_is_a_bound_on_an_ellipse(beta: float) -> None:
-    """f(x) = x_1, Y = (1 + t) X: |grad h|^2 - |grad g|^2 = -576/125 beta C + O(C^2) < 0 for small t > 0."""
+    """f(x) = x_1, Y = (1 + t) X.
+
+    |grad h|^2 - |grad g|^2 = -576/125 beta C + O(C^2) < 0 for small t > 0.
+    """
     B, t = np.array([[1.0], [0.0]]), 1e-4 / beta
     Y = (1 + t) * POINT
     C = ELLIPSE.constraint(Y).item()
@@ -308,7 +317,10 @@ def test_R5_not_even_the_gradient_of_g_is_a_bound_on_an_ellipse(beta: float) -> 
 @GENERAL
 @given(manifold=MANIFOLDS, seed=gt.seeds(), size=st.floats(0, 1), factor=st.floats(1, 100))
 def test_R5_corrected(manifold: go.GenOrthManifold, seed: int, size: float, factor: float) -> None:
-    """|grad h| >= beta (1 - |C|_2) |C| / |Y|_2 where beta >= 3/2 |Y^T G|_2 / (1 - |C|_2), by F14."""
+    """|grad h| >= beta (1 - |C|_2) |C| / |Y|_2, by F14.
+
+    It holds where beta >= 3/2 |Y^T G|_2 / (1 - |C|_2).
+    """
     s = Sample(manifold, seed)
     Y, problem = s.X + s.ambient(size / s.steepness), smooth(manifold, seed)
     C, G = manifold.constraint(Y), problem.euclidean_gradient(manifold.dissolve(Y))
@@ -363,7 +375,10 @@ def test_R19_the_factor_that_is_left_out_exceeds_one() -> None:
 
 @pytest.mark.statement("R6")
 def test_R6_the_third_quotient_is_negative_even_on_two_points() -> None:
-    """Stiefel (1, 1): (C o A)'' = -6 at x = 1, so that alpha_CA >= 3 and 9 delta^2 (1 - alpha_CA) < 0."""
+    """Stiefel (1, 1): (C o A)'' = -6 at x = 1.
+
+    So alpha_CA >= 3 and 9 delta^2 (1 - alpha_CA) < 0.
+    """
     manifold, t = go.Stiefel(1, 1), 1e-3
 
     def slope(x: float) -> float:

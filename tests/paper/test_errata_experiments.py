@@ -61,8 +61,9 @@ def test_R7_haar_samples_are_not_around_their_centre() -> None:
 @pytest.mark.statement("R8")
 @pytest.mark.parametrize("gamma", [0.0, 0.5, 0.8])
 def test_R8_noise_keeps_the_value_up(gamma: float) -> None:
-    """N = p = N = 2, l = 1, U = I, A_1 = diag(1, -1) and A_2 = 0, E_1 = diag(1, -1) and E_2 = [[0, 1], [1, 0]].
+    """Two 2 x 2 matrices: n = p = N = 2, l = 1, U = I.
 
+    A_1 = diag(1, -1) and A_2 = 0, E_1 = diag(1, -1) and E_2 = [[0, 1], [1, 0]].
     f = 2 a^2 sin^2 2t + gamma^2 cos^2 2t >= gamma^2 for the rotation by t, a = 1 + gamma/2^(1/2).
     """
     D, K = np.diag([1.0, -1.0]), np.array([[0.0, 1.0], [1.0, 0.0]])
@@ -175,7 +176,10 @@ def test_R9_corrected(n: int, p: int, seed: int) -> None:
 def test_R10_the_small_formulas_give_what_the_large_ones_give(
     manifold: go.GenOrthManifold, seed: int
 ) -> None:
-    """The n x n Cayley transform is the p x p one, the Lyapunov solution that of the eigendecomposition."""
+    """The n x n Cayley transform is the p x p one.
+
+    The Lyapunov solution is that of the eigendecomposition.
+    """
     s = Sample(manifold, seed)
     X, Z, D = s.X, s.tangent(), s.ambient()
     rest = 1e3 * s.q * (s.u * s.g + s.c + float(manifold.tangency(X, Z)))

@@ -78,7 +78,10 @@ def test_F2(manifold: go.GenOrthManifold, seed: int) -> None:
 @GENERAL
 @given(manifold=MANIFOLDS, seed=gt.seeds())
 def test_F3(manifold: go.GenOrthManifold, seed: int) -> None:
-    """Involution and form; and Re tr(T*) = Re tr(T), from which Re tr(AB) = 0 for A* = A, B* = -B."""
+    """Involution and form; and Re tr(T*) = Re tr(T).
+
+    From this, Re tr(AB) = 0 for A* = A, B* = -B.
+    """
     _contract("F3", manifold, seed)
     s = Sample(manifold, seed)
     S, T = s.algebra(), s.algebra()
@@ -144,7 +147,7 @@ def test_F5_conjugate_linear_companion(n: int, p: int, skew: bool, seed: int) ->
 
 @pytest.mark.statement("F5")
 def test_F5_the_closed_form_is_for_points_of_M_only() -> None:
-    """At X = 2 on the Stiefel manifold (1, 1) the argmin of |2S - D| is D/2, and (R + R^T)/2 is 2D."""
+    """At X = 2 on Stiefel (1, 1) the argmin of |2S - D| is D/2, and (R + R^T)/2 is 2D."""
     manifold, X, D = go.Stiefel(1, 1), np.array([[2.0]]), np.array([[3.0]])
     assert ClosedForm(manifold, X, X).theta(D).item() == 6.0
     assert DenseLeastSquares(manifold, X, X).theta(D).item() == pytest.approx(1.5, rel=4 * EPS)
@@ -197,7 +200,10 @@ def test_F6_converges_where_the_spectral_radius_is_below_one(
 @GENERAL
 @given(manifold=MANIFOLDS, seed=gt.seeds())
 def test_F7(manifold: go.GenOrthManifold, seed: int) -> None:
-    """DA(X) is the projector along {X S^T}, and where phi(X) = X and psi o psi = id it is the orthogonal one."""
+    """DA(X) is the projector along {X S^T}.
+
+    Where phi(X) = X and psi o psi = id it is the orthogonal one.
+    """
     _contract("F7", manifold, seed)
     s = Sample(manifold, seed)
     D, T = s.ambient(), s.algebra()
@@ -216,7 +222,10 @@ def test_F7(manifold: go.GenOrthManifold, seed: int) -> None:
 
 @pytest.mark.statement("F7")
 def test_F7_it_is_orthogonal_at_some_points_and_oblique_at_others_of_one_manifold() -> None:
-    """Symplectic: orthogonal at X = I (phi(X) = X), oblique at X = diag(2, 1/2), where |DA(X)| > 1."""
+    """Symplectic: orthogonal at X = I, oblique at X = diag(2, 1/2).
+
+    At the first phi(X) = X, at the second |DA(X)| > 1.
+    """
     manifold = go.SymplecticStiefel(2, 2)
     norms = []
     for X in (np.eye(2), np.diag([2.0, 0.5])):
@@ -234,7 +243,10 @@ def test_F7_it_is_orthogonal_at_some_points_and_oblique_at_others_of_one_manifol
 @GENERAL
 @given(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100))
 def test_F8_quadratic_form(manifold: go.GenOrthManifold, seed: int, beta: float) -> None:
-    """4 beta |S|^2 - 3 Re tr(S^2 Theta) along X S^T, -<phi(Z) Theta, Z> along M (f is linear), no cross term."""
+    """The Hessian along X S^T and along M, without a cross term.
+
+    4 beta |S|^2 - 3 Re tr(S^2 Theta) along X S^T, -<phi(Z) Theta, Z> along M (f is linear).
+    """
     s = Sample(manifold, seed)
     X, S, Theta, Z = s.X, s.symmetric(), s.symmetric(), s.tangent()
     B = s.P @ Theta
@@ -258,7 +270,10 @@ def test_F8_quadratic_form(manifold: go.GenOrthManifold, seed: int, beta: float)
 @GENERAL
 @given(manifold=gt.manifolds(max_n=5, max_condition=1e4), seed=gt.seeds())
 def test_F8_threshold(manifold: go.GenOrthManifold, seed: int) -> None:
-    """beta* is 3/4 of the largest eigenvalue of S -> Re tr(S^2 Theta) on S1, at most 3/4 |Theta|_2."""
+    """beta* is 3/4 of the largest eigenvalue of S -> Re tr(S^2 Theta) on S1.
+
+    It is at most 3/4 |Theta|_2.
+    """
     s = Sample(manifold, seed)
     Theta, basis = s.symmetric(), symmetric_basis(manifold)
     if not len(basis):
@@ -287,7 +302,10 @@ def test_F8_threshold(manifold: go.GenOrthManifold, seed: int) -> None:
 def test_F14_gradient_of_h_across_M(
     manifold: go.GenOrthManifold, seed: int, beta: float, distance: float
 ) -> None:
-    """<grad h(Y), Y C^T> = 2 beta (|C|^2 + Re tr(C^T C^2)) - 3/2 Re tr(G^T Y (C^T)^2) on all of F; the bound."""
+    """The formula on all of F, and the bound.
+
+    <grad h(Y), Y C^T> = 2 beta (|C|^2 + Re tr(C^T C^2)) - 3/2 Re tr(G^T Y (C^T)^2).
+    """
     s = Sample(manifold, seed)
     Y = s.X + s.ambient(distance / s.steepness)
     B = s.ambient(norm(s.P))
@@ -519,7 +537,10 @@ def test_F13_blocks_may_be_swapped_and_F_may_be_smaller(manifold: go.GenOrthMani
 @pytest.mark.statement("F13")
 @pytest.mark.parametrize("n", [2, 3])
 def test_F13_pairs_are_what_they_are_said_to_be(n: int) -> None:
-    """Points are found from every seed, also square ones, where half of the random starts lead nowhere."""
+    """Points are found from every seed, also square ones.
+
+    There, half of the random starts lead nowhere.
+    """
     for seed in range(40):
         X = pairs(n, 2).random_point(seed)
         np.testing.assert_allclose(X[0].T @ X[1], np.eye(2), atol=1e3 * EPS * norm(X) ** 2)

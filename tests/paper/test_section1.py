@@ -41,7 +41,7 @@ def _close(A: Any, B: Any, size: float) -> None:
 def test_the_problem_is_f_on_the_points_of_F_with_the_constraint(
     manifold: go.GenOrthManifold, seed: int
 ) -> None:
-    """A point that the manifold draws is in F with X^T phi(X) = I, and the problem evaluates f there."""
+    """A drawn point is in F with X^T phi(X) = I, and the problem evaluates f there."""
     s = Sample(manifold, seed)
     problem = go.Problem(manifold, lambda X: float(np.vdot(X, X).real) / 2, lambda X: X)
     X = problem.start(rng=seed)
@@ -254,15 +254,17 @@ def _Diag(tensor: Matrix) -> Matrix:
 
 
 def _tensor_manifold(
-    kind: str, n: int, p: int, l: int, rng: np.random.Generator
-) -> tuple[go.TensorStiefel, Matrix]:  # noqa: E741
+    kind: str, n: int, p: int, depth: int, rng: np.random.Generator
+) -> tuple[go.TensorStiefel, Matrix]:
     """The manifold and its matrix M: cosine, Fourier, or any invertible matrix, real or complex."""
     if kind == "dct":
-        return go.TensorStiefel(n, p, l), scipy.fft.dct(np.eye(l), axis=0, norm="ortho")
+        return go.TensorStiefel(n, p, depth), scipy.fft.dct(np.eye(depth), axis=0, norm="ortho")
     if kind == "dft":
-        return go.TensorStiefel(n, p, l, "dft"), scipy.linalg.dft(l)
-    T = gt.conditioned_symmetric(l, 10, rng, l // 2, complex if kind == "complex" else float)
-    return go.TensorStiefel(n, p, l, T), T
+        return go.TensorStiefel(n, p, depth, "dft"), scipy.linalg.dft(depth)
+    T = gt.conditioned_symmetric(
+        depth, 10, rng, depth // 2, complex if kind == "complex" else float
+    )
+    return go.TensorStiefel(n, p, depth, T), T
 
 
 @pytest.mark.statement("remark:tensor")

@@ -1,4 +1,7 @@
-"""Section 2.2 of the paper: the constants exist as repaired, and the Lipschitz bounds hold with them."""
+"""Section 2.2 of the paper: the constants as repaired, and the Lipschitz bounds with them.
+
+The constants exist, and the bounds hold.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,10 @@ def _constants(manifold: go.GenOrthManifold, seed: int) -> tuple[Constants, np.r
 @FAMILIES
 @given(manifold=MANIFOLDS, seed=gt.seeds())
 def test_phi_is_lipschitz_with_its_norm(manifold: go.GenOrthManifold, seed: int) -> None:
-    """|phi(U) - phi(V)| <= L_phi |U - V|, with equality along the leading singular vector of phi."""
+    """|phi(U) - phi(V)| <= L_phi |U - V|.
+
+    Equality holds along the leading singular vector of phi.
+    """
     c, s = Constants(manifold, manifold.random_point(seed)), Sample(manifold, seed)
     U, V = s.ambient(), s.ambient(3.0)
     assert _norm(manifold.phi(U) - manifold.phi(V)) <= c.L_phi * _norm(U - V) * (1 + s.u)
@@ -93,7 +99,10 @@ def test_constants_of_a_quadratic(manifold: go.GenOrthManifold, seed: int) -> No
 @pytest.mark.statement("ass_2")
 @given(manifold=gt.manifolds(max_n=4, max_condition=1e2), seed=gt.seeds())
 def test_a_smooth_f_is_lipschitz_on_the_ball(manifold: go.GenOrthManifold, seed: int) -> None:
-    """Not only quadratics: |f(Y1) - f(Y2)| <= max |grad f| |Y1 - Y2| along the segment in Delta_X."""
+    """Not only quadratics: the bound holds for every smooth f.
+
+    |f(Y1) - f(Y2)| <= max |grad f| |Y1 - Y2| along the segment in Delta_X.
+    """
     c, rng = _constants(manifold, seed)
     problem = smooth(manifold, seed)
     Y1, Y2 = c.near(rng, c.rho), c.near(rng, c.rho)
@@ -114,7 +123,10 @@ def test_a_smooth_f_is_lipschitz_on_the_ball(manifold: go.GenOrthManifold, seed:
 @FAMILIES
 @given(manifold=MANIFOLDS, seed=gt.seeds())
 def test_delta_over_all_of_F_is_zero(manifold: go.GenOrthManifold, seed: int) -> None:
-    """As printed: DC(X)[Z] = 0 for tangent Z, so delta = 0 where dim M > 0, and bounds that divide by it are void."""
+    """As printed: DC(X)[Z] = 0 for tangent Z, so delta = 0 where dim M > 0.
+
+    Bounds that divide by it are void.
+    """
     c, _ = _constants(manifold, seed)
     s = Sample(manifold, seed)
     if manifold.dim == 0:
@@ -162,7 +174,10 @@ def test_delta_is_two_on_stiefel_manifolds(recipe: gt.Recipe) -> None:
 def test_no_radius_keeps_the_whole_of_delta(
     manifold: go.GenOrthManifold, seed: int, t: float
 ) -> None:
-    """As printed: at Y = (1 - t) X the least singular value is (1 - t) delta < delta, for every t > 0: rho_X = 0."""
+    """As printed: rho_X = 0.
+
+    At Y = (1 - t) X the least singular value is (1 - t) delta < delta, for every t > 0.
+    """
     c, _ = _constants(manifold, seed)
     least = float(constraint_singular_values(manifold, (1 - t) * c.X)[-1])
     assert least == pytest.approx((1 - t) * c.delta, rel=1e-7)
@@ -173,7 +188,10 @@ def test_no_radius_keeps_the_whole_of_delta(
 @FAMILIES
 @given(manifold=MANIFOLDS, seed=gt.seeds())
 def test_rho_keeps_half_of_delta(manifold: go.GenOrthManifold, seed: int) -> None:
-    """|DC(Y)*[S]| >= delta/2 |S| on S1 for |Y - X| <= rho = min(1, delta/(4 L_phi)), also towards the worst Y."""
+    """|DC(Y)*[S]| >= delta/2 |S| on S1 for |Y - X| <= rho, also towards the worst Y.
+
+    rho = min(1, delta/(4 L_phi)).
+    """
     c, rng = _constants(manifold, seed)
     assert 0 < c.rho <= 1
     for Y in [c.near(rng, c.rho) for _ in range(3)] + [_worst(c)]:
@@ -228,7 +246,10 @@ def test_DC_is_lipschitz(manifold: go.GenOrthManifold, seed: int) -> None:
 @FAMILIES
 @given(manifold=MANIFOLDS, seed=gt.seeds())
 def test_DA_and_its_adjoint_are_lipschitz(manifold: go.GenOrthManifold, seed: int) -> None:
-    """|DA(Y1) - DA(Y2)| <= alpha_A L_phi |Y1 - Y2|, and so for the adjoints, alpha_A = 3 sup |Y|."""
+    """|DA(Y1) - DA(Y2)| <= alpha_A L_phi |Y1 - Y2|, alpha_A = 3 sup |Y|.
+
+    The same holds for the adjoints.
+    """
     c, rng = _constants(manifold, seed)
     Y1, Y2, u = _pair(c, rng)
 
@@ -263,7 +284,10 @@ def test_DA_is_bounded_on_the_ball(manifold: go.GenOrthManifold, seed: int) -> N
 def test_the_differential_of_the_composition_is_lipschitz(
     manifold: go.GenOrthManifold, seed: int
 ) -> None:
-    """|D(C o A)(Y1) - D(C o A)(Y2)| <= 2 alpha_CA L_phi |Y1 - Y2|, alpha_CA = 9/4 + 9s + 15/4 s^2."""
+    """|D(C o A)(Y1) - D(C o A)(Y2)| <= 2 alpha_CA L_phi |Y1 - Y2|.
+
+    alpha_CA = 9/4 + 9s + 15/4 s^2.
+    """
     c, rng = _constants(manifold, seed)
     Y1, Y2, u = _pair(c, rng)
 
@@ -306,9 +330,10 @@ def test_the_largest_eigenvalue_does_not_bound_the_norm() -> None:
 @FAMILIES
 @given(manifold=MANIFOLDS, seed=gt.seeds())
 def test_what_each_term_of_epsilon_is_for(manifold: go.GenOrthManifold, seed: int) -> None:
-    """On Omega_X: what is as close to Y as Y is to X stays in Delta_X, DC(Y) keeps delta/2, and two products are small.
+    """On Omega_X: Delta_X is not left, DC(Y) keeps delta/2, and two products are small.
 
-    (alpha_A^2 L^2 + 3 L) epsilon <= delta/2 is for the:first, 8 alpha_CA L/delta^2 |C(Y)| <= 1/2 for prop:decrease.
+    What is as close to Y as Y is to X stays in Delta_X. (alpha_A^2 L^2 + 3 L) epsilon <= delta/2 is
+    for the:first, 8 alpha_CA L/delta^2 |C(Y)| <= 1/2 for prop:decrease.
     """
     c, rng = _constants(manifold, seed)
     L, d, a, b, e = c.L_phi, c.delta, c.alpha_A, c.alpha_CA, c.epsilon

@@ -67,7 +67,10 @@ def test_the_printed_T_does_not_give_C() -> None:
 @FAMILIES
 @given(manifold=SMALL, seed=gt.seeds())
 def test_DC_is_onto_S1_and_gives_the_dimension(manifold: go.GenOrthManifold, seed: int) -> None:
-    """DC(X)[XT] = Phi(T) at X on M, so DC(X) has rank dim S1, and dim M = dim F + dim S2 - dim G."""
+    """DC(X)[XT] = Phi(T) at X on M, so DC(X) has rank dim S1.
+
+    Hence dim M = dim F + dim S2 - dim G.
+    """
     s, basis = Sample(manifold, seed), ambient_basis(manifold)
     T = s.algebra()
     image = manifold.constraint_differential(s.X, s.X @ T)
@@ -90,7 +93,10 @@ def test_DC_is_onto_S1_and_gives_the_dimension(manifold: go.GenOrthManifold, see
     )
 )
 def test_dimensions_known_from_the_literature(recipe: gt.Recipe) -> None:
-    """Np - p(p+1)/2 for symmetric forms, np - p(p-1)/2 for skew ones, 2np - p^2 for the unitary one."""
+    """The dimensions for symmetric, skew and unitary forms.
+
+    np - p(p+1)/2 for symmetric forms, np - p(p-1)/2 for skew ones, 2np - p^2 for the unitary one.
+    """
     M = recipe.build()
     n, p = M.shape
     known = {"stiefel-complex": 2 * n * p - p**2}
@@ -132,7 +138,10 @@ def _spaces(manifold: go.GenOrthManifold, X: Matrix) -> tuple[Matrix, Matrix]:
 @FAMILIES
 @given(manifold=SMALL, seed=gt.seeds())
 def test_both_expressions_of_the_tangent_space(manifold: go.GenOrthManifold, seed: int) -> None:
-    """{Z : X^T phi(Z) + Z^T phi(X) = 0} has dimension dim M and is the complement of phi(X) Phi(G) in F."""
+    """{Z : X^T phi(Z) + Z^T phi(X) = 0} has dimension dim M.
+
+    It is the complement of phi(X) Phi(G) in F.
+    """
     s = Sample(manifold, seed)
     tangent, _ = _spaces(manifold, s.X)
     assert tangent.shape[1] == manifold.dim
@@ -152,7 +161,10 @@ def test_both_expressions_of_the_tangent_space(manifold: go.GenOrthManifold, see
 def test_tangent_vectors_are_the_velocities_of_curves_on_M(
     manifold: go.GenOrthManifold, seed: int
 ) -> None:
-    """R(tZ) stays on M and R(tZ) = X + tZ + O(t^2) for every Z of that space, for each retraction."""
+    """R(tZ) stays on M and R(tZ) = X + tZ + O(t^2) for every Z of that space.
+
+    This holds for each retraction.
+    """
     PROPERTIES["retractions"].check(manifold, seed)
 
 

@@ -138,7 +138,10 @@ def _derivative(function: Callable[[float], Any]) -> Matrix:
 @FAMILIES
 @given(manifold=gt.manifolds(), seed=gt.seeds())
 def test_differential_of_the_composition(manifold: go.GenOrthManifold, seed: int) -> None:
-    """d4 is the exact derivative of C o A, a polynomial of degree six, and equals DC(A(Y))[DA(Y)[Z]]."""
+    """d4 is the exact derivative of C o A, and equals DC(A(Y))[DA(Y)[Z]].
+
+    C o A is a polynomial of degree six.
+    """
     PROPERTIES["composition"].check(manifold, seed)
     M, s = manifold, Sample(manifold, seed)
     Y, Z = s.Y, s.ambient(0.5 * _norm(s.Y) / max(1.0, s.g) ** 0.5)

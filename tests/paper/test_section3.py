@@ -50,7 +50,10 @@ def _slope(along: Callable[[int], Any], steps: int = 3) -> Any:
 @MANY
 @given(recipe=gt.recipes(EXACT_FAMILIES, max_n=5), seed=gt.seeds())
 def test_the_library_agrees_with_decimals(recipe: gt.Recipe, seed: int) -> None:
-    """Every map that the statements are made of, at the same floats, up to the rounding of its terms."""
+    """Every map that the statements are made of, at the same floats.
+
+    They agree up to the rounding of the terms of the map.
+    """
     manifold, rng = recipe.build(), np.random.default_rng(seed)
     exact, X = ExactManifold(manifold), manifold.random_point(rng)
     X = X + 0.1 * np.linalg.norm(X) * rng.standard_normal() * _unit(manifold.random_ambient(rng))
@@ -152,7 +155,10 @@ def test_A_squares_the_violation(arena: Arena) -> None:
 @pytest.mark.statement("them:noe")
 @ALL
 def test_the_neighbourhood_is_seen(family: str) -> None:
-    """At modest condition numbers |C(Y)|^2 is above rounding, and neither side of a bound is far from the other."""
+    """At modest condition numbers |C(Y)|^2 is above rounding.
+
+    Neither side of a bound is far from the other.
+    """
     arena = build(gt.Recipe(family, 4, 2, 2.0, 11), exact=False)
     Y, distance = arena.offset()
     C, after = arena.violation(Y), arena.violation(arena.M.dissolve(Y))
@@ -176,7 +182,7 @@ def _around(arena: Arena, reach: float) -> tuple[Matrix, Matrix]:
 
 
 def _penalty(arena: Arena) -> tuple[Penalty, Any]:
-    """A random h, and the size of the terms it is made of within twice |X|, for a rounding bound."""
+    """A random h, and the size of its terms within twice |X|, for a rounding bound."""
     f, beta = arena.objective(), arena.number(10 ** arena.rng.uniform(-2, 2))
     length = 2 * arena.M.norm(arena.X)
     A = length * (2 + 2 * arena.s)

@@ -1,4 +1,7 @@
-"""Section 3.3 of the paper: the threshold of beta, and the stationary points of h and of f on M, of both orders."""
+"""Section 3.3 of the paper: the threshold of beta, and the stationary points.
+
+Those of h and of f on M, of both orders.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +65,9 @@ def test_points_off_M_are_stationary_below_the_threshold_only(arena: Arena) -> N
 @MANY
 @given(arena=arenas())
 def test_gradient_of_h_grows_with_the_violation(arena: Arena) -> None:
-    """The steps of the proof for all Y in Omega_X, with D = DA(Y)*, N = DC(Y)*[C(Y)] and t as above.
+    """The steps of the proof for all Y in Omega_X.
+
+    With D = DA(Y)*, N = DC(Y)*[C(Y)] and t as above:
 
     |D D G - D G| <= (1/2 + q/4) M |C| <= t |C|;  |D N - N| >= delta/2 |C|;
     |grad h| >= 6/(q + 15) (beta delta/2 - t) |C|.
@@ -93,7 +98,10 @@ def test_gradient_of_h_grows_with_the_violation(arena: Arena) -> None:
 @pytest.mark.statement("the:first")
 @ALL
 def test_the_first_quotient_is_within_reach(family: str) -> None:
-    """Not vacuous: the beta for which a point off M is stationary is at least 1e-4 of the first quotient."""
+    """Not vacuous: the first quotient is within a factor of 1e4.
+
+    The beta for which a point off M is stationary is at least 1e-4 of it.
+    """
     arena = build(gt.Recipe(family, 4, 2, 2.0, 11), exact=False)
     Y, _ = arena.offset()
     f = arena.stationary_off_M(Y)
@@ -128,7 +136,9 @@ def test_the_threshold_is_above_the_sharp_one(arena: Arena) -> None:
 @MANY
 @given(arena=arenas())
 def test_second_adjoint_of_the_gradients(arena: Arena) -> None:
-    """D2A*[Z, grad f] = D2A*[Z, egrad] + 1/2 phi(Z) Phi(Theta^T) + 1/2 phi(X) (W Theta - Theta W), W = Z^T phi(X).
+    """D2A*[Z, grad f] for tangent Z, with W = Z^T phi(X).
+
+    It is D2A*[Z, egrad] + 1/2 phi(Z) Phi(Theta^T) + 1/2 phi(X) (W Theta - Theta W).
 
     The last term is missing in print; it vanishes in <Z, .>. At stationary X the left side is zero.
     """
@@ -146,7 +156,10 @@ def test_second_adjoint_of_the_gradients(arena: Arena) -> None:
 
 
 def _crossed(arena: Arena) -> tuple[Penalty, Matrix, Matrix, Any]:
-    """H with f stationary at some X of M in Omega_X, X, Theta, and the rounding of its Hessian there."""
+    """h with f stationary at some X of M in Omega_X, X, Theta, and a rounding.
+
+    It is the rounding of the Hessian of h there.
+    """
     X = arena.moved()
     f, Theta = arena.stationary_on_M(X)
     beta = arena.number(10 ** arena.rng.uniform(-2, 2))

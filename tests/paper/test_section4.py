@@ -1,4 +1,4 @@
-"""Section 4 of the paper: Algorithm 1 step by step, and what |grad h| and A say at infeasible points."""
+"""Section 4 of the paper: Algorithm 1 step by step, and what |grad h| and A say off M."""
 
 from __future__ import annotations
 
@@ -159,7 +159,10 @@ def test_restoring_is_needed_and_helps(name: str) -> None:
 
 
 def _setting(arena: Arena, f: Objective, factor: float) -> tuple[Matrix, Any, Penalty, Any]:
-    """Y in Omega_X off M, |C(Y)|, h at a multiple of the threshold, and the rounding of its gradient there."""
+    """Y in Omega_X off M, |C(Y)|, h, and the rounding of its gradient there.
+
+    The beta of h is a multiple of the threshold.
+    """
     Y, _ = arena.offset()
     M_f = arena.M_f(f)
     beta = arena.threshold(M_f) * arena.number(factor)
@@ -174,7 +177,10 @@ FACTORS = st.sampled_from([1.0, 2.0, 100.0])
 @MANY
 @given(arena=arenas(), factor=FACTORS)
 def test_gradient_of_h_bounds_both_measures(arena: Arena, factor: float) -> None:
-    """(q + 15) |grad h(Y)| >= max(|grad g(Y)|, beta delta |C(Y)|) from the threshold on, q = a^2 L; the print fails."""
+    """(q + 15) |grad h(Y)| >= max(|grad g(Y)|, beta delta |C(Y)|) from the threshold on.
+
+    q = a^2 L; the print fails.
+    """
     Y, C, h, rounding = _setting(arena, arena.objective(), factor)
     M = arena.M
     right = (arena.q + 15) * M.norm(h.gradient(Y))
@@ -216,7 +222,10 @@ def test_the_sum_holds_where_phi_is_the_identity(recipe: gt.Recipe, factor: floa
 @pytest.mark.statement("pro:con")
 @pytest.mark.parametrize("family", sorted(gt.FAMILIES))
 def test_gradient_of_h_is_of_the_size_of_the_violation(family: str) -> None:
-    """Not vacuous: with f = 0 and beta = 1, |grad h| is between delta/2 |C| and 2 L |Y| |C|, which are close."""
+    """Not vacuous: with f = 0 and beta = 1, |grad h| is between two close bounds.
+
+    They are delta/2 |C| and 2 L |Y| |C|.
+    """
     arena = build(gt.Recipe(family, 4, 2, 2.0, 11), exact=False)
     Y, _ = arena.offset()
     left, C = (
@@ -263,7 +272,10 @@ def test_A_decreases_h(arena: Arena, factor: float, worst: bool) -> None:
 @pytest.mark.statement("prop:decrease")
 @pytest.mark.parametrize("family", sorted(gt.FAMILIES))
 def test_the_decrease_is_seen(family: str) -> None:
-    """Not vacuous: the decrease is beta/2 |C|^2 up to a tenth, four times what is claimed, and no more."""
+    """Not vacuous: the decrease is beta/2 |C|^2 up to a tenth.
+
+    That is four times what is claimed, and no more.
+    """
     arena = build(gt.Recipe(family, 4, 2, 2.0, 11), exact=False)
     f = arena.objective()
     Y, _ = arena.offset()

@@ -25,7 +25,10 @@ EPS = float(np.finfo(float).eps)
 def _rows_of_the_table(
     phi: Callable[[Matrix], Matrix], X: Matrix, B: Matrix, beta: float
 ) -> Matrix:
-    """Grad h for f = <B, .> by the rows of Ta:cost, each product and each phi where the table has it."""
+    """grad h for f = <B, .> by the rows of Ta:cost.
+
+    Each product and each phi is where the table has it.
+    """
     P = phi(X)
     S = X.mT.conj() @ P
     A = 1.5 * X - 0.5 * (X @ S.mT.conj())

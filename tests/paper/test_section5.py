@@ -1,4 +1,7 @@
-"""Section 5 of the paper: its three problems by their definitions, and the six solvers from one start."""
+"""Section 5 of the paper: its three problems by their definitions, and the six solvers.
+
+The solvers have one start.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,10 @@ def _J(size: int) -> Matrix:
 @pytest.mark.statement("problem:matching")
 @given(half_n=st.integers(1, 6), half_p=st.integers(1, 6), seed=gt.seeds())
 def test_matching(half_n: int, half_p: int, seed: int) -> None:
-    """F = tr(X^T A X N), A = U Lambda U^T, N diagonal and decreasing, over X^T J_2n X J_2p^T = I."""
+    """f = tr(X^T A X N) over X^T J_2n X J_2p^T = I.
+
+    A = U Lambda U^T, N diagonal and decreasing.
+    """
     n, p = 2 * max(half_n, half_p), 2 * min(half_n, half_p)
     instance = Matching.generate(n, p, seed)
     X = instance.start(seed)
@@ -56,7 +62,10 @@ def test_matching(half_n: int, half_p: int, seed: int) -> None:
 
 @st.composite
 def _samples(draw: st.DrawFn) -> tuple[go.IndefiniteStiefel, Matrix]:
-    """An indefinite Stiefel manifold, B = diag(1, ..., k, -m, ..., -1), and samples Y0 diag(W1, W2) on it."""
+    """An indefinite Stiefel manifold, and samples Y0 diag(W1, W2) on it.
+
+    B = diag(1, ..., k, -m, ..., -1).
+    """
     pk, pm = draw(st.integers(1, 3)), draw(st.integers(1, 3))
     k, m = pk + draw(st.integers(0, 4)), pm + draw(st.integers(0, 4))
     rng = np.random.default_rng(draw(gt.seeds()))
@@ -76,7 +85,10 @@ def _samples(draw: st.DrawFn) -> tuple[go.IndefiniteStiefel, Matrix]:
 def test_the_mean_of_the_squares_is_a_distance_up_to_a_constant(
     drawn: tuple[go.IndefiniteStiefel, Matrix], seed: int
 ) -> None:
-    """X_i = Y0 diag(W1, W2) is on M (J = diag(I, -I)), and (1/N) sum |X - X_i|^2 = |X - A|^2 + const, A the average."""
+    """X_i = Y0 diag(W1, W2) is on M (J = diag(I, -I)), and the cost is a distance.
+
+    (1/N) sum |X - X_i|^2 = |X - A|^2 + const, A the average.
+    """
     M, samples = drawn
     for sample in samples:
         assert M.feasibility(sample) <= 1e-11 * M.scale(sample)
@@ -100,7 +112,10 @@ def test_the_mean_of_the_squares_is_a_distance_up_to_a_constant(
     noise=st.sampled_from([0.0, 0.5]),
 )
 def test_joint_diagonalisation(size: tuple[int, int, int, int], seed: int, noise: float) -> None:
-    """F = sum of off(X^T *_c A_i *_c X) with the cosine product computed on tensors, over X^T *_c X = I."""
+    """f = sum of off(X^T *_c A_i *_c X) over X^T *_c X = I.
+
+    The cosine product is computed on tensors.
+    """
     n, p, l, N = size  # noqa: E741
     instance = JointDiagonalisation.generate(n, p, l, N, seed, noise=noise)
     M, T = instance.manifold, scipy.fft.dct(np.eye(l), axis=0, norm="ortho")
@@ -108,7 +123,10 @@ def test_joint_diagonalisation(size: tuple[int, int, int, int], seed: int, noise
     X = np.asarray(M.to_tensor(blocks))
 
     def product(A: Matrix, B: Matrix) -> Matrix:
-        """A *_c B: face-wise products of the cosine transforms of the tubes, transformed back (T is orthogonal)."""
+        """A *_c B: face-wise products of the cosine transforms of the tubes.
+
+        They are transformed back (T is orthogonal).
+        """
         slices = np.einsum("abi,ji->jab", A, T) @ np.einsum("abi,ji->jab", B, T)
         return np.einsum("jab,ji->abi", slices, T)
 
@@ -127,7 +145,10 @@ def test_joint_diagonalisation(size: tuple[int, int, int, int], seed: int, noise
 @pytest.mark.statement("sec5:solvers")
 @pytest.mark.parametrize("name", PAPER_SOLVERS)
 def test_the_solvers_of_the_paper_from_one_start_to_both_tolerances(name: str) -> None:
-    """Each of the six reaches |grad f| <= 1e-5 and 1e-9 on a small matching problem, on M, from the same start."""
+    """Each of the six reaches |grad f| <= 1e-5 and 1e-9 on M from the same start.
+
+    The problem is a small matching problem.
+    """
     instance = Matching.generate(12, 4, 0)
     start = instance.start(1)
     options = {"beta": instance.beta} if name.startswith("CDF") else {}

@@ -17,10 +17,10 @@ from statement_map import PAGE, ROOT, Mark, Row, checks_by_row, marks, rows, upd
 
 #: Every label of the paper but those of sections.
 _NAMES = (
-    "ocp ass_1 tab:ex tab:man eq:C eq:A le1 d1 d2 le2 d3 le3 d4 ass_2 lem:DA tx1 pro eq:les pro:rg eq:rg "
-    "ass2 eq:2or Th:cdm le:mi m1 m2 le:cbo them:noe cdf pro:nah eq:eh eq:ng pro:2h eq:nabh pro:sta "
-    "the:first le:sec1 le:sec2 al:1 pro:con Ta:cost Ta:comp Ta1 Ta2 fig:1 emp emp1 fig:2 Ta3 Ta4 fig:3 "
-    "tenpr1 Ta5 Ta6 Ta7 "
+    "ocp ass_1 tab:ex tab:man eq:C eq:A le1 d1 d2 le2 d3 le3 d4 ass_2 lem:DA tx1 pro eq:les pro:rg "
+    "eq:rg ass2 eq:2or Th:cdm le:mi m1 m2 le:cbo them:noe cdf pro:nah eq:eh eq:ng pro:2h eq:nabh "
+    "pro:sta the:first le:sec1 le:sec2 al:1 pro:con Ta:cost Ta:comp Ta1 Ta2 fig:1 emp emp1 fig:2 "
+    "Ta3 Ta4 fig:3 tenpr1 Ta5 Ta6 Ta7 "
 )
 LABELS = _NAMES.split()
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -77,7 +77,10 @@ def test_every_verdict_is_one_of_three_and_says_why() -> None:
 
 
 def test_every_erratum_is_the_reason_of_a_verdict() -> None:
-    """The sections of docs/errata.md, the rows of corrections, and the links of the other rows are the same."""
+    """The sections of docs/errata.md and the map name the same errata.
+
+    In the map: the rows of corrections, and the links of the other rows.
+    """
     sections = set(
         re.findall(r"^## (R\d+)$", (PAGE.parent / "errata.md").read_text(), re.MULTILINE)
     )

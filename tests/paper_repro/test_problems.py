@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import sys
 
 import numpy as np
 import pytest
 import scipy.linalg
 
 from baselines import SOLVERS
+from paper_repro import problems
 from paper_repro.problems import PROBLEMS, ExtrinsicMean, JointDiagonalisation, Matching
 
 INSTANCES = {
@@ -255,3 +257,31 @@ def test_value_of_table_2_at_p_100_is_out_of_reach_even_divided_by_n() -> None:
 def test_sizes_that_do_not_fit_are_refused(make, named: str) -> None:
     with pytest.raises(ValueError, match=re.escape(named)):
         make()
+
+
+_ADDED = """
+import attrs
+from paper_repro.problems import matching
+
+PROBLEM = attrs.evolve(
+    matching.PROBLEM,
+    name="another",
+    tables=[attrs.evolve(matching.PROBLEM.tables[0], number=8)],
+    figures=(),
+    like=8,
+)
+"""
+
+
+def test_a_problem_is_added_by_one_file(tmp_path, monkeypatch) -> None:
+    """A file with a PROBLEM in the folder is found, after those of the paper."""
+    (tmp_path / "another.py").write_text(_ADDED, "utf-8")
+    monkeypatch.setattr(problems, "__path__", [*problems.__path__, str(tmp_path)])
+    try:
+        found = problems.discovered()
+    finally:
+        sys.modules.pop("paper_repro.problems.another", None)
+    assert list(found) == [*PROBLEMS, "another"]
+    (size,) = found["another"].sizes([(6, 2)])
+    X = size.start(size.problem(0), 0)
+    assert X.shape == (6, 2) and size.stream == 8

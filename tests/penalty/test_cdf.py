@@ -20,6 +20,9 @@ import genorth.testing as gt
 
 MANIFOLDS = gt.manifolds(max_condition=1e3)
 NODES = chebyshev.chebpts1(17)
+#: What `Dissolving` gives to both penalties is tested on both.
+BOTH = pytest.mark.parametrize("kind", [go.ConstraintDissolving, go.OrthogonalDissolving])
+Kind = type[go.ConstraintDissolving] | type[go.OrthogonalDissolving]
 
 
 def _setting(
@@ -236,19 +239,22 @@ class _Counted(go.GenOrthManifold):
         return self.within.psi(T)
 
 
-def test_one_phi_and_one_evaluation_per_point() -> None:
-    """F11: value, gradient and both share a point.
+@BOTH
+def test_phi_and_evaluations_per_point(kind: Kind) -> None:
+    """F11, F17: value, gradient and both share a point; h_n takes one phi more for each derivative.
 
-    A Hessian product adds one phi and one Hessian product of f.
+    A Hessian product adds one phi (h_n: two) and one Hessian product of f.
     """
     manifold = _Counted(go.SymplecticStiefel(8, 4))
-    h = go.ConstraintDissolving(smooth(manifold, 0), 1.0)
+    more = kind is go.OrthogonalDissolving
+    h = kind(smooth(manifold, 0), 1.0)
+    assert manifold.companion is not None  # found by evaluations of its own
     X, Z = manifold.random_ambient(0), manifold.random_ambient(1)
     manifold.calls = 0
     h.value(X)
     h.value_and_gradient(X)
     h.gradient(X.copy())
-    assert (manifold.calls, h.problem.counts.nfev, h.problem.counts.njev) == (1, 1, 1)
+    assert (manifold.calls, h.problem.counts.nfev, h.problem.counts.njev) == (1 + more, 1, 1)
     h.hessian_product(X, Z)
     h.hessian_product(X, Z)
     assert (
@@ -256,22 +262,24 @@ def test_one_phi_and_one_evaluation_per_point() -> None:
         h.problem.counts.nfev,
         h.problem.counts.njev,
         h.problem.counts.nhev,
-    ) == (3, 1, 1, 2)
+    ) == (3 + 3 * more, 1, 1, 2)
 
 
-def test_a_fused_problem_is_evaluated_once_for_value_and_gradient() -> None:
+@BOTH
+def test_a_fused_problem_is_evaluated_once_for_value_and_gradient(kind: Kind) -> None:
     manifold = go.Stiefel(5, 2)
     problem = go.Problem(manifold, cost_and_gradient=lambda X: (float(X.sum()), np.ones_like(X)))
-    h = go.ConstraintDissolving(problem, 1.0)
+    h = kind(problem, 1.0)
     X = manifold.random_point(0)
     h.value(X)
     h.gradient(X)
     assert (h.problem.counts.nfev, h.problem.counts.njev) == (1, 1)
 
 
-def test_two_points_are_kept_where_asked() -> None:
+@BOTH
+def test_two_points_are_kept_where_asked(kind: Kind) -> None:
     manifold = go.Stiefel(5, 2)
-    h = go.ConstraintDissolving(smooth(manifold, 0), 1.0, keep=2)
+    h = kind(smooth(manifold, 0), 1.0, keep=2)
     X, Y, Z = (manifold.random_ambient(k) for k in range(3))
     for point in (X, Y, X, Y, X, Z, X, Z):
         h.value(point)
@@ -280,17 +288,21 @@ def test_two_points_are_kept_where_asked() -> None:
     assert h.problem.counts.nfev == 4
 
 
-def test_an_array_changed_in_place_is_a_new_point() -> None:
+@BOTH
+def test_an_array_changed_in_place_is_a_new_point(kind: Kind) -> None:
     manifold = go.Stiefel(5, 2)
-    h, X = go.ConstraintDissolving(smooth(manifold, 0), 1.0), manifold.random_ambient(0)
+    h, X = kind(smooth(manifold, 0), 1.0), manifold.random_ambient(0)
     before = h.gradient(X)
     X *= 1.5
     assert not np.allclose(h.gradient(X), before)
 
 
+@BOTH
 @pytest.mark.parametrize("family", ["stiefel", "symplectic", "indefinite", "complex"])
 @pytest.mark.parametrize("size", [1e80, 1e160, 1e300])
-def test_overflow_is_infinite_and_does_not_call_the_cost(family: str, size: float) -> None:
+def test_overflow_is_infinite_and_does_not_call_the_cost(
+    kind: Kind, family: str, size: float
+) -> None:
     """A wild step of a line search: no warning (they are errors here), no exception, no call.
 
     With some BLAS kernels the products hold inf - inf: +inf has to come out all the same.
@@ -302,7 +314,7 @@ def test_overflow_is_infinite_and_does_not_call_the_cost(family: str, size: floa
         "complex": lambda: go.Stiefel(5, 2, dtype=complex),
     }[family]()
     problem = go.Problem(manifold, lambda X: pytest.fail("called"), lambda X: X)
-    h, X = go.ConstraintDissolving(problem, 1e3), manifold.random_ambient(0)
+    h, X = kind(problem, 1e3), manifold.random_ambient(0)
     assert h.value(size * X) == np.inf
     assert h.feasibility(size * X) > 1e150
     assert np.isnan(h.gradient(size * X)).all()
@@ -317,10 +329,11 @@ def test_a_large_beta_overflows_without_a_warning() -> None:
     assert h.value(1e75 * X) == np.inf and np.isfinite(h.feasibility(1e75 * X))
 
 
-def test_overflow_inside_a_product_is_no_nan(monkeypatch: pytest.MonkeyPatch) -> None:
+@BOTH
+def test_overflow_inside_a_product_is_no_nan(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
     """|C|^2 is NaN with Prescott kernels at 1e160 X; the value is +inf with every kernel."""
     manifold = go.Stiefel(5, 2)
-    h, X = go.ConstraintDissolving(smooth(manifold, 0), 1.0), manifold.random_ambient(0)
+    h, X = kind(smooth(manifold, 0), 1.0), manifold.random_ambient(0)
     plain = h._dissolved
 
     def with_nan(X: np.ndarray) -> object:
@@ -334,14 +347,16 @@ def test_overflow_inside_a_product_is_no_nan(monkeypatch: pytest.MonkeyPatch) ->
     assert np.isnan(h.value(np.nan * X)), "NaN that was there before stays NaN"
 
 
+@BOTH
 @pytest.mark.parametrize("beta", [0, -1.0, float("nan"), float("inf"), "large", None, True])
-def test_beta_must_be_positive(beta: object) -> None:
+def test_beta_must_be_positive(kind: Kind, beta: object) -> None:
     with pytest.raises(ValueError, match=r"^beta: need beta > 0"):
-        go.ConstraintDissolving(smooth(go.Stiefel(5, 2), 0), beta)  # type: ignore[arg-type]
+        kind(smooth(go.Stiefel(5, 2), 0), beta)  # type: ignore[arg-type]
 
 
-def test_shapes_are_checked() -> None:
-    h = go.ConstraintDissolving(smooth(go.Stiefel(5, 2), 0), 1.0)
+@BOTH
+def test_shapes_are_checked(kind: Kind) -> None:
+    h = kind(smooth(go.Stiefel(5, 2), 0), 1.0)
     with pytest.raises(ValueError, match=r"^X: "):
         h.value(np.ones((2, 5)))
     with pytest.raises(ValueError, match=r"^Z: "):

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 import genorth as go
 import genorth.testing as gt
-from genorth.penalty import algorithm
-from genorth.penalty.beta import initial_beta
+from genorth.penalty.beta import Oblique, Orthogonal
 from genorth.solve.ending import End
 from genorth.solve.monitor import Monitor
 from paper_repro.problems import Matching
 
-METHODS = ("cdf-gd", "cdf-cg", "cdf-lbfgs", "cdf-lbfgs-lean", "cdf-tr")
+OBLIQUE = ("cdf-gd", "cdf-cg", "cdf-lbfgs", "cdf-lbfgs-lean", "cdf-tr")
+METHODS = (*OBLIQUE, "odf-gd", "odf-cg", "odf-lbfgs", "odf-tr")
 KNOWN = known_minima()
 EASY = trace(go.Stiefel(12, 3), spd(12, 20, 1), fused=False)
 
@@ -115,12 +115,14 @@ def test_trace_has_a_line_per_iteration(method: str) -> None:
     assert (np.diff(columns["time"]) >= 0).all() and (np.diff(columns["evaluations"]) >= 0).all()
     assert columns["time"][-1] <= result.time
     assert t.gradient_norm[-1] == result.stopping_measure <= 1e-6
-    manifold = EASY.manifold
+    oblique = method in OBLIQUE
+    kind = go.ConstraintDissolving if oblique else go.OrthogonalDissolving
+    h = kind(EASY, result.beta or math.nan)
+    assert oblique or result.beta_raised == 0, "one h for the whole trace"
     for k in (0, len(t) // 2, len(t) - 1):
         point = (t.points or [])[k]
-        assert t.cost[k] == pytest.approx(EASY.cost(manifold.dissolve(point)), rel=1e-12)
-        assert t.feasibility[k] == pytest.approx(float(manifold.feasibility(point)), abs=1e-14)
-        h = go.ConstraintDissolving(EASY, result.beta or math.nan)
+        assert t.cost[k] == pytest.approx(h.cost(point), rel=1e-12)
+        assert t.feasibility[k] == pytest.approx(float(h.feasibility(point)), abs=1e-14)
         assert t.gradient_norm[k] == pytest.approx(
             float(np.linalg.norm(h.gradient(point))), rel=1e-6
         )
@@ -142,14 +144,56 @@ def test_runs_are_deterministic(method: str) -> None:
     assert first.trace.gradient_norm == second.trace.gradient_norm and first.beta == second.beta
 
 
+@pytest.mark.parametrize("method", ["cdf-lbfgs", "odf-lbfgs"])
 @pytest.mark.parametrize("size", [0.8, 1.5])
-def test_a_penalty_method_may_start_off_M(size: float) -> None:
+def test_a_penalty_method_may_start_off_M(size: float, method: str) -> None:
     manifold = EASY.manifold
-    result = go.minimize(EASY, size * manifold.random_point(0))
+    result = go.minimize(EASY, size * manifold.random_point(0), method=method, beta=2.0)
     assert result.success and result.fun == pytest.approx(
         np.linalg.eigvalsh(spd(12, 20, 1))[:3].sum(), rel=1e-8
     )
     assert result.trace.feasibility[0] > 0.1
+
+
+SHAPES = {
+    "zeros": lambda m: np.zeros(m.shape),
+    "ones": lambda m: np.ones(m.shape),
+    "equal columns": lambda m: np.broadcast_to(m.random_ambient(0)[..., :1], m.shape).copy(),
+    "eye": lambda m: np.eye(*m.shape),
+}
+
+
+@pytest.mark.parametrize("method", ["cdf-lbfgs", "odf-lbfgs", "cdf-gd", "odf-gd"])
+@pytest.mark.parametrize("start", SHAPES)
+@pytest.mark.parametrize("name", ["smallest eigenvalues", "symplectic eigenvalues"])
+def test_a_start_of_no_use_is_replaced_and_the_message_says_so(
+    name: str, start: str, method: str
+) -> None:
+    """phi(X) has no full rank there, or h is stationary: A and Newton's map lead nowhere."""
+    problem, best = KNOWN[name]
+    m = problem.manifold
+    result = go.minimize(problem, SHAPES[start](m), method=method, tol=1e-7)
+    assert result.success, result
+    assert result.fun == pytest.approx(best, rel=1e-7)
+    assert ("No map leads from x0 to M" in result.message) is (start != "eye")
+    assert result.beta is not None and 1e-3 < result.beta < 1e3, "of the size of the problem"
+
+
+def test_the_first_steps_of_odf_count_and_end_with_the_budget() -> None:
+    """They are iterations and evaluations like the others, and a callback may stop them."""
+    result = go.minimize(EASY, method="odf-lbfgs", rng=0, max_iterations=2, keep_points=True)
+    assert result.status is go.Status.ITERATION_LIMIT and result.nit == 2
+    on_M = [float(EASY.manifold.feasibility(x)) for x in result.trace.points or ()]
+    assert max(on_M) <= 1e-13 and result.fun < result.trace.cost[0]
+
+
+def test_odf_raises_beta_from_a_far_too_small_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The threshold is looked at during the run, from what the gradient of h_n has computed."""
+    monkeypatch.setattr(Orthogonal, "_estimate", lambda rule, x, Theta: 1e-4)
+    problem, best = KNOWN["procrustes"]
+    result = go.minimize(problem, method="odf-lbfgs", rng=0)
+    assert result.success and result.beta_raised >= 1 and result.fun == pytest.approx(best)
+    assert result.margin is not None and result.margin >= 1 - 1e-6
 
 
 # ---------------------------------------------------------------------- budgets and stops
@@ -243,10 +287,11 @@ def test_not_finite_ends_with_the_best_iterate(method: str, where: str, value: f
     assert calls <= 12
 
 
-def test_not_finite_from_the_first_call() -> None:
+@pytest.mark.parametrize("method", ["cdf-lbfgs", "odf-lbfgs"])
+def test_not_finite_from_the_first_call(method: str) -> None:
     problem = go.Problem(go.Stiefel(5, 2), lambda X: math.nan, lambda X: X)
     X = problem.manifold.random_point(0)
-    result = go.minimize(problem, X)
+    result = go.minimize(problem, X, method=method)
     assert result.status is go.Status.NOT_FINITE
     np.testing.assert_allclose(result.x, X, atol=1e-14)
 
@@ -280,11 +325,12 @@ def test_a_wrong_gradient_stalls_and_says_so() -> None:
 # ---------------------------------------------------------------------- beta
 
 
+@pytest.mark.parametrize("method", ["cdf-lbfgs", "odf-lbfgs"])
 @pytest.mark.parametrize("name", KNOWN)
-def test_beta_is_estimated_checked_and_raised(name: str) -> None:
+def test_beta_is_estimated_checked_and_raised(name: str, method: str) -> None:
     """From a start where the estimate is useless, or a good one, beta ends above beta*."""
     problem, _ = KNOWN[name]
-    result = go.minimize(problem, rng=11)
+    result = go.minimize(problem, method=method, rng=11)
     assert result.success and result.margin is not None and result.margin >= 1 - 1e-6
 
 
@@ -292,9 +338,9 @@ def test_a_beta_below_the_threshold_is_raised_from_a_warm_start(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The estimate is replaced by one far too small: the check at the end finds it."""
-    monkeypatch.setattr(algorithm, "initial_beta", lambda problem, X: 1e-4)
+    monkeypatch.setattr(Oblique, "_estimate", lambda rule, x: 1e-4)
     problem, best = KNOWN["symplectic eigenvalues"]
-    result = go.minimize(problem, rng=0, max_iterations=20_000)
+    result = go.minimize(problem, rng=0, method="cdf-lbfgs", max_iterations=20_000)
     assert result.success and result.beta_raised >= 1
     assert result.fun == pytest.approx(best, rel=1e-8)
     assert result.beta is not None and result.beta > 1e-4
@@ -307,11 +353,10 @@ def test_beta_is_raised_from_the_fifth_time_on_that_the_limit_is_reached() -> No
     """
     instance = Matching.generate(10, 4, 0)
     problem, x = instance.problem(), instance.start(1)
-    run = algorithm._Run(Monitor(problem), None, 1, "auto")
-    run.status = go.Status.DIVERGED
-    run.end = End(x, 0.0, x, 1.0, 0.0, True, 1.0, True)
-    betas = np.array([run._next_beta() for _ in range(6)])
-    np.testing.assert_allclose(betas / initial_beta(problem, x), [1, 1, 1, 1, 4, 16], rtol=1e-12)
+    rule = Oblique(Monitor(problem), auto=True)
+    end = End(x, 0.0, x, 1.0, 0.0, True, 1.0, True)
+    betas = np.array([rule.next(1.0, 0.0, go.Status.DIVERGED, end) for _ in range(6)])
+    np.testing.assert_allclose(betas / rule._estimate(x), [1, 1, 1, 1, 4, 16], rtol=1e-12)
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -327,12 +372,16 @@ def test_a_run_towards_a_point_away_from_M_is_ended_long_before_it_gets_there(se
     assert result.feasibility_before < 1e-3 and result.margin is not None and result.margin > 1
 
 
-def test_a_given_beta_below_the_threshold_is_reported() -> None:
-    """H has no minimum at the solution: no success, and the message names both numbers."""
-    problem, best = KNOWN["symplectic eigenvalues"]
-    threshold = go.minimize(problem, rng=0).threshold
-    assert threshold is not None
-    result = go.minimize(problem, rng=0, beta=threshold / 10, max_iterations=3000)
+@pytest.mark.parametrize(
+    ("method", "name"), [("cdf-lbfgs", "symplectic eigenvalues"), ("odf-lbfgs", "procrustes")]
+)
+def test_a_given_beta_below_the_threshold_is_reported(method: str, name: str) -> None:
+    """h has no minimum at the solution: no success, and the message names both numbers."""
+    problem, best = KNOWN[name]
+    threshold = go.minimize(problem, method=method, rng=0).threshold
+    assert threshold is not None and threshold > 0
+    beta = threshold / 10
+    result = go.minimize(problem, method=method, rng=0, beta=beta, max_iterations=3000)
     assert f"beta = {threshold / 10:.3g} is below the exactness threshold" in result.message
     assert result.beta_raised == 0
     if result.success:  # x is stationary nevertheless: it was reached by restoring
@@ -346,10 +395,10 @@ def test_a_given_beta_is_kept() -> None:
 
 
 def test_an_objective_that_is_unbounded_off_M() -> None:
-    """f(A(X)) falls like -|X|^6 far from M: line searches must turn back, with every method."""
+    """f(A(X)) falls like -|X|^6 far from M: line searches must turn back, with every cdf method."""
     problem = trace(go.Stiefel(12, 3), -1e3 * spd(12, 5, 1))
     best = float(np.sort(np.linalg.eigvalsh(-1e3 * spd(12, 5, 1)))[:3].sum())
-    for method in METHODS:
+    for method in OBLIQUE:
         result = go.minimize(problem, rng=1, method=method, beta=1e-3, tol=1e-4)
         assert result.success and result.fun == pytest.approx(best, rel=1e-9), result
 
@@ -362,7 +411,7 @@ def test_repr_is_readable() -> None:
     for part in (
         "success: True",
         "status: CONVERGED",
-        "cdf-lbfgs",
+        "odf-lbfgs",
         "times the threshold",
         "shape (12, 3)",
     ):
@@ -385,7 +434,7 @@ def test_feasibility_that_rounding_forbids_is_no_success() -> None:
     [
         (
             {"method": "newton"},
-            "method: need one of 'cdf-gd', 'cdf-cg', 'cdf-lbfgs', 'cdf-lbfgs-lean', 'cdf-tr'",
+            "method: need one of 'cdf-gd', 'cdf-cg', 'cdf-lbfgs', 'cdf-tr', 'odf-gd', 'odf-cg', ",
         ),
         ({"beta": 0}, "beta: need beta > 0"),
         ({"beta": -1.0}, "beta: need beta > 0"),

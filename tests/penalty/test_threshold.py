@@ -83,11 +83,19 @@ def test_lanczos_agrees_with_the_dense_form(family: str, monkeypatch: pytest.Mon
     manifold = gt.Recipe(family, 24, 16, 10.0, 3).build()
     X = manifold.random_point(0)
     Theta = np.asarray(manifold.theta(X, manifold.random_ambient(1)))
-    iterated = threshold.multiplier_threshold(manifold, Theta)
+
+    def both() -> tuple[float, float]:
+        return (
+            threshold.multiplier_threshold(manifold, Theta),
+            threshold.orthogonal_threshold(manifold, X, Theta),
+        )
+
+    iterated, rough = both(), threshold.orthogonal_threshold(manifold, X, Theta, 0.05)
     monkeypatch.setattr(threshold, "_DENSE", 16)
-    dense = threshold.multiplier_threshold(manifold, Theta)
+    dense = both()
     assert iterated == pytest.approx(dense, rel=1e-6)
-    assert dense > 0
+    assert rough == pytest.approx(dense[1], rel=0.1)
+    assert min(dense) > 0
 
 
 @pytest.mark.parametrize("family", sorted(gt.FAMILIES))
@@ -133,3 +141,17 @@ def test_a_point_off_M_is_restored_first() -> None:
     assert go.exactness_threshold(problem, 1.1 * X) == pytest.approx(
         go.exactness_threshold(problem, X), rel=1e-10
     )
+
+
+def test_which_threshold_is_asked_for() -> None:
+    """Oblique is the default; on Stiefel 3/4 lambda_max(Theta) and max(0, -lambda_min(Theta))."""
+    A = spd(8, 10, 0)
+    values, vectors = np.linalg.eigh(A)
+    problem = trace(go.Stiefel(8, 3), -A)
+    X = vectors[:, -3:]
+    assert go.exactness_threshold(problem, X, "orthogonal") == pytest.approx(2 * values[-1])
+    assert go.exactness_threshold(problem, X, "oblique") == 0.0
+    with pytest.raises(ValueError, match=r"^dissolving: need 'oblique' or 'orthogonal'"):
+        go.exactness_threshold(problem, X, "sideways")
+    with pytest.raises(ValueError, match=r"^problem: need a genorth.Problem"):
+        go.exactness_threshold(None, X)  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from functools import cache
 from itertools import groupby
 from typing import Any
 
-from genorth.compare.render.table import Entry, Table, Value
+from genorth.compare.render.table import Entry, Table, Value, visible
 from genorth.errors import refuse
 from genorth.optional import optional
 
@@ -238,6 +238,7 @@ def templates() -> Any:
         loader=jinja2.PackageLoader("genorth.compare.render"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
+        finalize=lambda value: visible(value) if type(value) is str else value,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
@@ -267,6 +268,6 @@ _FORMATS: dict[str, Callable[[Sequence[Table]], str]] = {
 
 def render(tables: Sequence[Table], format: str) -> str:  # noqa: A002  the name that users know from pandas
     """Write tables in a format: "markdown", "text", "csv", "latex" or "html"."""
-    if format not in _FORMATS:
+    if not isinstance(format, str) or format not in _FORMATS:
         refuse("format", f"one of {', '.join(map(repr, _FORMATS))}", repr(format))
     return _FORMATS[format](tables)

@@ -102,7 +102,7 @@ def report(
     page, names = _Page(), names_of(records, labels)
     parts = [
         _summary(page, records, labels),
-        *(_Section(name, page.content(content, name)) for name, content in _pairs(sections)),
+        *(_Section(plain(name), page.content(each, name)) for name, each in _pairs(sections)),
         _Section("All times", _overview(page, records, labels), "Times"),
         _Section("Results", page.content(paper_tables(records, reference, labels), "")),
         _Section(

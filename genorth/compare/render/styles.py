@@ -7,8 +7,7 @@ ones in dots and dashes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import product
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import attrs
@@ -84,6 +83,7 @@ _VARIANTS: dict[str, dict[str, Any]] = {
     "faithful": {"dashes": (1.0, 1.3), "full": True},
     "products": {"dashes": (5.0, 1.3, 1.0, 1.3, 1.0, 1.3), "shape": "h"},
     "pymanopt": {"dashes": (5.0, 1.3, 1.0, 1.3), "shape": "d"},
+    "odf": {"marker": "s", "shape": "P"},
     "cdopt": {"marker": "x", "shape": "X"},
     "lean": {"marker": "o", "shape": "p"},
 }
@@ -108,11 +108,14 @@ def styles(solvers: Mapping[str, Any]) -> dict[str, Style]:
     for name, about in solvers.items():
         look = _FAMILIES[about.family] | _VARIANTS.get(about.variant, {})
         style = Style(colors[about.algorithm or name], **look)
-        free = (attrs.evolve(style, marker=m, shape=m, full=f) for f, m in _OTHER_MARKS)
-        while style in found.values() and (another := next(free, None)) is not None:
-            style = another
-        found[name] = style
+        marks = ((style.marker, style.shape, style.full), *_MARKS)
+        looks = [attrs.evolve(style, marker=m, shape=s, full=full) for m, s, full in marks]
+        found[name] = next((each for each in looks if not _seen(each, found.values())), style)
     return found
 
 
-_OTHER_MARKS = tuple(product((True, False), _MARKERS))
+_MARKS = tuple((marker, marker, full) for full in (True, False) for marker in _MARKERS)
+
+
+def _seen(style: Style, others: Iterable[Style]) -> bool:
+    return any(style.line() == each.line() or style.dot() == each.dot() for each in others)

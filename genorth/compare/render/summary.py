@@ -82,7 +82,8 @@ def lead(
     Returns:
         The sentences; rows in which the lead is smaller are named.
     """
-    names, found = names_of(records, labels), ranking.lead(records, over, factor, from_seconds)
+    found = ranking.lead(records, over, factor, from_seconds)
+    names = names_of(records, labels)
     name, total = names[over], sum(map(len, (found.held, found.missed, found.undecided)))
     limit = f"over {seconds_text(from_seconds)} s"
     if not total:

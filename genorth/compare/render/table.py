@@ -142,16 +142,20 @@ def words(value: object) -> Entry:
 
 
 _UNSEEN = {"Cc", "Cs", "Cf", "Co", "Cn"}
-_JOINERS = "\u200c\u200d"  # in the words of several scripts, and in emoji
+_KEPT = "\n\u200c\u200d"  # joiners are part of the words of several scripts, and of emoji
 
 
 def plain(text: str) -> str:
     """Text in one line that changes nothing around it: no control or direction characters."""
-    seen = "".join(
-        "\ufffd" if unicodedata.category(letter) in _UNSEEN and letter not in _JOINERS else letter
-        for letter in re.sub(r"\s+", " ", text)
+    return visible(re.sub(r"\s+", " ", text)).strip()
+
+
+def visible(text: str) -> str:
+    """Text in which control and direction characters, but for line breaks, are replaced."""
+    return "".join(
+        "\ufffd" if unicodedata.category(letter) in _UNSEEN and letter not in _KEPT else letter
+        for letter in text
     )
-    return seen.strip()
 
 
 class Names(dict[str, str]):

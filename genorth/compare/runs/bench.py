@@ -10,7 +10,7 @@ import faulthandler
 import inspect
 import math
 import traceback
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
@@ -93,8 +93,14 @@ class Bench:
         self.at = place
         return self._prepared
 
-    def record(self, task: Task, fields: dict[str, Any]) -> Record:
-        """Run a task, which `prepare` has seen; `fields` are those that the record begins with."""
+    def record(self, task: Task, fields: dict[str, Any], begin: Callable[[], None]) -> Record:
+        """Run a task, which `prepare` has seen.
+
+        Args:
+            task: The task.
+            fields: What the record begins with.
+            begin: Called when the solver is loaded and begins.
+        """
         made = self._prepared
         fields = fields | {"environment": self._environment}
         fields["definition"] = fields["definition"] | {"problem": made.fingerprint}
@@ -112,15 +118,16 @@ class Bench:
         clock = Clock(problem)
         with pinned(setup.threads), contained():
             try:
-                with interrupted(setup.patience):
+                with interrupted(setup.preparation):
                     if load := getattr(solver, "load", None):
                         load()
                     if reason := _why_not(solver, problem):
                         return failed("UNSUPPORTED", f"{reason[0].upper()}{reason[1:]}.", fields)
                     if _takes(solver, "rng"):
                         arguments["rng"] = task.seed  # of a solver that draws: the same each time
-                    with clock:
-                        result = solver(problem, start, **arguments | options)
+                begin()
+                with interrupted(setup.patience), clock:
+                    result = solver(problem, start, **arguments | options)
                 with interrupted(setup.patience):
                     record = _reported(result, _counts(problem), clock, fields)
                     feasibility_tol = float(options.get("feasibility_tol", _FEASIBILITY_TOL))
@@ -184,8 +191,7 @@ class Here:
         with self._underway(list(schedule.key(task))) as reason:
             if reason:
                 return failed("RAISED", reason, fields)
-            schedule.begin(task)
-            return self._bench.record(task, fields)
+            return self._bench.record(task, fields, lambda: schedule.begin(task))
 
     def _prepared(self, place: Place) -> Prepared:
         if self._bench.at == place:
@@ -252,7 +258,7 @@ def _reported(result: Any, counts: Counts, clock: Clock, fields: dict[str, Any])
             "nfev": _count(result.nfev, counts.nfev),
             "njev": _count(result.njev, counts.njev),
             "nhev": _count(result.nhev, counts.nhev),
-            "seconds": {**result.seconds, "cost": _cost(result.seconds, counts)},
+            "seconds": _phases(result.seconds, counts),
             "trace": {name: getattr(trace, name) for name in COLUMNS},
             "traced_by": "solver" if begin is None else "genorth",
         }
@@ -263,8 +269,8 @@ def _counts(problem: Problem) -> Counts:
     """The counts of a problem that a solver may have spoiled."""
     with suppress(Exception):
         counts = problem.counts
-        if min(counts.nfev, counts.njev, counts.nhev, counts.seconds) >= 0:
-            return counts
+        if min(counts.nfev, counts.njev, counts.nhev) >= 0:
+            return attrs.evolve(counts, seconds=max(counts.seconds, 0.0))
     return Counts()
 
 
@@ -273,9 +279,11 @@ def _count(reported: int, measured: int) -> int:
     return reported if measured - 1 <= reported <= measured else measured
 
 
-def _cost(reported: Mapping[str, float], counts: Counts) -> float:
-    """Seconds in the user's functions; a solver may leave out those of its last check."""
-    return min(reported.get("cost", math.inf), counts.seconds)
+def _phases(reported: Mapping[str, Any], counts: Counts) -> dict[str, Any]:
+    """The seconds by phase; those in the user's functions are at most what the problem measured."""
+    cost = min(reported.get("cost", math.inf), counts.seconds)
+    found = {**reported, "cost": cost}
+    return {name: 0.0 if value < 0 else value for name, value in found.items()}
 
 
 def told(error: BaseException) -> str:
@@ -310,12 +318,13 @@ class Figures:
         manifold, X = problem.manifold, np.asarray(x)
         if X.shape != manifold.shape or X.dtype.kind not in "fc" or not np.all(np.isfinite(X)):
             return cls()
-        feasibility, scale = float(manifold.feasibility(X)), float(manifold.scale(X))
-        if not problem.has_gradient:
-            return cls(problem.cost(X), math.nan, feasibility, scale)
-        fun, G = problem.cost_and_gradient(X)
-        finite = bool(np.all(np.isfinite(G)))
-        slope = float(norm(manifold.gradient(X, G))) if finite else math.nan
+        with np.errstate(all="ignore"):
+            feasibility, scale = float(manifold.feasibility(X)), float(manifold.scale(X))
+            if not problem.has_gradient:
+                return cls(problem.cost(X), math.nan, feasibility, scale)
+            fun, G = problem.cost_and_gradient(X)
+            finite = bool(np.all(np.isfinite(G)))
+            slope = float(norm(manifold.gradient(X, G))) if finite else math.nan
         return cls(fun, slope, feasibility, scale)
 
 

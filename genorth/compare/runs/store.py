@@ -103,9 +103,8 @@ class Store:
             refuse("out", "a folder that can be written to", f"{folder}: {error.strerror}")
         try:
             self._settings = _read_settings(folder)
-            if self._settings is None and any(
-                (folder / name).exists() for name in (_RECORDS, _PACKED)
-            ):
+            kept = [path for name in (_RECORDS, _PACKED) if (path := folder / name).exists()]
+            if self._settings is None and any(path.stat().st_size for path in kept):
                 _refuse_folder(folder, f"records without {_SETTINGS}")
             self.records = {record.key: record for record in _read_records(folder)}
             self.underway = self._read_underway()
@@ -164,7 +163,6 @@ class Store:
 
     def end(self) -> None:
         """Nothing is underway."""
-        self.underway = None
         (self.folder / _UNDERWAY).unlink(missing_ok=True)
 
     def _read_underway(self) -> Underway | None:

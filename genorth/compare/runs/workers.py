@@ -29,8 +29,9 @@ from genorth.errors import refuse
 
 _LATER = 1.0  # seconds that a worker has, after it has interrupted its solver, to send the record
 _MAIN = "A script that is run with jobs > 1 calls compare.run under `if __name__ == '__main__':`."
-_START = 60.0  # seconds in which a process is started and has imported what it needs
-_READY = ("ready",)
+_START = 120.0  # seconds in which a process is started and has imported what it needs
+# what a worker says of itself, in order
+_STAGES = _READY, _PREPARED, _BEGINS = "ready", "prepared", "begins"
 _PARENT_DIED = 1  # PR_SET_PDEATHSIG of Linux
 _context = multiprocessing.get_context("spawn")
 
@@ -58,13 +59,11 @@ class Workers:
         """Make the problems of these places."""
         pending, made = list(places), dict[Place, Prepared]()
 
-        def give(worker: _Worker) -> bool:
-            if pending:
-                worker.give(pending[0], ("prepare", pending.pop(0)))
-            return worker.busy
+        def give(worker: _Worker) -> None:
+            worker.give(pending[0], ("prepare", pending.pop(0)))
 
         while pending or self._busy:
-            self._assign(give)
+            self._assign(lambda: bool(pending), give)
             for worker, answer in self._answers():
                 if isinstance(answer, _Ended):
                     made[worker.place] = Prepared(reason=answer.reason)
@@ -77,26 +76,26 @@ class Workers:
         """Make the runs that are missing."""
         pending, tasks = list(schedule.missing), dict[_Worker, Task]()
 
-        def give(worker: _Worker) -> bool:
+        def free() -> list[Task]:
             chains = {task.chain for task in tasks.values()}
-            free = [task for task in pending if task.chain not in chains]
+            return [task for task in pending if task.chain not in chains]
+
+        def give(worker: _Worker) -> None:
             # a problem that the worker has already, if there is one
-            task = next((t for t in free if t.place == worker.place), next(iter(free), None))
-            if task is not None:
-                pending.remove(task)
-                tasks[worker] = task
-                worker.give(task.place, ("run", task, schedule.fields(task)))
-            return worker.busy
+            found = free()
+            task = next((task for task in found if task.place == worker.place), found[0])
+            pending.remove(task)
+            tasks[worker] = task
+            worker.give(task.place, ("run", task, schedule.fields(task)))
 
         while pending or tasks:
             for task in list(pending):
                 if record := schedule.spared(task):
                     pending.remove(task)
                     schedule.finish(task, record)
-            self._assign(give)
+            self._assign(lambda: bool(free()), give)
             for worker, answer in self._answers():
-                if answer is None:
-                    worker.begins(self._setup.patience)
+                if answer == _BEGINS:
                     schedule.begin(tasks[worker])
                 elif isinstance(answer, _Ended):
                     task = tasks.pop(worker)
@@ -115,15 +114,14 @@ class Workers:
     def _busy(self) -> list[_Worker]:
         return [worker for worker in self._workers if worker.busy]
 
-    def _assign(self, give: Callable[[_Worker], bool]) -> None:
+    def _assign(self, waiting: Callable[[], bool], give: Callable[[_Worker], None]) -> None:
         """Give work to those that have none; start more while there is work for them."""
         idle = [worker for worker in self._workers if not worker.busy]
-        while idle or len(self._workers) < self._setup.processes:
-            worker = idle.pop() if idle else _Worker(self._setup, self._payload)
-            if worker not in self._workers:
-                self._workers.append(worker)
-            if not give(worker):
-                return
+        while waiting() and (idle or len(self._workers) < self._setup.processes):
+            if not idle:
+                idle.append(_Worker(self._setup, self._payload))
+                self._workers += idle
+            give(idle.pop())
 
     def _answers(self) -> list[tuple[_Worker, Any]]:
         """What the workers have to say, after the first has spoken, ended, or run past its time."""
@@ -163,22 +161,30 @@ class _Worker:
         self._process.start()
         theirs.close()
         self.sentinel = self._process.sentinel
-        self.busy = self._ready = False
+        self.busy, self._stage = False, ""
         self.place: Place = (-1, -1)
         self.deadline, self._began = math.inf, math.nan
 
     def give(self, place: Place, message: Any) -> None:
         """Send work on a place."""
         self.busy, self.place, self._began = True, place, math.nan
-        # twice: a problem is made, and evaluated once
-        self.deadline = time.monotonic() + 2 * self._setup.preparation + _LATER + _START
+        self._stage = _READY if self._stage else ""
+        self._wait()
         with suppress(OSError):  # it has ended: `hear` finds out why
             self.connection.send(message)
 
-    def begins(self, patience: float) -> None:
-        """Its solver begins."""
-        self._began = time.monotonic()
-        self.deadline = self._began + 2 * patience + _LATER
+    def _wait(self) -> None:
+        """Set the deadline of its stage; what is made or run is evaluated once afterwards."""
+        setup, now = self._setup, time.monotonic()
+        limits = {
+            "": _START,
+            _READY: 2 * setup.preparation,
+            _PREPARED: setup.preparation,
+            _BEGINS: 2 * setup.patience,
+        }
+        self.deadline = now + limits[self._stage] + _LATER
+        if self._stage == _BEGINS:
+            self._began = now
 
     def rest(self) -> None:
         """It has done its work."""
@@ -193,29 +199,27 @@ class _Worker:
         except Exception:  # EOFError, OSError, or half an answer
             self._process.join()
             code = self._process.exitcode
-            if not self._ready:
+            if not self._stage:
                 raise RuntimeError(
                     f"A worker process ended with exit code {code} as it started. {_MAIN}"
                 ) from None
             return self._ended("RAISED", f"Its process ended with exit code {code}.")
-        if isinstance(answer, str):
+        if isinstance(answer, str) and answer not in _STAGES:
             raise RuntimeError(f"A worker process could not start: {answer}")
-        self._ready = True
+        if isinstance(answer, str):
+            self._stage = answer
+            self._wait()
         return answer
 
     def stop(self) -> _Ended:
         """Kill the process, which is past its time."""
-        limit = self._setup.time_limit if self._running else self._setup.preparation
+        limit = self._setup.time_limit if self._stage == _BEGINS else self._setup.preparation
         return self._ended("HUNG", f"Its limit was {limit:g} s; its process was killed.")
-
-    @property
-    def _running(self) -> bool:
-        return not math.isnan(self._began)
 
     def _ended(self, status: str, reason: str) -> _Ended:
         self.kill()
         self.busy = False
-        status = status if self._running else "UNPREPARED"
+        status = status if self._stage in (_PREPARED, _BEGINS) else "UNPREPARED"
         return _Ended(status, reason, time.monotonic() - self._began)
 
     def kill(self) -> None:
@@ -228,7 +232,7 @@ class _Worker:
 def _work(connection: Connection, payload: bytes, parent: int) -> None:
     """What a worker does.
 
-    It says `_READY`, then for each task `None` when the solver starts, and the record; text where
+    It says `_READY`, then for each task `_PREPARED`, `_BEGINS`, and the record; another text where
     it cannot start.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the parent ends its workers
@@ -247,8 +251,8 @@ def _work(connection: Connection, payload: bytes, parent: int) -> None:
             else:
                 task, fields = arguments
                 if not bench.prepare(task.place).reason:
-                    connection.send(None)
-                connection.send(bench.record(task, fields))
+                    connection.send(_PREPARED)
+                connection.send(bench.record(task, fields, lambda: connection.send(_BEGINS)))
 
 
 def _end_with(parent: int) -> None:

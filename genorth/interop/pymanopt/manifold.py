@@ -11,8 +11,10 @@ from pymanopt.manifolds.manifold import RiemannianSubmanifold
 from genorth.checks.report import title
 from genorth.errors import OutsideDomainError, refuse
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.geometry.retractions import RETRACTIONS, polar_factor, step_size
+from genorth.geometry.retractions import BEND, RETRACTIONS, Cayley, polar_factor, step_size
+from genorth.geometry.substitution import Substitution
 from genorth.linalg.arrays import Array
+from genorth.linalg.inputs import as_generator
 
 _FARTHEST = 10.0  # points grow like exp of the size of a step, and their rounding like its square
 
@@ -20,34 +22,62 @@ _FARTHEST = 10.0  # points grow like exp of the size of a step, and their roundi
 class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt has no annotations
     """A `GenOrthManifold` for pymanopt: a Riemannian submanifold, <U, V> = Re tr(U^T V).
 
-    `dist`, `exp` and `log` have no closed form here and raise NotImplementedError in pymanopt's
-    way; NelderMead and ParticleSwarm need them.
+    With a metric W, <U, V> = Re tr(U^T W V): what pymanopt asks for is computed in the variables Y,
+    X = T Y, in which W is the Euclidean metric (F20), and comes back in X. `dist`, `exp` and `log`
+    have no closed form here and raise NotImplementedError in pymanopt's way; NelderMead and
+    ParticleSwarm need them.
 
     Args:
         manifold: The manifold.
-        retraction: A kind of `GenOrthManifold.retract`.
+        retraction: A kind of `GenOrthManifold.retract`, or "auto": "cayley" while its curve bends
+            little to the side, else "normal" (F18).
         rng: A seed or a Generator, which `random_point` and `random_tangent_vector` draw from, as
             pymanopt calls them without one.
+        metric: Symmetric positive definite, as for `GenOrthManifold.metric`, or a name.
 
     Raises:
-        ValueError: If it is no `GenOrthManifold`, or the retraction is unknown.
+        ValueError: If it is no `GenOrthManifold`, or the retraction or the metric is unknown.
     """
 
     def __init__(
-        self, manifold: GenOrthManifold, retraction: str = "cayley", rng: Any = None
+        self,
+        manifold: GenOrthManifold,
+        retraction: str = "auto",
+        rng: Any = None,
+        metric: Any = None,
     ) -> None:
         if not isinstance(manifold, GenOrthManifold):
             refuse("manifold", "a GenOrthManifold", type(manifold).__name__)
-        if retraction not in RETRACTIONS:
-            refuse("retraction", f"one of {', '.join(map(repr, RETRACTIONS))}", repr(retraction))
+        known = ("auto", *RETRACTIONS)
+        if retraction not in known:
+            refuse("retraction", f"one of {', '.join(map(repr, known))}", repr(retraction))
         super().__init__(title(manifold), manifold.dim)
-        self.manifold, self.kind = manifold, retraction
-        self.rng = np.random.default_rng(rng)
+        self.manifold, self.kind, self.metric = manifold, retraction, metric
+        self.rng = as_generator(rng)
         #: How often a step was outside the domain of the retraction.
         self.outside = 0
+        self._T: Substitution | None = None
+        #: The manifold in Y: all geometry is done there.
+        self._inside = manifold
+        if metric is not None:
+            self._T = manifold.metric(metric)
+            self._inside = manifold.substitute(self._T)
 
     def __repr__(self) -> str:
-        return f"PymanoptManifold({self}, retraction={self.kind!r})"
+        metric = "" if self.metric is None else ", metric=..."
+        return f"PymanoptManifold({self}, retraction={self.kind!r}{metric})"
+
+    def _in(self, X: Array) -> Array:
+        """T^-1 X."""
+        return X if self._T is None else self._T.solve(X)
+
+    def _out(self, Y: Array) -> Array:
+        """T Y."""
+        return Y if self._T is None else self._T.apply(Y)
+
+    def _dual(self, G: Array) -> Array:
+        """T^T G, a Euclidean gradient in Y."""
+        return G if self._T is None else self._T.adjoint(G)
 
     @cached_property
     def typical_dist(self) -> float:
@@ -58,24 +88,25 @@ class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt
         return float(self.manifold.norm(self.manifold.random_point(0)))
 
     def inner_product(self, point: Array, tangent_vector_a: Array, tangent_vector_b: Array) -> Any:  # noqa: ARG002
-        """<U, V> = Re tr(U^T V), the same at every point."""
-        return self.manifold.inner(tangent_vector_a, tangent_vector_b)
+        """<U, V> = Re tr(U^T W V), the same at every point."""
+        return self.manifold.inner(self._in(tangent_vector_a), self._in(tangent_vector_b))
 
     def norm(self, point: Array, tangent_vector: Array) -> Any:  # noqa: ARG002
         """|U| = <U, U>^(1/2)."""
-        return self.manifold.norm(tangent_vector)
+        return self.manifold.norm(self._in(tangent_vector))
 
     def projection(self, point: Array, vector: Array) -> Array:
-        """P_X(D) = D - phi(X) Theta_X(D)."""
-        return self.manifold.project(point, vector)
+        """The projection onto the tangent space, orthogonal in the metric."""
+        return self._out(self._inside.project(self._in(point), self._in(vector)))
 
     def to_tangent_space(self, point: Array, vector: Array) -> Array:
-        """P_X(D): takes rounding out of a tangent vector."""
-        return self.manifold.project(point, vector)
+        """As `projection`: takes rounding out of a tangent vector."""
+        return self.projection(point, vector)
 
     def euclidean_to_riemannian_gradient(self, point: Array, euclidean_gradient: Array) -> Array:
-        """grad f(X) = P_X(G)."""
-        return self.manifold.gradient(point, euclidean_gradient)
+        """T grad f(T Y), grad f = P_X(G) without a metric."""
+        G = self._dual(euclidean_gradient)
+        return self._out(self._inside.gradient(self._in(point), G))
 
     def euclidean_to_riemannian_hessian(
         self,
@@ -84,13 +115,15 @@ class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt
         euclidean_hessian: Array,
         tangent_vector: Array,
     ) -> Array:
-        """hess f(X)[Z] = P_X(H - phi(Z) Theta_X(G)), H the Euclidean Hessian applied to Z."""
-        return self.manifold.hessian(point, euclidean_gradient, euclidean_hessian, tangent_vector)
+        """T hess f(T Y)[T^-1 Z]; hess f(X)[Z] = P_X(H - phi(Z) Theta_X(G)) without a metric."""
+        G, H = self._dual(euclidean_gradient), self._dual(euclidean_hessian)
+        return self._out(self._inside.hessian(self._in(point), G, H, self._in(tangent_vector)))
 
     def weingarten(self, point: Array, tangent_vector: Array, normal_vector: Array) -> Array:
-        """-P_X(phi(Z) Theta_X(N)), for a tangent Z and a normal N = phi(X) S, S in S1."""
-        here = self.manifold.at(point)
-        return -here.project(self.manifold.phi(tangent_vector) @ here.theta(normal_vector))
+        """-P_X(phi(Z) Theta_X(N)), for a tangent Z and a normal N = phi(X) S, S in S1; in Y."""
+        here = self._inside.at(self._in(point))
+        Theta = here.theta(self._in(normal_vector))
+        return self._out(-here.project(self._inside.phi(self._in(tangent_vector)) @ Theta))
 
     def retraction(self, point: Array, tangent_vector: Array) -> Array:
         """R_X(Z); where Z is outside the domain, the point that "exp" gives.
@@ -100,20 +133,26 @@ class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt
         there. (A shorter step instead would make them believe that the long one was good, and try a
         longer one next.)
         """
+        Y, Z = self._in(point), self._in(tangent_vector)
         try:
-            return self.manifold.retract(point, tangent_vector, self.kind)
+            return self._out(self._retracted(Y, Z))
         except OutsideDomainError:
             self.outside += 1
-            return self._along_exp(point, tangent_vector)
+        size = step_size(self._inside, Y, Z)  # shortened where exp would overflow
+        return self._out(self._inside.retract(Y, Z * min(1.0, _FARTHEST / size), "exp"))
 
-    def _along_exp(self, point: Array, tangent_vector: Array) -> Array:
-        """The "exp" retraction, of a step that is shortened where exp would overflow."""
-        size = step_size(self.manifold, point, tangent_vector)
-        return self.manifold.retract(point, tangent_vector * min(1.0, _FARTHEST / size), "exp")
+    def _retracted(self, Y: Array, Z: Array) -> Array:
+        if self.kind != "auto":
+            return self._inside.retract(Y, Z, self.kind)
+        ray = self._inside.ray(Y, Z)
+        assert isinstance(ray, Cayley)
+        if ray.sideways() <= BEND:
+            return ray.point(1.0)
+        return self._inside.retract(Y, Z, "normal")
 
     def transport(self, point_a: Array, point_b: Array, tangent_vector_a: Array) -> Array:  # noqa: ARG002
-        """P_Y(Z): transport by projection."""
-        return self.manifold.project(point_b, tangent_vector_a)
+        """Transport by projection."""
+        return self.projection(point_b, tangent_vector_a)
 
     def pair_mean(self, point_a: Array, point_b: Array) -> Array:
         """The extrinsic mean: the polar factor of (X + Y)/2, where it exists.
@@ -128,12 +167,10 @@ class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt
 
     def random_tangent_vector(self, point: Array) -> Array:
         """A random tangent vector of norm 1, drawn from `rng`; the zero where dim M = 0."""
-        if (
-            self.manifold.dim == 0
-        ):  # the projection of anything is rounding, which must not be blown up to norm 1
+        if self.manifold.dim == 0:  # a projection is rounding, not to be blown up to norm 1
             return self.zero_vector(point)
-        Z = self.manifold.random_tangent(point, self.rng)
-        return Z / self.manifold.norm(Z)
+        Z = self._out(self._inside.random_tangent(self._in(point), self.rng))
+        return Z / self.norm(point, Z)
 
     def zero_vector(self, point: Array) -> Array:
         """The zero of the tangent space."""

@@ -141,16 +141,19 @@ def from_pymanopt(problem: Any) -> Problem:
         )
     return Problem(
         manifold.manifold,
-        problem.cost,
-        gradient,
-        _derivative(problem, "euclidean_hessian"),
+        _writable(problem, problem.cost),
+        _writable(problem, gradient),
+        _writable(problem, _derivative(problem, "euclidean_hessian")),
         name=getattr(problem._original_cost._original_function, "__name__", None),
     )
 
 
 def own_options(problem: Any) -> dict[str, Any]:
-    """The retraction and the preconditioner that a pymanopt Problem brings along."""
-    options = {"retraction": wrapped_manifold(problem).kind}
+    """The retraction, the metric and the preconditioner that a pymanopt Problem brings along."""
+    manifold = wrapped_manifold(problem)
+    options = {"retraction": manifold.kind}
+    if manifold.metric is not None:
+        options["metric"] = manifold.metric
     if getattr(problem.preconditioner, "__module__", None) != "pymanopt.core.problem":
         options["preconditioner"] = problem.preconditioner  # and not pymanopt's default, V -> V
     return options
@@ -173,6 +176,13 @@ def wrapped_manifold(problem: Any) -> PymanoptManifold:
         None,
         hint,
     )
+
+
+def _writable(problem: Any, function: Callable[..., Any] | None) -> Callable[..., Any] | None:
+    """The function, handed copies if it is pymanopt's of PyTorch, which warns of read-only ones."""
+    if function is None or str(problem._original_cost._backend) != "PyTorch":
+        return function
+    return lambda *arrays: function(*(array.copy() for array in arrays))
 
 
 def _derivative(problem: Any, name: str) -> Callable[..., Array] | None:

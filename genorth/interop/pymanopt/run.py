@@ -12,6 +12,7 @@ import inspect
 import math
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import attrs
@@ -22,11 +23,12 @@ from pymanopt.optimizers.trust_regions import TrustRegions
 
 from genorth.errors import refuse
 from genorth.interop.pymanopt.manifold import PymanoptManifold
-from genorth.interop.pymanopt.problem import Shared, from_pymanopt, wrapped_manifold
+from genorth.interop.pymanopt.problem import Shared, from_pymanopt, own_options, wrapped_manifold
 from genorth.linalg.arrays import Array, norm
 from genorth.linalg.cache import same_entries
 from genorth.problem.problem import Problem
 from genorth.solve.ending import end_at, result
+from genorth.solve.metric import in_metric
 from genorth.solve.monitor import Guard, Monitor, Stop
 from genorth.solve.options import Common, Options, require
 from genorth.solve.result import Result, Status
@@ -42,6 +44,7 @@ def run(
     *,
     retraction: str | None = None,
     preconditioner: Callable[[Array, Array], Array] | None = None,
+    metric: Any = None,
     **arguments: Any,
 ) -> Result:
     """Run a pymanopt optimizer on a problem, and return what `genorth.minimize` returns.
@@ -55,9 +58,10 @@ def run(
             with its own settings.
         problem: A genorth Problem, or a pymanopt Problem on a `PymanoptManifold`.
         x0: Start near M, which is restored. Default: a random point of M.
-        retraction: As for `PymanoptManifold`. Default: that of a pymanopt Problem, else "cayley".
+        retraction: As for `PymanoptManifold`. Default: that of a pymanopt Problem, else "auto".
         preconditioner: `preconditioner(point, tangent_vector)`. Default: that of a pymanopt
             Problem.
+        metric: A metric of one's own. Default: that of a pymanopt Problem.
         **arguments: The arguments of every solver, see `genorth.minimize`, and those of the
             optimizer's own `run`. An instance keeps its tolerance, its iterations and its time
             where others are not given. Its max_cost_evaluations, which pymanopt does not look at,
@@ -69,6 +73,16 @@ def run(
     Raises:
         ValueError: If the problem lacks a derivative, or an argument is wrong or unknown.
     """
+    if metric is None and not isinstance(problem, Problem):
+        metric = wrapped_manifold(problem).metric
+    if metric is not None:
+        if not isinstance(problem, Problem):
+            own = own_options(problem)
+            retraction = retraction or own["retraction"]
+            preconditioner = preconditioner or own.get("preconditioner")
+            problem = from_pymanopt(problem)
+        given = {"retraction": retraction, "preconditioner": preconditioner}
+        return in_metric(partial(run, optimizer), problem, x0, metric, given | arguments)
     common = {name: arguments.pop(name) for name in Common.__annotations__ if name in arguments}
     watched, limits, max_costs = _prepared(optimizer)
     ours, manifold, preconditioner = _sides(problem, retraction, preconditioner)
@@ -111,7 +125,7 @@ def _sides(
 ) -> tuple[Problem, PymanoptManifold, Any]:
     """The problem as ours, the manifold as pymanopt's, and the preconditioner."""
     if isinstance(problem, Problem):
-        return problem, PymanoptManifold(problem.manifold, retraction or "cayley"), preconditioner
+        return problem, PymanoptManifold(problem.manifold, retraction or "auto"), preconditioner
     theirs = wrapped_manifold(problem)
     if retraction is not None:
         theirs = PymanoptManifold(theirs.manifold, retraction)

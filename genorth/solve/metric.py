@@ -1,0 +1,88 @@
+"""`takes_metric`: a metric W of one's own for any solver, by the substitution X = T Y (F20).
+
+In Y, with W = (T T^T)^-1, the metric is the Euclidean one: the solver runs there without a line of
+its own, and its Result comes back in X.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import attrs
+import numpy as np
+
+from genorth.errors import refuse
+from genorth.linalg.arrays import all_finite, norm
+from genorth.problem.problem import Problem
+from genorth.solve.result import Result
+
+_F = TypeVar("_F", bound=Callable[..., Result])
+
+
+def takes_metric(solve: _F) -> _F:
+    """Give a solver the argument `metric`.
+
+    Args:
+        solve: `solve(problem, x0, **arguments)`.
+
+    Returns:
+        The solver, with metric=None: as before; or W, as for `GenOrthManifold.metric`. Then the
+        Result is in the variables of the problem: `gradient_norm` is that of the Euclidean metric
+        at x, and `metric_gradient_norm`, what is compared with tol, that of W.
+    """
+
+    @functools.wraps(solve)
+    def solver(problem: Any, x0: Any = None, *, metric: Any = None, **arguments: Any) -> Result:
+        if metric is None:
+            return solve(problem, x0, **arguments)
+        return in_metric(solve, problem, x0, metric, arguments)
+
+    signature = inspect.signature(solve, eval_str=True)
+    *others, last = signature.parameters.values()
+    added = inspect.Parameter("metric", inspect.Parameter.KEYWORD_ONLY, default=None)
+    parameters = [*others, added, last] if last.kind is last.VAR_KEYWORD else [*others, last, added]
+    cast(Any, solver).__signature__ = signature.replace(parameters=parameters)
+    return cast(_F, solver)
+
+
+def in_metric(
+    solve: Callable[..., Result], problem: Any, x0: Any, metric: Any, arguments: dict[str, Any]
+) -> Result:
+    """Solve in Y, X = T Y, and bring the Result back; see `takes_metric`."""
+    if not isinstance(problem, Problem):
+        refuse("problem", "a genorth.Problem", type(problem).__name__)
+    if arguments.get("preconditioner") is not None:
+        refuse(
+            "metric",
+            "a metric or a preconditioner, not both",
+            "both",
+            None,
+            "A metric W is a preconditioner already: it acts as its inverse.",
+        )
+    inside = problem.substitute(problem.manifold.metric(metric))
+    T = inside.manifold.T  # type: ignore[attr-defined]
+    start = T.solve(problem.start(x0, arguments.get("rng")))
+    callback = arguments.get("callback")
+    if callable(callback):
+        arguments = arguments | {"callback": lambda p: callback(attrs.evolve(p, x=T.apply(p.x)))}
+    result = solve(inside, start, **arguments)
+    x = np.asarray(T.apply(result.x))
+    trace = result.trace
+    if trace.points is not None:
+        trace.points = [np.asarray(T.apply(Y)) for Y in trace.points]
+    return attrs.evolve(
+        result,
+        x=x,
+        feasibility=float(problem.manifold.feasibility(x)),
+        gradient_norm=_gradient_norm(problem, x),
+        metric_gradient_norm=result.gradient_norm,
+    )
+
+
+def _gradient_norm(problem: Problem, x: Any) -> float:
+    """The norm of the Riemannian gradient in the Euclidean metric."""
+    G = problem.euclidean_gradient(x)
+    return float(norm(problem.manifold.gradient(x, G))) if all_finite(G) else float("nan")

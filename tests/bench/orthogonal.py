@@ -1,0 +1,190 @@
+"""The figures of orthogonal dissolving: the cost of h_n, its condition, odf-lbfgs against others.
+
+Run as `python tests/bench/orthogonal.py` (some minutes; `--quick` for the costs alone, `--table`
+for the table of docs/choosing.md alone).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import ladder
+import numpy as np
+from _timing import Figure, Prepare, medians, show
+from penalty import BETA, _fresh, _matching
+from problem_set import problem_set
+
+import baselines  # noqa: F401  registers the Riemannian solvers
+import genorth as go
+from genorth.geometry.multiplier import realvec
+from paper_repro.problems import ExtrinsicMean, Matching
+
+Array = np.ndarray[Any, Any]
+METHODS = ("odf-lbfgs", "cdf-lbfgs", "rlbfgs-fast", "odf-tr", "rtr-fast")
+STARTS = 2
+BUDGET = {"tol": 1e-6, "max_iterations": 10_000, "max_time": 20.0}
+
+
+# ---------------------------------------------------------------------- what h_n costs
+
+
+def _bare(problem: go.Problem, fresh: Callable[[], Array]) -> Prepare:
+    """What F17 needs and nothing else: two phi, f with gradient, seven products, one eigh."""
+    phi, both = problem.manifold.phi, problem._fused
+    assert both is not None
+
+    def products(X: Array) -> Array:
+        P = phi(X)
+        C, K = X.T @ P, P.T @ P
+        U = np.linalg.eigh(K)[1]
+        D = P @ C
+        _, G = both(D)
+        T = P.T @ G
+        for B in (C, T):  # two equations in the eigenbasis
+            U @ (U.T @ B @ U) @ U.T
+        return phi(G @ C - P @ T) + P @ K  # type: ignore[no-any-return]
+
+    return lambda: partial(products, fresh())
+
+
+def costs(n: int, p: int, over_h: float, over_bare: float) -> list[Figure]:
+    """Time of h_n and its gradient over that of h, and over what it needs; Hessian product."""
+    problem, _, _ = _matching(n, p)
+    oblique, h, fresh = (
+        go.ConstraintDissolving(problem, BETA),
+        go.OrthogonalDissolving(problem, BETA),
+        _fresh(problem),
+    )
+    Z = problem.manifold.random_ambient(9)
+
+    def hessian() -> Callable[[], object]:
+        X = fresh()
+        h.value_and_gradient(X)
+        return lambda: h.hessian_product(X, Z)
+
+    bare, theirs, ours, product = medians(
+        _bare(problem, fresh),
+        lambda: partial(oblique.value_and_gradient, fresh()),
+        lambda: partial(h.value_and_gradient, fresh()),
+        hessian,
+    )
+    return [
+        Figure(f"h_n ({n},{p}), over h", ours / theirs, over_h),
+        Figure(f"h_n ({n},{p}), over the bare products and eigh", ours / bare, over_bare),
+        Figure(f"Hessian product of h_n ({n},{p}), over h_n", product / ours, 1.5),
+    ]
+
+
+# ---------------------------------------------------------------------- how well conditioned it is
+
+
+def _problems() -> Iterator[tuple[str, go.Problem]]:
+    yield from ((problem.name, problem) for problem in problem_set(21))
+    yield from ladder.rungs(40, 6)
+
+
+def _condition(product: Callable[[Array], Array], like: Array) -> float:
+    """Largest over smallest absolute eigenvalue, without those that are zero."""
+    units = np.eye(realvec(like).size)
+    columns = [realvec(product(row.view(like.dtype).reshape(like.shape))) for row in units]
+    sizes = np.abs(np.linalg.eigvalsh(np.array(columns)))
+    sizes = sizes[sizes > 1e-7 * sizes.max()]
+    return float(sizes.max() / sizes.min())
+
+
+def conditions() -> list[Figure]:
+    """Condition of hess h_n at the solution, with the automatic beta, over that of hess f on M."""
+    figures = []
+    for name, problem in _problems():
+        m = problem.manifold
+        result = go.minimize(problem, m.random_point(100), method="odf-lbfgs", **BUDGET)
+        x = result.x
+        G, h = problem.euclidean_gradient(x), go.OrthogonalDissolving(problem, result.beta or 1.0)
+
+        def hess(Z: Array, m: Any = m, x: Array = x, G: Array = G, f: Any = problem) -> Array:
+            Z = m.project(x, Z)
+            return np.asarray(m.hessian(x, G, f.euclidean_hessian(x, Z), Z))
+
+        on_M = _condition(hess, x)
+        share = _condition(lambda Z, h=h, x=x: h.hessian_product(x, Z), x) / on_M
+        figures.append(Figure(f"condition, {name} ({on_M:.3g} on M)", share, 1.5))
+    return figures
+
+
+# ---------------------------------------------------------------------- against the other solvers
+
+
+def _paper() -> Iterator[tuple[str, go.Problem, Callable[[int], Array]]]:
+    for name, kind, sizes in (
+        ("matching", Matching, ((40, 6), (200, 20))),
+        ("extrinsic mean", ExtrinsicMean, ((200, 10), (500, 20))),
+    ):
+        for n, p in sizes:
+            instance = kind.generate(n, p, 0)
+            yield f"{name} ({n},{p})", instance.problem(), instance.start
+
+
+def _rows() -> Iterator[tuple[str, go.Problem, Callable[[int], Array]]]:
+    for name, problem in _problems():
+        yield name, problem, problem.manifold.random_point
+    yield from _paper()
+
+
+def table() -> list[Figure]:
+    """Evaluations (Hessian products included) and milliseconds to 1e-6, summed over the starts."""
+    print("| problem | " + " | ".join(f"`{method}`" for method in METHODS) + " |")
+    print("|---" * (1 + len(METHODS)) + "|")
+    counts: dict[str, list[float]] = {method: [] for method in METHODS}
+    for name, problem, start in _rows():
+        cells = []
+        for method in METHODS:
+            runs = [
+                go.minimize(problem, start(100 + k), method=method, **BUDGET) for k in range(STARTS)
+            ]
+            done = all(run.success for run in runs)
+            counts[method].append(sum(run.evaluations for run in runs) if done else np.inf)
+            time = 1e3 * sum(run.time for run in runs)
+            cells.append(f"{counts[method][-1]:.0f} ({time:.0f})" if done else "failed")
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)
+    mine = np.array(counts["odf-lbfgs"])
+    figures = [Figure("odf-lbfgs, rows not solved", int(np.isinf(mine).sum()), 0, unit="")]
+    for other in ("cdf-lbfgs", "rlbfgs-fast"):
+        theirs = np.array(counts[other])
+        with np.errstate(invalid="ignore"):
+            shares = np.nan_to_num(mine / theirs, nan=np.inf)
+        figures += [
+            Figure(f"{other}, rows not solved", int(np.isinf(theirs).sum()), unit=""),
+            Figure(f"odf-lbfgs over {other}, evaluations, median", float(np.median(shares))),
+            Figure(f"... fewer than {other}, rows", 100 * float(np.mean(shares < 1)), unit="%"),
+            Figure(
+                f"... within 1.5 of {other}, rows",
+                100 * float(np.mean(shares <= 1.5)),
+                90,
+                at_least=True,
+                unit="%",
+            ),
+        ]
+    return figures
+
+
+#: Each gives its figures.
+FIGURES: dict[str, Callable[[], list[Figure]]] = {
+    "h_n (1000,100)": partial(costs, 1000, 100, 1.7, 1.2),
+    "h_n (2000,20)": partial(costs, 2000, 20, 1.4, 1.15),
+    "h_n (100,10)": partial(costs, 100, 10, 2.5, 2.2),
+}
+
+
+def main(arguments: list[str]) -> int:
+    """Print every figure; the exit status is the number of those that were missed."""
+    chosen = [] if "--table" in arguments else list(FIGURES.values())
+    if "--quick" not in arguments:
+        chosen += [table] if "--table" in arguments else [conditions, table]
+    return show(chosen)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,242 @@
+"""F15 to F17 of docs/mathematics.md: Newton's map and the orthogonal dissolving function.
+
+Every formula that is proved there, on every family of manifolds.
+"""
+
+from __future__ import annotations
+
+import hypothesis
+import numpy as np
+import pytest
+from counting import CountingManifold
+from flops import flops
+from hypothesis import given
+from hypothesis import strategies as st
+from small import EPS, Matrix, linear, norm
+
+import genorth as go
+import genorth.testing as gt
+from genorth.geometry.multiplier import symmetric_basis
+from genorth.geometry.newton import NewtonStep
+from genorth.linalg.arrays import ct
+from genorth.penalty.threshold import orthogonal_threshold
+from genorth.testing.contract import Measured, Sample
+
+MANIFOLDS = gt.manifolds(max_n=7)
+#: There are about twenty families.
+GENERAL = hypothesis.settings(max_examples=3 * hypothesis.settings().max_examples)
+
+
+def _holds(measured: Measured) -> None:
+    formula, value, bound = measured
+    assert value <= bound, f"{formula}: measured {value:.3g}, bound {bound:.3g}"
+
+
+def _rounding(s: Sample) -> float:
+    """Relative rounding of what the equation Phi(K S) = T gives at X, and of X itself."""
+    return 100 * s.q * s.kappa * (s.u * s.g + s.c)
+
+
+# ---------------------------------------------------------------- Newton's map
+
+
+@pytest.mark.statement("F15")
+@GENERAL
+@given(manifold=MANIFOLDS, seed=gt.seeds())
+def test_F15_newtons_map(manifold: go.GenOrthManifold, seed: int) -> None:
+    """D is the smallest solution, C(X - sD) = (1 - s) C + s^2 D^T phi(D), by the contract."""
+    for prop in gt.PROPERTIES:
+        if prop.name == "F15":
+            assert prop.check(manifold, seed) is None
+
+
+@pytest.mark.statement("F15")
+@GENERAL
+@given(manifold=MANIFOLDS, seed=gt.seeds())
+def test_F15_the_derivative_on_M(manifold: go.GenOrthManifold, seed: int) -> None:
+    """On M, DA_n = P_X is idempotent and self-adjoint, and the derivative of C o A_n is zero.
+
+    Beside them those of A: DA is idempotent and not self-adjoint, D(C o A) = 0.
+    """
+    s = Sample(manifold, seed)
+    step, E, F = NewtonStep(manifold.at(s.X)), s.ambient(), s.ambient()
+    once, other = (U - step.derivative(U) for U in (E, F))
+    rest = _rounding(s)
+    _holds(s.close("DA_n = P_X", once, manifold.project(s.X, E), rest))
+    _holds(s.close("DA_n DA_n = DA_n", once - step.derivative(once), once, rest))
+    _holds(s.close("DA_n* = DA_n", np.vdot(once, F).real, np.vdot(E, other).real, rest))
+    oblique = manifold.dissolve_differential(s.X, E)
+    size = norm(s.X) * norm(s.P)
+    for name, image in (("DC DA_n = 0", once), ("DC DA = 0", oblique)):
+        change = norm(manifold.constraint_differential(s.X, image))
+        _holds((name, change, rest * (1 + norm(s.P) + s.L * norm(s.X)) * (1 + size)))
+
+
+@pytest.mark.statement("F15")
+@given(n=st.integers(1, 6), p=st.integers(1, 6), seed=gt.seeds(), dtype=st.sampled_from("dD"))
+def test_F15_newton_and_newton_schulz_on_stiefel(n: int, p: int, seed: int, dtype: str) -> None:
+    """A_n(X) = (X + X^-T)/2 and A(X) = X (3 I - X^T X)/2, and A_n leads to the polar factor."""
+    n, p = max(n, p), min(n, p)
+    manifold = go.Stiefel(n, p, np.dtype(dtype).type)
+    rng = np.random.default_rng(seed)
+    U, _, Vt = np.linalg.svd(manifold.random_ambient(rng), full_matrices=False)
+    s = 10.0 ** rng.uniform(-2, 2, p)
+    X = (U * s) @ Vt
+    bound = 1e3 * EPS * float((s.max() / s.min()) ** 2 * (s.max() + 1 / s.min()))
+    inverse = (U / s) @ Vt
+    assert norm(X - manifold.newton_step(X) - (X + inverse) / 2) <= bound
+    schulz = X @ (3 * np.eye(p) - ct(X) @ X) / 2
+    assert norm(manifold.dissolve(X) - schulz) <= 1e3 * EPS * float(1 + s.max() ** 3)
+    for _ in range(25):  # a singular value of 100 is halved seven times, one of 1/100 is 50 first
+        X = X - manifold.newton_step(X)
+    assert norm(X - U @ Vt) <= bound
+
+
+# ---------------------------------------------------------------- orthogonal dissolving
+
+
+@pytest.mark.statement("F16")
+@GENERAL
+@given(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100))
+def test_F16_gradient_on_M(manifold: go.GenOrthManifold, seed: int, beta: float) -> None:
+    """On M h_n = f, and grad h_n(X) = grad f(X) for every beta."""
+    s = Sample(manifold, seed)
+    B = s.ambient()
+    h = go.OrthogonalDissolving(linear(manifold, B), beta)
+    rest = _rounding(s) * (1 + beta) * (1 + s.L / float(s.singular[0]) ** 2)
+    _holds(s.close("h_n = f", h.value(s.X), np.vdot(B, s.X).real, rest * (1 + norm(s.X))))
+    _holds(s.close("grad h_n = grad f", h.gradient(s.X), manifold.gradient(s.X, B), rest))
+
+
+@pytest.mark.statement("F16")
+@GENERAL
+@given(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100))
+def test_F16_hessian_at_a_stationary_point(
+    manifold: go.GenOrthManifold, seed: int, beta: float
+) -> None:
+    """beta |V|^2 + <V, phi(V) Theta> on normal V, -<Z, phi(Z) Theta> on M (f is linear).
+
+    There is no cross term.
+    """
+    s = Sample(manifold, seed)
+    Theta, S, Z = s.symmetric(), s.symmetric(), s.tangent()
+    h = go.OrthogonalDissolving(linear(manifold, s.P @ Theta), beta)
+    V = s.P @ S
+    V, Z = V / max(norm(V), 1e-100), Z / max(norm(Z), 1e-100)
+    HV, HZ = h.hessian_product(s.X, V), h.hessian_product(s.X, Z)
+    # The gradient is zero to rounding only, and a derivative of phi(X)^+ is L/sigma times as large.
+    steep = 1 + s.L / float(s.singular[0]) ** 2
+    rest = _rounding(s) * (1 + beta + s.L * s.q) * steep**2 * (1 + norm(s.P))
+    normal = beta * norm(V) ** 2 + np.vdot(V, manifold.phi(V) @ Theta).real
+    _holds(s.close("<V, hess h_n[V]>", np.vdot(V, HV).real, normal, rest))
+    _holds(s.close("<Z, hess h_n[V]> = 0", np.vdot(Z, HV).real, 0.0, rest))
+    along = -np.vdot(Z, manifold.phi(Z) @ Theta).real
+    _holds(s.close("<Z, hess h_n[Z]>", np.vdot(Z, HZ).real, along, rest))
+
+
+@pytest.mark.statement("F16")
+@GENERAL
+@given(manifold=gt.manifolds(max_n=5, max_condition=1e3), seed=gt.seeds())
+def test_F16_threshold(manifold: go.GenOrthManifold, seed: int) -> None:
+    """beta_n* over a basis of the normal space, its bound |phi| |Theta|_2, and Stiefel by hand."""
+    s = Sample(manifold, seed)
+    Theta, basis = s.symmetric(), symmetric_basis(manifold)
+    got = orthogonal_threshold(manifold, s.X, Theta)
+    if not len(basis):
+        assert got == 0
+        return
+    form, _ = _normal_form(manifold, s.P, Theta, basis)
+    least = float(np.linalg.eigvalsh(form).min())
+    rest = _rounding(s) * len(basis) * (1 + s.L * norm(Theta))
+    _holds(s.close("beta_n*", got, max(0.0, -least), rest))
+    spectral = float(np.linalg.norm(Theta, ord=2, axis=(-2, -1)).max())
+    assert got <= s.L * spectral + rest
+    if manifold.isometric:
+        expected = max(0.0, -float(np.linalg.eigvalsh(Theta).min()))
+        _holds(s.close("max(0, -lambda_min(Theta))", got, expected, rest))
+
+
+@pytest.mark.statement("F16")
+@pytest.mark.parametrize("family", sorted(gt.FAMILIES))
+def test_F16_the_threshold_is_sharp_from_both_sides(family: str) -> None:
+    """Above beta_n* hess h_n is positive on normal vectors; below it is not, and h_n falls."""
+    manifold = gt.Recipe(family, 6, 4, 4.0, 7).build()
+    s = Sample(manifold, 2)
+    basis, Theta = symmetric_basis(manifold), s.symmetric()
+    beta = orthogonal_threshold(manifold, s.X, Theta)
+    if beta == 0:  # then with the other sign it is not
+        Theta = -Theta
+        beta = orthogonal_threshold(manifold, s.X, Theta)
+    assert beta > 0
+    form, normals = _normal_form(manifold, s.P, Theta, basis)
+    V = np.tensordot(np.linalg.eigh(form)[1][:, 0], normals, axes=1)
+    for factor, sign in ((1.05, 1), (0.95, -1)):
+        h = go.OrthogonalDissolving(linear(manifold, s.P @ Theta), factor * beta)
+        hessian = np.array(
+            [[np.vdot(U, h.hessian_product(s.X, W)).real for W in normals] for U in normals]
+        )
+        assert np.sign(np.linalg.eigvalsh(hessian + hessian.T).min()) == sign
+        t = 1e-3 * float(s.singular[0])
+        change = h.value(s.X + t * V) + h.value(s.X - t * V) - 2 * h.value(s.X)
+        assert np.sign(change) == sign
+
+
+def _normal_form(
+    manifold: go.GenOrthManifold, P: Matrix, Theta: Matrix, basis: Matrix
+) -> tuple[Matrix, Matrix]:
+    """The form <V, phi(V) Theta> over an orthonormal basis of the normal space, and that basis."""
+    rows = np.stack([np.ravel(P @ S) for S in basis])
+    rows = rows.view(float) if rows.dtype.kind == "c" else rows
+    rows = np.linalg.svd(rows, full_matrices=False)[2]
+    normals = np.ascontiguousarray(rows).view(P.dtype).reshape(-1, *P.shape)
+    form = np.array([[np.vdot(U, manifold.phi(V) @ Theta).real for V in normals] for U in normals])
+    return (form + form.T) / 2, normals
+
+
+@pytest.mark.statement("F17")
+@GENERAL
+@given(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100), distance=st.floats(0, 1))
+def test_F17_gradient_across_M(
+    manifold: go.GenOrthManifold, seed: int, beta: float, distance: float
+) -> None:
+    """<grad h_n, D> = beta |D|^2 - beta <D, E> + <G, E - P_T(phi(D) S)> off M, and the bound."""
+    s = Sample(manifold, seed)
+    X = s.X + s.ambient(0.3 * distance * float(s.singular[0]) / s.L)
+    B = s.ambient()
+    h = go.OrthogonalDissolving(linear(manifold, B), beta)
+    step = NewtonStep(manifold.at(X))
+    D, S, P = step.D, step.multiplier, np.asarray(manifold.phi(X))
+    equation = manifold.at(X).equation
+    E = P @ equation.solve(2 * ct(D) @ manifold.phi(D))
+    W = manifold.phi(D) @ S
+    tangent = W - P @ equation.theta(W)
+    gradient, d = h.gradient(X), norm(D)
+    expected = beta * d**2 - beta * np.vdot(D, E).real + np.vdot(B, E - tangent).real
+    sigma = float(np.linalg.svd(P, compute_uv=False).min())
+    ratio = s.L / sigma
+    # rounding of C is not in S1, and that of D is not normal: it is as large as D near M
+    rest = _rounding(s) * (1 + beta) * (1 + ratio * d) ** 2 * (1 + ratio / sigma) * (d + 1 / sigma)
+    _holds(s.close("<grad h_n, D>", np.vdot(D, gradient).real, expected, rest))
+    assert norm(E) <= ratio * d**2 + rest
+    assert norm(tangent) <= ratio * d**2 + rest
+    lower = beta * (1 - ratio * d) - np.sqrt(2) * ratio * norm(B)
+    assert norm(gradient) * d >= lower * d**2 - rest
+
+
+@pytest.mark.statement("F17")
+def test_F17_two_phi_and_seven_products() -> None:
+    """h_n and its gradient: two phi, seven n x p x p products. A Hessian product: two and twelve.
+
+    As n is large against p, what is p x p does not show.
+    """
+    n, p = 4000, 4
+    manifold = CountingManifold(go.SymplecticStiefel(n, p))
+    B, X, Z = (manifold.random_ambient(k) for k in range(3))
+    assert manifold.companion is not None  # read off psi
+    product, manifold.calls = 2 * n * p**2, 0
+    h = go.OrthogonalDissolving(linear(manifold, B), 1.0)
+    assert round(flops(h.value_and_gradient, X) / product) == 7
+    assert manifold.calls == 2
+    # only plain arrays are remembered: the point is made again
+    assert round(flops(h.hessian_product, X, Z) / product) == 7 + 12
+    assert manifold.calls == 2 + 4

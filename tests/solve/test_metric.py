@@ -1,0 +1,166 @@
+"""metric=W in every solver (F20): the same minimum, in the variables of the problem."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pymanopt
+import pytest
+import scipy.linalg
+import scipy.sparse
+from _problems import spd
+
+import genorth as go
+from baselines import rgd, rlbfgs, rtr
+from genorth.interop.pymanopt import PymanoptManifold, run
+
+N, P = 30, 3
+B = spd(N, 1e4, 1)
+A = np.diag(np.linspace(-1.0, 2.0, N))
+METHODS = ("cdf-gd", "cdf-lbfgs", "cdf-tr", "odf-lbfgs", "odf-tr", "rgd-fast", "rcg-fast")
+METHODS = (*METHODS, "rlbfgs-fast", "rtr-fast", "pymanopt-tr", "pymanopt-cg")
+
+
+def problem(**changes: Any) -> go.Problem:
+    """The P smallest generalized eigenvalues of (A, B)."""
+    arguments: dict[str, Any] = {
+        "cost": lambda X: float(np.vdot(X, A @ X)),
+        "euclidean_gradient": lambda X: 2 * A @ X,
+        "euclidean_hessian": lambda X, Z: 2 * A @ Z,
+    }
+    return go.Problem(go.GeneralizedStiefel(B, P), **(arguments | changes))
+
+
+MINIMUM = float(scipy.linalg.eigh(A, B, eigvals_only=True)[:P].sum())
+ROOT = np.linalg.inv(np.linalg.cholesky(B)).T  # T with (T T^T)^-1 = B
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_solver_takes_a_metric(method: str) -> None:
+    tol = 1e-3 if method == "pymanopt-cg" else 1e-5  # its line search ends in rounding
+    result = go.minimize(problem(), method=method, metric="B", rng=0, tol=tol)
+    assert result.success, result.message
+    assert result.fun == pytest.approx(MINIMUM, rel=1e-6)
+    x, M = result.x, problem().manifold
+    assert result.fun == pytest.approx(problem().cost(x), rel=1e-12)
+    assert result.feasibility == pytest.approx(float(M.feasibility(x)), abs=1e-15)
+    gradient = M.gradient(x, 2 * A @ x)
+    assert result.gradient_norm == pytest.approx(float(M.norm(gradient)), rel=1e-6, abs=1e-12)
+    assert result.metric_gradient_norm is not None and result.metric_gradient_norm <= 2 * tol
+    assert result.evaluations > 0 and result.method == method
+
+
+@pytest.mark.parametrize(
+    "metric", [B, scipy.sparse.csr_array(B), np.diag(B), (ROOT, np.linalg.inv(ROOT)), "B"], ids=str
+)
+def test_a_metric_may_be_given_in_every_form(metric: Any) -> None:
+    result = rlbfgs(problem(), rng=0, metric=metric, tol=1e-5, max_iterations=20_000)
+    assert result.fun == pytest.approx(MINIMUM, rel=1e-5)
+
+
+def test_the_metric_of_the_form_takes_the_condition_number_out() -> None:
+    """F20: with W = B it is the Stiefel manifold, whatever the condition number of B is."""
+    counts = []
+    for condition in (10.0, 1e5):
+        form = spd(N, condition, 1)
+        root = scipy.linalg.sqrtm(form).real  # so that both have the same spectrum
+        hessian = root @ A @ root
+        easy = go.Problem(
+            go.GeneralizedStiefel(form, P),
+            lambda X, H=hessian: float(np.vdot(X, H @ X)),
+            lambda X, H=hessian: 2 * H @ X,
+        )
+        result = rlbfgs(easy, rng=0, metric="B")
+        assert result.success
+        counts.append(result.evaluations)
+    assert counts[1] <= 2 * counts[0]
+
+
+def test_trust_regions_keep_superlinear_convergence_in_a_metric() -> None:
+    """The Hessian is that of the metric: a model solved for tightly gains digits at once."""
+    from baselines.riemannian.rtr import Settings
+
+    form = spd(N, 100, 1)
+    smooth = go.Problem(
+        go.GeneralizedStiefel(form, P),
+        lambda X: float(np.vdot(X, A @ X)) + float(np.sum(X**4)),
+        lambda X: 2 * A @ X + 4 * X**3,
+        lambda X, Z: 2 * A @ Z + 12 * X**2 * Z,
+    )
+    settings = Settings(accuracy=1e-6)
+    for metric in ("B", np.linspace(1.0, 3.0, N)):
+        result = rtr(smooth, rng=0, metric=metric, tol=1e-7, settings=settings)
+        norms = np.array(result.trace.gradient_norm)
+        assert result.success
+        assert np.max(norms[:-1] / norms[1:]) >= 100
+
+
+def test_points_and_callbacks_are_in_the_variables_of_the_problem() -> None:
+    seen = []
+    M = problem().manifold
+    start = M.random_point(0)
+    result = rgd(
+        problem(),
+        start,
+        metric="B",
+        max_iterations=5,
+        keep_points=True,
+        callback=lambda progress: seen.append(progress.x),
+    )
+    assert np.allclose(seen[0], start) and np.allclose(result.trace.points[0], start)
+    assert all(float(M.feasibility(X)) <= 1e-8 for X in (*seen, *result.trace.points))
+
+
+def test_a_pymanopt_manifold_takes_a_metric() -> None:
+    """Gradient, Hessian, projection and inner product in W; pymanopt's own solver and ours."""
+    space = PymanoptManifold(go.GeneralizedStiefel(B, P), rng=0, metric="B")
+    X = space.random_point()
+    U, V = space.random_tangent_vector(X), space.random_tangent_vector(X)
+    W = space.manifold.form.left(U)
+    assert space.inner_product(X, U, V) == pytest.approx(float(np.vdot(W, V)), rel=1e-8)
+    assert space.norm(X, U) == pytest.approx(1.0)
+    D = np.random.default_rng(1).standard_normal((N, P))
+    tangent = space.projection(X, D)
+    assert space.inner_product(X, D - tangent, U) == pytest.approx(0.0, abs=1e-8)
+    assert float(space.manifold.tangency(X, tangent)) <= 1e-8
+    G = 2 * A @ X
+    slope = space.inner_product(X, space.euclidean_to_riemannian_gradient(X, G), U)
+    assert slope == pytest.approx(float(np.vdot(G, U)), rel=1e-8, abs=1e-10)
+    H = [space.euclidean_to_riemannian_hessian(X, G, 2 * A @ Z, Z) for Z in (U, V)]
+    mixed = space.inner_product(X, H[0], V)
+    assert mixed == pytest.approx(space.inner_product(X, H[1], U), rel=1e-6, abs=1e-8)
+    cost = pymanopt.function.numpy(space)(lambda X: float(np.vdot(X, A @ X)))
+    gradient = pymanopt.function.numpy(space)(lambda X: 2 * A @ X)
+    hessian = pymanopt.function.numpy(space)(lambda X, Z: 2 * A @ Z)
+    theirs = pymanopt.Problem(space, cost, euclidean_gradient=gradient, euclidean_hessian=hessian)
+    solved = pymanopt.optimizers.TrustRegions(verbosity=0).run(theirs, initial_point=X)
+    assert solved.cost == pytest.approx(MINIMUM, rel=1e-6)
+    for result in (
+        run(pymanopt.optimizers.TrustRegions, theirs, X),
+        go.minimize(theirs, X, method="rlbfgs-fast"),
+    ):
+        assert result.fun == pytest.approx(MINIMUM, rel=1e-6)
+        assert result.metric_gradient_norm is not None
+
+
+@pytest.mark.parametrize("method", ["rlbfgs-fast", "odf-lbfgs", "pymanopt-cg"])
+@pytest.mark.parametrize(
+    ("metric", "message"),
+    [
+        (np.triu(B), r"W: need W\^T = W"),
+        (-B, "W: need W positive definite"),
+        (B[:-1, :-1], "W: need size n = 30"),
+        (np.r_[np.zeros(1), np.ones(N - 1)], "W: "),
+        ("C", "metric: need|W: need"),
+        ((ROOT,), "T: need|W: need"),
+    ],
+)
+def test_what_is_no_metric_is_refused(method: str, metric: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        go.minimize(problem(), method=method, metric=metric, rng=0)
+
+
+def test_a_metric_and_a_preconditioner_are_refused() -> None:
+    with pytest.raises(ValueError, match="metric: need a metric or a preconditioner, not both"):
+        rlbfgs(problem(), rng=0, metric="B", preconditioner=lambda X, V: V)
