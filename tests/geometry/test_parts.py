@@ -8,7 +8,7 @@ import pytest
 import genorth as go
 import genorth.testing as gt
 from genorth.geometry.form import forms
-from genorth.geometry.newton import _scaled, _step_length, to_manifold
+from genorth.geometry.newton import scaled, step_length, to_manifold
 from genorth.geometry.tangent import TangentSpace
 
 BILINEAR = {
@@ -50,7 +50,7 @@ def test_a_step_of_newton_that_increases_the_violation_is_refused() -> None:
 def test_a_long_or_short_point_is_scaled_to_the_smallest_violation(length: float) -> None:
     manifold = go.SymplecticStiefel(8, 4)
     X = length * (manifold.random_point(0) + 0.1 * manifold.random_ambient(1))
-    best = _scaled(manifold, X)
+    best = scaled(manifold, X)
     least = float(manifold.feasibility(best))
     for factor in (0.9, 0.99, 1.01, 1.1):
         assert least < float(manifold.feasibility(factor * best))
@@ -60,12 +60,12 @@ def test_a_long_or_short_point_is_scaled_to_the_smallest_violation(length: float
 def test_the_step_length_minimises_the_violation(seed: int) -> None:
     rng = np.random.default_rng(seed)
     C, E = rng.standard_normal((2, 3, 3))
-    s = _step_length(C, E)
+    s = step_length(C, E)
     trials = np.linspace(1e-3, 1, 1000)
     sizes = [np.linalg.norm((1 - t) * C + t * t * E) for t in trials]
     assert 0 < s <= 1
     assert np.linalg.norm((1 - s) * C + s * s * E) <= min(sizes) + 1e-12
-    assert _step_length(C, 0.1 * C) == 1.0
+    assert step_length(C, 0.1 * C) == 1.0
 
 
 def test_a_tolerance_of_zero_means_rounding() -> None:
