@@ -98,7 +98,7 @@ def test_a_factorisation_that_overflows_has_no_margin() -> None:
 
 
 def test_a_count_between_two_numbers_is_unknown() -> None:
-    """The arguments of 1 + i tau and -1 + i tau sum to pi; a tau too large tells nothing."""
+    """The arguments of 1 + i tau and -1 + i tau sum to pi; too large a tau tells nothing."""
     M = scipy.sparse.csc_array(np.diag([1.0, -1.0, 2.0]))
     probes = inertia._gaussian(M)
     assert inertia._shifted_count(M, scipy.sparse.linalg.splu(M), probes) == 1

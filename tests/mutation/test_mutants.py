@@ -33,7 +33,6 @@ COVERED = ("checks", "geometry", "linalg", "manifolds", "penalty", "problem", "t
 NOT_COVERED = {
     "genorth/geometry/substitution.py": "to come",
     "genorth/geometry/user_maps.py": "to come",
-    "genorth/penalty/odf.py": "to come, with its tests",
     "genorth/penalty/lbfgs.py": "to come, with the solvers",
     "genorth/penalty/methods.py": "to come, with the solvers",
     "genorth/penalty/registry.py": "to come, with the solvers",
