@@ -20,6 +20,8 @@ import genorth as go
 from genorth import compare
 from genorth.compare.runs.codec import decode, encode
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("threadpoolctl", reason="comparisons pin BLAS threads by threadpoolctl")
 posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="alarms and signals of POSIX")
 LIMITS = {

@@ -21,6 +21,8 @@ from genorth.compare.render.table import plain
 from genorth.compare.render.terminal import Bar, Lines
 from genorth.compare.runs.record import About
 
+pytestmark = pytest.mark.slow
+
 _RUN = "window.hacked = 1"
 NAMES = (
     f"<script>{_RUN}</script>",

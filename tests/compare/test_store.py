@@ -173,6 +173,7 @@ compare.run(instance(), [Counting(Path(sys.argv[1]))], out=sys.argv[2], progress
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no kill -9 on this system")
+@pytest.mark.slow
 def test_a_comparison_that_is_killed_five_times_loses_nothing(tmp_path: Path) -> None:
     """Killed in the middle of a run, each time of another one.
 
