@@ -165,6 +165,19 @@ def test_curvature_is_a_size(sign: int) -> None:
     assert _Local(problem, X).curvature() > 0
 
 
+@pytest.mark.parametrize(("gradient", "hessian"), [(0.0, 1.0), (1.0, np.inf)])
+def test_without_a_gradient_or_a_finite_hessian_there_is_no_curvature(
+    gradient: float, hessian: float
+) -> None:
+    manifold = go.Stiefel(5, 2)
+    B = manifold.random_ambient(1)
+    problem = go.Problem(
+        manifold, lambda Y: 0.0, lambda Y: gradient * B, lambda Y, Z: np.full((5, 2), hessian)
+    )
+    with np.errstate(invalid="ignore" if gradient else "warn"):
+        assert _Local(problem, manifold.random_point(0)).curvature() == 0.0
+
+
 def test_beta_is_raised_from_the_fifth_loss_on() -> None:
     """The estimate at the restored point four times, then four times as large each time."""
     problem, X = smooth(go.Stiefel(6, 2), 2), go.Stiefel(6, 2).random_point(1)
