@@ -157,10 +157,15 @@ class _Run:
             self.status = Status.CONVERGED
             return False
         lost = self.status is Status.DIVERGED or not end.restored or end.before > AWAY
-        if self.rule.auto and (lost or not exact):
-            self._change(self.rule.next(self.beta, self.threshold, self.status, end))
-            return True
-        return progress and end.restored and self.status is not Status.STALLED and not stationary
+        if not (self.rule.auto and (lost or not exact)):
+            return progress and end.restored and self.status is not Status.STALLED and not stationary
+        try:
+            self.monitor.check()  # the next beta is not free: it may take a gradient
+        except Stop as stop:
+            self.status = stop.status
+            return False
+        self._change(self.rule.next(self.beta, self.threshold, self.status, end))
+        return True
 
     def _change(self, beta: float) -> None:
         self.raised += beta > self.beta

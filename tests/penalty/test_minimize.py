@@ -216,6 +216,17 @@ def test_budget_of_evaluations(method: str, limit: int) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
+def test_budget_of_evaluations_may_end_where_beta_changes(method: str) -> None:
+    """From this start every method that uses h changes beta; the estimate may take a gradient."""
+    problem, _ = KNOWN["symplectic eigenvalues"]
+    x = problem.manifold.random_point(0)
+    for limit in range(3, 40):
+        result = go.minimize(problem, x, method=method, tol=0, max_evaluations=limit)
+        assert result.status is go.Status.EVALUATION_LIMIT
+        assert result.evaluations <= limit + 1
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_budget_of_time_holds_within_a_line_search(method: str) -> None:
     A = spd(12, 20, 1)
 
