@@ -52,7 +52,7 @@ def pogo(
 
 
 def _dissolved(manifold: GenOrthManifold, at: Place) -> Place:
-    """A(Y) = Y W, with phi(Y W) = phi(Y) psi(W)."""
+    """A(Y) = Y W, with phi(Y W) = phi(Y) psi(W) and psi(W) = W^T, as C(Y) is in S1 (F4)."""
     W = 1.5 * eye_like(at.S) - 0.5 * ct(at.S)
-    X, V = at.X @ W, manifold.psi(W)
-    return place(manifold, X) if at.P is at.X else Place(X, at.P @ V, ct(W) @ at.S @ V)
+    X = at.X @ W
+    return place(manifold, X) if at.P is at.X else Place(X, at.P @ ct(W), ct(W) @ at.S @ ct(W))

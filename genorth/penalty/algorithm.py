@@ -158,7 +158,9 @@ class _Run:
             return False
         lost = self.status is Status.DIVERGED or not end.restored or end.before > AWAY
         if not (self.rule.auto and (lost or not exact)):
-            return progress and end.restored and self.status is not Status.STALLED and not stationary
+            return (
+                progress and end.restored and self.status is not Status.STALLED and not stationary
+            )
         try:
             self.monitor.check()  # the next beta is not free: it may take a gradient
         except Stop as stop:

@@ -149,5 +149,7 @@ class Objective:
 
     def _require_finite(self, value: float, g: _Vector | None = None) -> None:
         """Of f and its gradient; |g|^2 overflows only where the gradient is of no use either."""
-        if not math.isfinite(value) or (g is not None and not math.isfinite(np.dot(g, g))):
+        with np.errstate(over="ignore"):
+            finite = math.isfinite(value) and (g is None or math.isfinite(np.dot(g, g)))
+        if not finite:
             raise Stop(Status.NOT_FINITE)

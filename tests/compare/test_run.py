@@ -502,7 +502,14 @@ def test_lines_of_progress_name_run_and_end(capsys: pytest.CaptureFixture[str]) 
 # ---------------------------------------------------------------------- worker processes
 
 
+@pytest.fixture
+def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two processes are started, also on a machine with one core."""
+    monkeypatch.setattr("genorth.compare.comparison.cores", lambda: 2)
+
+
 @alarms
+@pytest.mark.usefixtures("two_cores")
 def test_worker_processes_make_the_same_records_and_are_killed_where_they_are_stuck(
     tmp_path: Any,
 ) -> None:
@@ -541,6 +548,7 @@ class _Interrupting(_Heard):
 
 
 @alarms
+@pytest.mark.usefixtures("two_cores")
 def test_an_interruption_ends_the_worker_processes(tmp_path: Any) -> None:
     with pytest.raises(KeyboardInterrupt) as caught:
         run(instance(), [stuck, standing], jobs=2, progress=_Interrupting(), out=tmp_path)

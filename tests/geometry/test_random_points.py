@@ -13,8 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import genorth as go
+from genorth.geometry.sampling import Sampler
 from genorth.linalg.operators import Dense
-from genorth.testing.strategies import conditioned_skew, conditioned_symmetric, recipes, seeds
+from genorth.testing.strategies import (
+    Recipe,
+    conditioned_skew,
+    conditioned_symmetric,
+    recipes,
+    seeds,
+)
 
 KINDS = ("dense", "diagonal", "sparse", "operator")
 CONDITIONS = st.floats(0, 8).map(lambda exponent: 10.0**exponent)
@@ -83,6 +90,19 @@ def test_just_sufficient_signatures(kind, plus, minus, spare, spare_sign, condit
     A = matrix_of(kind, signed_values(plus + minus + spare, negative, condition, seed), seed)
     M = go.IndefiniteStiefel(A, np.r_[np.ones(plus), -np.ones(minus)])
     assert_on(M, M.random_point(seed))
+
+
+@given(
+    family=st.sampled_from(["indefinite-dense", "bilinear-symmetric", "bilinear-skew"]),
+    n=st.integers(1, 9),
+    condition=st.floats(1, 1e4),
+    seed=seeds(),
+)
+def test_a_block_is_drawn_on_M(family, n, condition, seed):
+    """X^T A X = Q before anything is restored: restoring would hide a wrong root of Q."""
+    M = Recipe(family, n, 1 + seed % n, condition, seed).build()
+    [block] = Sampler(M).blocks
+    assert_on(M, block.draw(np.random.default_rng(seed)))
 
 
 @pytest.mark.parametrize("kind", ["diagonal", "sparse", "operator"])

@@ -307,6 +307,42 @@ def test_not_finite_from_the_first_call(method: str) -> None:
     np.testing.assert_allclose(result.x, X, atol=1e-14)
 
 
+@pytest.mark.parametrize("where", ["cost", "gradient"])
+@pytest.mark.parametrize("method", METHODS)
+def test_one_value_that_is_not_finite_is_enough(method: str, where: str) -> None:
+    """Whichever call it is, also while beta is estimated: a step is not shortened for it."""
+    A, last, calls = spd(12, 20, 1), 0, 0
+
+    def both(X: Matrix) -> tuple[float, Matrix]:
+        nonlocal calls
+        calls += 1
+        f, G = float(np.vdot(X, A @ X)), 2 * A @ X
+        bad = math.nan if calls > last else 0.0
+        return (f + bad, G) if where == "cost" else (f, G + bad)
+
+    problem = go.Problem(go.Stiefel(12, 3), None, None, lambda X, Z: 2 * A @ Z, both)
+    x = problem.manifold.random_point(0)
+    for last in range(6):
+        calls = 0
+        result = go.minimize(problem, x, method=method)
+        assert result.status is go.Status.NOT_FINITE
+        assert calls <= last + 2, "the other call is at the x that is returned"
+
+
+def test_an_estimate_of_beta_that_overflows_is_not_used() -> None:
+    """x -> c/2 x_2^2 next to its minimum: the gradient is 1e106, c |x|^2/16 is infinite."""
+    c = 1e306
+    problem = go.Problem(
+        go.GeneralizedStiefel(np.full(3, 1e-4), 1),
+        euclidean_hessian=lambda X, Z: c * Z * [[0], [1], [0]],
+        cost_and_gradient=lambda X: (float(c / 2 * X[1, 0] ** 2), c * X * [[0], [1], [0]]),
+    )
+    x = np.array([[1e2], [1e-200], [0.0]])
+    for method in ("cdf-lbfgs", "odf-lbfgs"):
+        beta = go.minimize(problem, x, method=method).beta
+        assert beta is not None and 0 < beta < math.inf
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_an_exception_of_the_objective_is_passed_on(method: str) -> None:
     calls = 0

@@ -231,6 +231,14 @@ def test_a_cost_that_is_not_a_real_number_is_refused(value: Any) -> None:
         go.Problem(M, cost_and_gradient=lambda X: (value, X)).cost(M.random_point(0))
 
 
+@pytest.mark.parametrize("shape", [(1,), (1, 1), (2,)])
+def test_an_array_of_jax_is_no_real_number(shape: tuple[int, ...]) -> None:
+    """What float(f) cannot convert is let through only where JAX traces a scalar."""
+    jnp = pytest.importorskip("jax.numpy")
+    with pytest.raises(ValueError, match=r"^cost: need cost to return a real number"):
+        go.Problem(M, lambda X: jnp.ones(shape)).cost(M.random_point(0))
+
+
 @pytest.mark.parametrize(
     "value", [3, np.float32(3), np.int64(3), np.array(3.0)], ids=lambda v: type(v).__name__
 )
@@ -329,6 +337,7 @@ def test_a_given_gradient_is_used_and_differentiated(library: str) -> None:
     X, Z = M.random_point(0), M.random_ambient(1)
     np.testing.assert_allclose(problem.euclidean_gradient(X), 1.5 * X, rtol=1e-15)
     np.testing.assert_allclose(problem.euclidean_hessian(X, Z), 1.5 * Z, rtol=1e-15)
+    np.testing.assert_allclose(problem.cost_and_gradient(Z)[1], 1.5 * Z, rtol=1e-15)
 
 
 def test_an_unknown_library_is_refused() -> None:

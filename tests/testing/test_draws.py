@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import Phase, find, given, settings
@@ -31,6 +33,24 @@ def test_every_recipe_of_a_family_has_points(family: str) -> None:
     for seed in range(12):
         n = 1 + seed % 6
         manifold = gt.Recipe(family, n, 1 + (seed // 2) % n, 3.0, seed).build()
+        X = manifold.random_point(seed)
+        assert float(manifold.feasibility(X)) <= 1e-12 * float(manifold.scale(X))
+
+
+@pytest.mark.parametrize(
+    "family",
+    [
+        "symplectic",
+        "bilinear-skew",
+        "indefinite-diagonal",
+        "indefinite-dense",
+        "bilinear-symmetric",
+    ],
+)
+def test_square_cases_of_every_size_leave_M_nonempty(family: str) -> None:
+    """Odd sizes are made even without p > n; A has the directions of each sign that are needed."""
+    for n, seed in itertools.product(range(1, 6), range(12)):
+        manifold = gt.Recipe(family, n, n, 3.0, seed).build()
         X = manifold.random_point(seed)
         assert float(manifold.feasibility(X)) <= 1e-12 * float(manifold.scale(X))
 
