@@ -40,10 +40,10 @@ def minimize(
             preconditioner hold if the solver takes them.
         x0: Start. A penalty method starts anywhere in F, a Riemannian one near M. Default: a random
             point of M.
-        method: The name of a solver ("odf-gd", "odf-cg", "odf-lbfgs", "odf-tr", the same four with
-            "cdf", "cdf-lbfgs-lean", and with baselines installed "rlbfgs-fast", "rtr-fast",
+        method: The name of a solver ("odf-gd", "odf-cg", "odf-lbfgs", "odf-lbfgs-lean", "odf-tr",
+            the same five with "cdf", and with baselines installed "rlbfgs-fast", "rtr-fast",
             "pymanopt-cg", ...), or a `Solver`. "odf-lbfgs" needs the fewest evaluations of the
-            penalty methods; "cdf-lbfgs-lean" spends less time outside f, for many variables; those
+            penalty methods; "odf-lbfgs-lean" spends less time outside f, for many variables; those
             that end in "tr" need a Hessian product.
         beta: Penalty parameter of a penalty method, or "auto".
         tol: On the stopping measure: |grad h| of a penalty method, else the norm of the Riemannian

@@ -116,19 +116,15 @@ class Eigendecomposition(ThetaSolver):
         assert companion is not None
         self.Q, self.sign = companion.Q, companion.sign
 
-    @cached_property
+    @property
     def gram(self) -> Array:
         """N^T N = e Q K Q: only p x p matrices are multiplied by Q."""
-        return self.manifold._checked(self.Q.right(self._left(self.K)), X=self.X)
-
-    def _left(self, R: Array) -> Array:
-        """Q^T R = e Q R."""
-        R = self.Q.left(R)
-        return R if self.sign > 0 else -R
+        gram = self.Q.right(self.Q.left(self.K))
+        return self.manifold._checked(gram if self.sign > 0 else -gram, X=self.X)
 
     @cached_property
     def spectrum(self) -> tuple[Array, Array, Array, float]:
-        """U, U^T, the sums l_i + l_j of the eigenvalues of N^T N, and smallest / largest of them.
+        """Q U, U^T, e (l_i + l_j) for the eigenvalues l of N^T N, and smallest / largest of them.
 
         From the singular values of N where their squares have lost the smallest to rounding.
         """
@@ -138,32 +134,34 @@ class Eigendecomposition(ThetaSolver):
         if ratio <= gram.shape[-1] * eps(gram):
             _, s, Vt = xp.linalg.svd(constant(self.Q.right(self.P)), full_matrices=False)
             values, U, ratio = s * s, ct(Vt), _least_ratio(s) ** 2
-        return U, ct(U), values[..., :, None] + values[..., None, :], ratio
+        sums = values[..., :, None] + values[..., None, :]
+        return self.Q.left(U), ct(U), sums if self.sign > 0 else -sums, ratio
 
     @property
     def regularity(self) -> float:
         return math.sqrt(self.spectrum[3])
 
-    def _lyapunov(self, B: Array) -> Array:
-        """Y with K Y + Y K = B.
+    def solve(self, T: Array, size: Any = None) -> Array:  # noqa: ARG002
+        """Q Y, K Y + Y K = e T Q.
 
         For automatic differentiation the eigenvectors are constants, as they have no derivative
         where eigenvalues meet. Each refinement makes one more derivative of Y exact.
         """
-        U, Ut, sums, _ = self.spectrum
-        Y = U @ ((Ut @ B @ U) / sums) @ Ut
-        followed = is_differentiated(B) or is_differentiated(self.gram)
+        QU, Ut, sums, _ = self.spectrum
+        S = QU @ ((Ut @ T @ QU) / sums) @ Ut
+        followed = is_differentiated(T) or is_differentiated(self.K)
         for _ in range(_DERIVATIVES if followed else 0):
-            Y = Y + U @ ((Ut @ (B - self.gram @ Y - Y @ self.gram) @ U) / sums) @ Ut
-        return Y
-
-    def solve(self, T: Array, size: Any = None) -> Array:  # noqa: ARG002
-        """Q Y, K Y + Y K = e T Q."""
-        return self.Q.left(self._lyapunov(self.sign * self.Q.right(T)))
+            residual = T - self.manifold.symmetrize(self.K @ S)
+            S = S + QU @ ((Ut @ residual @ QU) / sums) @ Ut
+        return S
 
     def theta(self, D: Array) -> Array:
-        R = self._left(ct(self.P) @ D)
-        return self.Q.left(self._lyapunov(R + ct(R) if self.sign > 0 else R - ct(R)))
+        """Without psi: U^T (e Phi(R) Q) U = W + e W^T, W = (Q U)^T R U, R = phi(X)^T D."""
+        if is_differentiated(D) or is_differentiated(self.P):
+            return super().theta(D)
+        QU, Ut, sums, _ = self.spectrum
+        W = ct(QU) @ (ct(self.P) @ D) @ ct(Ut)
+        return QU @ ((ct(W) + W if self.sign > 0 else ct(W) - W) / sums) @ Ut
 
 
 @final

@@ -6,6 +6,7 @@ does not pay for the choice of a library.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -157,5 +158,6 @@ def eps(X: Array) -> float:
 def all_finite(X: Array) -> bool:
     """True if no entry is NaN or infinite, or if values cannot be inspected."""
     if type(X) is np.ndarray:
-        return bool(np.isfinite(X).all())
+        # a finite |X|^2 says it without an array of truth values; an infinite one may be overflow
+        return math.isfinite(np.vdot(X, X).real) or bool(np.isfinite(X).all())
     return is_lazy(X) or bool(namespace(X).all(namespace(X).isfinite(X)))

@@ -10,13 +10,14 @@ import math
 from collections.abc import Callable
 from typing import Any, Unpack
 
+import attrs
 import numpy as np
 
 from genorth.errors import NotRestorableError, refuse
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.linalg.arrays import norm
 from genorth.penalty.beta import Oblique, Rule, TooSmall
-from genorth.penalty.dissolving import AWAY, check_beta
+from genorth.penalty.dissolving import AWAY, Point, check_beta
 from genorth.penalty.objective import Objective
 from genorth.problem.problem import Problem
 from genorth.solve.ending import End, end_at, result
@@ -104,14 +105,14 @@ class _Run:
         for _ in range(_ROUNDS):
             nit = self.monitor.nit
             self.status, last = self._round(X)
-            self.end = end_at(self.monitor, last, x)
+            self.end = self._end(last, x)
             with self.monitor.paused():
                 self.threshold = self._threshold()
             if self.status not in _ANOTHER or not self._again(self.monitor.nit > nit):
                 break
             X = self.end.x
 
-    def _round(self, X: _Matrix) -> tuple[Status, _Matrix]:
+    def _round(self, X: _Matrix) -> tuple[Status, Point]:
         """The solver on h from X, with a larger beta from where a beta has proved too small."""
         for _ in range(_RAISES):
             try:
@@ -119,9 +120,9 @@ class _Run:
             except TooSmall as signal:
                 X = signal.X
                 self._change(signal.beta)
-        return Status.DIVERGED, X
+        return Status.DIVERGED, self.rule.dissolving(self.problem, self.beta).at(X)
 
-    def _minimised(self, X: _Matrix) -> tuple[Status, _Matrix]:
+    def _minimised(self, X: _Matrix) -> tuple[Status, Point]:
         """The solver on h from X, until it ends; where it stalls in rounding, again from there."""
         h = self.rule.dissolving(self.problem, self.beta, keep=self.keep)
         self.rule.begin(h.at(X))
@@ -139,7 +140,18 @@ class _Run:
                 v = objective.last
         except Stop as stop:
             status = stop.status
-        return status, X if objective.last is None else objective.matrix(objective.last)
+        return status, h.at(X if objective.last is None else objective.matrix(objective.last))
+
+    def _end(self, last: Point, start: _Matrix) -> End:
+        """The end of a round at its last iterate.
+
+        Near M it is restored from Y(X), where f is known: the Riemannian gradient there is the
+        tangent part of grad h to first order.
+        """
+        if last.G is None or not last.violation <= AWAY**2:
+            return end_at(self.monitor, last.X, start)
+        end = end_at(self.monitor, last.Y, start, (float(last.cost), last.G))
+        return attrs.evolve(end, before=math.sqrt(last.violation))
 
     def _threshold(self) -> float:
         """The threshold at x; the last one where the gradient is not finite."""

@@ -46,6 +46,8 @@ class Rule(ABC):
     dissolving: type[Dissolving[Any]]
     #: The last point of `first`, where it takes steps.
     last: _Matrix | None = None
+    #: The largest curvature of f that `first` met; zero where it is not known.
+    scale: float = 0.0
 
     def __init__(self, monitor: Monitor, auto: bool) -> None:
         self.problem, self.manifold = monitor.problem, monitor.problem.manifold
@@ -165,14 +167,15 @@ class Orthogonal(Rule):
     At a stationary point the curvature of h_n along normal V is beta |V|^2 + <V, phi(V) Theta>
     (F16). Theta at the start says little, so a few gradient steps are taken on M first (they are
     progress, as the gradient of h_n on M is that of f). With c the largest curvature of f that they
-    meet, beta = max(c, 0.8 beta_n* + 0.3 c). The threshold is looked at again during the run, from
+    meet, beta = max(c, 1.2 beta_n* + 0.3 c). The threshold is looked at again during the run, from
     what the gradient of h_n has computed; a run has left M where |D| > 0.3 |X| for five iterations.
     """
 
     dissolving = OrthogonalDissolving
     _STEPS, _TRIALS = 8, 6  # gradient steps on M, and how often each is shortened
-    _THRESHOLD, _CURVATURE = 0.8, 0.3
-    _LEAST = 1.1  # times the threshold: below, the curvature normal to M is too small
+    _LONGEST = 1.0  # of these steps, relative to |X|
+    _THRESHOLD, _CURVATURE = 1.2, 0.3
+    _LEAST = 1.3  # times the threshold: below, the curvature normal to M is too small
     _GROWTH, _RAISED = 3.0, 1.5
     _LOOKS = 2  # the first iteration at which the threshold is looked at; then twice as many, ...
     _FAR, _PATIENCE = 0.3, 5
@@ -184,7 +187,6 @@ class Orthogonal(Rule):
 
     def __init__(self, monitor: Monitor, auto: bool) -> None:
         super().__init__(monitor, auto)
-        self._scale = 0.0
         self._near: _Matrix | None = None
         self._iterations = self._far = 0
         self._unit = 1.0
@@ -196,18 +198,18 @@ class Orthogonal(Rule):
         here = _Local(self.problem, x)
         if not here.finite:
             return 1.0, X
-        self._scale = here.curvature()
+        self.scale = here.curvature()
         here = self._descend(here)
         return self._estimate(here.x, here.Theta), here.x
 
     def _descend(self, here: _Local) -> _Local:
         """Barzilai-Borwein steps by Newton's map; each is shortened until f does not rise."""
-        t = 1 / self._scale if self._scale > 0 else math.inf
+        t = 1 / self.scale if self.scale > 0 else math.inf
         for k in range(self._STEPS):
             size = float(norm(here.gradient))
             if not size > self.monitor.tol:
                 break
-            t = min(t, self._FAR * float(norm(here.x)) / size)
+            t = min(t, self._LONGEST * float(norm(here.x)) / size)
             there = None
             for _ in range(self._TRIALS):
                 there = self._trial(here, t)
@@ -219,7 +221,7 @@ class Orthogonal(Rule):
             self._record(here)
             s, y = there.x - here.x, there.gradient - here.carried(there)
             ss, sy, yy = (abs(float(inner(a, b))) for a, b in ((s, s), (s, y), (y, y)))
-            self._scale = max(self._scale, sy / ss if ss > 0 else 0.0)
+            self.scale = max(self.scale, sy / ss if ss > 0 else 0.0)
             over, under = (ss, sy) if k % 2 else (sy, yy)
             t = over / under if under > 0 else t
             here = there
@@ -246,8 +248,8 @@ class Orthogonal(Rule):
 
     def _estimate(self, x: _Matrix, Theta: _Matrix) -> float:
         threshold = orthogonal_threshold(self.manifold, x, Theta, self._ACCURACY)
-        beta = self._THRESHOLD * threshold + self._CURVATURE * self._scale
-        return _usable(max(beta, self._scale))
+        beta = self._THRESHOLD * threshold + self._CURVATURE * self.scale
+        return _usable(max(beta, self.scale))
 
     def begin(self, point: Point) -> None:
         """Iterations are counted from here."""
@@ -277,12 +279,12 @@ class Orthogonal(Rule):
             Theta = h.beta * point.S - point.T  # Theta_X(G), as V = beta D - G and D = P S
             threshold = orthogonal_threshold(self.manifold, point.X, Theta, self._ACCURACY)
             if h.beta < self._LEAST * threshold:
-                raised = threshold + self._CURVATURE * self._scale
+                raised = threshold + self._CURVATURE * self.scale
                 raise TooSmall(max(raised, self._RAISED * h.beta), point.X)
 
     def next(self, beta: float, threshold: float, status: Status, end: End) -> float:  # noqa: ARG002
         """Three times as large, and above the threshold."""
-        return max(self._GROWTH * beta, threshold + self._CURVATURE * self._scale)
+        return max(self._GROWTH * beta, threshold + self._CURVATURE * self.scale)
 
     def threshold(self, x: _Matrix, Theta: _Matrix) -> float:
         """beta_n*(x)."""

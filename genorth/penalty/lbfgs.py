@@ -19,8 +19,11 @@ from genorth.solve.wolfe import strong_wolfe
 _Vector = np.ndarray[Any, Any]
 
 
-def lean_lbfgs(objective: Objective, start: _Vector) -> None:
-    """L-BFGS with ten pairs; from steepest descent again where a line search finds no step."""
+def lean_lbfgs(objective: Objective, start: _Vector, curvature: float = 0.0) -> None:
+    """L-BFGS with ten pairs; from steepest descent again where a line search finds no step.
+
+    The first step is 1/curvature times the gradient; of length one where it is not known.
+    """
     pairs = Pairs()
     v = np.array(start)
     value, g = objective.value_and_gradient(v)
@@ -30,7 +33,7 @@ def lean_lbfgs(objective: Objective, start: _Vector) -> None:
         if not slope < 0:
             pairs.clear()
             d, slope = -g, -float(np.dot(g, g))
-        first = 1.0 if len(pairs) else 1.0 / math.sqrt(-slope)
+        first = 1.0 if len(pairs) else 1 / (curvature or math.sqrt(-slope))
 
         def curve(
             t: float, v: _Vector = v, d: _Vector = d

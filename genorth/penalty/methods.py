@@ -69,6 +69,11 @@ def lbfgs(objective: Objective, start: _Vector) -> None:
     scipy_minimize(objective.iteration, start, "L-BFGS-B", options, fun=both, jac=True)
 
 
+def lean(objective: Objective, start: _Vector) -> None:
+    """Our own L-BFGS."""
+    lean_lbfgs(objective, start, objective.curvature)
+
+
 def trust_region(objective: Objective, start: _Vector) -> None:
     """SciPy's trust-ncg, with Steihaug's conjugate gradients; trust-krylov fails near rounding."""
     radius = 0.1 * float(np.linalg.norm(start))
@@ -112,6 +117,6 @@ METHODS: dict[str, tuple[Callable[[Objective, _Vector], None], int]] = {
     "gd": (gradient_descent, 1),
     "cg": (conjugate_gradients, 1),
     "lbfgs": (lbfgs, 1),
-    "lbfgs-lean": (lean_lbfgs, 1),
+    "lbfgs-lean": (lean, 1),
     "tr": (trust_region, 2),  # the iterate, and the trial
 }

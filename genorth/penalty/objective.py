@@ -63,6 +63,11 @@ class Objective:
         assert self._reference is not None
         self._reference = (*self._reference[:3], 0.0)
 
+    @property
+    def curvature(self) -> float:
+        """The largest curvature of f that is known; zero where none is."""
+        return self._rule.scale
+
     def value_and_gradient(self, v: _Vector) -> tuple[float, _Vector]:
         """h, repaired, and its gradient."""
         self.monitor.check()

@@ -111,6 +111,6 @@ class OrthogonalDissolving(Dissolving[_Point]):
 
 def _regular(square: Any, equation: ThetaSolver) -> bool:
     """Whether nothing has overflowed and phi(X) has full rank; unknown, so yes, under JAX."""
-    if is_lazy(square):
+    if is_lazy(equation.P):
         return True
     return math.isfinite(square) and equation.regularity > equation.P.shape[-1] * eps(equation.P)

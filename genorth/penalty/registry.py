@@ -36,4 +36,7 @@ for _prefix, _rule in (("cdf", Oblique), ("odf", Orthogonal)):
         _record(_prefix, _rule, "lbfgs", "liu1989limited", _SCIPY),
         _record(_prefix, _rule, "tr", "steihaug1983conjugate", _SCIPY),
     )
-SOLVERS.register(_record("cdf", Oblique, "lbfgs", "liu1989limited", variant="lean"))
+SOLVERS.register(
+    _record("cdf", Oblique, "lbfgs", "liu1989limited", variant="lean"),
+    _record("odf", Orthogonal, "lbfgs", "liu1989limited", variant="lean"),
+)

@@ -157,11 +157,11 @@ def test_cdopt_leaves_the_global_random_state_as_it_was() -> None:
 
 def test_the_registry_says_what_a_solver_is() -> None:
     assert {s.family for s in SOLVERS.values()} == {"Riemannian", "penalty", "infeasible"}
-    variants = {"cdf-gd": "cdf", "cdf-lbfgs-lean": "lean", "cdopt-lbfgs": "cdopt"}
+    variants = {"cdf-gd": "cdf", "odf-lbfgs-lean": "lean", "cdopt-lbfgs": "cdopt"}
     variants |= {name: name.split("-")[1] for name in ("rgd-faithful", "rcg-products", "rtr-fast")}
     for name, variant in (variants | {"pymanopt-cg": "pymanopt"}).items():
         assert SOLVERS[name].variant == variant
-        penalty = name.startswith("cd")
+        penalty = name.startswith(("cd", "odf"))
         assert SOLVERS[name].family == ("penalty" if penalty else "Riemannian")
         assert SOLVERS[name].algorithm in ("gd", "cg", "lbfgs", "tr") and SOLVERS[name].cites
     M = go.Stiefel(4, 2)

@@ -3,7 +3,8 @@
 h against its bare products and against CDOpt, the solvers' own time, the automatic beta.
 
 Run as `python tests/bench/penalty.py` (some minutes; `--beta` for the table of the automatic beta
-alone, `--quick` without it); `pytest tests/bench` asserts the same figures but for that table.
+alone, `--beta odf-lbfgs` for that of another method, `--quick` without it); `pytest tests/bench`
+asserts the same figures but for that table.
 """
 
 from __future__ import annotations
@@ -248,7 +249,7 @@ def trace_cost() -> list[Figure]:
 
 
 def _total(
-    problem: go.Problem, starts: list[Array], beta: Any, limit: float = np.inf
+    problem: go.Problem, starts: list[Array], beta: Any, method: str, limit: float = np.inf
 ) -> tuple[int, int]:
     """Successes and evaluations over all starts.
 
@@ -256,7 +257,7 @@ def _total(
     """
     successes = evaluations = 0
     for X in starts:
-        result = go.minimize(problem, X, method="cdf-lbfgs", beta=beta, max_iterations=20_000)
+        result = go.minimize(problem, X, method=method, beta=beta, max_iterations=20_000)
         successes, evaluations = successes + result.success, evaluations + result.evaluations
         if evaluations > limit:
             break
@@ -285,7 +286,9 @@ def _cdopt_beta(problem: go.Problem, X: Array) -> float | None:
     return float(theirs.beta)
 
 
-def beta_table(count: int = 20, seed: int = 21, first: int = 100) -> list[Figure]:
+def beta_table(
+    method: str = "cdf-lbfgs", count: int = 20, seed: int = 21, first: int = 100
+) -> list[Figure]:
     """Per problem: evaluations with beta="auto" and with other betas.
 
     The others are the best of 13 fixed betas, and CDOpt's automatic beta. Problems and starts are
@@ -299,20 +302,18 @@ def beta_table(count: int = 20, seed: int = 21, first: int = 100) -> list[Figure
     print("|---|---|---|---|---|---|---|")
     for problem in problem_set(seed):
         starts = [problem.manifold.random_point(first + k) for k in range(count)]
-        results = [
-            go.minimize(problem, X, method="cdf-lbfgs", max_iterations=20_000) for X in starts
-        ]
+        results = [go.minimize(problem, X, method=method, max_iterations=20_000) for X in starts]
         successes, total = sum(r.success for r in results), sum(r.evaluations for r in results)
         centre = float(np.median([r.beta or np.nan for r in results]))
         best, evaluations = centre, total
         for beta in centre * 10.0 ** np.arange(-3, 3.1, 0.5):
-            good, used = _total(problem, starts, beta, evaluations)
+            good, used = _total(problem, starts, beta, method, evaluations)
             if good == count and used < evaluations:
                 best, evaluations = beta, used
-        theirs = _cdopt_beta(problem, starts[0])
+        theirs = _cdopt_beta(problem, starts[0]) if method == "cdf-lbfgs" else None
         beside = "-"
         if theirs is not None:
-            good, used = _total(problem, starts, theirs, 10 * total)
+            good, used = _total(problem, starts, theirs, method, 10 * total)
             beside = f"{good}/{count}, {used} (beta = {theirs:.2g})"
         ratio = total / evaluations
         print(
@@ -345,7 +346,8 @@ def main(arguments: list[str]) -> int:
     """Print every figure; the exit status is the number of those that were missed."""
     chosen = [] if "--beta" in arguments else list(FIGURES.values())
     if "--quick" not in arguments:
-        chosen.append(beta_table)
+        named = [name for name in arguments if not name.startswith("-")]
+        chosen.append(partial(beta_table, *named))
     return show(chosen)
 
 

@@ -20,7 +20,7 @@ from genorth.solve.monitor import Monitor
 from paper_repro.problems import Matching
 
 OBLIQUE = ("cdf-gd", "cdf-cg", "cdf-lbfgs", "cdf-lbfgs-lean", "cdf-tr")
-METHODS = (*OBLIQUE, "odf-gd", "odf-cg", "odf-lbfgs", "odf-tr")
+METHODS = (*OBLIQUE, "odf-gd", "odf-cg", "odf-lbfgs", "odf-lbfgs-lean", "odf-tr")
 KNOWN = known_minima()
 EASY = trace(go.Stiefel(12, 3), spd(12, 20, 1), fused=False)
 
@@ -103,6 +103,24 @@ def test_counts_are_what_an_independent_counter_saw(method: str) -> None:
         )
         assert result.trace.evaluations[-1] <= result.evaluations
         assert 0 < result.seconds["cost"] < result.time + 1
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_run_ends_where_f_is_known(method: str) -> None:
+    """At Y(X), whose violation is of the order of |C(X)|^2: f is not evaluated again.
+
+    On the symplectic manifold A(X) - X is oblique, and to end elsewhere would cost another round.
+    """
+    M = go.SymplecticStiefel(20, 4)
+    B = M.random_point(1) + 0.1 * M.random_ambient(2)
+    problem = go.Problem(
+        M, lambda X: np.sum((X - B) ** 2), lambda X: 2 * (X - B), lambda X, Z: 2 * Z
+    )
+    result = go.minimize(problem, M.random_point(3), method=method, tol=1e-7)
+    assert result.success, result
+    assert result.evaluations == result.trace.evaluations[-1]
+    assert result.feasibility_before == result.trace.feasibility[-1] > 0
+    assert result.fun == result.trace.cost[-1]
 
 
 @pytest.mark.parametrize("method", METHODS)
