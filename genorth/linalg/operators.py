@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import lru_cache
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import attrs
 import numpy as np
@@ -41,6 +41,8 @@ class Operator(ABC):
     size: int
     dtype: np.dtype[Any]
     name: str
+    #: True where M X only scales or exchanges entries, so that it costs no more than reading X.
+    by_entries: ClassVar[bool] = False
 
     @abstractmethod
     def left(self, X: Array) -> Array:
@@ -81,6 +83,8 @@ class Operator(ABC):
 class Identity(Operator):
     """The identity."""
 
+    by_entries = True
+
     size: int
     dtype: np.dtype[Any] = np.dtype(float)
     name: str = _name()
@@ -101,6 +105,8 @@ class Identity(Operator):
 @attrs.frozen(eq=False)
 class Diagonal(Operator):
     """A diagonal matrix diag(d), kept as the vector d."""
+
+    by_entries = True
 
     d: Array = attrs.field(repr=lambda d: f"<{d.shape[0]} entries>")
     name: str = _name()
@@ -147,6 +153,8 @@ def symplectic_units(size: int, dtype: np.dtype[Any]) -> tuple[_Matrix, _Matrix]
 @attrs.frozen(eq=False)
 class SymplecticUnit(Operator):
     """J = [[0, I], [-I, 0]], or -J for a negative factor; products permute rows or columns."""
+
+    by_entries = True
 
     size: int
     factor: float = 1.0
