@@ -207,6 +207,13 @@ def number(value: Any) -> float:
     return float(value.detach() if hasattr(value, "detach") else value)
 
 
+def on_host(X: Array) -> np.ndarray[Any, Any]:
+    """A small array of any library as a NumPy array of double precision."""
+    if type(X) is not np.ndarray:
+        X = np.asarray(X.detach().cpu() if hasattr(X, "detach") else X)
+    return X.astype(complex if X.dtype.kind == "c" else float, copy=False)
+
+
 def eps(X: Array) -> float:
     """The unit roundoff of the entries of an array, or of a dtype."""
     if type(X) is np.ndarray or isinstance(X, np.dtype):

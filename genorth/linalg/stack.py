@@ -11,7 +11,7 @@ from typing import Any, final
 
 import numpy as np
 
-from genorth.linalg.arrays import Array, as_like, is_complex, is_jax, namespace
+from genorth.linalg.arrays import Array, as_like, is_complex, is_jax, namespace, on_host
 from genorth.linalg.compiled import Owner, compiled
 
 _Vector = np.ndarray[Any, Any]
@@ -85,20 +85,15 @@ class _OnDevice(Stack):
 
     def products(self, rows: int, first: int, last: int) -> _Vector:
         columns = [_against_own(_OWNER, self._B, j) for j in range(first, last)]
-        return np.stack([_numbers(column)[:rows] for column in columns], axis=1)
+        return np.stack([on_host(column)[:rows] for column in columns], axis=1)
 
     def against(self, rows: int, X: Array) -> _Vector:
-        return _numbers(_against(_OWNER, self._B, X))[:rows]
+        return on_host(_against(_OWNER, self._B, X))[:rows]
 
     def combined(self, c: _Vector) -> Array:
         weights = np.zeros(self._B.shape[0], c.dtype)
         weights[: c.size] = c
         return _combined(_OWNER, self._B, weights)
-
-
-def _numbers(X: Array) -> _Vector:
-    """A few numbers, on the host."""
-    return np.asarray(X.cpu() if hasattr(X, "cpu") else X).astype(float)
 
 
 def _written(B: Array, i: int, X: Array) -> Array:

@@ -79,7 +79,7 @@ class Pairs:
         if first is None:
             scale = float(K[s, y] / K[y, y])
             c *= scale
-            Bg *= scale
+            Bg = scale * Bg
             q = scale * g
         else:
             q, newest = first(g + B.combined(c)), B.combined(np.eye(rows)[y])
