@@ -131,6 +131,11 @@ def ct(X: Array) -> Array:
     return namespace(X).conj(X.mT) if is_complex(X) else X.mT
 
 
+def numpy_dtype(X: Array) -> np.dtype[Any]:
+    """The type of the entries of X, in NumPy's terms."""
+    return np.dtype(str(X.dtype).rpartition(".")[2])
+
+
 def eye_like(T: Array) -> Array:
     """The identity of the size, type and device of the square matrix T."""
     if type(T) is np.ndarray:

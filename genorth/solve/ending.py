@@ -17,7 +17,7 @@ from genorth.solve.result import Result, Status
 
 #: |C(x)| of a success in any case; feasibility_tol is relative to |x| |phi(x)|, which may be large.
 ON_MANIFOLD = 1e-6
-_SINGLE = 1e-10  # a unit roundoff above this is that of single precision
+_SINGLE = 2.0**-40  # a unit roundoff above this is that of single precision
 _ROUNDING = 100.0  # units of roundoff that single precision leaves in |C(x)|, relative
 
 
