@@ -39,6 +39,7 @@ def _riemannian(
         needs=needs,
         cites=("absil2008optimization", *cites, *kind.cites),
         reason=lambda problem: kind.unsupported(problem.manifold),
+        on_device=geometry != "faithful",
     )
 
 
@@ -99,7 +100,7 @@ RECORDS = (
     _cdopt("cdopt-cg", "cg", "CG", "polak1969note"),
     _cdopt("cdopt-lbfgs", "lbfgs", "L-BFGS-B", "liu1989limited"),
     _cdopt("cdopt-tr", "tr", "trust-ncg", "steihaug1983conjugate"),
-    _infeasible("landing", landing, *_LANDING, *_BB[:2], algorithm="gd"),
+    _infeasible("landing", landing, *_LANDING, *_BB[:2], algorithm="gd", on_device=True),
     _infeasible("pogo", pogo, "javaloy2026embarrassingly", *_BB[:2], algorithm="gd"),
     _infeasible("plam", plam, "gao2019parallelizable", *_BB[:1], algorithm="gd"),
     *(

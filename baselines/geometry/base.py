@@ -12,21 +12,22 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
-from typing import final
+from typing import TypeAlias, final
 
 import numpy as np
 import scipy.linalg.lapack
 
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.geometry.retractions import RETRACTIONS, sideways
+from genorth.geometry.retractions import RETRACTIONS, sideways_sizes, sideways_within
 from genorth.geometry.tangent import TangentSpace
-from genorth.linalg.arrays import Array, ct, eps, eye_like, norm
-from genorth.linalg.functions import inverse
+from genorth.linalg.arrays import Array, ct, eps, eye_like, norm, number
+from genorth.linalg.compiled import compiled
+from genorth.linalg.functions import inverse, require_condition
 
 _TRUSTED = 1e3  # condition numbers up to here cost fewer digits than are looked at
-# A step may lead so far from M without a check: a few of them are still below all tolerances.
+# Units of roundoff that a step may lead from M without a check: a few are below all tolerances.
 # It is relative to p, which on M is tr(X^T phi(X)) <= |X||phi(X)|, what feasibility is relative to.
-_UNSEEN = 1e-14
+_UNSEEN = 45.0
 
 
 class Place(ABC):
@@ -71,28 +72,48 @@ class Place(ABC):
         """The retraction of that name along Z."""
         return ManifoldRay(self.manifold, self.X, self.P, Z, kind)
 
+    @property
+    def kept(self) -> Array | None:
+        """phi(X) where it is kept, or None where it is made again as fast as it is read."""
+        return self.P
+
     @final
     @cached_property
     def constraint(self) -> Array:
         """C(X); phi(X) is known here."""
-        S = ct(self.X) @ self.P
-        return S - eye_like(S)
+        return _constraint(self.manifold, self.X, self.kept)
 
     @final
     @cached_property
     def feasibility(self) -> float:
         """|C(X)|."""
-        return float(norm(self.constraint))
+        return number(norm(self.constraint))
 
     @final
     def scale(self) -> float:
         """max(1, |X| |phi(X)|), what the feasibility is relative to."""
-        return max(1.0, float(norm(self.X)) * float(norm(self.P)))
+        return max(1.0, number(_scale(self.manifold, self.X, self.kept)))
 
     @final
     def dissolved(self) -> Array:
         """A(X) = X (I - C(X)^T/2): the violation is squared."""
-        return self.X - self.X @ (ct(self.constraint) / 2)
+        return _dissolved(self.manifold, self.X, self.constraint)
+
+
+@compiled
+def _constraint(manifold: GenOrthManifold, X: Array, P: Array | None) -> Array:
+    S = ct(X) @ (manifold.phi(X) if P is None else P)
+    return S - eye_like(S)
+
+
+@compiled
+def _scale(manifold: GenOrthManifold, X: Array, P: Array | None) -> Array:
+    return norm(X) * norm(manifold.phi(X) if P is None else P)
+
+
+@compiled
+def _dissolved(manifold: GenOrthManifold, X: Array, C: Array) -> Array:  # noqa: ARG001
+    return X - X @ (ct(C) / 2)
 
 
 class Ray(ABC):
@@ -125,8 +146,7 @@ class CayleyRay(Ray):
         manifold: The manifold.
         X: A point of M.
         Z: A tangent vector.
-        A: <<X,Z>>.
-        ZZ: <<Z,Z>>.
+        parts: What does not depend on t, see `cayley_parts`.
         rounding: The rounding of A, beyond that of its product; a step is trusted while t times
             it is small.
     """
@@ -138,43 +158,87 @@ class CayleyRay(Ray):
         manifold: GenOrthManifold,
         X: Array,
         Z: Array,
-        A: Array,
-        ZZ: Array,
+        parts: CayleyParts,
         rounding: float = 0,
     ) -> None:
-        star = ct(manifold.psi(A))
-        self.X, self.Z, self._A, self._rounding = X, Z, A, rounding
-        self._skew, self._HH, self._eye = (A - star) / 2, ZZ - star @ A, eye_like(A)
-        self._last: tuple[float, Array, bool] | None = None
+        self.manifold, self.X, self.Z, self._rounding = manifold, X, Z, rounding
+        *self._parts, self._sizes = parts
+        self._last: tuple[float, Array] | None = None
 
-    def _inverse(self, t: float) -> tuple[Array, bool]:
-        """B^-1, and whether its condition number lets the step be trusted."""
+    def _inverse(self, t: float) -> Array:
+        """B^-1."""
         if self._last is None or self._last[0] != t:
-            B = self._eye - (t / 2) * self._skew + (t * t / 4) * self._HH
-            inv = _inverse(B)
-            trusted = bool(norm(B) * norm(inv) <= _TRUSTED * B.shape[-1])
-            self._last = t, inv, trusted and abs(t) * self._rounding <= _UNSEEN
-        return self._last[1:]
+            self.point(t)
+        assert self._last is not None
+        return self._last[1]
 
     def point(self, t: float) -> tuple[Array, bool]:
         """c(t)."""
-        inv, trusted = self._inverse(t)
-        R = self.X @ (2 * inv - t * (self._A @ inv) - self._eye)
-        R += self.Z @ (t * inv)
+        R, inv, condition = _cayley_point(self.manifold, self.X, self.Z, *self._parts, t)
+        size = number(condition)
+        require_condition(size, inv, _FORMULA)
+        self._last = t, inv
+        trusted = size <= _TRUSTED * inv.shape[-1] and abs(t) * self._rounding <= _UNSEEN * eps(inv)
         return R, trusted
 
     def velocity(self, t: float) -> Array:
         """c'(t) = X (2 E' - A E - t A E') + Z (E + t E'), E = B^-1, E' = -E B' E (F19)."""
-        inv, _ = self._inverse(t)
-        turned = inv @ ((self._skew - t * self._HH) / 2) @ inv
-        along = inv + t * turned
-        V = self.X @ (2 * turned - self._A @ along)
-        V += self.Z @ along
-        return V
+        inv = self._inverse(t)
+        return _cayley_velocity(self.manifold, self.X, self.Z, *self._parts, inv, t)
 
     def sideways(self, t: float, project: Callable[[Array], Array]) -> float:
         """The tangential part of the step beyond t Z, relative to it (F18)."""
-        return sideways(t, self.X, self.Z, self._A, self._skew, self._HH, project)
+        return sideways_within(t, self.X, self.Z, *self._parts, self._sizes, project)
+
+
+#: A, S = (A - A*)/2, <<H,H>>, and the sizes that bound how far the curve bends to the side.
+CayleyParts: TypeAlias = tuple[Array, Array, Array, tuple[Array, Array]]
+_FORMULA = "I - A/2 + <<H,H>>/4 of the Cayley retraction"
+
+
+def cayley_parts(manifold: GenOrthManifold, X: Array, Z: Array, A: Array, ZZ: Array) -> CayleyParts:
+    """What the Cayley retraction along Z needs besides t, from A = <<X,Z>> and <<Z,Z>>."""
+    star = ct(manifold.psi(A))
+    S, HH = (A - star) / 2, ZZ - star @ A
+    return A, S, HH, sideways_sizes(X, Z, A, S, HH)
+
+
+@compiled
+def _cayley_point(
+    manifold: GenOrthManifold,  # noqa: ARG001
+    X: Array,
+    Z: Array,
+    A: Array,
+    S: Array,
+    HH: Array,
+    t: float,
+) -> tuple[Array, Array, Array]:
+    """c(t), B^-1 and |B| |B^-1|."""
+    eye = eye_like(A)
+    B = eye - (t / 2) * S + (t * t / 4) * HH
+    inv = _inverse(B)
+    R = X @ (2 * inv - t * (A @ inv) - eye)
+    R += Z @ (t * inv)
+    return R, inv, norm(B) * norm(inv)
+
+
+@compiled
+def _cayley_velocity(
+    manifold: GenOrthManifold,  # noqa: ARG001
+    X: Array,
+    Z: Array,
+    A: Array,
+    S: Array,
+    HH: Array,
+    inv: Array,
+    t: float,
+) -> Array:
+    """c'(t), from B^-1."""
+    turned = inv @ ((S - t * HH) / 2) @ inv
+    along = inv + t * turned
+    V = X @ (2 * turned - A @ along)
+    V += Z @ along
+    return V
 
 
 @final
@@ -195,15 +259,20 @@ class ManifoldRay(Ray):
 
 def cayley_ray(manifold: GenOrthManifold, X: Array, P: Array, Z: Array) -> CayleyRay:
     """The Cayley retraction along Z, P = phi(X)."""
-    return CayleyRay(manifold, X, Z, ct(P) @ Z, ct(manifold.phi(Z)) @ Z)
+    return CayleyRay(manifold, X, Z, _parts(manifold, X, P, Z))
+
+
+@compiled
+def _parts(manifold: GenOrthManifold, X: Array, P: Array, Z: Array) -> CayleyParts:
+    return cayley_parts(manifold, X, Z, ct(P) @ Z, ct(manifold.phi(Z)) @ Z)
 
 
 def _inverse(B: Array) -> Array:
     """B^-1 of a small matrix; LAPACK's getri takes 0.6 of the time of NumPy's inverse."""
-    if B.ndim == 2 and B.dtype == np.float64:
+    if type(B) is np.ndarray and B.ndim == 2 and B.dtype == np.float64:
         lu, pivots, singular = scipy.linalg.lapack.dgetrf(B)
         inv = None if singular else scipy.linalg.lapack.dgetri(lu, pivots, overwrite_lu=True)[0]
         if inv is not None and norm(B) * norm(inv) < 1 / (100 * B.shape[-1] * eps(B)):
             return inv
     # also where it is refused, with the reason
-    return inverse(B, "I - A/2 + <<H,H>>/4 of the Cayley retraction")
+    return inverse(B, _FORMULA)

@@ -5,20 +5,22 @@ the common case: the same numbers up to rounding, with fewer passes over arrays 
 With N = A X = phi(X) Q and Q^T = e Q, <<X, Z>> = phi(X)^T Z = e Q^-1 N^T Z, so that phi itself is
 needed nowhere. And the gradient d = G - N Y has N^T d = N^T G - K Y, K = N^T N, where all is p x p:
 its retraction needs no product of X with d.
+
+What JAX compiles are the functions below the classes. There, a form that only scales or exchanges
+rows is applied again where it is needed, which costs less than to keep A X.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, partial
-from typing import final
+from typing import TypeAlias, final
 
-from baselines.geometry.base import CayleyRay, Place, cayley_ray
-from genorth.geometry.companion import Companion
+from baselines.geometry.base import CayleyParts, CayleyRay, Place, cayley_parts, cayley_ray
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.tangent import TangentSpace
-from genorth.linalg.arrays import Array, ct, eps, namespace, norm
-from genorth.linalg.operators import Operator
+from genorth.linalg.arrays import Array, ct, eps, namespace, norm, number
+from genorth.linalg.compiled import compiled, compiles
 
 
 def places(manifold: GenOrthManifold) -> Callable[[Array], Place]:
@@ -29,7 +31,7 @@ def places(manifold: GenOrthManifold) -> Callable[[Array], Place]:
     form, companion = manifold.form, manifold.companion
     if manifold.isometric or form is None or companion is None or len(manifold.shape) > 2:
         return partial(Fast, manifold)
-    return lambda X: FastForm(manifold, X, form, companion)
+    return partial(FastForm, manifold)
 
 
 @final
@@ -47,11 +49,13 @@ class Fast(Place):
 
     def gradient(self, G: Array) -> tuple[Array, Array]:
         """P_X(G), twice."""
-        d = self._space.project(G)
+        d = self.transport(G)
         return d, d
 
     def transport(self, V: Array) -> Array:
         """P_X(V)."""
+        if compiles(V):
+            return _projected(self.manifold, self.X, V)
         return self._space.project(V)
 
     def theta(self, D: Array) -> Array:
@@ -63,78 +67,145 @@ class Fast(Place):
         return cayley_ray(self.manifold, self.X, self.P, Z)
 
 
+@compiled
+def _projected(manifold: GenOrthManifold, X: Array, V: Array) -> Array:
+    return TangentSpace(manifold, X).project(V)
+
+
+#: U, U^T and the sums l_i + l_j of the eigenvalues of K = N^T N.
+_Spectrum: TypeAlias = tuple[Array, Array, Array]
+
+
 @final
 class FastForm(Place):
     """For phi(X) = A X Q^-1: Theta by F5, the Cayley retraction by F9."""
 
-    def __init__(
-        self, manifold: GenOrthManifold, X: Array, form: Operator, companion: Companion
-    ) -> None:
+    def __init__(self, manifold: GenOrthManifold, X: Array) -> None:
         super().__init__(manifold, X)
-        self._form, self._companion = form, companion
-        # d, N^T d, and the rounding in the latter
-        self._gradient: tuple[Array, Array, float] | None = None
+        self._spectrum: _Spectrum | None = None
+        # d, N^T d, and what the rounding in the latter is relative to
+        self._gradient: tuple[Array, Array, Array] | None = None
 
     @cached_property
-    def N(self) -> Array:
-        """A X."""
-        return self._form.left(self.X)
+    def N(self) -> Array | None:
+        """A X; None where it is made again."""
+        form = self.manifold.form
+        assert form is not None
+        return None if compiles(self.X) and form.by_entries else form.left(self.X)
 
     @cached_property
     def P(self) -> Array:
         """phi(X) = N Q^-1."""
-        return self._companion.Qinv.right(self.N)
+        companion = self.manifold.companion
+        assert companion is not None
+        return self.manifold.phi(self.X) if self.N is None else companion.Qinv.right(self.N)
 
-    @cached_property
-    def _gram(self) -> Array:
-        """K = N^T N."""
-        return ct(self.N) @ self.N
-
-    @cached_property
-    def _spectrum(self) -> tuple[Array, Array, Array]:
-        """U, U^T and the sums l_i + l_j of the eigenvalues of K."""
-        values, U = namespace(self.X).linalg.eigh(self._gram)
-        return U, ct(U), values[:, None] + values[None, :]
-
-    def _half(self, R: Array) -> Array:
-        """Y with K Y + Y K = R + e R^T, for R = N^T D."""
-        U, Ut, sums = self._spectrum
-        rotated = Ut @ (R + ct(R) if self._companion.sign > 0 else R - ct(R)) @ U
-        rotated /= sums
-        return U @ rotated @ Ut
+    @property
+    def kept(self) -> Array | None:
+        """phi(X), or None where it is made again."""
+        return None if self.N is None else self.P
 
     def gradient(self, G: Array) -> tuple[Array, Array]:
         """d = G - N Y, twice."""
-        R = ct(self.N) @ G
-        Y = self._half(R)
-        d = self._without(G, Y)
-        self._gradient = d, R - self._gram @ Y, 2 * eps(R) * float(norm(R)) / self.X.shape[-1]
+        d, NZ, size, self._spectrum = _gradient(self.manifold, self.X, self.N, G)
+        self._gradient = d, NZ, size
         return d, d
 
     def transport(self, V: Array) -> Array:
         """P_X(V) = V - N Y."""
-        return self._without(V, self._half(ct(self.N) @ V))
-
-    def _without(self, V: Array, Y: Array) -> Array:
-        """V - N Y."""
-        D = self.N @ -Y
-        D += V
-        return D
+        return _transported(self.manifold, self.X, self.N, self._known_spectrum, V)
 
     def theta(self, D: Array) -> Array:
         """Theta_X(D) = Q Y."""
-        return self._companion.Q.left(self._half(ct(self.N) @ D))
+        return _theta(self.manifold, self.X, self.N, self._known_spectrum, D)
+
+    @property
+    def _known_spectrum(self) -> _Spectrum:
+        if self._spectrum is None:
+            self._spectrum = _spectrum_at(self.manifold, self.X, self.N)
+        return self._spectrum
 
     def ray(self, Z: Array) -> CayleyRay:
         """Cayley."""
         NZ, rounding, known = None, 0.0, self._gradient
         if known is not None and Z is known[0]:
-            _, NZ, rounding = known  # N^T d is a difference of what may be much larger
-        A = self._form_of(ct(self.N) @ Z if NZ is None else NZ)
-        ZZ = self._form_of(ct(self._form.left(Z)) @ Z)
-        return CayleyRay(self.manifold, self.X, Z, A, ZZ, rounding)
+            # N^T d is a difference of what may be much larger
+            NZ, rounding = known[1], 2 * eps(Z) * number(known[2]) / self.X.shape[-1]
+        return CayleyRay(
+            self.manifold, self.X, Z, _ray(self.manifold, self.X, self.N, Z, NZ), rounding
+        )
 
-    def _form_of(self, NZ: Array) -> Array:
-        """<<X, Z>> = e Q^-1 N^T Z."""
-        T = self._companion.Qinv.left(NZ)
-        return T if self._companion.sign > 0 else -T
+
+def _applied(manifold: GenOrthManifold, X: Array, N: Array | None) -> Array:
+    """N = A X."""
+    assert manifold.form is not None
+    return manifold.form.left(X) if N is None else N
+
+
+def _spectrum(K: Array) -> _Spectrum:
+    values, U = namespace(K).linalg.eigh(K)
+    return U, ct(U), values[:, None] + values[None, :]
+
+
+def _half(manifold: GenOrthManifold, spectrum: _Spectrum, R: Array) -> Array:
+    """Y with K Y + Y K = R + e R^T, for R = N^T D."""
+    assert manifold.companion is not None
+    U, Ut, sums = spectrum
+    rotated = Ut @ (R + ct(R) if manifold.companion.sign > 0 else R - ct(R)) @ U
+    rotated /= sums
+    return U @ rotated @ Ut
+
+
+def _without(V: Array, N: Array, Y: Array) -> Array:
+    """V - N Y."""
+    D = N @ -Y
+    D += V
+    return D
+
+
+@compiled
+def _spectrum_at(manifold: GenOrthManifold, X: Array, N: Array | None) -> _Spectrum:
+    N = _applied(manifold, X, N)
+    return _spectrum(ct(N) @ N)
+
+
+@compiled
+def _gradient(
+    manifold: GenOrthManifold, X: Array, N: Array | None, G: Array
+) -> tuple[Array, Array, Array, _Spectrum]:
+    """d = G - N Y, N^T d, |N^T G|, and the spectrum of K."""
+    N = _applied(manifold, X, N)
+    K, R = ct(N) @ N, ct(N) @ G
+    spectrum = _spectrum(K)
+    Y = _half(manifold, spectrum, R)
+    return _without(G, N, Y), R - K @ Y, norm(R), spectrum
+
+
+@compiled
+def _transported(
+    manifold: GenOrthManifold, X: Array, N: Array | None, spectrum: _Spectrum, V: Array
+) -> Array:
+    N = _applied(manifold, X, N)
+    return _without(V, N, _half(manifold, spectrum, ct(N) @ V))
+
+
+@compiled
+def _theta(
+    manifold: GenOrthManifold, X: Array, N: Array | None, spectrum: _Spectrum, D: Array
+) -> Array:
+    assert manifold.companion is not None
+    N = _applied(manifold, X, N)
+    return manifold.companion.Q.left(_half(manifold, spectrum, ct(N) @ D))
+
+
+@compiled
+def _ray(
+    manifold: GenOrthManifold, X: Array, N: Array | None, Z: Array, NZ: Array | None
+) -> CayleyParts:
+    """<<X, Z>> = e Q^-1 N^T Z and <<Z, Z>>, and what follows from them."""
+    assert manifold.form is not None and manifold.companion is not None
+    Qinv, sign = manifold.companion.Qinv, manifold.companion.sign
+    if NZ is None:
+        NZ = ct(_applied(manifold, X, N)) @ Z
+    A, ZZ = Qinv.left(NZ), Qinv.left(ct(manifold.form.left(Z)) @ Z)
+    return cayley_parts(manifold, X, Z, *((A, ZZ) if sign > 0 else (-A, -ZZ)))

@@ -42,6 +42,15 @@ def place(manifold: GenOrthManifold, X: Array) -> Place:
     return Place(X, P, ct(X) @ P)
 
 
+def _in_algebra(manifold: GenOrthManifold) -> Array:
+    """A Gaussian element of G; of all p x p matrices, where F is the whole space."""
+    if manifold.ambient_projector is not None:
+        return ct(manifold.random_ambient(0)) @ manifold.random_ambient(1)
+    *batch, _, p = manifold.shape
+    T = np.random.default_rng(0).standard_normal((2, *batch, p, p))
+    return T[0] + 1j * T[1] if manifold.dtype.kind == "c" else T[0]
+
+
 class Field:
     """The tangent field of landing methods, for every phi and psi.
 
@@ -56,7 +65,7 @@ class Field:
 
     def __init__(self, manifold: GenOrthManifold) -> None:
         self.manifold = manifold
-        T = ct(manifold.random_ambient(0)) @ manifold.random_ambient(1)
+        T = _in_algebra(manifold)
         twice = manifold.psi(manifold.psi(T))
         self.involutive = float(norm(twice - T)) <= _SAME * float(norm(T))
         self._companion = None if self.involutive else manifold.companion
@@ -94,6 +103,8 @@ class Field:
 
     def _product(self, P: Array, T: Array, like: Array) -> Array:
         """P T, over the last one: a new large array costs as much as the product."""
+        if type(P) is not np.ndarray:
+            return P @ T
         if self._work is None or self._work.dtype != like.dtype:
             self._work = np.empty_like(like)
         return np.matmul(P, T, out=self._work)

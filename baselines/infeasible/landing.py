@@ -70,7 +70,7 @@ def landing(
         ValueError: If x0 is outside of the tube, or lam, eta or tube is not positive.
     """
     positive(lam=or_word(lam, "auto"), tube=tube, eta=or_word(eta, "bb"))
-    run = Run(problem, x0, "landing", tube, **common)
+    run = Run(problem, x0, "landing", tube, on_device=True, **common)
     return run.solve(lambda run: follow(run, lam, eta, lambda at: at))
 
 

@@ -9,13 +9,12 @@ from numbers import Real
 from typing import Any, TypeAlias, TypeVar, Unpack
 
 import attrs
-import numpy as np
 
 from baselines.infeasible.field import Place, place
 from genorth.errors import StepTooLong, refuse
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.tangent import TangentSpace
-from genorth.linalg.arrays import Array, ct, inner, norm
+from genorth.linalg.arrays import Array, ct, inner, namespace, norm
 from genorth.problem.problem import Problem
 from genorth.solve.descent import Iterate, NoStep, Settings, descend
 from genorth.solve.ending import end_at, result
@@ -61,6 +60,7 @@ class Run:
         method: The name of the method.
         tube: The largest |C| of an iterate; infinite for methods that work anywhere in F.
         second_order: Whether the method needs a Hessian product.
+        on_device: Whether the method takes arrays of JAX and PyTorch as they are.
         **common: The arguments of every solver, see `Options`.
     """
 
@@ -71,13 +71,14 @@ class Run:
         method: str,
         tube: float = math.inf,
         second_order: bool = False,
+        on_device: bool = False,
         **common: Unpack[Common],
     ) -> None:
         require(problem, method, second_order)
         options = Options(**common)
         self.problem, self.manifold = problem, problem.manifold
         self.method, self.tube = method, tube
-        self._start = problem.start(x0, options.rng)
+        self._start = problem.start(x0, options.rng, on_device)
         self._check_tube(float(norm(place(self.manifold, self._start).C)))
         self.monitor = Monitor(problem, options)
         self._last: Point | None = None
@@ -177,7 +178,7 @@ def multiplier(manifold: GenOrthManifold, K: Array, R: Array) -> Array:
     G = phi(X) Theta there, so that R = phi(X)^T G = K Theta, K = phi(X)^T phi(X). Where K = I on M
     it is Phi(R^T)/2, as in the papers; else Phi((K^-1 R)^T)/2.
     """
-    T = R if manifold.isometric else np.linalg.solve(K, R)
+    T = R if manifold.isometric else namespace(K).linalg.solve(K, R)
     return manifold.symmetrize(ct(T)) / 2
 
 

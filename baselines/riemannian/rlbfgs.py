@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any, Unpack
-
-import numpy as np
 
 from baselines.riemannian.run import Iterate, Preconditioner, Run
 from genorth.errors import refuse
-from genorth.geometry.multiplier import realvec
-from genorth.linalg.arrays import Array, norm
+from genorth.linalg.arrays import Array, norm, number
 from genorth.problem.problem import Problem
 from genorth.solve.descent import NoStep
 from genorth.solve.metric import takes_metric
@@ -19,7 +17,6 @@ from genorth.solve.pairs import Pairs
 from genorth.solve.result import Result
 from genorth.solve.wolfe import Conditions
 
-_Vector = np.ndarray[Any, Any]
 _CAUTION = 1e-8
 _FIRST = 0.01  # the first step, relative to |X|
 
@@ -89,7 +86,7 @@ def _solve(run: Run, pairs: Pairs, conditions: Conditions) -> None:
     while True:
         Z = _direction(run, pairs, point)
         slope = point.slope(Z)
-        t = 1.0 if len(pairs) else _FIRST * float(norm(point.X)) / float(norm(Z))
+        t = 1.0 if len(pairs) else _FIRST * number(norm(point.X)) / number(norm(Z))
         try:
             if not slope < 0:
                 raise NoStep  # rounding, or a preconditioner that is not positive definite
@@ -101,24 +98,17 @@ def _solve(run: Run, pairs: Pairs, conditions: Conditions) -> None:
             continue
         run.accept(trial)
         S, Y = trial.X - point.X, trial.covector - point.covector
-        pairs.add(realvec(S), realvec(Y), _CAUTION * math.sqrt(trial.decrease) / first)
+        pairs.add(S, Y, _CAUTION * math.sqrt(trial.decrease) / first)
         point = trial
 
 
 def _direction(run: Run, pairs: Pairs, point: Iterate) -> Array:
     """-P_X H(w)."""
-    shape, dtype, preconditioner = point.X.shape, point.covector.dtype, run.preconditioner
+    preconditioner = run.preconditioner
     if preconditioner is None and not len(pairs):
         return -point.gradient
-
-    def matrix(v: _Vector) -> Array:
-        return v.view(dtype).reshape(shape)
-
-    def first(v: _Vector) -> _Vector:
-        assert preconditioner is not None
-        return realvec(preconditioner(point.X, matrix(v)))
-
-    w = realvec(point.covector)
-    HW = matrix(pairs.inverse(w, None if preconditioner is None else first))
+    HW = pairs.inverse(
+        point.covector, None if preconditioner is None else partial(preconditioner, point.X)
+    )
     with run.phases.projection:
         return -point.place.transport(HW)

@@ -12,7 +12,7 @@ from baselines.geometry.faithful import Faithful
 from baselines.geometry.fast import Fast, FastForm
 from baselines.riemannian.run import Iterate, Preconditioner, Run
 from genorth.errors import StepTooLong, refuse
-from genorth.linalg.arrays import Array, inner, norm, plus
+from genorth.linalg.arrays import Array, eps, inner, kept, norm, plus
 from genorth.problem.problem import Problem
 from genorth.solve.metric import takes_metric
 from genorth.solve.options import Common
@@ -36,9 +36,6 @@ class Settings:
     accuracy: float = 0.5
     first_radius: float = 0.125
     largest_radius: float = 1.0
-
-
-_SHORTEST = 2.0**-52  # relative to |X|: below, a step is rounding
 
 
 @takes_metric
@@ -105,7 +102,7 @@ def _solve(run: Run, settings: Settings) -> None:
     model = _Model(run, point)
     shortest, radius, largest = (
         share * size * model.stretch()
-        for share in (_SHORTEST, settings.first_radius, settings.largest_radius)
+        for share in (eps(point.X), settings.first_radius, settings.largest_radius)
     )
     while True:
         goal = max(settings.accuracy * math.sqrt(point.decrease), 0.1 * run.monitor.tol)
@@ -137,8 +134,9 @@ def _tried(run: Run, point: Iterate, step: Step) -> tuple[Iterate | None, float]
         trial = run.line(point, step.Z)(1.0)
     except StepTooLong:
         return None, -math.inf
-    after = trial.end_slope if in_noise(point.value, trial.value) else math.nan
-    return trial, difference(point.value, trial.value, before, after) / predicted
+    unit = eps(point.X)
+    after = trial.end_slope if in_noise(point.value, trial.value, unit) else math.nan
+    return trial, difference(point.value, trial.value, before, after, unit) / predicted
 
 
 class _Model:
@@ -205,7 +203,7 @@ def truncated_cg(
         The step.
     """
     Z, HZ = 0 * gradient, 0 * gradient
-    residual = gradient.copy()
+    residual = kept(gradient)
     V = precondition(residual)
     D = -V
     rv = float(inner(residual, V))

@@ -8,14 +8,13 @@ from functools import cached_property
 from typing import Any, Unpack
 
 import attrs
-import numpy as np
 
 from baselines.geometry import choose
 from baselines.geometry.base import CayleyRay, Place, Ray
 from baselines.riemannian.phases import Phases
 from genorth.errors import NotRestorableError, OutsideDomainError, StepTooLong, refuse
 from genorth.geometry.retractions import BEND, RETRACTIONS
-from genorth.linalg.arrays import Array, eps, inner, norm
+from genorth.linalg.arrays import Array, eps, inner, norm, number
 from genorth.problem.problem import Problem
 from genorth.solve.ending import end_at, result
 from genorth.solve.monitor import Guard, Monitor, Stop
@@ -71,11 +70,11 @@ class Iterate:
     @cached_property
     def decrease(self) -> float:
         """|w|^2, the square of the length of the gradient in the metric of the geometry."""
-        return float(inner(self.covector, self.covector))
+        return number(inner(self.covector, self.covector))
 
     def slope(self, Z: Array) -> float:
         """<w, Z>: for tangent Z the derivative of f along Z, for any Z that along its transport."""
-        return float(inner(self.covector, Z))
+        return number(inner(self.covector, Z))
 
     @cached_property
     def velocity(self) -> Array | None:
@@ -93,7 +92,13 @@ class Iterate:
         """
         assert self._step is not None
         V = self.velocity
-        return self.slope(self._step.Z) if V is None else float(inner(self.G, V))
+        return self.slope(self._step.Z) if V is None else number(inner(self.G, V))
+
+    def settle(self) -> None:
+        """Forget the step that led here: the next one begins, and arrays take memory."""
+        self._step = None
+        for name in ("velocity", "end_slope"):
+            vars(self).pop(name, None)
 
 
 class Run:
@@ -138,7 +143,7 @@ class Run:
         self.problem, self.manifold = problem, problem.manifold
         self.method, self.preconditioner = f"{method}-{geometry}", preconditioner
         self.place = choose(geometry, problem.manifold)
-        self._start = restored_start(problem, x0, options)
+        self._start = restored_start(problem, x0, options, on_device=geometry != "faithful")
         self.phases = Phases()
         self.monitor = Monitor(problem, options)
         self.guard = Guard(self.monitor)
@@ -160,6 +165,7 @@ class Run:
 
     def line(self, point: Iterate, Z: Array) -> Callable[[float], Iterate]:
         """t -> the iterate at the end of the step t Z, not yet accepted."""
+        point.settle()
         ray: Ray | None = None
 
         def step(t: float) -> Iterate:
@@ -200,7 +206,7 @@ class Run:
             trial = step(t)
             return trial.value, trial.end_slope, trial
 
-        return strong_wolfe(curve, point.value, slope, t, conditions)
+        return strong_wolfe(curve, point.value, slope, t, conditions, eps(point.X))
 
     def _repaired(self, place: Place) -> Place:
         """The place, led back to M where rounding, of one long step or of many, has left it."""
@@ -223,8 +229,8 @@ class Run:
         if V is None:
             with self.phases.transport:
                 return point.place.transport(Z), point.end_slope
-        length = float(norm(V))
-        scale = min(1.0, float(norm(Z)) / length) if length > 0 else 1.0
+        length = number(norm(V))
+        scale = min(1.0, number(norm(Z)) / length) if length > 0 else 1.0
         return scale * V, scale * point.end_slope
 
     def accept(self, point: Iterate) -> None:
@@ -271,12 +277,12 @@ def _checked(retraction: Any, geometry: str) -> str:
     return "cayley" if geometry == "products" and retraction == "auto" else str(retraction)
 
 
-def restored_start(problem: Problem, x0: Any, options: Options) -> Array:
+def restored_start(problem: Problem, x0: Any, options: Options, on_device: bool) -> Array:
     """The start on M: x0 restored, or a random point. Refused where x0 is too far from M."""
-    X, tol = problem.start(x0, options.rng), options.feasibility_tol
+    X, tol = problem.start(x0, options.rng, on_device), options.feasibility_tol
     manifold = problem.manifold
     try:
-        return np.asarray(manifold.restore(X, tol))
+        return manifold.restore(X, tol)
     except NotRestorableError:
         need = "a point near M, where a Riemannian solver starts: |C(x0)|"
         hint = (

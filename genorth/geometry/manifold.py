@@ -763,34 +763,41 @@ class GenOrthManifold(ABC):
         return substitution.metric(self, W)
 
     @final
-    def random_ambient(self, rng: Any = None) -> np.ndarray[Any, Any]:
+    def random_ambient(self, rng: Any = None, device: Any = None) -> Array:
         """A Gaussian element of F.
 
         Args:
             rng: A seed or a NumPy Generator.
+            device: As in `random_point`.
 
         Returns:
-            A NumPy array.
+            A NumPy array, or one of JAX on the device.
         """
         rng = as_generator(rng)
+        if device is not None:
+            return self.ambient(sampling.gaussian_on(device, self.shape, self.dtype, rng))
         Y = rng.standard_normal(self.shape)
         if self.dtype.kind == "c":
             Y = Y + 1j * rng.standard_normal(self.shape)
         return np.asarray(self.ambient(Y.astype(self.dtype)))
 
     @final
-    def random_point(self, rng: Any = None) -> np.ndarray[Any, Any]:
+    def random_point(self, rng: Any = None, device: Any = None) -> Array:
         """A random point of M, spread over M; see `genorth.geometry.sampling`.
 
         Args:
-            rng: A seed or a NumPy Generator.
+            rng: A seed or a NumPy Generator; the same in all processes, if there are several.
+            device: A device of JAX, or a sharding of rows over devices: rows are then drawn where
+                they stay, and are the same for any number of devices. Default: NumPy.
 
         Returns:
-            A NumPy array.
+            A NumPy array, or one of JAX on the device.
 
         Raises:
             EmptyManifoldError: If M has no point, or none was found.
         """
+        if device is not None:
+            return sampling.draw_on(device, self, as_generator(rng))
         return self._sampler.draw(as_generator(rng))
 
     @final

@@ -279,12 +279,31 @@ def sideways(
     Returns:
         The figure; the Cayley retraction is as good as any where it is small.
     """
-    bent, size = S @ S - HH - A @ S, number(norm(Z))
+    return sideways_within(t, X, Z, A, S, HH, sideways_sizes(X, Z, A, S, HH), project)
+
+
+def sideways_sizes(X: Array, Z: Array, A: Array, S: Array, HH: Array) -> tuple[Array, Array]:
+    """|Z|, and |Z| |S| + |X| |S^2 - <<H, H>> - A S| >= |c''(0)|."""
+    size = norm(Z)
+    return size, size * norm(S) + norm(X) * norm(S @ S - HH - A @ S)
+
+
+def sideways_within(
+    t: float,
+    X: Array,
+    Z: Array,
+    A: Array,
+    S: Array,
+    HH: Array,
+    sizes: tuple[Array, Array],
+    project: Callable[[Array], Array],
+) -> float:
+    """As `sideways`, with the `sideways_sizes` that are known."""
+    size, most = map(number, sizes)
     share = abs(t) / (2 * size) if size > 0 else 0.0
-    bound = share * (size * number(norm(S)) + number(norm(X)) * number(norm(bent)))
-    if bound <= BEND:
-        return bound
-    return share * number(norm(project(Z @ S + X @ bent)))
+    if share * most <= BEND:
+        return share * most
+    return share * number(norm(project(Z @ S + X @ (S @ S - HH - A @ S))))
 
 
 def step_size(manifold: GenOrthManifold, X: Array, Z: Array) -> float:

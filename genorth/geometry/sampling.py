@@ -9,6 +9,8 @@ step of the exponential retraction moves the point along the unbounded direction
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,9 +18,11 @@ import numpy as np
 from genorth.errors import EmptyManifoldError, OutsideDomainError, refuse
 from genorth.geometry.form import forms
 from genorth.geometry.retractions import polar_factor, step_size
-from genorth.linalg.arrays import ct, norm
+from genorth.linalg.arrays import Array, ct, norm
+from genorth.linalg.functions import inverse_sqrt
 from genorth.linalg.inputs import refuse_signature, require_positive_products
 from genorth.linalg.operators import Operator
+from genorth.optional import optional
 
 if TYPE_CHECKING:
     from genorth.geometry.manifold import GenOrthManifold
@@ -30,6 +34,7 @@ _Matrix = np.ndarray[Any, Any]
 _DRAWS, _STEPS = 30, 30
 # relative to the largest: directions as weak as that make long points; stronger ones are looked for
 _WEAK = 0.01
+_ROWS = 4096  # that share a seed: a start does not depend on the number of devices
 
 
 class Sampler:
@@ -62,7 +67,9 @@ class Sampler:
         if self.blocks:
             X = np.stack([block.draw(rng) for block in self.blocks]).reshape(self.manifold.shape)
         else:
-            X = _by_polar_factor(self.manifold, rng)
+            X = np.asarray(
+                _by_polar_factor(self.manifold, partial(self.manifold.random_ambient, rng))
+            )
         if not self.manifold.definite:
             X = random_walk(self.manifold, X, rng)
         X = self.manifold.restore(self.manifold.ambient(X))
@@ -72,7 +79,69 @@ class Sampler:
         )
 
 
-def random_walk(manifold: GenOrthManifold, X: _Matrix, rng: np.random.Generator) -> _Matrix:
+def draw_on(device: Any, manifold: GenOrthManifold, rng: np.random.Generator) -> Array:
+    """Draw a point on a device of JAX, or on those of a sharding; only numbers leave them.
+
+    The polar factor of a random Y, which subspace iteration has led to where phi is positive.
+
+    Args:
+        device: A device, or a sharding.
+        manifold: The manifold.
+        rng: A NumPy Generator.
+
+    Returns:
+        A point of M.
+    """
+
+    def draw() -> Array:
+        return manifold.random_ambient(rng, device)
+
+    X = _by_polar_factor(manifold, draw)
+    if not manifold.definite:
+        X = random_walk(manifold, X, rng, manifold.project(X, draw()))
+    return manifold.restore(X)
+
+
+def gaussian_on(
+    device: Any, shape: tuple[int, ...], dtype: np.dtype[Any], rng: np.random.Generator
+) -> Array:
+    """A Gaussian array of JAX, each block of rows from a seed of its own where it stays.
+
+    Args:
+        device: A device, or a sharding.
+        shape: The shape (..., n, p).
+        dtype: The type of the entries; single precision where JAX has no other.
+        rng: Gives the seed.
+
+    Returns:
+        The array.
+    """
+    jax = optional("jax", "jax", "device=")
+    sharding = (
+        jax.sharding.SingleDeviceSharding(device) if isinstance(device, jax.Device) else device
+    )
+    if not isinstance(sharding, jax.sharding.Sharding):
+        refuse("device", "a jax.Device or a jax.sharding.Sharding", repr(device))
+    seed, kind = int(rng.integers(2**62)), jax.dtypes.canonicalize_dtype(dtype)
+    *batch, n, p = shape
+
+    def rows(index: tuple[slice, ...]) -> _Matrix:
+        first, last, _ = index[-2].indices(n)
+        blocks = range(first // _ROWS, -(-last // _ROWS))
+        drawn = [
+            _gaussian((*batch, _ROWS, p), dtype, np.random.default_rng((seed, block)))
+            for block in blocks
+        ]
+        offset = blocks.start * _ROWS
+        piece = np.concatenate(drawn, axis=-2)[..., first - offset : last - offset, :]
+        return piece[(*index[:-2], slice(None), index[-1])].astype(kind)
+
+    return jax.make_array_from_callback(tuple(shape), sharding, rows)
+
+
+def random_walk(
+    manifold: GenOrthManifold, X: Array, rng: np.random.Generator, Z: Array | None = None
+) -> Array:
     """Move X by a random step of the exponential retraction, about as long as X.
 
     The step is shorter if its exponent would be larger than one. Its length is never near zero:
@@ -83,20 +152,20 @@ def random_walk(manifold: GenOrthManifold, X: _Matrix, rng: np.random.Generator)
         manifold: The manifold.
         X: A point of M.
         rng: A NumPy Generator.
+        Z: A random tangent vector. Default: a Gaussian one.
 
     Returns:
         A point of M.
     """
-    Z = np.asarray(manifold.random_tangent(X, rng))
+    if Z is None:
+        Z = manifold.random_tangent(X, rng)
     size = max(step_size(manifold, X, Z), float(norm(Z) / norm(X)))
-    return (
-        np.asarray(manifold.retract(X, Z * (rng.uniform(0.5, 1.5) / size), kind="exp"))
-        if size > 0
-        else X
-    )
+    if not size > 0:
+        return X
+    return manifold.retract(X, Z * (rng.uniform(0.5, 1.5) / size), kind="exp")
 
 
-def _by_polar_factor(manifold: GenOrthManifold, rng: np.random.Generator) -> _Matrix:
+def _by_polar_factor(manifold: GenOrthManifold, draw: Callable[[], Array]) -> Array:
     """Y <<Y,Y>>^(-1/2) for a random Y, Y^T Y = I.
 
     If it does not exist, subspace iteration with id + phi/|phi| moves Y into directions in which
@@ -104,31 +173,33 @@ def _by_polar_factor(manifold: GenOrthManifold, rng: np.random.Generator) -> _Ma
     """
     reason: Exception | None = None
     for _ in range(_DRAWS):
-        Y, size = _orthonormal(manifold.random_ambient(rng)), 0.0
+        Y, size = _orthonormal(draw()), 0.0
         for _ in range(_STEPS):
             try:
-                return np.asarray(polar_factor(manifold, Y))
+                return polar_factor(manifold, Y)
             except OutsideDomainError as error:
                 reason = error
             size = size or _norm_of_phi(manifold, Y)
-            Y = _orthonormal(Y + np.asarray(manifold.phi(Y)) / size)
+            Y = _orthonormal(Y + manifold.phi(Y) / size)
     raise EmptyManifoldError(
         f"{manifold}: no X with X^T phi(X) = I was found from {_DRAWS} random starts; "
         f"the last one failed with: {reason} Is phi positive definite?"
     )
 
 
-def _norm_of_phi(manifold: GenOrthManifold, Y: _Matrix) -> float:
+def _norm_of_phi(manifold: GenOrthManifold, Y: Array) -> float:
     """A bound of |phi| by the power method, whose quotients rise to |phi|."""
     for _ in range(_STEPS):
-        before, Y = norm(Y), np.asarray(manifold.phi(Y))
+        before, Y = norm(Y), manifold.phi(Y)
         quotient = float(norm(Y) / before)
         Y = Y / norm(Y)
     return 1.5 * quotient
 
 
-def _orthonormal(Y: _Matrix) -> _Matrix:
+def _orthonormal(Y: Array) -> Array:
     """Y (Y^T Y)^(-1/2): in F if Y is, and Haar distributed for a Gaussian Y."""
+    if type(Y) is not np.ndarray:
+        return Y @ inverse_sqrt(ct(Y) @ Y, hermitian=True)
     U, _, Vh = np.linalg.svd(Y, full_matrices=False)
     return np.asarray(U @ Vh)
 

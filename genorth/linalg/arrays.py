@@ -26,11 +26,62 @@ def namespace(X: Array) -> Any:
     return compat.array_namespace(X)
 
 
+def is_jax(X: object) -> bool:
+    """True for arrays of JAX, traced ones included."""
+    return bool(compat.is_jax_array(X))
+
+
+def stays(X: object) -> bool:
+    """True for arrays of JAX and PyTorch, on which a solver works where they are."""
+    return type(X) is not np.ndarray and (is_jax(X) or bool(compat.is_torch_array(X)))
+
+
+def library(X: object) -> str:
+    """The name of the library of an array, and of its device, for messages."""
+    name = type(X).__module__.partition(".")[0]
+    if not stays(X):
+        return name
+    if is_jax(X) and len(X.devices()) > 1:  # type: ignore[attr-defined]
+        return f"jax on {len(X.devices())} devices"  # type: ignore[attr-defined]
+    return f"{'jax' if is_jax(X) else name} on {compat.device(X)}"
+
+
+def same_devices(X: Array, Y: Array) -> bool:
+    """True if two arrays are of one library and on the same devices, or if a trace hides it."""
+    if is_jax(X) and is_jax(Y):
+        return is_lazy(X) or is_lazy(Y) or bool(X.devices() == Y.devices())
+    return namespace(X) is namespace(Y) and bool(compat.device(X) == compat.device(Y))
+
+
+def why_not_by_rows(X: Array) -> tuple[str, str] | None:
+    """What is wrong with the sharding of X, and a hint; None where all of a row is on one device.
+
+    Args:
+        X: An array of JAX, which may be on several devices; any other is on one.
+    """
+    if not is_jax(X) or is_lazy(X) or len(X.devices()) == 1:
+        return None
+    if X.sharding.shard_shape(X.shape)[-1] != X.shape[-1]:
+        return str(X.sharding), "Shard the rows: PartitionSpec('rows')."
+    types = getattr(getattr(X.sharding, "mesh", None), "axis_types", ())
+    if any(kind.name == "Explicit" for kind in types):
+        hint = "Make it by jax.sharding.Mesh(devices, ('rows',)), or with axis_types Auto."
+        return "a mesh with axes of the type Explicit", hint
+    return None
+
+
+def kept(X: Array) -> Array:
+    """X as an array that no one writes into: a copy, unless the library does that itself."""
+    if type(X) is np.ndarray:
+        return X.copy()
+    return X if is_jax(X) else X.clone()
+
+
 def is_lazy(X: Array) -> bool:
     """True if values cannot be inspected: inside jax.jit or jax.grad, or in a lazy library."""
     if type(X) is np.ndarray:
         return False
-    if compat.is_jax_array(X):
+    if is_jax(X):
         return isinstance(X, sys.modules["jax"].core.Tracer)
     return bool(compat.is_lazy_array(X))
 
@@ -81,11 +132,23 @@ def ct(X: Array) -> Array:
     return namespace(X).conj(X.mT) if is_complex(X) else X.mT
 
 
+def numpy_dtype(X: Array) -> np.dtype[Any]:
+    """The type of the entries of X, in NumPy's terms."""
+    return np.dtype(str(X.dtype).rpartition(".")[2])
+
+
 def eye_like(T: Array) -> Array:
     """The identity of the size, type and device of the square matrix T."""
     if type(T) is np.ndarray:
         return np.eye(T.shape[-1], dtype=T.dtype)
-    return namespace(T).eye(T.shape[-1], dtype=T.dtype, device=compat.device(T))
+    return namespace(T).eye(T.shape[-1], dtype=T.dtype, device=_one_device(T))
+
+
+def _one_device(X: Array) -> Any:
+    """The device of X; None where X is on several, of which each takes what it needs."""
+    if is_jax(X) and (is_lazy(X) or len(X.devices()) > 1):
+        return None
+    return compat.device(X)
 
 
 def as_like(M: Array, X: Array) -> Array:
@@ -98,7 +161,9 @@ def as_like(M: Array, X: Array) -> Array:
             X.real.dtype if M.dtype.kind == "f" else np.result_type(X.dtype, np.complex64),
             copy=False,
         )
-    return namespace(X).asarray(M, dtype=X.dtype, device=compat.device(X))
+    if is_jax(M) and is_jax(X) and M.dtype == X.dtype:
+        return M
+    return namespace(X).asarray(M, dtype=X.dtype, device=_one_device(X))
 
 
 def read_only(X: Array) -> Array:
@@ -146,6 +211,13 @@ def norm(U: Array) -> Any:
 def number(value: Any) -> float:
     """A scalar array as a float, detached from the graph of PyTorch."""
     return float(value.detach() if hasattr(value, "detach") else value)
+
+
+def on_host(X: Array) -> np.ndarray[Any, Any]:
+    """A small array of any library as a NumPy array of double precision."""
+    if type(X) is not np.ndarray:
+        X = np.asarray(X.detach().cpu() if hasattr(X, "detach") else X)
+    return X.astype(complex if X.dtype.kind == "c" else float, copy=False)
 
 
 def eps(X: Array) -> float:

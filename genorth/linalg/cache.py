@@ -7,16 +7,18 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from genorth.linalg.arrays import Array
+from genorth.linalg.arrays import Array, is_lazy, stays
 
 _T = TypeVar("_T")
 
 
 class ContentCache:
-    """The values built for the last NumPy arrays, as long as the entries are the same.
+    """The values built for the last arrays, as long as the entries are the same.
 
-    Entries are compared with a copy, so an array changed in place counts as new. Arrays of other
-    libraries are not remembered (a traced one must not outlive its trace).
+    Entries of NumPy arrays are compared with a copy, so an array changed in place counts as new.
+    An array of JAX or PyTorch is known again if it is the same object: the former cannot be
+    changed, the latter counts its changes. A traced array must not outlive its trace and is not
+    remembered.
 
     Args:
         keep: How many arrays are remembered.
@@ -28,7 +30,7 @@ class ContentCache:
 
     def holds(self, key: Array) -> bool:
         """True if `get(key, ...)` would not build."""
-        return type(key) is np.ndarray and any(same_entries(own, key) for own, _ in self._recent)
+        return any(_same(own, key) for own, _ in self._recent)
 
     def get(self, key: Array, build: Callable[[Array], _T]) -> _T:
         """The value for `key`, built if it is not remembered.
@@ -40,19 +42,36 @@ class ContentCache:
         Returns:
             The value.
         """
-        if type(key) is not np.ndarray:
+        if type(key) is not np.ndarray and (not stays(key) or is_lazy(key)):
             return build(key)
         recent = self._recent
         for position, (own, value) in enumerate(recent):
-            if same_entries(own, key):
+            if _same(own, key):
                 if position:
                     recent.insert(0, recent.pop(position))
                 return value
         del recent[self._keep - 1 :]  # frees the oldest one before the new one is built
-        own = key.copy()
-        value = build(own)
-        recent.insert(0, (own, value))
+        if type(key) is np.ndarray:
+            own = key.copy()
+            value = build(own)
+            recent.insert(0, (own, value))
+        else:
+            changes = _changes(key)
+            value = build(key)
+            recent.insert(0, ((key, changes), value))
         return value
+
+
+def _changes(X: Array) -> int:
+    """How often PyTorch has written into X."""
+    return int(getattr(X, "_version", 0))
+
+
+def _same(own: Any, key: Array) -> bool:
+    """Whether `key` is the array that was remembered, unchanged."""
+    if type(key) is np.ndarray:
+        return type(own) is np.ndarray and same_entries(own, key)
+    return type(own) is tuple and own[0] is key and own[1] == _changes(key)
 
 
 def same_entries(A: Array, B: Array) -> bool:

@@ -67,8 +67,13 @@ def inverse(B: Array, formula: str) -> Array:
     inv = _inverse(B)
     if inv is not None and is_lazy(B):
         return inv
+    require_condition(math.inf if inv is None else number(norm(B) * norm(inv)), B, formula)
+    return inv
+
+
+def require_condition(condition: float, B: Array, formula: str) -> None:
+    """Refuse a matrix like B with |B| |B^-1| = condition, as `inverse` does."""
     limit = 1.0 / (100.0 * B.shape[-1] * eps(B))
-    condition = math.inf if inv is None else number(norm(B) * norm(inv))
     if not condition < limit:
         refuse(
             formula,
@@ -78,7 +83,6 @@ def inverse(B: Array, formula: str) -> Array:
             "Halve the step.",
             OutsideDomainError,
         )
-    return inv
 
 
 def inverse_sqrt(

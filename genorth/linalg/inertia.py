@@ -15,6 +15,7 @@ import scipy.linalg
 import scipy.sparse
 import scipy.sparse.linalg
 
+from genorth.linalg.arrays import Array, namespace, number
 from genorth.linalg.krylov import signed_directions
 
 _Matrix = np.ndarray[Any, Any]
@@ -36,11 +37,12 @@ class Inertia:
     margin: float | None = None
 
 
-def count(values: _Matrix) -> Inertia:
-    """The inertia of diag(values)."""
-    sizes = np.abs(values)
-    margin = float(sizes.min() / sizes.max()) if sizes.max() > 0 else 0.0
-    return Inertia(int((values > 0).sum()), int((values < 0).sum()), margin)
+def count(values: Array) -> Inertia:
+    """The inertia of diag(values); of values on a device only numbers leave it."""
+    xp = namespace(values)
+    least, most = (number(end(xp.abs(values))) for end in (xp.min, xp.max))
+    positive, negative = (int(xp.count_nonzero(part)) for part in (values > 0, values < 0))
+    return Inertia(positive, negative, least / most if most > 0 else 0.0)
 
 
 def is_skew(M: Any) -> bool:

@@ -15,7 +15,7 @@ import scipy.sparse
 import scipy.sparse.linalg
 
 from genorth.errors import EmptyManifoldError, refuse
-from genorth.linalg.arrays import is_array, is_complex, is_floating
+from genorth.linalg.arrays import all_finite, is_array, is_complex, is_floating, stays
 from genorth.linalg.inertia import Inertia, is_skew
 from genorth.linalg.krylov import signed_directions
 from genorth.linalg.operators import Dense, Diagonal, Operator, Products, Sparse
@@ -103,6 +103,10 @@ def as_operator(M: Any, name: str, symmetry: int, reason: str = "") -> Operator:
         return products
     if scipy.sparse.issparse(M):
         return _sparse(M, name, symmetry, reason)
+    if stays(M) and M.ndim == 1 and is_floating(M) and not is_complex(M) and symmetry > 0:
+        if not all_finite(M):
+            refuse(name, "finite entries", "NaN or infinity", 0)
+        return Diagonal(M, name=name)  # not a copy: it may be spread over machines
     M, values = as_array(M, name)
     if values.ndim == 1:
         _require_real_diagonal(values, name, symmetry, reason)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import lru_cache
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import attrs
 import numpy as np
@@ -19,7 +19,7 @@ import scipy.sparse.linalg
 
 from genorth.errors import refuse
 from genorth.linalg import inertia
-from genorth.linalg.arrays import Array, as_like, namespace
+from genorth.linalg.arrays import Array, as_like, namespace, numpy_dtype
 from genorth.linalg.inertia import Inertia
 from genorth.linalg.krylov import signed_directions
 
@@ -27,6 +27,7 @@ _Matrix = np.ndarray[Any, Any]
 FEW_COLUMNS = (
     32  # up to here a row is too short to be copied by halves: the product with J is faster
 )
+_TURN = np.array([[1.0], [-1.0]])
 _ROUNDS = 5  # of Krylov subspaces, before a sparse matrix is factorised
 
 
@@ -41,6 +42,8 @@ class Operator(ABC):
     size: int
     dtype: np.dtype[Any]
     name: str
+    #: True where M X only scales or exchanges entries, so that it costs no more than reading X.
+    by_entries: ClassVar[bool] = False
 
     @abstractmethod
     def left(self, X: Array) -> Array:
@@ -81,6 +84,8 @@ class Operator(ABC):
 class Identity(Operator):
     """The identity."""
 
+    by_entries = True
+
     size: int
     dtype: np.dtype[Any] = np.dtype(float)
     name: str = _name()
@@ -102,6 +107,8 @@ class Identity(Operator):
 class Diagonal(Operator):
     """A diagonal matrix diag(d), kept as the vector d."""
 
+    by_entries = True
+
     d: Array = attrs.field(repr=lambda d: f"<{d.shape[0]} entries>")
     name: str = _name()
 
@@ -111,7 +118,7 @@ class Diagonal(Operator):
 
     @property
     def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
-        return np.asarray(self.d).dtype
+        return numpy_dtype(self.d)
 
     def left(self, X: Array) -> Array:
         return as_like(self.d, X)[:, None] * X
@@ -125,7 +132,7 @@ class Diagonal(Operator):
         )  # NumPy: inside jax.jit a quotient of JAX arrays would be a tracer
 
     def inertia(self) -> Inertia:
-        return inertia.count(np.asarray(self.d).real)
+        return inertia.count(self.d.real)
 
     def directions(self, least: int, sign: int) -> _Matrix:
         d = sign * np.asarray(self.d).real
@@ -148,6 +155,8 @@ def symplectic_units(size: int, dtype: np.dtype[Any]) -> tuple[_Matrix, _Matrix]
 class SymplecticUnit(Operator):
     """J = [[0, I], [-I, 0]], or -J for a negative factor; products permute rows or columns."""
 
+    by_entries = True
+
     size: int
     factor: float = 1.0
     dtype: np.dtype[Any] = np.dtype(float)
@@ -169,6 +178,34 @@ class SymplecticUnit(Operator):
 
     def inverse(self) -> Operator:
         return SymplecticUnit(self.size, -self.factor, self.dtype)
+
+    def inertia(self) -> Inertia:
+        return Inertia(self.size // 2, self.size // 2, 1.0)
+
+
+@attrs.frozen(eq=False)
+class SymplecticPairs(Operator):
+    """J of neighbours: [[0, 1], [-1, 0]] on rows 2i and 2i + 1, so that it moves no row far."""
+
+    by_entries = True
+
+    size: int
+    dtype: np.dtype[Any] = np.dtype(float)
+    name: str = _name()
+
+    def left(self, X: Array) -> Array:
+        if type(X) is np.ndarray:
+            Y = np.empty_like(X)
+            Y[..., 0::2, :] = X[..., 1::2, :]
+            np.negative(X[..., 0::2, :], out=Y[..., 1::2, :])
+            return Y
+        xp, (*batch, n, p) = namespace(X), X.shape
+        pairs = xp.reshape(X, (*batch, n // 2, 2, p))
+        return xp.reshape(xp.flip(pairs, axis=-2) * as_like(_TURN, X), X.shape)
+
+    def right(self, X: Array) -> Array:
+        """Not needed."""
+        raise NotImplementedError("pairs of rows stand on the left only")
 
     def inertia(self) -> Inertia:
         return Inertia(self.size // 2, self.size // 2, 1.0)

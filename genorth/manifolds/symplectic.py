@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 import numpy as np
 
@@ -9,10 +11,17 @@ from genorth.errors import refuse
 from genorth.geometry.companion import Companion
 from genorth.linalg.arrays import Array, as_like, namespace
 from genorth.linalg.inputs import check_size
-from genorth.linalg.operators import FEW_COLUMNS, Operator, SymplecticUnit, symplectic_units
+from genorth.linalg.operators import (
+    FEW_COLUMNS,
+    Operator,
+    SymplecticPairs,
+    SymplecticUnit,
+    symplectic_units,
+)
 from genorth.manifolds.bilinear import FormManifold
 
 _SIGNS = np.array([[1.0, -1.0], [-1.0, 1.0]]).reshape(2, 1, 2, 1)
+_ROWS: dict[str, Any] = {"halves": SymplecticUnit, "pairs": SymplecticPairs}
 _SMALL = 400  # entries up to which one call, however slow per entry, is faster than two
 
 
@@ -57,15 +66,18 @@ class SymplecticStiefel(FormManifold):
     Args:
         n: The number of rows, even.
         p: The number of columns, even.
+        rows: "halves": row i belongs with row i + n/2, as above. "pairs": row 2i with row 2i + 1,
+            J_n = diag([[0, 1], [-1, 0]], ...), so that rows may be spread over devices without
+            J_n moving any between them. Columns are as above.
 
     Raises:
-        ValueError: If n or p is odd.
+        ValueError: If n or p is odd, or `rows` is none of the two.
     """
 
     left: Operator
     right: Companion
 
-    def __init__(self, n: int, p: int) -> None:
+    def __init__(self, n: int, p: int, rows: str = "halves") -> None:
         n = check_size(n, n, "n")
         p = check_size(p, n)
         for name, size in (("n", n), ("p", p)):
@@ -73,11 +85,13 @@ class SymplecticStiefel(FormManifold):
                 refuse(
                     name, f"{name} even, as J_{name} = [[0, I], [-I, 0]] has two halves", size, 0
                 )
-        self.__attrs_init__(SymplecticUnit(n), Companion(SymplecticUnit(p), -1))
+        if not isinstance(rows, str) or rows not in _ROWS:
+            refuse("rows", f"one of {', '.join(map(repr, _ROWS))}", repr(rows))
+        self.__attrs_init__(_ROWS[rows](n), Companion(SymplecticUnit(p), -1))
 
     def phi(self, X: Array) -> Array:
         """The map phi(X) = -J_n X J_p."""
-        return _turned(X)
+        return _turned(X) if isinstance(self.left, SymplecticUnit) else super().phi(X)
 
     def psi(self, T: Array) -> Array:
         """The companion psi(T) = -J_p T J_p."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from genorth.errors import NotRestorableError, refuse
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.linalg.arrays import norm
+from genorth.linalg.arrays import norm, stays
 from genorth.penalty.beta import Oblique, Rule, TooSmall
 from genorth.penalty.dissolving import AWAY, Point, check_beta
 from genorth.penalty.objective import Objective
@@ -66,14 +66,14 @@ def minimize_penalty(
         ValueError: If the problem has no gradient, or an argument is wrong.
     """
     # Loads scipy.optimize: here, where it is needed, and before the clock starts.
-    from genorth.penalty.methods import METHODS
+    from genorth.penalty.methods import METHODS, ON_DEVICE
 
     solver, keep = METHODS[unconstrained]
     require(problem, unconstrained, second_order=unconstrained == "tr")
     if isinstance(beta, str) and beta != "auto":
         refuse("beta", "beta > 0, or 'auto'", repr(beta))
     options = Options(**common)
-    start = problem.start(x0, options.rng)
+    start = problem.start(x0, options.rng, unconstrained in ON_DEVICE)
     chosen = rule(Monitor(problem, options), auto=isinstance(beta, str))
     run = _Run(chosen, solver, keep, beta)
     run.solve(start)
@@ -157,8 +157,7 @@ class _Run:
         """The threshold at x; the last one where the gradient is not finite."""
         if math.isnan(self.end.gradient_norm):
             return self.threshold
-        Theta = np.asarray(self.manifold.theta(self.end.x, self.end.G))
-        return self.rule.threshold(self.end.x, Theta)
+        return self.rule.threshold(self.end.x, self.manifold.theta(self.end.x, self.end.G))
 
     def _again(self, progress: bool) -> bool:
         """Whether another round helps: with another beta, or from the restored point."""
@@ -213,9 +212,10 @@ def _useful(manifold: GenOrthManifold, start: _Matrix) -> tuple[_Matrix, _Matrix
     perturbation does; a random point of M where even that does not.
     """
     try:
-        return np.asarray(manifold.restore(start)), start, ""
+        return manifold.restore(start), start, ""
     except NotRestorableError:
-        pass
+        if stays(start):
+            raise  # the way out is to draw points, in NumPy
     noise = manifold.random_ambient(0)
     noise *= max(float(norm(start)), 1.0) / float(norm(noise))
     for nudge in _NUDGES:

@@ -10,10 +10,8 @@ import math
 from abc import ABC, abstractmethod
 from typing import Any, final
 
-import numpy as np
-
 from genorth.errors import OutsideDomainError
-from genorth.linalg.arrays import inner, norm
+from genorth.linalg.arrays import Array, all_finite, eps, inner, norm
 from genorth.penalty.cdf import ConstraintDissolving
 from genorth.penalty.dissolving import AWAY, Dissolving, Point
 from genorth.penalty.odf import OrthogonalDissolving
@@ -23,7 +21,7 @@ from genorth.solve.ending import End
 from genorth.solve.monitor import Monitor, Stop
 from genorth.solve.result import Status
 
-_Matrix = np.ndarray[Any, Any]
+_Matrix = Array
 
 
 class TooSmall(Exception):
@@ -231,7 +229,7 @@ class Orthogonal(Rule):
         """The point at the step -t grad f, or None where it does not exist or f rises."""
         self.monitor.check()
         try:
-            x = np.asarray(self.manifold.retract(here.x, -t * here.gradient, kind="normal"))
+            x = self.manifold.retract(here.x, -t * here.gradient, kind="normal")
         except OutsideDomainError:
             return None
         there = _Local(self.problem, x)
@@ -297,15 +295,15 @@ class _Local:
     def __init__(self, problem: Problem, x: _Matrix) -> None:
         self.problem, self.x = problem, x
         self.cost, self.G = problem.cost_and_gradient(x)
-        self.finite = bool(np.all(np.isfinite(self.G)) and math.isfinite(self.cost))
+        self.finite = all_finite(self.G) and math.isfinite(self.cost)
         if self.finite:
             space = problem.manifold.at(x)
-            self.Theta = np.asarray(space.theta(self.G))
-            self.gradient = np.asarray(self.G - space.P @ self.Theta)
+            self.Theta = space.theta(self.G)
+            self.gradient = self.G - space.P @ self.Theta
 
     def carried(self, there: _Local) -> _Matrix:
         """The gradient here, projected onto the tangent space there."""
-        return np.asarray(self.problem.manifold.project(there.x, self.gradient))
+        return self.problem.manifold.project(there.x, self.gradient)
 
     def curvature(self) -> float:
         """|<d, hess f(x)[d]>| along M, d the normalised gradient; zero where there is none."""
@@ -316,7 +314,8 @@ class _Local:
         if self.problem.has_hessian:
             H = self.problem.euclidean_hessian(self.x, d)
         else:
-            t = 1e-6 * float(norm(self.x))  # a curvature to six digits is more than is needed
+            # a curvature to a few digits is all that is needed
+            t = max(1e-6, 50 * eps(self.x) ** 0.5) * float(norm(self.x))
             H = (self.problem.evaluate_gradient(self.x + t * d) - self.G) / t
         value = abs(float(inner(d, H - self.problem.manifold.phi(d) @ self.Theta)))
         return value if math.isfinite(value) else 0.0

@@ -15,7 +15,7 @@ import attrs
 import numpy as np
 
 from genorth.errors import refuse
-from genorth.linalg.arrays import Array, all_finite, is_lazy, namespace
+from genorth.linalg.arrays import Array, all_finite, is_lazy, namespace, number
 from genorth.linalg.cache import ContentCache
 from genorth.linalg.inputs import check_size
 from genorth.problem import Problem
@@ -216,11 +216,11 @@ class Dissolving(ABC, Generic[_P]):
         return point
 
     def _new_point(self, X: Array) -> _P:
-        if type(X) is not np.ndarray:
+        if is_lazy(X):
             return self._dissolved(X)
         with np.errstate(over="ignore", invalid="ignore"):
             point = self._dissolved(X)
-        point.violation, point.penalty = float(point.violation), float(point.penalty)
+        point.violation, point.penalty = number(point.violation), number(point.penalty)
         # inf - inf inside a product is NaN with some BLAS kernels: overflow all the same
         if math.isnan(point.penalty) and all_finite(X):
             point.penalty = math.inf

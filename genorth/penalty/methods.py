@@ -17,6 +17,7 @@ import attrs
 import numpy as np
 import scipy.optimize
 
+from genorth.linalg.arrays import inner, norm, number
 from genorth.penalty.lbfgs import lean_lbfgs
 from genorth.penalty.objective import Objective
 from genorth.solve.descent import NoStep, Settings, descend
@@ -38,7 +39,7 @@ def gradient_descent(objective: Objective, start: _Vector) -> None:
 
     def at(v: _Vector) -> _Iterate:
         value, g = objective.value_and_gradient(v)
-        return _Iterate(v, value, g, float(np.dot(g, g)))
+        return _Iterate(v, value, g, number(inner(g, g)))
 
     def step(point: _Iterate, t: float) -> _Iterate:
         return at(point.X - t * point.gradient)
@@ -53,7 +54,7 @@ def _settings(first: _Iterate) -> Settings:
     size = math.sqrt(first.decrease)
     if not size > 0:
         return Settings()
-    longest = 0.1 * float(np.linalg.norm(first.X)) / size
+    longest = 0.1 * number(norm(first.X)) / size
     return Settings(first_step=min(Settings().first_step, longest))
 
 
@@ -111,6 +112,9 @@ def scipy_minimize(
             x0=start, method=method, options=never | options, callback=callback, **arguments
         )
 
+
+#: The methods that take arrays of JAX and PyTorch as they are.
+ON_DEVICE = ("gd", "lbfgs-lean")
 
 #: By name: the method, and at how many points h keeps its results for it.
 METHODS: dict[str, tuple[Callable[[Objective, _Vector], None], int]] = {

@@ -17,18 +17,22 @@ from typing import Any
 
 import numpy as np
 
+from genorth.linalg.arrays import Array, eps, inner, kept, norm, number, stays
 from genorth.penalty.beta import Rule
 from genorth.penalty.dissolving import Dissolving, Point
 from genorth.solve.monitor import Monitor, Stop
 from genorth.solve.result import Status
 from genorth.solve.wolfe import in_noise
 
-_Vector = np.ndarray[Any, Any]
+_Vector = Array  # a real vector of NumPy, or an array of the shape of X on its device
 _REJECTIONS = 30  # steps of a trust region, each a quarter of the last
 
 
 class Objective:
     """h on real vectors: complex entries are two real ones, blocks follow one another.
+
+    Arrays of JAX and PyTorch are not flattened: a solver that stays on the device needs sums,
+    multiples and inner products alone.
 
     Args:
         h: The dissolving function.
@@ -50,15 +54,19 @@ class Objective:
 
     def vector(self, X: _Vector) -> _Vector:
         """X as a real vector."""
+        if stays(X):
+            return X
         return np.ascontiguousarray(X, self._dtype).reshape(-1).view(float)
 
     def matrix(self, v: _Vector) -> _Vector:
         """The point that a real vector stands for."""
+        if stays(v):
+            return v
         return np.ascontiguousarray(v).view(self._dtype).reshape(self._shape)
 
     def begin(self, v: _Vector) -> None:
         """v is the start of a solver: values are differences to it; to the trace, if it is new."""
-        if self.last is None or not np.array_equal(v, self.last):
+        if not self._is_last(v):
             self.iteration(v)
         assert self._reference is not None
         self._reference = (*self._reference[:3], 0.0)
@@ -91,7 +99,7 @@ class Objective:
             return self._turn_back(v)[0]
         value = self.h.value(point.X)
         self._require_finite(value)
-        noisy = self._reference is not None and in_noise(value, self._reference[2])
+        noisy = self._reference is not None and in_noise(value, self._reference[2], eps(v))
         return self._repaired(value, v, self.gradient(v) if noisy else None)
 
     def gradient(self, v: _Vector) -> _Vector:
@@ -116,19 +124,24 @@ class Objective:
             raise Stop(Status.DIVERGED)  # a line search that ended in rounding, at the limit
         self._count_rejections(v)
         value, g = self._evaluated(point)
-        self._reference = (v.copy(), g, float(value), self._repaired(value, v, g))
+        self._reference = (kept(v), g, float(value), self._repaired(value, v, g))
         self.last, self.turned_back = self._reference[0], 0
         feasibility = math.sqrt(point.violation)
-        gradient_norm = math.sqrt(np.dot(g, g))
+        gradient_norm = math.sqrt(number(inner(g, g)))
         self.monitor.iteration(self.matrix(v), float(point.cost), gradient_norm, feasibility)
         self._rule.watch(self.h, point, gradient_norm)
 
     def _count_rejections(self, v: _Vector) -> None:
         """A trust region that rejects every step never ends: its radius is rounding then."""
-        again = self.last is not None and np.array_equal(v, self.last)
-        self._rejected = self._rejected + 1 if again else 0
+        self._rejected = self._rejected + 1 if self._is_last(v) else 0
         if self._rejected > _REJECTIONS:
             raise Stop(Status.STALLED)
+
+    def _is_last(self, v: _Vector) -> bool:
+        """Whether v is the last iterate."""
+        if self.last is None or stays(v):
+            return v is self.last
+        return np.array_equal(v, self.last)
 
     def _admitted(self, v: _Vector) -> Point | None:
         """The point, or None where it is so far from M that f should not be called."""
@@ -141,20 +154,20 @@ class Objective:
         self.turned_back += 1
         v0, g0, _, repaired = self._reference
         d = v - v0
-        size, slope = float(np.linalg.norm(d)), float(np.linalg.norm(g0))
+        size, slope = number(norm(d)), number(norm(g0))
         return repaired + slope * size / 2, d * (slope / size)
 
     def _repaired(self, value: float, v: _Vector, g: _Vector | None) -> float:
         if self._reference is None:
             return float(value)
         v0, g0, raw, repaired = self._reference
-        if g is None or not in_noise(value, raw):
+        if g is None or not in_noise(value, raw, eps(v)):
             return repaired + (float(value) - raw)
-        return repaired + 0.5 * float(np.dot(g + g0, v - v0))
+        return repaired + 0.5 * number(inner(g + g0, v - v0))
 
     def _require_finite(self, value: float, g: _Vector | None = None) -> None:
         """Of f and its gradient; |g|^2 overflows only where the gradient is of no use either."""
         with np.errstate(over="ignore"):
-            finite = math.isfinite(value) and (g is None or math.isfinite(np.dot(g, g)))
+            finite = math.isfinite(value) and (g is None or math.isfinite(number(inner(g, g))))
         if not finite:
             raise Stop(Status.NOT_FINITE)

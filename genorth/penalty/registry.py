@@ -26,17 +26,17 @@ def _record(
         needs=("gradient", "hessian") if algorithm == "tr" else ("gradient",),
         cites=(*_CDF, *cites),
         modules=("genorth.penalty.methods",),
+        on_device=algorithm == "gd" or variant == "lean",
     )
 
 
-for _prefix, _rule in (("cdf", Oblique), ("odf", Orthogonal)):
+_PENALTIES = (("cdf", Oblique), ("odf", Orthogonal))
+for _prefix, _rule in _PENALTIES:
     SOLVERS.register(
         _record(_prefix, _rule, "gd", "barzilai1988two", "zhang2004nonmonotone"),
         _record(_prefix, _rule, "cg", "polak1969note", _SCIPY),
         _record(_prefix, _rule, "lbfgs", "liu1989limited", _SCIPY),
         _record(_prefix, _rule, "tr", "steihaug1983conjugate", _SCIPY),
     )
-SOLVERS.register(
-    _record("cdf", Oblique, "lbfgs", "liu1989limited", variant="lean"),
-    _record("odf", Orthogonal, "lbfgs", "liu1989limited", variant="lean"),
-)
+for _prefix, _rule in _PENALTIES:
+    SOLVERS.register(_record(_prefix, _rule, "lbfgs", "liu1989limited", variant="lean"))

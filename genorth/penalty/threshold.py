@@ -25,7 +25,7 @@ from genorth.errors import refuse
 from genorth.geometry.companion import Companion
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.multiplier import symmetric_basis
-from genorth.linalg.arrays import Array, ct
+from genorth.linalg.arrays import Array, ct, on_host
 from genorth.problem.problem import Problem
 
 _Matrix = np.ndarray[Any, Any]
@@ -71,7 +71,7 @@ def exactness_threshold(problem: Problem, X: Array, dissolving: str = "oblique")
 
 def multiplier_threshold(manifold: GenOrthManifold, Theta: Array) -> float:
     """The oblique threshold for Theta in S1: 3/4 max(0, largest_form)."""
-    return 0.75 * max(0.0, largest_form(manifold, np.asarray(Theta)))
+    return 0.75 * max(0.0, largest_form(manifold, on_host(Theta)))
 
 
 def largest_form(manifold: GenOrthManifold, Theta: _Matrix) -> float:
@@ -94,22 +94,23 @@ def orthogonal_threshold(
     manifold: GenOrthManifold, X: Array, Theta: Array, accuracy: float = _ACCURACY
 ) -> float:
     """max(0, -min over V = phi(X) S, S in S1, |V| = 1, of <V, phi(V) Theta>)."""
-    Theta, companion, P = np.asarray(Theta), manifold.companion, np.asarray(manifold.phi(X))
+    companion, P = manifold.companion, manifold.phi(X)
     if companion is None:
+        Theta, P = on_host(Theta), on_host(P)
 
         def image(basis: _Matrix) -> _Matrix:
             normal = np.stack([np.asarray(manifold.phi(P @ S)) for S in basis])
             return -ct(P) @ normal @ Theta
 
         return max(0.0, _over_basis(manifold, image, ct(P) @ P))
-    N = np.asarray(companion.Q.right(P))
-    L = ct(N) @ np.asarray(companion.Q.right(np.asarray(manifold.phi(N))))
-    Y = np.asarray(companion.Qinv.left(Theta))
+    N = companion.Q.right(P)
+    L, K = on_host(ct(N) @ companion.Q.right(manifold.phi(N))), on_host(ct(N) @ N)
+    Y = on_host(companion.Qinv.left(Theta))
 
     def form(L: _Matrix, B: _Matrix) -> _Form:
         return lambda Y: -(L @ Y @ B)
 
-    return max(0.0, _over_blocks(ct(N) @ N, form, (L, Y), companion.sign, accuracy))
+    return max(0.0, _over_blocks(K, form, (L, Y), companion.sign, accuracy))
 
 
 def _matrix(companion: Companion, like: _Matrix) -> _Matrix:

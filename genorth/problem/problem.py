@@ -17,7 +17,17 @@ import numpy as np
 
 from genorth.errors import refuse
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.linalg.arrays import Array, as_like, read_only
+from genorth.linalg.arrays import (
+    Array,
+    constant,
+    is_complex,
+    library,
+    number,
+    read_only,
+    same_devices,
+    stays,
+    why_not_by_rows,
+)
 from genorth.linalg.cache import ContentCache
 from genorth.linalg.inputs import check_returned
 
@@ -175,33 +185,50 @@ class Problem:
             name=self.name,
         )
 
-    def start(self, x0: Any = None, rng: Any = None) -> np.ndarray[Any, Any]:
+    def start(self, x0: Any = None, rng: Any = None, on_device: bool = False) -> Array:
         """Check a start, or draw one.
 
         Args:
             x0: An array of the shape of a point. Default: a random point of M.
             rng: A seed or a NumPy Generator.
+            on_device: Whether the solver takes arrays of JAX and PyTorch as they are.
 
         Returns:
-            The start as a NumPy array of F.
+            The start in F: an array of JAX or PyTorch in its own precision and on its own devices,
+            any other as a NumPy array of double precision.
 
         Raises:
-            ValueError: If x0 has another shape, or NaN or infinity.
+            ValueError: If x0 has another shape, or NaN or infinity, or is sharded over its columns,
+                or if it is on a device and the solver works in NumPy.
         """
         manifold = self.manifold
         if x0 is None:
             return manifold.random_point(rng)
         if isinstance(x0, np.ma.MaskedArray):
             refuse("x0", "an array without a mask", "a MaskedArray")
-        X = np.asarray(x0)
-        if X.dtype.kind in "iub":
+        if stays(x0) and not on_device:
+            refuse(
+                "x0",
+                "a NumPy array, as this solver works on NumPy arrays",
+                library(x0),
+                None,
+                "Pass numpy.asarray(x0), or take a solver that stays on the device, "
+                "[s for s in genorth.SOLVERS.values() if s.on_device].",
+            )
+        X = constant(x0) if stays(x0) else np.asarray(x0)
+        if type(X) is np.ndarray and X.dtype.kind in "iub":
             X = X.astype(float)
         manifold._check(x0=X)
+        if (wrong := why_not_by_rows(X)) is not None:
+            need = "rows sharded over devices, each row on one of them"
+            refuse("x0", need, wrong[0], None, wrong[1])
         manifold._require_finite(x0=X)
         manifold._require_finite_maps(x0=X)
-        return np.asarray(
-            manifold.ambient(X.astype(complex if manifold.dtype.kind == "c" else float))
-        )
+        if type(X) is np.ndarray:
+            X = X.astype(complex if manifold.dtype.kind == "c" else float)
+        elif manifold.dtype.kind == "c" and not is_complex(X):
+            X = X + 0j
+        return manifold.ambient(X)
 
     # ------------------------------------------------------------------ counts
 
@@ -425,7 +452,10 @@ class Problem:
         check_returned(name, G, self._shape, self._real)
         if type(X) is np.ndarray:
             return self._in_F(np.asarray(G))
-        return self._in_F(as_like(G, X) if type(G) is np.ndarray else G)
+        if not same_devices(G, X):
+            refuse(name, f"an array where X is, {library(X)}", library(G))
+        followed = getattr(G, "requires_grad", False) and not X.requires_grad
+        return self._in_F(constant(G) if followed else G)
 
     def _in_F(self, G: Array) -> Array:
         """The projection of G onto F, as an array that is not the user's."""
@@ -448,7 +478,7 @@ def _scalar(f: Any, name: str) -> Any:
             name, "a real number", f, "Return its real part if the imaginary part is rounding."
         )
     try:
-        return float(f)
+        return number(f)
     except OverflowError:
         return math.inf
     except TypeError:

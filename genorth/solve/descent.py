@@ -13,7 +13,8 @@ from typing import Protocol, TypeVar
 import attrs
 
 from genorth.errors import StepTooLong
-from genorth.linalg.arrays import Array, inner
+from genorth.linalg.arrays import Array, eps, inner, number
+from genorth.linalg.compiled import Owner, compiled
 
 
 class Iterate(Protocol):
@@ -63,7 +64,7 @@ class Settings:
 
 
 _HALVINGS = 60  # from the longest step that makes sense down to rounding
-_NOISE = 16 * 2.0**-52  # differences of values below this, relative, are rounding
+_NOISE = 16.0  # units of roundoff: smaller differences of values, relative, are rounding
 
 
 class NoStep(Exception):
@@ -92,8 +93,7 @@ def descend(
     while True:
         trial, t = _search(point, step, average, t, settings)
         count += 1
-        S, Y = trial.X - point.X, trial.gradient - point.gradient
-        t = _barzilai_borwein(S, Y, count, t, settings)
+        t = _barzilai_borwein(trial, point, count, settings)
         point = trial
         accept(point)
         weight, previous = settings.averaging * weight + 1, weight
@@ -103,7 +103,7 @@ def descend(
 def _search(
     point: _P, step: Callable[[_P, float], _P], average: float, t: float, settings: Settings
 ) -> tuple[_P, float]:
-    slack = _NOISE * abs(average)
+    slack = _NOISE * eps(point.X) * abs(average)
     for trial in range(1, _HALVINGS):
         try:
             candidate = step(point, t)
@@ -117,9 +117,27 @@ def _search(
     raise NoStep
 
 
-def _barzilai_borwein(S: Array, Y: Array, count: int, t: float, settings: Settings) -> float:
+def _barzilai_borwein(point: _P, before: _P, count: int, settings: Settings) -> float:
     """<S,S>/|<S,Y>| at even iterations, |<S,Y>|/<Y,Y> at odd ones, kept within the bounds."""
-    sy = abs(float(inner(S, Y)))
-    over, under = (float(inner(S, S)), sy) if count % 2 == 0 else (sy, float(inner(Y, Y)))
+    products = _long if count % 2 == 0 else _short
+    pair = products(_OWNER, point.X, before.X, point.gradient, before.gradient)
+    over, under = (abs(number(value)) for value in pair)
     t = over / under if under > 0 else settings.longest
     return max(min(t, settings.longest), settings.shortest)
+
+
+_OWNER = Owner()
+
+
+@compiled
+def _long(owner: Owner, X: Array, X0: Array, G: Array, G0: Array) -> tuple[Array, Array]:  # noqa: ARG001
+    """<S,S> and <S,Y>."""
+    S = X - X0
+    return inner(S, S), inner(S, G - G0)
+
+
+@compiled
+def _short(owner: Owner, X: Array, X0: Array, G: Array, G0: Array) -> tuple[Array, Array]:  # noqa: ARG001
+    """<S,Y> and <Y,Y>."""
+    Y = G - G0
+    return inner(X - X0, Y), inner(Y, Y)

@@ -9,15 +9,16 @@ import math
 from typing import Any
 
 import attrs
-import numpy as np
 
 from genorth.errors import NotRestorableError
-from genorth.linalg.arrays import Array, all_finite, norm
+from genorth.linalg.arrays import Array, all_finite, eps, norm, number
 from genorth.solve.monitor import Monitor
 from genorth.solve.result import Result, Status
 
 #: |C(x)| of a success in any case; feasibility_tol is relative to |x| |phi(x)|, which may be large.
 ON_MANIFOLD = 1e-6
+_SINGLE = 2.0**-40  # a unit roundoff above this is that of single precision
+_ROUNDING = 100.0  # units of roundoff that single precision leaves in |C(x)|, relative
 
 
 @attrs.frozen(eq=False)
@@ -58,32 +59,34 @@ def end_at(
     def tolerance(X: Array) -> tuple[float, float]:
         scale = float(manifold.scale(X))
         relative = min(monitor.options.feasibility_tol, ON_MANIFOLD / scale)
+        unit = eps(X)
+        if unit > _SINGLE:
+            relative = max(relative, _ROUNDING * unit)
         return relative, relative * scale
 
     with monitor.paused():
-        before = float(manifold.feasibility(X))
+        before = number(manifold.feasibility(X))
         relative, allowed = tolerance(X)
     x, restored = X, True
     if not before <= allowed:
         try:
-            x = np.asarray(manifold.restore(X, relative))
+            x = manifold.restore(X, relative)
         except NotRestorableError:
             if not before <= ON_MANIFOLD:  # else the tolerance is below what rounding allows
                 x, restored = _near_start(monitor, start), False
     with monitor.paused():
         value, G = problem.cost_and_gradient(x) if known is None or x is not X else known
-        gradient_norm = float(norm(manifold.gradient(x, G))) if all_finite(G) else math.nan
-        feasibility = before if x is X else float(manifold.feasibility(x))
+        gradient_norm = number(norm(manifold.gradient(x, G))) if all_finite(G) else math.nan
+        feasibility = before if x is X else number(manifold.feasibility(x))
         feasible = feasibility <= tolerance(x)[1]
     return End(x, value, G, gradient_norm, feasibility, feasible, before, restored)
 
 
 def _near_start(monitor: Monitor, start: Array) -> Array:
     try:
-        restored = monitor.problem.manifold.restore(start, monitor.options.feasibility_tol)
+        return monitor.problem.manifold.restore(start, monitor.options.feasibility_tol)
     except NotRestorableError:
         return start
-    return np.asarray(restored)
 
 
 def result(
@@ -123,7 +126,9 @@ def result(
         feasibility_before=end.before,
         success=status is Status.CONVERGED,
         status=status,
-        message=f"{status.message(family)} {detail}".rstrip(),
+        message=" ".join(
+            filter(None, (status.message(family), detail, _hint(status, end, monitor)))
+        ),
         method=method,
         nit=monitor.nit,
         nfev=counts.nfev,
@@ -134,6 +139,18 @@ def result(
         seconds={"cost": monitor.seconds_in_cost, **(seconds or {})},
         stopping_measure=trace.gradient_norm[-1] if len(trace) else math.nan,
         **fields,
+    )
+
+
+def _hint(status: Status, end: End, monitor: Monitor) -> str:
+    """What to do where single precision cannot reach tol."""
+    unit = eps(end.x)
+    reach = unit * number(norm(end.G))
+    if status is Status.CONVERGED or unit <= _SINGLE or not monitor.tol < reach:
+        return ""
+    return (
+        f"In single precision a gradient norm below about {reach:.1g} is rounding, "
+        f"and tol = {monitor.tol:.1g}: raise tol, or pass x0 in double precision."
     )
 
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from genorth.linalg.arrays import Array, norm
+from genorth.linalg.arrays import Array, kept, norm, number
 from genorth.problem.problem import Counts, Problem, evaluations
 from genorth.solve.clock import Clock, moment
 from genorth.solve.options import Options
@@ -118,7 +118,7 @@ class Monitor:
         trace = self.trace
         trace.append(self.elapsed, cost, gradient_norm, feasibility, self.evaluations)
         if trace.points is not None:
-            trace.points.append(X.copy())
+            trace.points.append(kept(X))
         if self._callback is not None:
             self._call(X)
         if gradient_norm <= self.tol:
@@ -136,7 +136,7 @@ class Monitor:
         begin, cost = time.perf_counter(), self.problem._seconds
         try:
             progress = Progress(
-                X.copy(),
+                kept(X),
                 trace.cost[-1],
                 self.nit,
                 self.counts.nfev,
@@ -198,5 +198,5 @@ def _finite(value: float) -> float:
 
 
 def _finite_array(G: Array) -> Array:
-    _finite(float(norm(G)))  # it may overflow, where the entries are of no use either
+    _finite(number(norm(G)))  # it may overflow, where the entries are of no use either
     return G

@@ -17,6 +17,7 @@ from typing import Any, Unpack, get_args, get_origin
 import attrs
 
 from genorth.errors import refuse
+from genorth.linalg.arrays import library, stays
 from genorth.problem import Problem
 from genorth.solve.result import Result
 
@@ -51,6 +52,7 @@ class Solver:
         cites: Keys of the bibliography.
         reason: `reason(problem)` says why it cannot run on the problem, or returns None.
         modules: Modules that it imports when it first runs; a comparison loads them beforehand.
+        on_device: Whether it works on arrays of JAX and PyTorch where they are, without a copy.
     """
 
     name: str
@@ -63,6 +65,7 @@ class Solver:
     cites: tuple[str, ...] = attrs.field(default=(), converter=_texts)
     reason: Callable[[Problem], str | None] | None = attrs.field(default=None, repr=False)
     modules: tuple[str, ...] = attrs.field(default=(), converter=_texts, repr=False)
+    on_device: bool = attrs.field(default=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         for name in ("name", "label"):
@@ -110,6 +113,15 @@ class Solver:
             if name not in fixed and known is not None and name not in known:
                 takes = ", ".join(sorted(known - fixed.keys()))
                 refuse(name, f"an argument of {self.name!r}, which takes {takes}", repr(value))
+        if stays(x0) and not self.on_device:
+            others = ", ".join(repr(s.name) for s in SOLVERS.values() if s.on_device)
+            refuse(
+                "x0",
+                f"a NumPy array, as {self.name!r} works on copies in NumPy",
+                library(x0),
+                None,
+                f"Pass numpy.asarray(x0), or stay on the device with one of {others}.",
+            )
         result = self.run(problem, x0, **arguments)
         if isinstance(result, Result) and result.method != self.name:
             result = attrs.evolve(result, method=self.name)

@@ -21,7 +21,9 @@ import attrs
 from genorth.errors import StepTooLong
 from genorth.solve.descent import NoStep
 
-_NOISE = 1e3 * 2.0**-52  # costs that differ by less, relative, are compared through the slopes
+_DOUBLE = 2.0**-52
+# units of roundoff: costs that differ by less, relative, are compared through the slopes
+_NOISE = 1e3
 _TRIALS = 40
 _EDGE = 0.05  # of the bracket: no trial is nearer to an end
 
@@ -56,6 +58,7 @@ def strong_wolfe(
     slope: float,
     step: float = 1.0,
     conditions: Conditions | None = None,
+    unit: float = _DOUBLE,
 ) -> tuple[_T, float]:
     """Search for a step that keeps both conditions.
 
@@ -69,6 +72,7 @@ def strong_wolfe(
         slope: s(0) < 0.
         step: The first trial.
         conditions: The constants.
+        unit: The unit roundoff of the costs.
 
     Returns:
         What `curve` gave at the step, and the step.
@@ -88,7 +92,8 @@ def strong_wolfe(
         if not math.isfinite(f):
             high = _End(t)
         else:
-            enough = difference(value, f, t * slope, t * s) <= chosen.sufficient * t * slope
+            change = difference(value, f, t * slope, t * s, unit)
+            enough = change <= chosen.sufficient * t * slope
             if enough:
                 best = trial, t
                 if abs(s) <= -chosen.curvature * slope:
@@ -97,7 +102,7 @@ def strong_wolfe(
                 low, previous = _End(t, f, s), low
             else:
                 high = _End(t, f, s)
-        t = _between(low, high) if math.isfinite(high.t) else _beyond(previous, low)
+        t = _between(low, high, unit) if math.isfinite(high.t) else _beyond(previous, low)
         if not low.t < t < high.t:
             break
     if best is None:
@@ -105,12 +110,14 @@ def strong_wolfe(
     return best
 
 
-def in_noise(value: float, other: float) -> bool:
+def in_noise(value: float, other: float, unit: float = _DOUBLE) -> bool:
     """Whether two costs differ by no more than rounding."""
-    return abs(value - other) <= _NOISE * max(abs(value), abs(other))
+    return abs(value - other) <= _NOISE * unit * max(abs(value), abs(other))
 
 
-def difference(value: float, other: float, before: float, after: float) -> float:
+def difference(
+    value: float, other: float, before: float, after: float, unit: float = _DOUBLE
+) -> float:
     """other - value; where it is rounding, from the slopes of the step at its two ends.
 
     Args:
@@ -118,14 +125,15 @@ def difference(value: float, other: float, before: float, after: float) -> float
         other: The cost at its end.
         before: The derivative along the step at its beginning.
         after: The derivative along the step at its end.
+        unit: The unit roundoff of the costs.
 
     Returns:
         The difference, or (before + after)/2.
     """
-    return (before + after) / 2 if in_noise(value, other) else other - value
+    return (before + after) / 2 if in_noise(value, other, unit) else other - value
 
 
-def _between(low: _End, high: _End) -> float:
+def _between(low: _End, high: _End, unit: float) -> float:
     """The zero of the secant of the slopes; where that is at an end, the minimiser of the cubic.
 
     Or the middle, where there is neither; always away from the ends.
@@ -133,7 +141,8 @@ def _between(low: _End, high: _End) -> float:
     width, share = high.t - low.t, 0.5
     if high.slope > 0:
         share = -low.slope / (high.slope - low.slope)
-    if not (high.slope > 0 and _EDGE <= share <= 1 - _EDGE) and not in_noise(low.value, high.value):
+    inside = high.slope > 0 and _EDGE <= share <= 1 - _EDGE
+    if not inside and not in_noise(low.value, high.value, unit):
         theta = 3 * (low.value - high.value) / width + low.slope + high.slope
         root = math.sqrt(max(theta * theta - low.slope * high.slope, 0.0))
         share = 1 - (high.slope + root - theta) / ((high.slope - low.slope + 2 * root) or math.nan)

@@ -1,0 +1,161 @@
+"""A run of solvers with rows sharded over devices and processes, for test_sharded.py.
+
+    python sharded_run.py RANK PROCESSES PORT DEVICES OUT
+
+Rank 0 writes to OUT, as JSON, how far the iterates and results are from NumPy's, and what the
+compiled programs of the gradient and the retraction contain.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+RANK, PROCESSES, PORT, DEVICES = map(int, sys.argv[1:5])
+os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={DEVICES}"
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as Spec
+
+jax.config.update("jax_enable_x64", True)
+if PROCESSES > 1:
+    jax.config.update("jax_cpu_collectives_implementation", "gloo")
+    jax.distributed.initialize(f"localhost:{PORT}", PROCESSES, RANK)
+
+import baselines.geometry.base as base
+import baselines.geometry.fast as fast
+import genorth as go
+from genorth.linalg.compiled import program
+
+MESH = Mesh(np.array(jax.devices()), ("rows",))
+ROWS = NamedSharding(MESH, Spec("rows"))
+N, P, ITERATIONS = 160, 4, 20
+WEIGHTS = np.linspace(1.0, 20.0, N)
+DIAGONAL = np.linspace(1.0, 2.0, N)
+SIGNS = np.where(np.arange(N) % 3 == 0, -1.0, 1.0)
+
+
+def sharded(values: np.ndarray) -> jax.Array:
+    """The rows of a NumPy array on their devices."""
+    return jax.make_array_from_callback(values.shape, ROWS, lambda index: values[index])
+
+
+def gathered(X: jax.Array) -> np.ndarray:
+    """All rows, in every process."""
+    return np.asarray(jax.jit(lambda X: X, out_shardings=NamedSharding(MESH, Spec()))(X))
+
+
+def function_form(put: Any) -> go.GenOrthManifold:
+    """B as a function: a diagonal and a rank-one matrix, of arrays that stay where they are."""
+    d, u = put(DIAGONAL), put(np.sin(np.arange(N, dtype=float)))
+    return go.from_maps(
+        (N, P),
+        lambda X: d[:, None] * X + u[:, None] * (u @ X)[None, :] / N,
+        lambda T: T,
+        companion=np.eye(P),
+        definite=True,
+    )
+
+
+#: Each takes the function that puts the rows of its data where they belong.
+MANIFOLDS: dict[str, Any] = {
+    "stiefel": lambda put: go.Stiefel(N, P),
+    "generalized": lambda put: go.GeneralizedStiefel(put(DIAGONAL), P),
+    "function": function_form,
+    "hyperbolic": lambda put: go.HyperbolicStiefel(put(SIGNS * DIAGONAL), P),
+    "indefinite": lambda put: go.IndefiniteStiefel(put(SIGNS), np.array([1.0, 1.0, 1.0, -1.0])),
+    "symplectic": lambda put: go.SymplecticStiefel(N, P, rows="pairs"),
+}
+
+
+def problem(manifold: go.GenOrthManifold, put: Any) -> go.Problem:
+    """|X - T|^2/2 + <X, W X>/2, W a diagonal, T fixed."""
+    w, T = put(WEIGHTS), put(np.cos(np.arange(N * P, dtype=float)).reshape(N, P))
+
+    def both(X: Any) -> tuple[Any, Any]:
+        D = X - T
+        WX = w[:, None] * X
+        return ((D * D).sum() + (X * WX).sum()) / 2, D + WX
+
+    return go.Problem(
+        manifold,
+        cost_and_gradient=both,
+        euclidean_hessian=lambda X, Z: Z + w[:, None] * Z,  # noqa: ARG005
+    )
+
+
+def differences(name: str, methods: tuple[str, ...], random: bool) -> dict[str, float]:
+    """By method: the largest difference of 20 iterates from NumPy's."""
+    near, far = MANIFOLDS[name](np.asarray), MANIFOLDS[name](sharded)
+    found: dict[str, float] = {}
+    start = sharded(near.random_point(0))
+    if random:
+        start = far.random_point(1, device=ROWS)
+        found["random point"] = float(far.feasibility(start) / far.scale(start))
+        assert start.sharding.is_equivalent_to(ROWS, 2)
+        off = start + 1e-3 * far.random_ambient(2, device=ROWS)
+        restored = far.restore(off)
+        found["restore"] = float(np.abs(gathered(restored) - near.restore(gathered(off))).max())
+    for method in methods:
+        options = {"method": method, "max_iterations": ITERATIONS, "keep_points": True, "tol": 0.0}
+        ours = go.minimize(problem(far, sharded), start, **options)
+        theirs = go.minimize(problem(near, np.asarray), gathered(start), **options)
+        assert ours.x.sharding.is_equivalent_to(ROWS, 2), ours.x.sharding
+        assert ours.nit == theirs.nit, (ours.nit, theirs.nit)
+        found[method] = max(
+            float(np.abs(gathered(X) - Y).max())
+            for X, Y in zip(ours.trace.points, theirs.trace.points, strict=True)
+        )
+    return found
+
+
+def programs(name: str) -> dict[str, Any]:
+    """What the programs of one gradient and one step contain."""
+    manifold = MANIFOLDS[name](sharded)
+    X = manifold.random_point(0, device=ROWS)
+    G = problem(manifold, sharded).evaluate(X)[1]
+    place = fast.places(manifold)(X)
+    d, _ = place.gradient(G)
+    texts = []
+    if isinstance(place, fast.FastForm):
+        NZ = fast._gradient(manifold, X, None, G)[1]
+        texts.append(program(fast._gradient, manifold, X, None, G).text(X, None, G))
+        texts.append(program(fast._ray, manifold, X, None, d, NZ).text(X, None, d, NZ))
+    else:
+        texts.append(program(fast._projected, manifold, X, G).text(X, G))
+        texts.append(program(base._parts, manifold, X, place.P, d).text(X, place.P, d))
+    ray = place.ray(d)
+    arguments = (X, d, *ray._parts, 0.1)
+    texts.append(program(base._cayley_point, manifold, *arguments).text(*arguments))
+    text = "\n".join(texts)
+    shapes = {tuple(map(int, s.split(","))) for s in re.findall(r"f64\[(\d+,\d+)\]", text)}
+    return {
+        "all-reduce": len(re.findall(r"= .* all-reduce(?:-start)?\(", text)),
+        "others": re.findall(r"all-gather|collective-permute|all-to-all", text),
+        "rows": sorted({shape[0] for shape in shapes} | {shape[1] for shape in shapes}),
+    }
+
+
+def main() -> None:
+    """All of it."""
+    first = ("rgd-fast", "rlbfgs-fast")
+    others = ("rcg-fast", "rtr-fast", "cdf-gd", "odf-gd", "odf-lbfgs-lean", "landing")
+    report: dict[str, Any] = {"differences": {}, "programs": {}}
+    for name in MANIFOLDS:
+        if PROCESSES == 1 and DEVICES > 1:
+            report["programs"][name] = programs(name)
+        if PROCESSES > 1 or name in ("generalized", "symplectic"):
+            methods = first + others if name == "generalized" and PROCESSES == 1 else first
+            report["differences"][name] = differences(name, methods, random=True)
+    if RANK == 0:
+        Path(sys.argv[5]).write_text(json.dumps(report))
+
+
+main()
