@@ -8,6 +8,7 @@ import importlib.metadata
 import pkgutil
 import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeAlias, Unpack
 
@@ -89,12 +90,14 @@ class Source:
         module: Its name, as Python imports it.
         oldest: The first version that fits: "1.3".
         instances: The entries by name.
+        also: Further modules that they need, which the extra installs too.
     """
 
     package: str
     module: str
     oldest: str
     instances: Mapping[str, Entry]
+    also: tuple[str, ...] = ()
 
     def why_not(self) -> str | None:
         """Why its instances cannot be made: the package is missing, or too old; None if they can.
@@ -106,7 +109,8 @@ class Source:
         found = importlib.metadata.version(self.package)
         if _numbers(found) < _numbers(self.oldest):
             return f"needs {self.package} >= {self.oldest}, found {found}: {_UPGRADE}"
-        return None
+        lacking = [module for module in self.also if not installed(module)]
+        return f"needs {missing(lacking[0], EXTRA)}" if lacking else None
 
 
 _UPGRADE = f"pip install --upgrade 'genorth[{EXTRA}]'"
@@ -127,11 +131,9 @@ def _numbers(version: str) -> tuple[int, ...]:
 @functools.cache
 def sources() -> Mapping[str, Source]:
     """The sources by file; no package is imported."""
-    import genorth.gallery as room
-
-    files = sorted(module.name for module in pkgutil.iter_modules(room.__path__))
+    files = sorted(module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)]))
     modules = {
-        file: importlib.import_module(f"{room.__name__}.{file}")
+        file: importlib.import_module(f"{__package__}.{file}")
         for file in files
         if file != "__main__"
     }

@@ -1,4 +1,7 @@
-"""scikit-learn: discriminant analysis and canonical correlation of its bundled data."""
+"""scikit-learn: discriminants and canonical correlations of its bundled data.
+
+Covariances are shrunk [ledoit2004well], since pixels and blood values are nearly collinear.
+"""
 
 from __future__ import annotations
 
@@ -9,61 +12,71 @@ import numpy as np
 
 import genorth as go
 from genorth.gallery.base import Entry, Instance, Source, orthonormal
+from genorth.gallery.traces import least_trace, trace_problem
 from genorth.linalg.arrays import Array
 
 
-def trace_problem(A: Array, manifold: go.GenOrthManifold, weights: Any, name: str) -> go.Problem:
-    """Minimise -tr(X^T A X N)/2, N = diag(weights), whose Hessian product is -A Z N."""
-    N = np.asarray(weights, float)
-
-    def cost_and_gradient(X: Array) -> tuple[float, Array]:
-        G = -(A @ X) * N
-        return float(np.vdot(X, G).real) / 2, G
-
-    return go.Problem(
-        manifold,
-        cost_and_gradient=cost_and_gradient,
-        euclidean_hessian=lambda _, Z: -(A @ Z) * N,
-        name=name,
-    )
-
-
-def fan(A: Array, B: Array, weights: Array) -> float:
-    """The minimum of -tr(X^T A X N)/2 over X^T B X = I, weights descending (Fan's theorem)."""
-    import scipy.linalg
-
-    values = scipy.linalg.eigh(A, B, eigvals_only=True)[::-1]
-    return -float(values[: len(weights)] @ weights) / 2
-
-
-def _discriminant(data: str) -> Instance:
+def _scaled(data: str) -> tuple[Array, Array]:
+    """The samples in rows, each feature with mean 0 and variance 1; and their labels."""
     import sklearn.datasets
-    import sklearn.discriminant_analysis
     import sklearn.preprocessing
 
     samples, labels = getattr(sklearn.datasets, f"load_{data}")(return_X_y=True)
-    samples = sklearn.preprocessing.scale(samples[:, samples.std(axis=0) > 0])
-    lda = sklearn.discriminant_analysis.LinearDiscriminantAnalysis("eigen", shrinkage="auto")
-    lda.fit(samples, labels)
-    centred = lda.means_ - lda.priors_ @ lda.means_
-    between, within = centred.T * lda.priors_ @ centred, lda.covariance_
-    p = len(lda.classes_) - 1
-    manifold = go.GeneralizedStiefel(within, p)
-    principal = np.linalg.svd(samples, full_matrices=False)[2][:p].T
+    return sklearn.preprocessing.scale(samples[:, samples.std(axis=0) > 0]), labels
+
+
+def _instance(A: Array, B: Array, weights: Any, start: Array, name: str, draw: Any) -> Instance:
+    """Maximise tr(X^T A X N)/2 over X^T B X = I, from a start that is made orthonormal."""
+    manifold = go.GeneralizedStiefel(B, len(weights))
     return Instance(
-        problem=trace_problem(between, manifold, np.ones(p), f"lda-{data}"),
-        start=orthonormal(manifold, principal),
-        truth=fan(between, within, np.ones(p)),
+        problem=trace_problem(-A, manifold, weights, name),
+        start=orthonormal(manifold, start),
+        truth=least_trace(-A, B, weights),
         truth_by="scipy.linalg.eigh",
         metric="B",
-        draw=partial(_scatter, samples, labels),
+        draw=draw,
     )
 
 
-def _scatter(samples: Array, labels: Array, ax: Any, X: Array) -> None:
-    scores = samples @ X
-    ax.scatter(scores[:, 0], scores[:, -1], c=labels, s=8, cmap="tab10")
-    ax.set(xlabel="first direction", ylabel="last direction")
+def _discriminant(data: str) -> Instance:
+    """From the principal components; equal weights, as a classifier needs the subspace alone."""
+    import sklearn.discriminant_analysis
+
+    samples, labels = _scaled(data)
+    lda = sklearn.discriminant_analysis.LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto")
+    lda.fit(samples, labels)
+    means, p = lda.means_ - lda.priors_ @ lda.means_, len(lda.classes_) - 1
+    between, principal = (
+        means.T * lda.priors_ @ means,
+        np.linalg.svd(samples, full_matrices=False)[2][:p].T,
+    )
+    draw = partial(_scatter, (samples, 0), (samples, 1), labels, "discriminant {}")
+    return _instance(between, lda.covariance_, np.ones(p), principal, f"lda-{data}", draw)
+
+
+def _correlation(data: str, first: slice, second: slice, p: int) -> Instance:
+    """From partial least squares; weights p, ..., 1, so that the canonical pairs have an order."""
+    import scipy.linalg
+    from sklearn.covariance import ledoit_wolf
+
+    samples, labels = _scaled(data)
+    one, two = samples[:, first], samples[:, second]
+    both = scipy.linalg.block_diag(one, two)
+    u, _, v = np.linalg.svd(one.T @ two)
+    B = scipy.linalg.block_diag(ledoit_wolf(one)[0], ledoit_wolf(two)[0])
+    A = both[: len(one)].T @ both[len(one) :] / len(one)
+    draw = partial(
+        _scatter, (both[: len(one)], 0), (both[len(one) :], 0), labels, "first variate, block {}"
+    )
+    start, name = np.concatenate([u[:, :p], v[:p].T]), f"cca-{data.replace('_', '-')}"
+    return _instance(A + A.T, B, np.arange(p, 0, -1), start, name, draw)
+
+
+def _scatter(x: Any, y: Any, labels: Array, words: str, ax: Any, X: Array) -> None:
+    """The samples in the coordinates x and y, each a matrix and a column of X."""
+    (H, i), (V, j) = x, y
+    ax.scatter(H @ X[:, i], V @ X[:, j], c=labels, s=6, cmap="turbo")
+    ax.set(xlabel=words.format(1), ylabel=words.format(2))
 
 
 SOURCE = Source(
@@ -78,6 +91,18 @@ SOURCE = Source(
         "lda-digits": Entry(
             "The nine directions that separate ten handwritten digits best (61 pixels).",
             partial(_discriminant, "digits"),
+        ),
+        "cca-diabetes": Entry(
+            "What age, sex, weight and blood pressure share with six blood values.",
+            partial(_correlation, "diabetes", slice(4), slice(4, 10), 3),
+        ),
+        "cca-breast-cancer": Entry(
+            "What the mean cell of a sample shares with its worst cell (10 measures each).",
+            partial(_correlation, "breast_cancer", slice(10), slice(20, 30), 4),
+        ),
+        "cca-digits": Entry(
+            "What the upper half of a handwritten digit shares with the lower half.",
+            partial(_correlation, "digits", slice(30), slice(30, 61), 5),
         ),
     },
 )
