@@ -1,0 +1,21 @@
+"""Real problems with answers from outside: data of other packages, and the minimum that they state.
+
+    instance = genorth.gallery.load("lda-wine")
+    result = genorth.minimize(instance.problem, instance.start)
+    error = result.fun - instance.truth
+
+One file per source. A file with a `SOURCE` is found by itself: adding a source is adding a file.
+"""
+
+from genorth.gallery.base import (
+    Entry,
+    Instance,
+    Source,
+    domain_solver,
+    load,
+    names,
+    sources,
+    why_not,
+)
+
+__all__ = ["Entry", "Instance", "Source", "domain_solver", "load", "names", "sources", "why_not"]

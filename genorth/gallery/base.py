@@ -1,0 +1,253 @@
+"""`Instance`, a real problem with its answer; `Source`, the package that it comes from; `load`."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.metadata
+import pkgutil
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeAlias, Unpack
+
+import attrs
+import numpy as np
+
+from genorth.errors import refuse
+from genorth.geometry.manifold import GenOrthManifold
+from genorth.linalg.arrays import Array, ct, norm
+from genorth.optional import installed, missing, optional
+from genorth.problem.problem import Problem
+from genorth.solve.ending import end_at, result
+from genorth.solve.monitor import Guard, Monitor, Stop
+from genorth.solve.options import Common, Options
+from genorth.solve.result import Result, Status
+from genorth.solve.solver import OTHER, Solver
+
+#: The extra of genorth that installs the packages of all sources.
+EXTRA = "gallery"
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Instance:
+    """A real problem, with the start that a practitioner takes and the answer.
+
+    `load` fills in name, source and about, which the source states once.
+
+    Args:
+        problem: The problem, with gradient and Hessian product.
+        start: The point at which a practitioner starts, on M.
+        truth: f at the minimum, or a bound on it from above.
+        truth_by: The function that says so, with its package: "scipy.linalg.eigh".
+        bound: True if the truth is what another method reaches, to be beaten, and no minimum.
+        metric: A metric that fits, as `go.minimize(metric=...)` takes it, or None.
+        solvers: The domain's own solvers, rows of a comparison.
+        draw: `draw(ax, X)` draws the solution X into the axes of matplotlib; None if a picture
+            says no more than f.
+        name: The name in the gallery.
+        source: The package that the data comes from.
+        about: What it is, in a sentence.
+    """
+
+    problem: Problem = attrs.field(repr=False)
+    start: Array = attrs.field(repr=False)
+    truth: float
+    truth_by: str
+    bound: bool = False
+    metric: Any = attrs.field(default=None, repr=False)
+    solvers: tuple[Solver, ...] = attrs.field(default=(), converter=tuple, repr=False)
+    draw: Callable[[Any, Array], None] | None = attrs.field(default=None, repr=False)
+    name: str = ""
+    source: str = ""
+    about: str = ""
+
+    def error(self, value: float) -> float:
+        """(value - truth)/|truth|, negative where a bound is beaten; absolute where truth is 0."""
+        return (float(value) - self.truth) / (abs(self.truth) or 1.0)
+
+
+@attrs.frozen
+class Entry:
+    """An instance that can be made.
+
+    Args:
+        about: What it is, in a sentence.
+        make: `make()` returns the `Instance`; it imports what it needs.
+    """
+
+    about: str
+    make: Callable[[], Instance] = attrs.field(repr=False)
+
+
+@attrs.frozen
+class Source:
+    """A package with data, and the instances that are made of it.
+
+    Args:
+        package: Its name, as pip knows it.
+        module: Its name, as Python imports it.
+        oldest: The first version that fits: "1.3".
+        instances: The entries by name.
+        also: Further modules that they need, which the extra installs too.
+    """
+
+    package: str
+    module: str
+    oldest: str
+    instances: Mapping[str, Entry]
+    also: tuple[str, ...] = ()
+
+    def why_not(self) -> str | None:
+        """Why its instances cannot be made: the package is missing, or too old; None if they can.
+
+        The package is not imported.
+        """
+        if not installed(self.module):
+            return f"needs {missing(self.package, EXTRA)}"
+        found = importlib.metadata.version(self.package)
+        if _numbers(found) < _numbers(self.oldest):
+            return f"needs {self.package} >= {self.oldest}, found {found}: {_UPGRADE}"
+        lacking = [module for module in self.also if not installed(module)]
+        return f"needs {missing(lacking[0], EXTRA)}" if lacking else None
+
+
+_UPGRADE = f"pip install --upgrade 'genorth[{EXTRA}]'"
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """The leading numbers of a version, 1.3 of "1.3.0rc1"."""
+    found = re.match(r"\d+(\.\d+)*", version)
+    numbers = tuple(map(int, found[0].split("."))) if found else ()
+    while numbers and numbers[-1] == 0:
+        numbers = numbers[:-1]
+    return numbers
+
+
+# ---------------------------------------------------------------------- finding and loading
+
+
+@functools.cache
+def sources() -> Mapping[str, Source]:
+    """The sources by file; no package is imported."""
+    files = sorted(module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)]))
+    modules = {
+        file: importlib.import_module(f"{__package__}.{file}")
+        for file in files
+        if file != "__main__"
+    }
+    return MappingProxyType(
+        {file: module.SOURCE for file, module in modules.items() if hasattr(module, "SOURCE")}
+    )
+
+
+def names() -> list[str]:
+    """The names of all instances, whether their package is installed or not."""
+    return [name for source in sources().values() for name in source.instances]
+
+
+def source_of(name: str) -> Source:
+    """The source of an instance.
+
+    Raises:
+        ValueError: If there is no such instance; the message lists the known ones.
+    """
+    for source in sources().values():
+        if isinstance(name, str) and name in source.instances:
+            return source
+    refuse("name", f"one of {', '.join(map(repr, names()))}", repr(name))
+
+
+def why_not(name: str) -> str | None:
+    """Why an instance cannot be made: its package is missing, or too old; None if it can."""
+    return source_of(name).why_not()
+
+
+def load(name: str) -> Instance:
+    """Make an instance of the gallery.
+
+    Args:
+        name: One of `names()`.
+
+    Returns:
+        The instance, the same one in every process.
+
+    Raises:
+        ValueError: If there is no such instance; the message lists the known ones.
+        ImportError: If its package is missing or too old; the message names the extra.
+    """
+    source = source_of(name)
+    reason = source.why_not()
+    if reason is not None:
+        raise ImportError(f"{name!r} {reason}")
+    optional(source.module, EXTRA, repr(name))
+    entry = source.instances[name]
+    return attrs.evolve(entry.make(), name=name, source=source.package, about=entry.about)
+
+
+def orthonormal(manifold: GenOrthManifold, X: Array) -> Array:
+    """The point X (X^T phi(X))^(-1/2) of a definite form: Loewdin's orthonormalisation."""
+    values, vectors = np.linalg.eigh(manifold.gram(X))
+    return np.asarray(X @ (vectors / np.sqrt(values)[..., None, :]) @ ct(vectors))
+
+
+# ---------------------------------------------------------------------- the domain's own solvers
+
+#: `visit(X)` counts an evaluation at X, takes X as the next iterate, and returns f(X) and G.
+Visit: TypeAlias = Callable[[Array], tuple[float, Array]]
+
+
+def domain_solver(
+    name: str, solve: Callable[[Problem, Array, Visit], Any], *, cites: Any = (), modules: Any = ()
+) -> Solver:
+    """Make a row of a comparison from a method of the domain.
+
+    `solve(problem, x0, visit)` calls `visit(X)` at each of its iterates, near M: that is where
+    evaluations are counted, budgets hold and the run ends, at the first iterate whose Riemannian
+    gradient is at most tol. The method's own stopping rule should be tighter; where it returns
+    first, the last iterate is the result.
+
+    Args:
+        name: The name of the row: "pyscf-diis".
+        solve: The method, a function of a module, or a partial of one.
+        cites: Keys of the bibliography.
+        modules: Modules to import before the clock starts.
+
+    Returns:
+        The solver, of the family "other".
+    """
+    run = functools.partial(_run, solve=solve, method=name)
+    return Solver(name=name, family=OTHER, run=run, algorithm=name, cites=cites, modules=modules)
+
+
+def _run(
+    problem: Problem,
+    x0: Any = None,
+    *,
+    solve: Callable[[Problem, Array, Visit], Any],
+    method: str,
+    **common: Unpack[Common],
+) -> Result:
+    options = Options(**common)
+    start = problem.start(x0, options.rng)
+    monitor, status = Monitor(problem, options), Status.STALLED
+    guard, manifold = Guard(monitor), problem.manifold
+    last, known = start, None
+
+    def visit(X: Array) -> tuple[float, Array]:
+        nonlocal last, known
+        value, G = guard.evaluate(X)
+        last, known = X, (value, G)
+        with monitor.paused():
+            gradient_norm = float(norm(manifold.gradient(X, G)))
+            feasibility = float(manifold.feasibility(X))
+        monitor.iteration(X, value, gradient_norm, feasibility)
+        return value, G
+
+    try:
+        solve(problem, start, visit)
+    except Stop as stop:
+        status = stop.status
+    end = end_at(monitor, np.asarray(last), start, known)
+    return result(monitor, status, end, family=OTHER, method=method)

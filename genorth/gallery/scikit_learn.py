@@ -1,0 +1,108 @@
+"""scikit-learn: discriminants and canonical correlations of its bundled data.
+
+Covariances are shrunk [ledoit2004well], since pixels and blood values are nearly collinear.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import genorth as go
+from genorth.gallery.base import Entry, Instance, Source, orthonormal
+from genorth.gallery.traces import least_trace, trace_problem
+from genorth.linalg.arrays import Array
+
+
+def _scaled(data: str) -> tuple[Array, Array]:
+    """The samples in rows, each feature with mean 0 and variance 1; and their labels."""
+    import sklearn.datasets
+    import sklearn.preprocessing
+
+    samples, labels = getattr(sklearn.datasets, f"load_{data}")(return_X_y=True)
+    return sklearn.preprocessing.scale(samples[:, samples.std(axis=0) > 0]), labels
+
+
+def _instance(A: Array, B: Array, weights: Any, start: Array, name: str, draw: Any) -> Instance:
+    """Maximise tr(X^T A X N)/2 over X^T B X = I, from a start that is made orthonormal."""
+    manifold = go.GeneralizedStiefel(B, len(weights))
+    return Instance(
+        problem=trace_problem(-A, manifold, weights, name),
+        start=orthonormal(manifold, start),
+        truth=least_trace(-A, B, weights),
+        truth_by="scipy.linalg.eigh",
+        metric="B",
+        draw=draw,
+    )
+
+
+def _discriminant(data: str) -> Instance:
+    """From the principal components; equal weights, as a classifier needs the subspace alone."""
+    import sklearn.discriminant_analysis
+
+    samples, labels = _scaled(data)
+    lda = sklearn.discriminant_analysis.LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto")
+    lda.fit(samples, labels)
+    means, p = lda.means_ - lda.priors_ @ lda.means_, len(lda.classes_) - 1
+    between, principal = (
+        means.T * lda.priors_ @ means,
+        np.linalg.svd(samples, full_matrices=False)[2][:p].T,
+    )
+    draw = partial(_scatter, (samples, 0), (samples, 1), labels, "discriminant {}")
+    return _instance(between, lda.covariance_, np.ones(p), principal, f"lda-{data}", draw)
+
+
+def _correlation(data: str, first: slice, second: slice, p: int) -> Instance:
+    """From partial least squares; weights p, ..., 1, so that the canonical pairs have an order."""
+    import scipy.linalg
+    from sklearn.covariance import ledoit_wolf
+
+    samples, labels = _scaled(data)
+    one, two = samples[:, first], samples[:, second]
+    both = scipy.linalg.block_diag(one, two)
+    u, _, v = np.linalg.svd(one.T @ two)
+    B = scipy.linalg.block_diag(ledoit_wolf(one)[0], ledoit_wolf(two)[0])
+    A = both[: len(one)].T @ both[len(one) :] / len(one)
+    draw = partial(
+        _scatter, (both[: len(one)], 0), (both[len(one) :], 0), labels, "first variate, block {}"
+    )
+    start, name = np.concatenate([u[:, :p], v[:p].T]), f"cca-{data.replace('_', '-')}"
+    return _instance(A + A.T, B, np.arange(p, 0, -1), start, name, draw)
+
+
+def _scatter(x: Any, y: Any, labels: Array, words: str, ax: Any, X: Array) -> None:
+    """The samples in the coordinates x and y, each a matrix and a column of X."""
+    (H, i), (V, j) = x, y
+    ax.scatter(H @ X[:, i], V @ X[:, j], c=labels, s=6, cmap="turbo")
+    ax.set(xlabel=words.format(1), ylabel=words.format(2))
+
+
+SOURCE = Source(
+    package="scikit-learn",
+    module="sklearn",
+    oldest="1.3",
+    instances={
+        "lda-wine": Entry(
+            "The two directions that separate three wines best (13 measurements).",
+            partial(_discriminant, "wine"),
+        ),
+        "lda-digits": Entry(
+            "The nine directions that separate ten handwritten digits best (61 pixels).",
+            partial(_discriminant, "digits"),
+        ),
+        "cca-diabetes": Entry(
+            "What age, sex, weight and blood pressure share with six blood values.",
+            partial(_correlation, "diabetes", slice(4), slice(4, 10), 3),
+        ),
+        "cca-breast-cancer": Entry(
+            "What the mean cell of a sample shares with its worst cell (10 measures each).",
+            partial(_correlation, "breast_cancer", slice(10), slice(20, 30), 4),
+        ),
+        "cca-digits": Entry(
+            "What the upper half of a handwritten digit shares with the lower half.",
+            partial(_correlation, "digits", slice(30), slice(30, 61), 5),
+        ),
+    },
+)

@@ -1,0 +1,82 @@
+"""SciPy alone: the work that can be extracted from a chain of spins, on the unitary group."""
+
+from __future__ import annotations
+
+from functools import partial, reduce
+from typing import Any
+
+import numpy as np
+
+import genorth as go
+from genorth.gallery.base import Entry, Instance, Source
+from genorth.linalg.arrays import Array
+
+_PAULI = np.array([[[0, 1], [1, 0]], [[0, -1j], [1j, 0]], [[1, 0], [0, -1]]])
+
+
+def _chain(spins: int, field: tuple[float, float, float]) -> Array:
+    """Heisenberg's chain in a field, with a twist (Dzyaloshinskii-Moriya) that makes it complex."""
+
+    def on(operator: Array, site: int) -> Array:
+        return reduce(np.kron, (operator if k == site else np.eye(2) for k in range(spins)))
+
+    x, y, z = ([on(pauli, site) for site in range(spins)] for pauli in _PAULI)
+    h = field[0] * x[0] + field[1] * y[0] + field[2] * z[0]
+    bonds = range(spins - 1)
+    return (
+        sum(a[k] @ a[k + 1] for a in (x, y, z) for k in bonds)
+        + 0.5 * sum(x[k] @ y[k + 1] - y[k] @ x[k + 1] for k in bonds)
+        + sum(f * s for f, a in zip(field, (x, y, z), strict=True) for s in a)
+        + h / 2  # a stronger field at one end: no symmetry is left
+    )
+
+
+def _ergotropy(spins: int) -> Instance:
+    """The state of least energy that unitaries reach [allahverdyan2004maximal].
+
+    min tr(H U rho U^T) over unitary U, where rho is the thermal state of the chain in another
+    field: the sum of the eigenvalues of H, ascending, times those of rho, descending.
+    """
+    import scipy.linalg
+
+    H = _chain(spins, (0.3, 0.2, 1.0))
+    rho = scipy.linalg.expm(-_chain(spins, (0.9, -0.4, -0.5)) / 4)
+    rho = (rho + rho.conj().T) / (2 * np.trace(rho).real)
+
+    def cost_and_gradient(U: Array) -> tuple[float, Array]:
+        G = 2 * H @ U @ rho
+        return float(np.vdot(U, G).real) / 2, G
+
+    return Instance(
+        problem=go.Problem(
+            go.Stiefel(len(H), len(H), complex),
+            cost_and_gradient=cost_and_gradient,
+            euclidean_hessian=lambda _, Z: 2 * H @ Z @ rho,
+            name="ergotropy-spins",
+        ),
+        start=np.eye(len(H), dtype=complex),  # nothing is done to the state
+        truth=float(np.linalg.eigvalsh(H) @ np.linalg.eigvalsh(rho)[::-1]),
+        truth_by="numpy.linalg.eigvalsh",
+        draw=partial(_populations, H, rho),
+    )
+
+
+def _populations(H: Array, rho: Array, ax: Any, U: Array) -> None:
+    energies, states = np.linalg.eigh(H)
+    for label, X in (("before", states), ("after", U.conj().T @ states)):
+        ax.plot(energies, np.einsum("ij,ij->j", X.conj(), rho @ X).real, "o-", label=label)
+    ax.set(xlabel="energy", ylabel="population")
+    ax.legend()
+
+
+SOURCE = Source(
+    package="scipy",
+    module="scipy",
+    oldest="1.13",
+    instances={
+        "ergotropy-spins": Entry(
+            "The most work that a unitary extracts from the thermal state of four spins.",
+            partial(_ergotropy, 4),
+        )
+    },
+)
