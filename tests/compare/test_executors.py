@@ -31,6 +31,7 @@ from refusals import refused
 
 import genorth
 from genorth import compare
+from genorth.compare.render.report import _settings
 from genorth.compare.runs import futures
 from genorth.compare.runs.bench import ATTEMPTS, Here
 from genorth.compare.runs.futures import Made, run_place
@@ -282,6 +283,7 @@ def test_threads_make_the_same_records_and_a_solver_that_dies_harms_no_other() -
     for record in records:
         assert record.environment["host"] and record.environment["threads"] == "1"
         assert record.environment["executor"] == "ThreadPoolExecutor"
+    assert f"<td>{records[0].environment['host']}</td>" in _settings(records)
 
 
 def test_a_worker_without_the_code_of_a_problem_is_refused_by_the_name_of_the_module() -> None:
