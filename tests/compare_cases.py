@@ -110,3 +110,20 @@ class Counting:
     @property
     def calls(self) -> list[str]:
         return self.path.read_text().splitlines() if self.path.exists() else []
+
+
+@attrs.frozen
+class Killing:
+    """Kills the executor's worker in the first call, with the process in which it runs."""
+
+    path: Path
+    name: str = "killing"
+
+    def __call__(self, problem: go.Problem, x0: Any, **arguments: Any) -> go.Result:
+        try:
+            self.path.touch(exist_ok=False)
+        except FileExistsError:
+            return standing(problem, x0)
+        os.kill(os.getppid(), signal.SIGKILL)
+        time.sleep(60)
+        raise AssertionError("it outlives its parent")

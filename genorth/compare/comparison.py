@@ -15,7 +15,7 @@ from genorth.compare.render.terminal import chosen
 from genorth.compare.runs.bench import Here
 from genorth.compare.runs.machine import cores, threadpoolctl
 from genorth.compare.runs.record import Records
-from genorth.compare.runs.schedule import Executor, Place, Schedule
+from genorth.compare.runs.schedule import Executor, Place, Schedule, fields_of
 from genorth.compare.runs.spec import UNKNOWN, Setup, Task, as_instances, as_solvers
 from genorth.compare.runs.store import FORMAT, Store, folder_of
 from genorth.errors import refuse
@@ -32,6 +32,7 @@ def run(
     time_limit: float = 60.0,
     out: str | os.PathLike[str] | None = None,
     jobs: int = 1,
+    executor: Any = None,
     threads: int = 1,
     max_iterations: int | None = None,
     retry: bool = False,
@@ -66,12 +67,17 @@ def run(
             that were made of something else (options, cost, time limit, version) are refused.
         jobs: Worker processes; no more are started than there are cores and runs. They compete for
             memory and cache: compare their times only among themselves.
+        executor: Runs are made by `executor.submit`, on this machine or on others: an executor of
+            `concurrent.futures` or loky, `client.get_executor()` of dask, an executor of submitit.
+            One task is one problem and start with all solvers and tolerances, so that these are
+            compared on one host, which the records name. None: `jobs` processes of our own.
         threads: BLAS threads of each run.
         max_iterations: A limit for all solvers; None for their own.
         retry: Make runs again that raised or hung, or whose record was made of something else.
         grace: A solver that ignores its time limit is interrupted this many seconds later; by
             default as many again, at least 10. In this process (jobs=1) that reaches Python code in
-            the main thread of a POSIX system; with jobs > 1 the process is killed, everywhere.
+            the main thread of a POSIX system; with jobs > 1 or an executor its
+            process is killed, everywhere.
         preparation_limit: Seconds in which a problem and its start must be made.
         progress: "auto" (a bar on a terminal, else lines), None, or an object with the methods of
             `genorth.compare.Progress`.
@@ -80,7 +86,8 @@ def run(
         The records, in the order problem, seed, solver, tolerance (loose to tight).
 
     Raises:
-        ValueError: If an argument is not valid, or `out` holds records of another comparison.
+        ValueError: If an argument is not valid, `out` holds records of another comparison, or the
+            executor's workers lack the code of a problem or a solver.
     """
     threadpoolctl()  # an error now rather than after the first problem is made
     for name, value in (
@@ -95,6 +102,12 @@ def run(
         need, holds = _RULES[name]
         if not holds(value):
             refuse(name, need, repr(value))
+    if executor is not None:
+        if isinstance(executor, type) or not callable(getattr(executor, "submit", None)):
+            need = "None, or an object with submit() that returns futures"
+            refuse("executor", need, repr(executor))
+        if jobs != 1:
+            refuse("jobs", "1 with an executor, which has its own workers", repr(jobs))
     seeds, levels, limit = _seeds(starts), _tolerances(tolerances), float(time_limit)
     setup = Setup(
         tuple(as_instances(problems)),
@@ -116,17 +129,17 @@ def run(
     shown = chosen(progress)
     with ExitStack() as stack:
         store = None if out is None else stack.enter_context(closing(Store(folder_of(out))))
-        executor = stack.enter_context(_executor(setup, store, jobs))
+        maker = stack.enter_context(_maker(setup, store, jobs, executor))
         stack.callback(shown.close)
-        setup, unprepared = _sized(setup, seeds[0], executor)
-        schedule = Schedule(setup, _tasks(setup, seeds, levels), store, shown)
+        setup, unprepared = _sized(setup, seeds[0], maker)
+        schedule = Schedule(fields_of(setup, _tasks(setup, seeds, levels)), store, shown)
         schedule.unprepared |= unprepared
-        schedule.resume(executor, retry)
+        schedule.resume(maker, retry)
         if store is not None:
             store.keep(settings)
         shown.start(len(schedule.missing))
         try:
-            executor.make(schedule)
+            maker.make(schedule)
         except BaseException as error:
             with suppress(Exception):
                 error.add_note(schedule.note())
@@ -135,12 +148,17 @@ def run(
         return schedule.records(settings)
 
 
-def _executor(setup: Setup, store: Store | None, jobs: int) -> Any:
-    if jobs == 1:
+def _maker(setup: Setup, store: Store | None, jobs: int, executor: Any) -> Any:
+    if executor is None and jobs == 1:
         return Here(setup, store)
-    from genorth.compare.runs.workers import Workers  # loads multiprocessing
+    # these load multiprocessing
+    if executor is not None:
+        from genorth.compare.runs.futures import Futures
 
-    return Workers(setup)
+        return Futures(setup, executor)
+    from genorth.compare.runs.workers import Workers, pickled
+
+    return Workers(setup, pickled(setup))
 
 
 def _sized(setup: Setup, seed: int, executor: Executor) -> tuple[Setup, dict[Place, str]]:

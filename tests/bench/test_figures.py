@@ -6,6 +6,7 @@ Each script by itself prints its own.
 from __future__ import annotations
 
 import compare
+import executors
 import experiments
 import geometry
 import infeasible
@@ -17,7 +18,16 @@ from _timing import one_thread
 
 MEASURES = [
     pytest.param(measure, id=f"{module.__name__}: {name}")
-    for module in (geometry, penalty, interop, riemannian, infeasible, compare, experiments)
+    for module in (
+        geometry,
+        penalty,
+        interop,
+        riemannian,
+        infeasible,
+        compare,
+        executors,
+        experiments,
+    )
     for name, measure in module.FIGURES.items()
 ]
 

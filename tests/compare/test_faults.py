@@ -230,14 +230,14 @@ def test_no_more_processes_than_cores_or_work(monkeypatch: pytest.MonkeyPatch) -
     from genorth.compare.runs import workers
 
     started: list[Any] = []
-    original = workers._Worker
+    original = workers.Worker
 
     class Counted(original):  # type: ignore[misc, valid-type]
         def __init__(self, *arguments: Any) -> None:
             started.append(arguments)
             super().__init__(*arguments)
 
-    monkeypatch.setattr(workers, "_Worker", Counted)
+    monkeypatch.setattr(workers, "Worker", Counted)
     monkeypatch.setattr("genorth.compare.comparison.cores", lambda: 3)
     records = compare.run(instance(), [standing], tolerances=(1e-2, 1e-3), jobs=1000, progress=None)
     assert len(records) == 2 and len(started) == 1  # one chain of tolerances: one worker

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from genorth.compare.analysis.rows import Row, Runs, best_by_family, best_of, by_row
 from genorth.compare.render.table import Names, plain, seconds_text, tolerance_text
 from genorth.compare.runs.record import Record, Records
-from genorth.compare.runs.schedule import Progress
+from genorth.compare.runs.schedule import Progress, Silent
 from genorth.errors import refuse
 from genorth.optional import installed, optional
 from genorth.solve.solver import FAMILIES
@@ -24,22 +24,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _METHODS = ("start", "begin", "finish", "close")
-
-
-class Silent:
-    """Says nothing."""
-
-    def start(self, total: int) -> None:
-        """Nothing."""
-
-    def begin(self, problem: str, size: str, seed: int, solver: str, tolerance: float) -> None:
-        """Nothing."""
-
-    def finish(self, record: Record) -> None:
-        """Nothing."""
-
-    def close(self) -> None:
-        """Nothing."""
 
 
 class Lines(Silent):

@@ -42,7 +42,7 @@ _LINES = 1000
 _FEASIBILITY_TOL = 1e-12  # the default of all solvers
 _SLACK = 2.0  # as in the solvers' own last check: x is restored after the measure has met tol
 _NEAR = 1e-6  # |C| of a success, whatever the scale
-_ATTEMPTS = 3  # at a run in which the process is killed each time
+ATTEMPTS = 3  # at a run in which the process is killed each time
 
 
 @attrs.frozen
@@ -207,7 +207,7 @@ class Here:
             yield ""
             return
         before = self._store.underway
-        if before is not None and before.key == key and (before.crash or before.times >= _ATTEMPTS):
+        if before is not None and before.key == key and (before.crash or before.times >= ATTEMPTS):
             what = before.crash or f"The process was killed {before.times} times during it"
             yield f"{what.rstrip('.')}. retry=True tries it again."
             return

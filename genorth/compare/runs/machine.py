@@ -106,7 +106,7 @@ def contained() -> Iterator[None]:
 
 
 def environment(processes: int) -> dict[str, str]:
-    """Versions, processor, cores, memory, system, and each BLAS with its current threads."""
+    """Versions, host, processor, cores, memory, system, each BLAS with its current threads."""
     import genorth
 
     pools = [pool for pool in threadpoolctl().threadpool_info() if pool["user_api"] == "blas"]
@@ -114,6 +114,7 @@ def environment(processes: int) -> dict[str, str]:
         "genorth": genorth.__version__,
         "python": platform.python_version(),
         **{package: found for package in _PACKAGES if (found := _version(package))},
+        "host": platform.node() or "unknown",
         "processor": _processor(),
         "cores": str(cores()),
         "memory": _memory(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
@@ -42,7 +42,8 @@ class Progress(Protocol):
     def begin(self, problem: str, size: str, seed: int, solver: str, tolerance: float) -> None:
         """A run begins; with several jobs, others may be underway.
 
-        A record carried over from a looser tolerance has no beginning.
+        A record carried over from a looser tolerance has no beginning, nor has a run that an
+        executor makes elsewhere.
         """
 
     def finish(self, record: Record) -> None:
@@ -50,6 +51,22 @@ class Progress(Protocol):
 
     def close(self) -> None:
         """Nothing more comes; also after an exception."""
+
+
+class Silent:
+    """Says nothing of a comparison's progress."""
+
+    def start(self, total: int) -> None:
+        """Nothing."""
+
+    def begin(self, problem: str, size: str, seed: int, solver: str, tolerance: float) -> None:
+        """Nothing."""
+
+    def finish(self, record: Record) -> None:
+        """Nothing."""
+
+    def close(self) -> None:
+        """Nothing."""
 
 
 class Executor(Protocol):
@@ -62,55 +79,65 @@ class Executor(Protocol):
         """Make the runs that are missing."""
 
 
+_KEY = ("problem", "size", "seed", "solver", "tolerance")
+
+
+def fields_of(setup: Setup, tasks: Iterable[Task]) -> dict[Task, dict[str, Any]]:
+    """What the record of each task begins with.
+
+    Its key, the description of its solver, and what defines the run, but for the fingerprint of the
+    problem.
+    """
+    about = {name: About.of(name, solver) for name, solver in setup.solvers.items()}
+    solvers = {name: described(solver) for name, solver in setup.solvers.items()}
+    shared = {
+        "genorth": genorth.__version__,
+        "time_limit": setup.time_limit,
+        "threads": setup.threads,
+        "max_iterations": setup.max_iterations,
+    }
+    found = {}
+    for task in tasks:
+        instance = setup.instances[task.instance]
+        key = instance.problem, str(instance.size), task.seed, task.solver, task.tolerance
+        options = described(instance.options.get(task.solver, {}))
+        definition = shared | {"options": options, "solver": solvers[task.solver]}
+        found[task] = dict(zip(_KEY, key, strict=True)) | {
+            "about": about[task.solver],
+            "definition": definition,
+        }
+    return found
+
+
 class Schedule:
     """Which runs are to be made and which are finished.
 
     Args:
-        setup: What all runs share.
-        tasks: All runs of the comparison, tolerances from loose to tight.
+        fields: All runs of the comparison, tolerances from loose to tight, each with what its
+            record begins with.
         store: Where records are kept, if anywhere.
         progress: Told of each run.
     """
 
     def __init__(
-        self, setup: Setup, tasks: list[Task], store: Store | None, progress: Progress
+        self, fields: Mapping[Task, dict[str, Any]], store: Store | None, progress: Progress
     ) -> None:
-        self._setup, self._tasks, self._store, self._progress = setup, tasks, store, progress
-        self._about = {name: About.of(name, solver) for name, solver in setup.solvers.items()}
-        self._described = {name: described(solver) for name, solver in setup.solvers.items()}
+        self._fields, self._tasks = fields, list(fields)
+        self._store, self._progress = store, progress
         self._finished: dict[Task, Record] = {}
         self._late: dict[tuple[int, int, str], list[Record]] = {}
         #: Places whose problem cannot be made, with the reason.
         self.unprepared: dict[Place, str] = {}
-        self.missing = list(tasks)
-
-    # ------------------------------------------------------------------ what defines a run
-
-    def key(self, task: Task) -> tuple[str, str, int, str, float]:
-        """The key of the record that the task will leave."""
-        instance = self._setup.instances[task.instance]
-        return instance.problem, str(instance.size), task.seed, task.solver, task.tolerance
-
-    def definition(self, task: Task) -> dict[str, Any]:
-        """What defines the run, but for the fingerprint of the problem."""
-        setup = self._setup
-        options = setup.instances[task.instance].options.get(task.solver, {})
-        return {
-            "genorth": genorth.__version__,
-            "time_limit": setup.time_limit,
-            "threads": setup.threads,
-            "max_iterations": setup.max_iterations,
-            "options": described(options),
-            "solver": self._described[task.solver],
-        }
+        self.missing = list(fields)
 
     def fields(self, task: Task) -> dict[str, Any]:
         """What its record begins with."""
-        names = ("problem", "size", "seed", "solver", "tolerance")
-        return dict(zip(names, self.key(task), strict=True)) | {
-            "about": self._about[task.solver],
-            "definition": self.definition(task),
-        }
+        return self._fields[task]
+
+    def key(self, task: Task) -> tuple[str, str, int, str, float]:
+        """The key of the record that the task will leave."""
+        problem, size, seed, solver, tolerance = (self._fields[task][name] for name in _KEY)
+        return problem, size, seed, solver, tolerance
 
     # ------------------------------------------------------------------ what is there already
 
@@ -127,7 +154,7 @@ class Schedule:
             if record is None or (retry and record.status in _AGAIN):
                 continue
             then = {name: item for name, item in record.definition.items() if name != "problem"}
-            if found := list(changes(then, self.definition(task))):
+            if found := list(changes(then, self._fields[task]["definition"])):
                 stale += [_of(record, change) for change in found]
             else:
                 kept[task] = record

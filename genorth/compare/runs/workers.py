@@ -15,8 +15,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -28,12 +28,21 @@ from genorth.compare.runs.spec import Setup, Task
 from genorth.errors import refuse
 
 _LATER = 1.0  # seconds that a worker has, after it has interrupted its solver, to send the record
-_MAIN = "A script that is run with jobs > 1 calls compare.run under `if __name__ == '__main__':`."
+_MAIN = (
+    "A script that is run with jobs > 1, or an executor, calls compare.run under "
+    "`if __name__ == '__main__':`."
+)
 _START = 120.0  # seconds in which a process is started and has imported what it needs
 # what a worker says of itself, in order
 _STAGES = _READY, _PREPARED, _BEGINS = "ready", "prepared", "begins"
+_IDLE = 60.0  # seconds after which a process that is kept for more work, and gets none, ends
 _PARENT_DIED = 1  # PR_SET_PDEATHSIG of Linux
 _context = multiprocessing.get_context("spawn")
+_one_at_a_time = threading.Lock()  # where something of the whole process is changed for a moment
+
+
+class NotLoadedError(RuntimeError):
+    """A worker process lacks the code of a problem or a solver."""
 
 
 class Workers:
@@ -41,25 +50,35 @@ class Workers:
 
     Tolerances of the same solver on the same problem come one after the other, as a loose one may
     spare the others.
+
+    Args:
+        setup: What all runs share; its problems and solvers are read from `payload` alone.
+        payload: The setup, by `pickled`.
+        spare: Processes of an earlier use, which are taken before new ones are started; processes
+            are left there at the end. None: they are killed at the end.
     """
 
-    def __init__(self, setup: Setup) -> None:
-        self._setup, self._payload = setup, _pickled(setup)
-        self._workers: list[_Worker] = []
+    def __init__(self, setup: Setup, payload: bytes, spare: list[Worker] | None = None) -> None:
+        self._setup, self._payload, self._spare = setup, payload, spare
+        self._workers: list[Worker] = []
 
     def __enter__(self) -> Workers:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         for worker in self._workers:
-            worker.kill()
+            if self._spare is None or kind is not None or worker.busy:
+                worker.kill()
+            else:
+                worker.park()
+                self._spare.append(worker)
         self._workers.clear()
 
     def prepare(self, places: Iterable[Place]) -> dict[Place, Prepared]:
         """Make the problems of these places."""
         pending, made = list(places), dict[Place, Prepared]()
 
-        def give(worker: _Worker) -> None:
+        def give(worker: Worker) -> None:
             worker.give(pending[0], ("prepare", pending.pop(0)))
 
         while pending or self._busy:
@@ -74,13 +93,13 @@ class Workers:
 
     def make(self, schedule: Schedule) -> None:
         """Make the runs that are missing."""
-        pending, tasks = list(schedule.missing), dict[_Worker, Task]()
+        pending, tasks = list(schedule.missing), dict[Worker, Task]()
 
         def free() -> list[Task]:
             chains = {task.chain for task in tasks.values()}
             return [task for task in pending if task.chain not in chains]
 
-        def give(worker: _Worker) -> None:
+        def give(worker: Worker) -> None:
             # a problem that the worker has already, if there is one
             found = free()
             task = next((task for task in found if task.place == worker.place), found[0])
@@ -105,25 +124,34 @@ class Workers:
                     schedule.finish(tasks.pop(worker), answer)
 
     def _lost(self, fields: dict[str, Any], end: _Ended) -> Record:
-        with pinned(self._setup.threads):
+        with _one_at_a_time, pinned(self._setup.threads):
             found = environment(self._setup.processes)
         seconds = (end.seconds, math.nan)
         return failed(end.status, end.reason, fields | {"environment": found}, seconds=seconds)
 
     @property
-    def _busy(self) -> list[_Worker]:
+    def _busy(self) -> list[Worker]:
         return [worker for worker in self._workers if worker.busy]
 
-    def _assign(self, waiting: Callable[[], bool], give: Callable[[_Worker], None]) -> None:
+    def _assign(self, waiting: Callable[[], bool], give: Callable[[Worker], None]) -> None:
         """Give work to those that have none; start more while there is work for them."""
         idle = [worker for worker in self._workers if not worker.busy]
         while waiting() and (idle or len(self._workers) < self._setup.processes):
             if not idle:
-                idle.append(_Worker(self._setup, self._payload))
+                idle.append(self._one_more())
                 self._workers += idle
             give(idle.pop())
 
-    def _answers(self) -> list[tuple[_Worker, Any]]:
+    def _one_more(self) -> Worker:
+        while self._spare:
+            worker = self._spare.pop()
+            if worker.alive:
+                worker.serve(self._setup, self._payload)
+                return worker
+            worker.kill()
+        return Worker(self._setup, self._payload)
+
+    def _answers(self) -> list[tuple[Worker, Any]]:
         """What the workers have to say, after the first has spoken, ended, or run past its time."""
         busy = self._busy
         if not busy:
@@ -131,7 +159,7 @@ class Workers:
         left = min(worker.deadline for worker in busy) - time.monotonic()
         sources = [source for worker in busy for source in (worker.connection, worker.sentinel)]
         ready = set(wait(sources, max(left, 0.0)))
-        answers: list[tuple[_Worker, Any]] = []
+        answers: list[tuple[Worker, Any]] = []
         for worker in busy:
             if worker.connection in ready or worker.sentinel in ready:
                 answers.append((worker, worker.hear()))
@@ -150,7 +178,7 @@ class _Ended:
         self.status, self.reason, self.seconds = status, reason, seconds
 
 
-class _Worker:
+class Worker:
     """A process, with what it has been given to do."""
 
     def __init__(self, setup: Setup, payload: bytes) -> None:
@@ -158,12 +186,29 @@ class _Worker:
         self.connection, theirs = _context.Pipe()
         arguments = theirs, payload, os.getpid()
         self._process = _context.Process(target=_work, args=arguments, daemon=True)
-        self._process.start()
+        with _one_at_a_time, _allowed_children():
+            self._process.start()
         theirs.close()
         self.sentinel = self._process.sentinel
         self.busy, self._stage = False, ""
         self.place: Place = (-1, -1)
         self.deadline, self._began = math.inf, math.nan
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process is there."""
+        return self._process.is_alive()
+
+    def park(self) -> None:
+        """Have it let go of what it holds, and wait a little for other work."""
+        with suppress(OSError):
+            self.connection.send(("park",))
+
+    def serve(self, setup: Setup, payload: bytes) -> None:
+        """Have it load another setup."""
+        self._setup, self._stage = setup, ""
+        with suppress(OSError):  # it has ended: `hear` finds out
+            self.connection.send(("load", payload))
 
     def give(self, place: Place, message: Any) -> None:
         """Send work on a place."""
@@ -205,7 +250,7 @@ class _Worker:
                 ) from None
             return self._ended("RAISED", f"Its process ended with exit code {code}.")
         if isinstance(answer, str) and answer not in _STAGES:
-            raise RuntimeError(f"A worker process could not start: {answer}")
+            raise NotLoadedError(f"A worker process could not start: {answer}")
         if isinstance(answer, str):
             self._stage = answer
             self._wait()
@@ -238,21 +283,53 @@ def _work(connection: Connection, payload: bytes, parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the parent ends its workers
     _end_with(parent)
     with suppress(EOFError, BrokenPipeError):  # the parent has ended
-        try:
-            bench = Bench(pickle.loads(payload))
-        except BaseException as error:
-            connection.send(told(error))
-            return
-        connection.send(_READY)
+        bench = _loaded(connection, payload)
         while True:
             kind, *arguments = connection.recv()
-            if kind == "prepare":
+            if kind == "park":
+                del bench
+                if not connection.poll(_IDLE):
+                    return
+            elif kind == "load":
+                bench = _loaded(connection, *arguments)
+            elif kind == "prepare":
                 connection.send(bench.prepare(*arguments))
             else:
                 task, fields = arguments
                 if not bench.prepare(task.place).reason:
                     connection.send(_PREPARED)
                 connection.send(bench.record(task, fields, lambda: connection.send(_BEGINS)))
+
+
+def _loaded(connection: Connection, payload: bytes) -> Bench:
+    try:
+        bench = Bench(pickle.loads(payload))
+    except BaseException as error:
+        connection.send(told(error))
+        raise EOFError from error
+    connection.send(_READY)
+    return bench
+
+
+@contextmanager
+def _allowed_children() -> Iterator[None]:
+    """Let the worker of an executor have a child.
+
+    multiprocessing allows no child to a daemon, as dask's workers are, for it would outlive the
+    daemon; ours ends with its parent. And it tells the child its own start method, which in loky's
+    workers is one that the child does not know.
+    """
+    process, method = multiprocessing.current_process(), multiprocessing.get_start_method(True)
+    foreign = method is not None and method not in multiprocessing.get_all_start_methods()
+    daemon, process.daemon = process.daemon, False
+    if foreign:
+        multiprocessing.set_start_method("spawn", force=True)
+    try:
+        yield
+    finally:
+        process.daemon = daemon
+        if foreign:
+            multiprocessing.set_start_method(method, force=True)
 
 
 def _end_with(parent: int) -> None:
@@ -272,21 +349,26 @@ def _end_with(parent: int) -> None:
         os._exit(1)
 
 
-def _pickled(setup: Setup) -> bytes:
+def pickled(
+    setup: Setup,
+    dumps: Callable[[Any], bytes] = pickle.dumps,
+    need: str = "what can be pickled, for jobs > 1",
+) -> bytes:
+    """Return the setup for other processes, or refuse what cannot be pickled by its name."""
     parts: list[tuple[str, str, Any]] = [
         ("problems", f"problem {instance.name!r}", instance) for instance in setup.instances
     ]
     parts += [("solvers", f"solver {name!r}", solver) for name, solver in setup.solvers.items()]
     for argument, name, part in parts:
         try:
-            pickle.dumps(part)
+            dumps(part)
         except Exception as error:
             refuse(
                 argument,
-                "what can be pickled, for jobs > 1",
+                need,
                 f"{name}: {error}",
                 None,
                 "Use functions of a module and functools.partial of them, not lambdas and "
-                "closures; or jobs=1.",
+                "closures; or make all runs in this process, with jobs=1.",
             )
-    return pickle.dumps(setup)
+    return dumps(setup)
