@@ -11,8 +11,8 @@ from typing import Any, TypeAlias, TypeVar, Unpack
 import attrs
 import numpy as np
 
-from baselines.infeasible.field import Place, place
 from genorth.errors import StepTooLong, refuse
+from genorth.geometry.field import Place, place
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.tangent import TangentSpace
 from genorth.linalg.arrays import Array, ct, inner, norm

@@ -22,13 +22,30 @@ def namespace(X: Array) -> Any:
     """The array-API namespace of X: functions like `eye`, `linalg.eigh`."""
     if type(X) is np.ndarray:
         return np
+    if _is_torch(X):
+        import array_api_compat.torch as xp
+
+        return xp
     return compat.array_namespace(X)
 
 
+def _is_torch(X: object) -> bool:
+    """True for arrays of PyTorch. torch.compile cannot trace the caches of `compat`."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(X, torch.Tensor)
+
+
+def _device(X: Array) -> Any:
+    """The device of X."""
+    return X.device if _is_torch(X) else compat.device(X)
+
+
 def is_lazy(X: Array) -> bool:
-    """True if values cannot be inspected: inside jax.jit or jax.grad, or in a lazy library."""
+    """True if values cannot be inspected: in jax.jit, jax.grad, torch.compile, a lazy library."""
     if type(X) is np.ndarray:
         return False
+    if _is_torch(X):
+        return bool(sys.modules["torch"].compiler.is_compiling())
     if compat.is_jax_array(X):
         return isinstance(X, sys.modules["jax"].core.Tracer)
     return bool(compat.is_lazy_array(X))
@@ -41,7 +58,7 @@ def is_differentiated(X: Array) -> bool:
 
 def constant(X: Array) -> Array:
     """X, which automatic differentiation takes as a constant."""
-    if type(X) is not np.ndarray and compat.is_jax_array(X):
+    if type(X) is not np.ndarray and not _is_torch(X) and compat.is_jax_array(X):
         return sys.modules["jax"].lax.stop_gradient(X)
     return X.detach() if hasattr(X, "detach") else X
 
@@ -56,7 +73,7 @@ def untraced() -> Iterator[None]:
 
 def is_array(X: object) -> bool:
     """True for arrays of a library that follows the array API."""
-    if type(X) is np.ndarray:
+    if type(X) is np.ndarray or _is_torch(X):
         return True
     return bool(compat.is_array_api_obj(X)) and not isinstance(X, np.matrix | np.ma.MaskedArray)
 
@@ -65,13 +82,18 @@ def is_floating(X: Array) -> bool:
     """True for real and complex entries of a precision that LAPACK knows."""
     if type(X) is np.ndarray:
         return X.dtype.char in "fdFD"
-    return bool(namespace(X).isdtype(X.dtype, ("real floating", "complex floating")))
+    xp = namespace(X)
+    if _is_torch(X):
+        return X.dtype in (xp.float32, xp.float64, xp.complex64, xp.complex128)
+    return bool(xp.isdtype(X.dtype, (xp.float32, xp.float64, xp.complex64, xp.complex128)))
 
 
 def is_complex(X: Array) -> bool:
     """True for arrays with complex entries."""
     if type(X) is np.ndarray:
         return X.dtype.kind == "c"
+    if _is_torch(X):
+        return bool(X.dtype.is_complex)
     return bool(namespace(X).isdtype(X.dtype, "complex floating"))
 
 
@@ -84,7 +106,7 @@ def eye_like(T: Array) -> Array:
     """The identity of the size, type and device of the square matrix T."""
     if type(T) is np.ndarray:
         return np.eye(T.shape[-1], dtype=T.dtype)
-    return namespace(T).eye(T.shape[-1], dtype=T.dtype, device=compat.device(T))
+    return namespace(T).eye(T.shape[-1], dtype=T.dtype, device=_device(T))
 
 
 def as_like(M: Array, X: Array) -> Array:
@@ -97,7 +119,7 @@ def as_like(M: Array, X: Array) -> Array:
             X.real.dtype if M.dtype.kind == "f" else np.result_type(X.dtype, np.complex64),
             copy=False,
         )
-    return namespace(X).asarray(M, dtype=X.dtype, device=compat.device(X))
+    return namespace(X).asarray(M, dtype=X.dtype, device=_device(X))
 
 
 def read_only(X: Array) -> Array:
