@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.linalg.arrays import Array, ct, eye_like, inner, is_complex, namespace, norm
+from genorth.linalg.arrays import Array, as_like, ct, eye_like, inner, is_complex, namespace, norm
 
 _HALVINGS = 40  # of a step, before it is as good as none
 _SAME = 1e-8  # psi(psi(T)) = T, relative: rounding is far below, another psi far above
@@ -164,7 +164,7 @@ def shortened(step: float, C: Array, L: Array, E: Array, tube: float) -> Array:
         The steps, of shape (..., 1, 1).
     """
     xp = namespace(C)
-    halves = xp.asarray([step * 2.0**-k for k in range(_HALVINGS)], dtype=_real(C).dtype)
+    halves = step * as_like(0.5 ** np.arange(_HALVINGS), _real(C))
     t = xp.reshape(halves, (-1,) + (1,) * C.ndim)
     ends = _real(xp.sum(abs(C - t * L + t * t * E) ** 2, axis=(-2, -1), keepdims=True))
     wall = xp.maximum(_real(xp.sum(abs(C) ** 2, axis=(-2, -1), keepdims=True)), tube**2 + 0 * t[0])

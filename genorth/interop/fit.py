@@ -18,7 +18,7 @@ from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.newton import dissolved
 from genorth.geometry.retractions import RETRACTIONS
 from genorth.interop.power import Power
-from genorth.linalg.arrays import Array, namespace
+from genorth.linalg.arrays import Array, namespace, number
 
 
 @attrs.frozen(eq=False)
@@ -142,3 +142,9 @@ def stepped(manifold: GenOrthManifold, X: Array, Z: Array, retraction: str) -> A
         A point of M.
     """
     return manifold.dissolve(manifold.retract(X, Z, retraction))
+
+
+def restored_point(manifold: GenOrthManifold, X: Array) -> Array:
+    """X on M, to rounding: a last step of A leads nearer to M than `restore` asks for."""
+    X = manifold.restore(X)
+    return min((X, manifold.dissolve(X)), key=lambda Y: number(manifold.feasibility(Y)))

@@ -11,7 +11,7 @@ from torch.nn.utils import parametrize
 
 from genorth.errors import NotRestorableError, refuse
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.interop.fit import Fit, dissolving_maps, fit
+from genorth.interop.fit import Fit, dissolving_maps, fit, restored_point
 from genorth.interop.torch.tags import Dissolved, Placed, tag_of, tagged
 from genorth.penalty.dissolving import check_beta
 
@@ -74,8 +74,8 @@ def restored(fit: Fit, W: torch.Tensor) -> torch.Tensor:
     """W on M: computed in double precision and then rounded, so that only its rounding is left."""
     wide = torch.complex128 if W.is_complex() else torch.float64
     with torch.no_grad():
-        X = fit.point(W.detach().to(wide))
-        return fit.array(fit.manifold.restore(X)).to(W.dtype).contiguous()
+        X = restored_point(fit.manifold, fit.point(W.detach().to(wide)))
+        return fit.array(X).to(W.dtype).clone(memory_format=torch.contiguous_format)
 
 
 def _weight(module: Any, name: Any, manifold: Any, transposed: bool | None) -> tuple[Any, Fit]:
@@ -84,7 +84,7 @@ def _weight(module: Any, name: Any, manifold: Any, transposed: bool | None) -> t
         refuse("module", "a torch.nn.Module", f"a {type(module).__name__}")
     if isinstance(name, str) and parametrize.is_parametrized(module, name):
         refuse(
-            f"{name} of the module",
+            name,
             "a weight without a parametrisation",
             "a weight that has one already",
             None,
