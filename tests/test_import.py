@@ -14,6 +14,7 @@ OPTIONAL = (
     "rich",
     "jax",
     "torch",
+    "optax",
     "hypothesis",
     "pytest",
     "array_api_strict",

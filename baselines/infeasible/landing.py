@@ -9,7 +9,6 @@ from typing import Any, Unpack
 import attrs
 import numpy as np
 
-from baselines.infeasible.field import Direction, Field, Place, place
 from baselines.infeasible.run import (
     TUBE,
     Point,
@@ -22,6 +21,7 @@ from baselines.infeasible.run import (
     positive,
 )
 from genorth.errors import StepTooLong
+from genorth.geometry.field import Direction, Field, Place, place
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.linalg.arrays import Array, inner, norm, plus
 from genorth.problem.problem import Problem

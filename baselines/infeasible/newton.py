@@ -9,10 +9,10 @@ from typing import Any, Unpack
 import attrs
 import numpy as np
 
-from baselines.infeasible.field import Field
 from baselines.infeasible.run import TUBE, Point, Run, merit, positive
 from baselines.riemannian.rtr import Step, truncated_cg
 from genorth.errors import StepTooLong, refuse
+from genorth.geometry.field import Field
 from genorth.geometry.multiplier import realvec
 from genorth.geometry.newton import NewtonStep
 from genorth.geometry.tangent import TangentSpace

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Unpack
 
-from baselines.infeasible.field import Place, place
 from baselines.infeasible.landing import follow
 from baselines.infeasible.run import TUBE, Run, or_word, positive
+from genorth.geometry.field import Place, place
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.linalg.arrays import ct, eye_like
 from genorth.problem.problem import Problem

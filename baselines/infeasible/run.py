@@ -10,8 +10,8 @@ from typing import Any, TypeAlias, TypeVar, Unpack
 
 import attrs
 
-from baselines.infeasible.field import Place, place
 from genorth.errors import StepTooLong, refuse
+from genorth.geometry.field import Place, place
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.tangent import TangentSpace
 from genorth.linalg.arrays import Array, ct, inner, namespace, norm

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from baselines.infeasible.field import Place, place
 from baselines.infeasible.run import Point, Run
+from genorth.geometry.field import Place, place
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.multiplier import realvec, symmetric_basis
 from genorth.linalg.arrays import Array, all_finite

@@ -234,7 +234,10 @@ def choose(manifold: GenOrthManifold, on_manifold: bool = True) -> type[ThetaSol
 def _least_ratio(values: Array) -> float:
     """The smallest of sorted values relative to the largest, of the worst block."""
     if values.ndim > 1:
-        return min(_least_ratio(values[k, ...]) for k in range(values.shape[0]))
+        xp, ends = namespace(values), (values[..., 0], values[..., -1])
+        least, most = xp.minimum(*ends), xp.maximum(*ends)
+        positive = most > 0
+        return number(xp.min(xp.where(positive, least / xp.where(positive, most, 1.0), 0.0)))
     ends = number(values[0]), number(values[-1])
     return min(ends) / max(ends) if max(ends) > 0 else 0.0
 

@@ -212,8 +212,21 @@ def _iterate(
 
 
 def _dissolve(space: TangentSpace, newton: NewtonStep) -> Array:
-    """A(X) = X - X C(X)^T/2."""
-    return space.X - space.X @ (ct(newton.constraint) / 2)
+    """A(X)."""
+    return dissolved(space.X, newton.constraint)
+
+
+def dissolved(X: Array, C: Array) -> Array:
+    """A(X) = X (I - C(X)^T/2), from C(X).
+
+    Args:
+        X: An element of F.
+        C: C(X).
+
+    Returns:
+        A(X).
+    """
+    return X @ (eye_like(C) - ct(C) / 2)
 
 
 def _damped_newton(space: TangentSpace, newton: NewtonStep) -> Array:

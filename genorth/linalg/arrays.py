@@ -23,7 +23,17 @@ def namespace(X: Array) -> Any:
     """The array-API namespace of X: functions like `eye`, `linalg.eigh`."""
     if type(X) is np.ndarray:
         return np
+    if _is_torch(X):
+        import array_api_compat.torch as xp
+
+        return xp
     return compat.array_namespace(X)
+
+
+def _is_torch(X: object) -> bool:
+    """True for arrays of PyTorch. torch.compile cannot trace the caches of `compat`."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(X, torch.Tensor)
 
 
 def is_jax(X: object) -> bool:
@@ -33,7 +43,7 @@ def is_jax(X: object) -> bool:
 
 def stays(X: object) -> bool:
     """True for arrays of JAX and PyTorch, on which a solver works where they are."""
-    return type(X) is not np.ndarray and (is_jax(X) or bool(compat.is_torch_array(X)))
+    return type(X) is not np.ndarray and (is_jax(X) or _is_torch(X))
 
 
 def library(X: object) -> str:
@@ -78,9 +88,11 @@ def kept(X: Array) -> Array:
 
 
 def is_lazy(X: Array) -> bool:
-    """True if values cannot be inspected: inside jax.jit or jax.grad, or in a lazy library."""
+    """True if values cannot be inspected: in jax.jit, jax.grad, torch.compile, a lazy library."""
     if type(X) is np.ndarray:
         return False
+    if _is_torch(X):
+        return bool(sys.modules["torch"].compiler.is_compiling())
     if is_jax(X):
         return isinstance(X, sys.modules["jax"].core.Tracer)
     return bool(compat.is_lazy_array(X))
@@ -93,7 +105,7 @@ def is_differentiated(X: Array) -> bool:
 
 def constant(X: Array) -> Array:
     """X, which automatic differentiation takes as a constant."""
-    if type(X) is not np.ndarray and compat.is_jax_array(X):
+    if type(X) is not np.ndarray and not _is_torch(X) and compat.is_jax_array(X):
         return sys.modules["jax"].lax.stop_gradient(X)
     return X.detach() if hasattr(X, "detach") else X
 
@@ -108,7 +120,7 @@ def untraced() -> Iterator[None]:
 
 def is_array(X: object) -> bool:
     """True for arrays of a library that follows the array API."""
-    if type(X) is np.ndarray:
+    if type(X) is np.ndarray or _is_torch(X):
         return True
     return bool(compat.is_array_api_obj(X)) and not isinstance(X, np.matrix | np.ma.MaskedArray)
 
@@ -117,13 +129,18 @@ def is_floating(X: Array) -> bool:
     """True for real and complex entries of a precision that LAPACK knows."""
     if type(X) is np.ndarray:
         return X.dtype.char in "fdFD"
-    return bool(namespace(X).isdtype(X.dtype, ("real floating", "complex floating")))
+    xp = namespace(X)
+    if _is_torch(X):
+        return X.dtype in (xp.float32, xp.float64, xp.complex64, xp.complex128)
+    return bool(xp.isdtype(X.dtype, (xp.float32, xp.float64, xp.complex64, xp.complex128)))
 
 
 def is_complex(X: Array) -> bool:
     """True for arrays with complex entries."""
     if type(X) is np.ndarray:
         return X.dtype.kind == "c"
+    if _is_torch(X):
+        return bool(X.dtype.is_complex)
     return bool(namespace(X).isdtype(X.dtype, "complex floating"))
 
 
@@ -146,6 +163,8 @@ def eye_like(T: Array) -> Array:
 
 def _one_device(X: Array) -> Any:
     """The device of X; None where X is on several, of which each takes what it needs."""
+    if _is_torch(X):
+        return X.device
     if is_jax(X) and (is_lazy(X) or len(X.devices()) > 1):
         return None
     return compat.device(X)

@@ -15,13 +15,13 @@ from refusals import refused
 import genorth as go
 import genorth.testing as gt
 from baselines import SOLVERS, alm, landing, landing_newton, plam, pogo, slsqp, trust_constr
-from baselines.infeasible.field import Field, place
 from baselines.infeasible.landing import leaves
 from baselines.infeasible.newton import Settings
 from baselines.infeasible.plam import direction
 from baselines.infeasible.pogo import _dissolved
 from baselines.infeasible.run import Point, Run, merit, multiplier
 from baselines.infeasible.vectors import Vectors
+from genorth.geometry.field import Field, place
 from genorth.geometry.tangent import TangentSpace
 from genorth.linalg.arrays import Array, ct, inner, norm
 from genorth.testing.strategies import FAMILIES

@@ -19,7 +19,7 @@ from known_minima import KNOWN
 
 import genorth as go
 from baselines import SOLVERS
-from baselines.infeasible.field import Field, place
+from genorth.geometry.field import Field, place
 from genorth.testing import conditioned_symmetric
 
 METHODS = [name for name, solver in SOLVERS.items() if solver.family == "infeasible"]

@@ -12,8 +12,9 @@ import attrs
 import numpy as np
 
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.linalg.arrays import Array, ct, eye_like, inner, norm
+from genorth.linalg.arrays import Array, as_like, ct, eye_like, inner, is_complex, namespace, norm
 
+_HALVINGS = 40  # of a step, before it is as good as none
 _SAME = 1e-8  # psi(psi(T)) = T, relative: rounding is far below, another psi far above
 
 
@@ -103,7 +104,7 @@ class Field:
 
     def _product(self, P: Array, T: Array, like: Array) -> Array:
         """P T, over the last one: a new large array costs as much as the product."""
-        if type(P) is not np.ndarray:
+        if type(like) is not np.ndarray:
             return P @ T
         if self._work is None or self._work.dtype != like.dtype:
             self._work = np.empty_like(like)
@@ -152,3 +153,34 @@ class Direction:
     def attraction(self) -> float:
         """|grad N|^2."""
         return float(inner(self.normal, self._pull))
+
+
+def shortened(step: float, C: Array, L: Array, E: Array, tube: float) -> Array:
+    """The longest of step, step/2, step/4, ... that stays in the tube, for each block.
+
+        |C(X - t D)| = |C - t L + t^2 E| <= max(tube, |C|), L = DC(X)[D], E = D^T phi(D)
+
+    From p x p matrices alone, and without a look at values, so that it can be traced.
+
+    Args:
+        step: The longest step.
+        C: C(X).
+        L: DC(X)[D].
+        E: D^T phi(D).
+        tube: The largest violation.
+
+    Returns:
+        The steps, of shape (..., 1, 1).
+    """
+    xp = namespace(C)
+    halves = step * as_like(0.5 ** np.arange(_HALVINGS), _real(C))
+    t = xp.reshape(halves, (-1,) + (1,) * C.ndim)
+    ends = _real(xp.sum(abs(C - t * L + t * t * E) ** 2, axis=(-2, -1), keepdims=True))
+    wall = xp.maximum(_real(xp.sum(abs(C) ** 2, axis=(-2, -1), keepdims=True)), tube**2 + 0 * t[0])
+    inside = xp.where(ends <= wall, t, 0.0 * t)
+    return xp.max(inside, axis=0)
+
+
+def _real(X: Array) -> Array:
+    """The real part."""
+    return namespace(X).real(X) if is_complex(X) else X

@@ -1,0 +1,169 @@
+"""Gradient transformations of Optax for parameters on a manifold."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import optax
+
+from genorth.errors import refuse
+from genorth.geometry.field import Field, place, shortened
+from genorth.geometry.manifold import GenOrthManifold
+from genorth.interop.fit import Fit, check_retraction, stepped
+from genorth.interop.optax.trees import at_manifolds, check_manifolds
+from genorth.linalg.arrays import ct
+
+
+def riemannian(
+    optimizer: optax.GradientTransformation, manifolds: Any, *, retraction: str = "cayley"
+) -> optax.GradientTransformation:
+    """Any optimiser of Optax, on M.
+
+        X <- R_X(P_X(Z)), Z the step that the optimiser makes of the Riemannian gradients
+
+    What the optimiser keeps of the form of the parameters, such as momentum, is transported by
+    projection where it is in the tangent space: the trace of SGD and the first moment of Adam.
+    Second moments are left alone. Parameters without a manifold are updated as usual. A step
+    outside the domain of the retraction gives NaN under jit; `optax.apply_if_finite` leaves it out.
+
+    Args:
+        optimizer: The optimiser, such as optax.sgd(0.1, momentum=0.9) or optax.adam(1e-3).
+        manifolds: The manifolds, a PyTree of the form of the parameters or a prefix of it, with
+            None where there is no constraint.
+        retraction: "cayley", "polar", "exp" or "normal".
+
+    Returns:
+        The gradient transformation; its `update` needs the parameters.
+
+    Raises:
+        ValueError: If the retraction is unknown, there is no manifold, or a parameter does not fit.
+    """
+    if not hasattr(optimizer, "init") or not hasattr(optimizer, "update"):
+        refuse("optimizer", "a gradient transformation of Optax", f"a {type(optimizer).__name__}")
+    check_manifolds(manifolds)
+    check_retraction(retraction)
+
+    def gradient(fit: Fit, X: Any, G: Any) -> Any:
+        return fit.array(fit.manifold.gradient(fit.point(X), fit.point(G)))
+
+    def moved(fit: Fit, X: Any, Z: Any) -> Any:
+        M, X = fit.manifold, fit.point(X)
+        return fit.array(stepped(M, X, M.project(X, fit.point(Z)), retraction))
+
+    def transported(fit: Fit, Y: Any, V: Any) -> Any:
+        return fit.array(fit.manifold.project(fit.point(Y), fit.point(V)))
+
+    def difference(_: Fit, __: Any, Y: Any, X: Any) -> Any:
+        return Y - X
+
+    def init(params: Any) -> Any:
+        return optimizer.init(params)
+
+    def update(grads: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
+        _require(params)
+        inner = at_manifolds(lambda fit, G, X: gradient(fit, X, G), manifolds, grads, params)
+        steps, state = optimizer.update(inner, state, params)
+        ends = at_manifolds(moved, manifolds, params, steps)
+        carry = partial(at_manifolds, lambda fit, V, Y: transported(fit, Y, V), manifolds)
+        return at_manifolds(difference, manifolds, steps, ends, params), _transport(
+            state, lambda V: carry(V, ends)
+        )
+
+    return optax.GradientTransformation(init, update)
+
+
+#: Where Optax keeps tangent vectors: the field of a state that has the form of the parameters.
+_TANGENT = {"TraceState": "trace", "ScaleByAdamState": "mu", "EmaState": "ema"}
+
+
+def _transport(state: Any, carry: Any) -> Any:
+    """The state with its tangent vectors carried along."""
+
+    def is_kept(node: Any) -> bool:
+        return type(node).__name__ in _TANGENT
+
+    def one(node: Any) -> Any:
+        if not is_kept(node):
+            return node
+        field = _TANGENT[type(node).__name__]
+        return node._replace(**{field: carry(getattr(node, field))})
+
+    return jax.tree.map(one, state, is_leaf=is_kept)
+
+
+class LandingState(NamedTuple):
+    """The state of `landing`: the number of steps, and the momentum."""
+
+    count: Any
+    momentum: Any
+
+
+def landing(
+    learning_rate: Any,
+    manifolds: Any,
+    *,
+    momentum: float | None = None,
+    nesterov: bool = False,
+    attraction: float = 1.0,
+    tube: float = 0.5,
+) -> optax.GradientTransformation:
+    """The landing method [ablin2022fast]: no retraction, products only (F21).
+
+        X <- X - t (F(X) + attraction grad N(X)), N = |C|^2/4, t <= learning_rate
+
+    F is tangent to the level set of C through X. The momentum is that of the Euclidean gradient.
+    The step is halved for each matrix until |C| is within the tube. Parameters without a manifold
+    are updated as by `optax.sgd`. `finish` restores the last iterate.
+
+    Args:
+        learning_rate: The step size, or a schedule.
+        manifolds: The manifolds, as in `riemannian`.
+        momentum: Momentum; None for none.
+        nesterov: Whether to use Nesterov's momentum.
+        attraction: The weight of the normal step.
+        tube: The largest |C| of an iterate.
+
+    Returns:
+        The gradient transformation; its `update` needs the parameters.
+
+    Raises:
+        ValueError: If a number is negative, there is no manifold, or a parameter does not fit.
+    """
+    check_manifolds(manifolds)
+    for name, value in (("attraction", attraction), ("tube", tube)):
+        if not value > 0:
+            refuse(name, f"{name} > 0", repr(value))
+    if not callable(learning_rate) and not learning_rate >= 0:
+        refuse("learning_rate", "learning_rate >= 0", repr(learning_rate))
+    inner = optax.identity() if momentum is None else optax.trace(momentum, nesterov)
+
+    def init(params: Any) -> LandingState:
+        return LandingState(jax.numpy.zeros((), int), inner.init(params))
+
+    def update(grads: Any, state: LandingState, params: Any = None) -> tuple[Any, LandingState]:
+        _require(params)
+        rate = learning_rate(state.count) if callable(learning_rate) else learning_rate
+        averaged, kept = inner.update(grads, state.momentum, params)
+        plain = jax.tree.map(lambda G: -rate * G, averaged)
+
+        def one(fit: Fit, _: Any, G: Any, X: Any) -> Any:
+            return fit.array(_step(fit.manifold, fit.point(X), fit.point(G), rate))
+
+        steps = at_manifolds(one, manifolds, plain, averaged, params)
+        return steps, LandingState(state.count + 1, kept)
+
+    def _step(M: GenOrthManifold, X: Any, G: Any, rate: Any) -> Any:
+        at = place(M, X)
+        ahead = Field(M).direction(at, G, attraction)
+        E = ct(ahead.D) @ M.phi(ahead.D)
+        return -shortened(rate, at.C, ahead.L, E, tube) * ahead.D
+
+    return optax.GradientTransformation(init, update)
+
+
+def _require(params: Any) -> None:
+    """A step on M depends on where it starts."""
+    if params is None:
+        refuse("params", "update(grads, state, params), as a step on M starts at params", "None")

@@ -1,0 +1,313 @@
+"""Weights of layers on a manifold: dissolved (`constrain`) or kept on it (`place`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from torch.nn.utils import parametrize
+
+from genorth.errors import NotRestorableError, refuse
+from genorth.geometry.manifold import GenOrthManifold
+from genorth.interop.fit import Fit, dissolving_maps, fit, restored_point
+from genorth.interop.torch.tags import Dissolved, Placed, tag_of, tagged
+from genorth.penalty.dissolving import check_beta
+
+_PRECISIONS = (torch.float32, torch.float64, torch.complex64, torch.complex128)
+
+
+class DissolvedWeight(torch.nn.Module):  # type: ignore[misc]
+    """The parametrisation X -> A(X), or X -> X - D(X), of one weight.
+
+    It is its own right inverse on M, so that a weight assigned to the layer is restored to M.
+    """
+
+    def __init__(self, fit: Fit, kind: str, beta: float) -> None:
+        super().__init__()
+        self.fit, self.kind, self.beta = fit, kind, beta
+
+    def extra_repr(self) -> str:
+        """The manifold, the map and beta, for `print(model)`."""
+        return f"{self.fit.manifold!r}, {self.kind}, beta={self.beta:g}"
+
+    def forward(self, W: torch.Tensor) -> torch.Tensor:
+        """The weight that the layer sees."""
+        X = self.fit.point(W)
+        with torch.autocast(W.device.type, enabled=False):
+            return self.fit.array(dissolving_maps(self.kind).corrected(X, self._residual(X)))
+
+    def right_inverse(self, W: torch.Tensor) -> torch.Tensor:
+        """The weight, restored to M."""
+        return restored(self.fit, W)
+
+    def penalty(self, W: torch.Tensor) -> torch.Tensor:
+        """beta/2 |C(X)|^2, or beta/2 |D(X)|^2."""
+        with torch.autocast(W.device.type, enabled=False):
+            R = self._residual(self.fit.point(W))
+            return self.beta / 2 * self.fit.manifold.inner(R, R)
+
+    def _residual(self, X: torch.Tensor) -> torch.Tensor:
+        """C(X), or D(X)."""
+        if self.kind == "oblique" and not torch.compiler.is_compiling():
+            return _Constraint.apply(X, self.fit.manifold)
+        return dissolving_maps(self.kind).residual(self.fit.manifold, X)
+
+
+class _Constraint(torch.autograd.Function):  # type: ignore[misc]
+    """C(X), whose adjoint takes one product: PyTorch alone needs two, as X stands in C twice."""
+
+    @staticmethod
+    def forward(ctx: Any, X: torch.Tensor, manifold: GenOrthManifold) -> torch.Tensor:
+        ctx.save_for_backward(X)
+        ctx.manifold = manifold
+        return manifold.constraint(X)
+
+    @staticmethod
+    def backward(ctx: Any, T: torch.Tensor) -> tuple[torch.Tensor, None]:
+        manifold, X = ctx.manifold, ctx.saved_tensors[0]
+        return manifold.phi(X) @ manifold.symmetrize(T), None  # DC(X)*[T], not looked at for NaN
+
+
+def restored(fit: Fit, W: torch.Tensor) -> torch.Tensor:
+    """W on M: computed in double precision and then rounded, so that only its rounding is left."""
+    wide = torch.complex128 if W.is_complex() else torch.float64
+    with torch.no_grad():
+        X = restored_point(fit.manifold, fit.point(W.detach().to(wide)))
+        return fit.array(X).to(W.dtype).clone(memory_format=torch.contiguous_format)
+
+
+def _weight(module: Any, name: Any, manifold: Any, transposed: bool | None) -> tuple[Any, Fit]:
+    """The parameter of a module and how it fits the manifold, checked."""
+    if not isinstance(module, torch.nn.Module):
+        refuse("module", "a torch.nn.Module", f"a {type(module).__name__}")
+    if isinstance(name, str) and parametrize.is_parametrized(module, name):
+        refuse(
+            name,
+            "a weight without a parametrisation",
+            "a weight that has one already",
+            None,
+            "Call finish(module) first.",
+        )
+    W = module._parameters.get(name) if isinstance(name, str) else None
+    if W is None:
+        known = ", ".join(map(repr, (key for key, _ in module.named_parameters(recurse=False))))
+        refuse("name", f"a parameter of the module ({known or 'it has none'})", repr(name))
+    if tag_of(W) is not None:
+        refuse(
+            name,
+            "a weight that is on no manifold yet",
+            f"a weight on {tag_of(W).fit.manifold!r}",  # type: ignore[union-attr]
+            None,
+            "Call finish(module) first.",
+        )
+    if W.dtype not in _PRECISIONS:
+        refuse(
+            name,
+            "entries of single or double precision, real or complex",
+            f"dtype {W.dtype}",
+            None,
+            "Keep constrained weights in float32; autocast may run the rest in less.",
+        )
+    how = fit(manifold, W.shape, name, transposed)
+    if W.is_complex() != (manifold.dtype.kind == "c"):
+        entries = "complex" if manifold.dtype.kind == "c" else "real"
+        refuse(name, f"{entries} entries, as {manifold!r} has", f"dtype {W.dtype}")
+    return W, how
+
+
+def _started(W: torch.Tensor, how: Fit, start: Any) -> torch.Tensor:
+    """The first weight: `start`, or else W, on M."""
+    if start is not None:
+        X = torch.as_tensor(np.asarray(start) if not torch.is_tensor(start) else start)
+        shapes = how.manifold.shape, how.shape
+        if tuple(X.shape) not in shapes:
+            refuse("start", f"an array of shape {shapes[0]}", f"shape {tuple(X.shape)}")
+        X = X.detach().to(dtype=W.dtype, device=W.device)
+        W = how.array(X) if tuple(X.shape) == shapes[0] else X
+    try:
+        return restored(how, W)
+    except NotRestorableError as error:
+        raise NotRestorableError(
+            f"{error} Pass start=, a point of the manifold; random_point(rng) draws one."
+        ) from None
+
+
+def constrain(
+    module: torch.nn.Module,
+    name: str,
+    manifold: GenOrthManifold,
+    *,
+    beta: float = 1.0,
+    dissolving: str = "oblique",
+    start: Any = None,
+    transposed: bool | None = None,
+) -> torch.nn.Module:
+    """Dissolve the constraint of a weight: the layer sees a map of X that is X itself on M.
+
+        oblique: A(X) = 3/2 X - 1/2 X phi(X)^T X, penalty beta/2 |C(X)|^2
+
+        orthogonal: X - D(X), penalty beta/2 |D(X)|^2
+
+    Then minimise loss + `penalty(model)` over X by any optimiser of PyTorch, and call `finish`. The
+    weight is restored to M first, as is every weight that is assigned to the layer later.
+
+    Args:
+        module: The layer.
+        name: The name of its parameter, such as "weight".
+        manifold: The manifold. The weight may be a point, a transposed point, several of them
+            along axes in front, or the kernel of a convolution.
+        beta: Penalty parameter, beta > 0.
+        dissolving: "oblique" or "orthogonal".
+        start: The first point; random_point(rng) of a manifold draws one. Default: the weight.
+        transposed: Whether the weight is a transposed point. Default: only if it has to be.
+
+    Returns:
+        The module.
+
+    Raises:
+        ValueError: If the weight does not fit the manifold, is on a manifold already or has less
+            than single precision, or beta is not positive.
+        NotRestorableError: If the weight is too far from M.
+    """
+    beta = check_beta(beta)
+    dissolving_maps(dissolving)
+    W, how = _weight(module, name, manifold, transposed)
+    X = tagged(_started(W, how, start), Dissolved(how), W.requires_grad)
+    setattr(module, name, X)
+    parametrize.register_parametrization(module, name, DissolvedWeight(how, dissolving, beta))
+    return module
+
+
+def place(
+    module: torch.nn.Module,
+    name: str,
+    manifold: GenOrthManifold,
+    *,
+    start: Any = None,
+    transposed: bool | None = None,
+) -> torch.nn.Module:
+    """Put a weight on a manifold, for `RiemannianSGD`, `RiemannianAdam` or `Landing`.
+
+    The parameter is replaced by one with a tag that these optimisers look for, and that survives
+    deepcopy and pickle. So make the optimiser afterwards.
+
+    Args:
+        module: The layer.
+        name: The name of its parameter, such as "weight".
+        manifold: The manifold, as in `constrain`.
+        start: The first point; random_point(rng) of a manifold draws one. Default: the weight.
+        transposed: Whether the weight is a transposed point. Default: only if it has to be.
+
+    Returns:
+        The module.
+
+    Raises:
+        ValueError: If the weight does not fit the manifold, is on a manifold already, is dissolved,
+            or has less than single precision.
+        NotRestorableError: If the weight is too far from M.
+    """
+    W, how = _weight(module, name, manifold, transposed)
+    setattr(module, name, tagged(_started(W, how, start), Placed(how), W.requires_grad))
+    return module
+
+
+def _dissolved(model: Any) -> Iterator[tuple[torch.nn.Module, str, str, DissolvedWeight, Any]]:
+    """Each dissolved weight: module, the name of the weight there and in the model, map, X."""
+    if not isinstance(model, torch.nn.Module):
+        refuse("model", "a torch.nn.Module", f"a {type(model).__name__}")
+    for prefix, module in model.named_modules():
+        if not parametrize.is_parametrized(module):
+            continue
+        for name, entry in module.parametrizations.items():
+            if isinstance(entry[0], DissolvedWeight):
+                path = f"{prefix}.{name}" if prefix else name
+                yield module, name, path, entry[0], entry.original
+
+
+def penalty(model: torch.nn.Module) -> torch.Tensor:
+    """The penalty of all dissolved weights of a model, to be added to the loss.
+
+        sum of beta/2 |C(X)|^2 (oblique) or beta/2 |D(X)|^2 (orthogonal)
+
+    Args:
+        model: The model.
+
+    Returns:
+        The penalty, a scalar.
+
+    Raises:
+        ValueError: If no weight of the model is dissolved.
+    """
+    terms = [weight.penalty(X) for _, _, _, weight, X in _dissolved(model)]
+    if not terms:
+        refuse("model", "a weight that `constrain` has dissolved", "none")
+    return sum(terms[1:], start=terms[0])
+
+
+def feasibility(model: torch.nn.Module) -> dict[str, float]:
+    """The violation of each weight that is on a manifold, as its layer sees it.
+
+        |C(X)|
+
+    Args:
+        model: The model.
+
+    Returns:
+        |C(X)| in double precision, by the name of the weight.
+    """
+    found = {}
+    with torch.no_grad():
+        for _, _, path, weight, X in _dissolved(model):
+            found[path] = _violation(weight.fit, weight(X))
+        for path, W in model.named_parameters():
+            tag = tag_of(W)
+            if isinstance(tag, Placed):
+                found[path] = _violation(tag.fit, W)
+    return found
+
+
+def _violation(fit: Fit, W: torch.Tensor) -> float:
+    """|C| of a weight, in double precision."""
+    wide = W.detach().to(torch.complex128 if W.is_complex() else torch.float64)
+    return float(fit.manifold.feasibility(fit.point(wide)))
+
+
+def finish(model: torch.nn.Module) -> torch.nn.Module:
+    """Restore all weights to their manifolds; their layers are ordinary ones again.
+
+    A dissolved weight ends at the point of M that repeated A (or Newton's map) leads to from what
+    its layer sees. Its parametrisation is removed. The tag of a placed weight is removed too.
+
+    Args:
+        model: The model.
+
+    Returns:
+        The model.
+
+    Raises:
+        NotRestorableError: If a weight is too far from M; the model is unchanged then.
+    """
+    ends = [(*entry, restored(entry[3].fit, entry[3](entry[4]))) for entry in _dissolved(model)]
+    placed = [(W, restored(tag.fit, W)) for W, tag in _placed(model)]
+    for module, name, _, _, X, end in ends:
+        parametrize.remove_parametrizations(module, name, leave_parametrized=False)
+        _finished(X, end)
+    for W, end in placed:
+        _finished(W, end)
+    return model
+
+
+def _placed(model: torch.nn.Module) -> Iterator[tuple[Any, Placed]]:
+    for W in model.parameters():
+        tag = tag_of(W)
+        if isinstance(tag, Placed):
+            yield W, tag
+
+
+def _finished(W: Any, end: torch.Tensor) -> None:
+    """W with its last value, on no manifold any more."""
+    with torch.no_grad():
+        W.copy_(end)
+    W.tag = None

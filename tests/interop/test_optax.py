@@ -1,0 +1,268 @@
+"""Dissolved losses and gradient transformations for JAX and Optax."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import genorth as go
+from genorth.geometry.field import Field, place
+
+from ._layers import KINDS, MANIFOLDS, near, refuses, target
+
+jax = pytest.importorskip("jax", reason="the extra 'jax' is not installed")
+optax = pytest.importorskip("optax", reason="the extra 'optax' is not installed")
+
+import jax.numpy as jnp  # noqa: E402  needs jax
+
+from genorth.interop.optax import dissolve, finish, landing, riemannian  # noqa: E402
+
+EPS = 2.0**-52
+
+
+@pytest.fixture(autouse=True)
+def _double_precision() -> Iterator[None]:
+    wanted = {"jax_enable_x64": True, "jax_disable_most_optimizations": True}
+    before = {option: jax.config.read(option) for option in wanted}
+    for option, value in wanted.items():
+        jax.config.update(option, value)
+    yield
+    for option, value in before.items():
+        jax.config.update(option, value)
+
+
+def _distance(T: Any) -> Any:
+    return lambda X: jnp.sum(jnp.abs(X - T) ** 2) / 2
+
+
+def _steps(optimizer: Any, loss: Any, params: Any, count: int) -> Any:
+    """The parameters after some steps, compiled."""
+
+    @jax.jit
+    def step(params: Any, state: Any) -> Any:
+        grads = jax.tree.map(jnp.conj, jax.grad(loss)(params))
+        updates, state = optimizer.update(grads, state, params)
+        return optax.apply_updates(params, updates), state
+
+    state = optimizer.init(params)
+    for _ in range(count):
+        params, state = step(params, state)
+    return params
+
+
+# ---------------------------------------------------------------------- dissolve
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["stiefel", "complex", "generalized", "symplectic", "tensor"])
+def test_the_loss_is_the_dissolved_function(name: str, kind: str) -> None:
+    """F11, F17: value and gradient of h."""
+    manifold, beta = MANIFOLDS[name], 1.7
+    X, T = near(manifold, 0), target(manifold, 1)
+    problem = go.Problem(
+        manifold,
+        cost=lambda X: float(np.linalg.norm(X - T) ** 2) / 2,
+        euclidean_gradient=lambda X: X - T,
+    )
+    loss = dissolve(_distance(T), manifold, beta, dissolving=kind)
+    value, gradient = jax.jit(jax.value_and_grad(loss))(jnp.asarray(X))
+    expected, G = KINDS[kind](problem, beta).value_and_gradient(X)
+    size = 1e3 * EPS * float(manifold.scale(X)) ** 2
+    assert abs(float(value) - expected) <= size * max(1, abs(expected))
+    assert np.linalg.norm(np.conj(gradient) - G) <= size * max(1, float(np.linalg.norm(G)))
+
+
+def test_trees_with_manifolds_at_some_leaves() -> None:
+    """A prefix covers a subtree; None leaves leaves alone; betas may differ."""
+    M, S = go.Stiefel(6, 2), go.SymplecticStiefel(4, 2)
+    params = {
+        "layer": {"kernel": jnp.asarray(near(M, 0)), "bias": jnp.arange(3.0)},
+        "heads": jnp.stack([near(S, k).T for k in range(3)]),
+        "free": [jnp.ones(2), jnp.zeros(1)],
+    }
+    manifolds = {"layer": {"kernel": M, "bias": None}, "heads": S, "free": None}
+    betas = {"layer": {"kernel": 2.0, "bias": None}, "heads": 6.0, "free": None}
+
+    def loss(params: Any, factor: float, *, shift: float = 0.0) -> Any:
+        return factor * sum(jnp.sum(leaf) for leaf in jax.tree.leaves(params)) + shift, "aux"
+
+    h = dissolve(loss, manifolds, betas, has_aux=True)
+    value, aux = h(params, 2.0, shift=0.5)
+    kernel, heads = params["layer"]["kernel"], [head.T for head in params["heads"]]
+    seen = M.dissolve(kernel).sum() + sum(S.dissolve(X).sum() for X in heads)
+    expected = 2.0 * (seen + 3.0 + 2.0) + 0.5
+    expected += 1.0 * M.feasibility(kernel) ** 2 + 3.0 * sum(S.feasibility(X) ** 2 for X in heads)
+    assert aux == "aux"
+    assert float(value) == pytest.approx(float(expected), rel=1e-12)
+    ends = finish(h.params(params), manifolds)
+    assert jax.tree.structure(ends) == jax.tree.structure(params)
+    assert np.array_equal(ends["layer"]["bias"], params["layer"]["bias"])
+    assert M.feasibility(ends["layer"]["kernel"]) <= 1e-12
+    assert max(float(S.feasibility(X.T)) for X in ends["heads"]) <= 1e-12
+
+
+def test_many_small_matrices_in_one_call() -> None:
+    """Mapped over, or along an axis in front: the same."""
+    S = go.SymplecticStiefel(16, 4)
+    rng = np.random.default_rng(0)
+    X = jnp.asarray(S.random_point(0) + 0.01 * rng.standard_normal((1000, 16, 4)))
+    h = dissolve(lambda X: jnp.sum(X**4), S, 3.0)
+    together = jax.jit(jax.grad(h))(X)
+    mapped = jax.jit(jax.vmap(jax.grad(h)))(X)
+    alone = jax.grad(h)(X[17])
+    assert together.shape == X.shape
+    assert np.linalg.norm(together - mapped) <= 1e-12 * np.linalg.norm(mapped)
+    assert np.linalg.norm(together[17] - alone) <= 1e-12 * np.linalg.norm(alone)
+
+
+_SHARDED = """
+import os
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
+import jax, jax.numpy as jnp, numpy as np, optax
+import genorth as go
+from genorth.interop.optax import dissolve, finish, riemannian
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+jax.config.update("jax_enable_x64", True)
+rows = NamedSharding(Mesh(np.array(jax.devices()), ("rows",)), PartitionSpec("rows", None))
+M = go.GeneralizedStiefel(np.linspace(1, 2, 64), 4)
+start, T = M.random_point(0), M.random_ambient(1)
+loss = lambda X: jnp.sum((X - T) ** 2)
+
+def run(X, optimizer, f):
+    state = optimizer.init(X)
+    @jax.jit
+    def step(X, state):
+        updates, state = optimizer.update(jax.grad(f)(X), state, X)
+        return optax.apply_updates(X, updates), state
+    for _ in range(3):
+        X, state = step(X, state)
+    return X
+
+for optimizer, f in (
+    (optax.sgd(1e-2), dissolve(loss, M, 5.0)),
+    (optax.adam(1e-2), dissolve(loss, M, 5.0, dissolving="orthogonal")),
+    (riemannian(optax.sgd(1e-2, momentum=0.9), M), loss),
+):
+    X = run(jax.device_put(jnp.asarray(start), rows), optimizer, f)
+    assert len(X.sharding.device_set) == 4 and not X.sharding.is_fully_replicated, X.sharding
+    assert np.linalg.norm(X - run(jnp.asarray(start), optimizer, f)) < 1e-12
+    assert finish(X, M).sharding == X.sharding
+print("agree")
+"""
+
+
+def test_rows_may_be_sharded() -> None:
+    done = subprocess.run([sys.executable, "-c", _SHARDED], capture_output=True, text=True)
+    assert done.stdout.strip() == "agree", done.stderr
+
+
+# ---------------------------------------------------------------------- on the manifold
+
+
+@pytest.mark.parametrize("nesterov", [False, True])
+@pytest.mark.parametrize("name", ["complex", "symplectic"])
+def test_momentum_is_transported_by_projection(name: str, nesterov: bool) -> None:
+    M, lr, momentum = MANIFOLDS[name], 1e-2, 0.8
+    X, T = M.random_point(0), target(M, 1)
+    optimizer = riemannian(optax.sgd(lr, momentum, nesterov), M)
+    ours = _steps(optimizer, _distance(T), jnp.asarray(X), 3)
+    V = 0.0
+    for _ in range(3):
+        G = M.gradient(X, X - T)
+        V = momentum * M.project(X, V) + G if np.ndim(V) else G
+        X = M.dissolve(M.retract(X, -lr * (G + momentum * V if nesterov else V)))
+    assert np.linalg.norm(ours - X) <= 1e4 * EPS * float(M.scale(X)) ** 2
+
+
+@pytest.mark.parametrize("kind", ["polar", "exp", "normal"])
+def test_every_retraction_stays_on_the_manifold(kind: str) -> None:
+    M = MANIFOLDS["generalized"]
+    T = target(M, 1)
+    X = _steps(
+        riemannian(optax.adam(1e-2), M, retraction=kind),
+        _distance(T),
+        jnp.asarray(M.random_point(0)),
+        3,
+    )
+    assert M.feasibility(X) <= 1e3 * EPS
+
+
+def test_parameters_without_a_manifold_are_updated_as_by_optax() -> None:
+    M = MANIFOLDS["stiefel"]
+    params = {"X": jnp.asarray(M.random_point(0)), "b": jnp.linspace(0.0, 1.0, 5)}
+    manifolds = {"X": M, "b": None}
+
+    def loss(params: Any) -> Any:
+        return jnp.sum(params["X"] ** 3) + jnp.sum(jnp.cos(params["b"]))
+
+    plain = lambda params: jnp.sum(jnp.cos(params))  # noqa: E731
+    for ours, theirs in (
+        (riemannian(optax.adam(0.1), manifolds), optax.adam(0.1)),
+        (landing(0.1, manifolds, momentum=0.9), optax.sgd(0.1, 0.9)),
+    ):
+        end = _steps(ours, loss, params, 4)["b"]
+        assert np.allclose(end, _steps(theirs, plain, params["b"], 4), rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["complex", "symplectic", "bilinear"])
+def test_landing_follows_the_field_and_stays_in_the_tube(name: str) -> None:
+    M = MANIFOLDS[name]
+    X, T = near(M, 0, 0.01), target(M, 1)
+    ahead = Field(M).direction(place(M, X), X - T, 2.0)
+    one = _steps(landing(1e-4, M, attraction=2.0), _distance(T), jnp.asarray(X), 1)
+    assert np.linalg.norm(one - (X - 1e-4 * ahead.D)) <= 1e3 * EPS * float(M.scale(X)) ** 2
+    schedule = optax.constant_schedule(1e3)
+    far = _steps(landing(schedule, M, tube=0.3), _distance(T), jnp.asarray(X), 3)
+    assert M.feasibility(np.asarray(far)) <= 0.3 * (1 + 1e-9)
+
+
+def test_states_can_be_saved_and_resumed() -> None:
+    M = MANIFOLDS["symplectic"]
+    params, T = jnp.asarray(M.random_point(0)), target(M, 1)
+    for optimizer in (riemannian(optax.adam(1e-2), M), landing(1e-3, M, momentum=0.9)):
+        update = jax.jit(optimizer.update)
+        grad = jax.jit(jax.grad(_distance(T)))
+        X, state = params, optimizer.init(params)
+        for k in range(4):
+            if k == 2:
+                leaves, form = jax.tree.flatten((X, state))
+                saved = [np.asarray(leaf) for leaf in leaves]
+            U, state = update(grad(X), state, X)
+            X = optax.apply_updates(X, U)
+        Y, state = jax.tree.unflatten(form, map(jnp.asarray, saved))
+        for _ in range(2):
+            U, state = update(grad(Y), state, Y)
+            Y = optax.apply_updates(Y, U)
+        assert np.array_equal(X, Y)
+
+
+# ---------------------------------------------------------------------- bad input
+
+
+def test_bad_input() -> None:
+    M, X = go.Stiefel(6, 3), jnp.zeros((6, 3))
+    loss = _distance(0.0)
+    for beta in (0.0, -1.0, float("nan"), "1"):
+        refuses(lambda b=beta: dissolve(loss, M, b), "beta", "> 0")
+    refuses(lambda: dissolve(loss, {"X": "Stiefel"}), "manifolds", "str")
+    refuses(lambda: dissolve(loss, {"X": None}), "manifolds", "none")
+    refuses(lambda: dissolve("loss", M), "loss", "str")
+    refuses(lambda: dissolve(loss, M, dissolving="skew"), "dissolving", "'oblique'")
+    refuses(lambda: dissolve(loss, M)(jnp.zeros((7, 3))), "params", "(6, 3)", "(7, 3)")
+    refuses(lambda: dissolve(loss, M)(jnp.zeros((6, 3), jnp.bfloat16)), "params", "bfloat16")
+    refuses(lambda: dissolve(loss, M)(jnp.zeros((6, 3), int)), "params", "int")
+    refuses(lambda: dissolve(loss, M)(jnp.zeros((6, 3), complex)), "params", "real")
+    refuses(lambda: dissolve(loss, go.Stiefel(6, 3, complex))(X), "params", "complex")
+    refuses(lambda: dissolve(loss, M)("X"), "params", "str")
+    refuses(lambda: riemannian("sgd", M), "optimizer", "str")
+    refuses(lambda: riemannian(optax.sgd(0.1), M, retraction="skew"), "retraction", "'polar'")
+    refuses(lambda: landing(-0.1, M), "learning_rate", ">= 0")
+    refuses(lambda: landing(0.1, M, attraction=0.0), "attraction", "> 0")
+    optimizer = riemannian(optax.sgd(0.1), M)
+    refuses(lambda: optimizer.update(X, optimizer.init(X)), "params", "None")

@@ -1,0 +1,425 @@
+"""Constrained layers of PyTorch: what the layer sees, derivatives, shapes, copies, the end."""
+
+from __future__ import annotations
+
+import copy
+import io
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import genorth as go
+
+from ._layers import KINDS, MANIFOLDS, near, refuses, target
+
+torch = pytest.importorskip("torch", reason="the extra 'torch' is not installed")
+
+from genorth.interop.torch import (  # noqa: E402  needs torch
+    Landing,
+    RiemannianAdam,
+    RiemannianSGD,
+    constrain,
+    feasibility,
+    finish,
+    penalty,
+    place,
+)
+
+Array = Any
+EPS = 2.0**-52
+
+
+class Weight(torch.nn.Module):
+    """A model that is one weight, with the loss |W - T|^2/2."""
+
+    def __init__(self, W: Array, T: Array | None = None) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.as_tensor(W))
+        self.T = None if T is None else torch.as_tensor(T)
+
+    def forward(self) -> Array:
+        assert self.T is not None
+        return (self.weight - self.T).abs().square().sum() / 2
+
+
+def off(model: Any, X: Array) -> Any:
+    """The X of a dissolved weight, set to a point off M."""
+    original = model.parametrizations.weight.original
+    with torch.no_grad():
+        original.copy_(torch.as_tensor(X))
+    return original
+
+
+def distance(manifold: go.GenOrthManifold, T: Array) -> go.Problem:
+    return go.Problem(
+        manifold,
+        cost=lambda X: float(np.linalg.norm(X - T) ** 2) / 2,
+        euclidean_gradient=lambda X: X - T,
+    )
+
+
+# ---------------------------------------------------------------------- what the layer sees
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", MANIFOLDS)
+@given(seed=st.integers(0, 2**20))
+def test_loss_and_penalty_are_the_dissolved_function(name: str, kind: str, seed: int) -> None:
+    """F11, F17: value and gradient of h, which genorth has by formulas of its own."""
+    manifold, beta = MANIFOLDS[name], 1.7
+    X, T = near(manifold, seed), target(manifold, seed + 1)
+    model = Weight(manifold.random_point(seed), T)
+    constrain(model, "weight", manifold, dissolving=kind, beta=beta)
+    original = off(model, X)
+    value = model() + penalty(model)
+    value.backward()
+    h = KINDS[kind](distance(manifold, T), beta)
+    expected, gradient = h.value_and_gradient(X)
+    size = 1e3 * EPS * float(manifold.scale(X)) ** 2
+    assert abs(value.item() - expected) <= size * max(1, abs(expected))
+    defect = np.linalg.norm(original.grad.numpy() - gradient)
+    assert defect <= size * max(1, float(np.linalg.norm(gradient)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", MANIFOLDS)
+def test_first_and_second_derivatives(name: str, kind: str) -> None:
+    manifold = MANIFOLDS[name]
+    model = Weight(manifold.random_point(0))
+    constrain(model, "weight", manifold, dissolving=kind)
+    weight = model.parametrizations.weight[0]
+    X = torch.as_tensor(near(manifold, 1)).requires_grad_(True)
+    assert torch.autograd.gradcheck(weight, (X,))
+    assert torch.autograd.gradcheck(weight.penalty, (X,))
+    if name in ("stiefel", "symplectic"):
+        assert torch.autograd.gradgradcheck(weight, (X,))
+        assert torch.autograd.gradgradcheck(weight.penalty, (X,))
+
+
+def test_a_weight_that_is_assigned_is_restored() -> None:
+    layer = torch.nn.Linear(6, 3).double()
+    constrain(layer, "weight", go.Stiefel(6, 3))
+    W = torch.randn(3, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    layer.weight = W
+    assert feasibility(layer)["weight"] <= 1e-12
+    U, _, Vh = torch.linalg.svd(W, full_matrices=False)  # the nearest point
+    assert torch.dist(layer.weight, U @ Vh) <= 1e-10
+
+
+def test_autocast_leaves_the_weight_in_single_precision() -> None:
+    layer = constrain(torch.nn.Linear(6, 3), "weight", go.Stiefel(6, 3))
+    with torch.autocast("cpu", torch.bfloat16):
+        assert layer.weight.dtype is torch.float32
+        assert torch.equal(layer.weight, layer.weight.float())
+        assert penalty(layer).dtype is torch.float32
+    assert feasibility(layer)["weight"] <= 1e-6
+
+
+# ---------------------------------------------------------------------- shapes
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("layer", "manifold", "matrix"),
+    [
+        (lambda: torch.nn.Linear(8, 4), go.Stiefel(8, 4), lambda W: W.mT),
+        (lambda: torch.nn.Linear(4, 8), go.Stiefel(8, 4), lambda W: W),
+        (lambda: torch.nn.Conv2d(2, 5, 3), go.Stiefel(18, 5), lambda W: W.flatten(1).mT),
+        (lambda: torch.nn.Conv2d(1, 12, 3), go.Stiefel(12, 9), lambda W: W.flatten(1)),
+        (lambda: torch.nn.Bilinear(8, 4, 3), go.SymplecticStiefel(8, 4), lambda W: W),
+        (lambda: torch.nn.Bilinear(4, 8, 3), go.SymplecticStiefel(8, 4), lambda W: W.mT),
+    ],
+    ids=["transposed", "as it is", "convolution", "tall convolution", "heads", "turned heads"],
+)
+def test_weights_that_hold_points(layer: Any, manifold: Any, matrix: Any, kind: str) -> None:
+    """Each matrix alone is what `dissolve` (or Newton's map) makes of it, and the penalty adds."""
+    torch.manual_seed(0)
+    model = layer().double()
+    shape = tuple(matrix(model.weight).shape)
+    heads = shape[:-2]
+    points = [manifold.random_point(k) for k in range(int(np.prod(heads)))]
+    start = np.stack(points).reshape(shape) if heads else points[0]
+    constrain(model, "weight", manifold, start=start, dissolving=kind, beta=3.0)
+    original = model.parametrizations.weight.original
+    with torch.no_grad():
+        original += 0.01 * torch.randn_like(original)
+    X = matrix(original.detach()).numpy().reshape(-1, *manifold.shape)
+    seen = matrix(model.weight.detach()).numpy().reshape(X.shape)
+    total = 0.0
+    for one, image in zip(X, seen, strict=True):
+        R = manifold.constraint(one) if kind == "oblique" else manifold.newton_step(one)
+        expected = manifold.dissolve(one) if kind == "oblique" else one - R
+        assert np.linalg.norm(image - expected) <= 1e-13 * np.linalg.norm(one) ** 3
+        total += 1.5 * float(np.linalg.norm(R)) ** 2
+    assert abs(penalty(model).item() - total) <= 1e-12
+    finish(model)
+    assert tuple(model.weight.shape) == tuple(original.shape)
+
+
+def test_a_square_weight_is_transposed_on_request() -> None:
+    manifold = go.SymplecticStiefel(4, 4)
+    X = manifold.random_point(0)
+    for turned in (False, True):
+        layer = place(
+            torch.nn.Linear(4, 4).double(), "weight", manifold, start=X, transposed=turned
+        )
+        W = layer.weight.detach().numpy()
+        assert np.linalg.norm((W.T if turned else W) - X) <= 1e-12 * np.linalg.norm(X)
+
+
+def test_layers_have_their_own_beta() -> None:
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(6, 3), torch.nn.Linear(3, 6)).double()
+    for layer, beta in zip(model, (2.0, 5.0), strict=True):
+        constrain(layer, "weight", go.Stiefel(6, 3), beta=beta)
+        with torch.no_grad():
+            layer.parametrizations.weight.original += 0.1
+    alone = [penalty(layer).item() for layer in model]
+    squares = [
+        float(go.Stiefel(6, 3).feasibility(W.detach())) ** 2
+        for W in (
+            model[0].parametrizations.weight.original.mT,
+            model[1].parametrizations.weight.original,
+        )
+    ]
+    assert alone == pytest.approx([1.0 * squares[0], 2.5 * squares[1]], rel=1e-12)
+    assert penalty(model).item() == pytest.approx(sum(alone), rel=1e-12)
+
+
+# ---------------------------------------------------------------------- the end
+
+
+def _network(dtype: Any, kind: str | None) -> Any:
+    """Two constrained layers and a free one; `kind` None: on the manifold."""
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(
+        torch.nn.Linear(12, 8), torch.nn.Tanh(), torch.nn.Linear(8, 4), torch.nn.Linear(4, 2)
+    ).to(dtype)
+    symplectic = go.SymplecticStiefel(8, 4)
+    for layer, manifold, start in (
+        (model[0], go.Stiefel(12, 8), None),
+        (model[2], symplectic, symplectic.random_point(1)),
+    ):
+        if kind is None:
+            place(layer, "weight", manifold, start=start)
+        else:
+            constrain(layer, "weight", manifold, start=start, dissolving=kind, beta=10.0)
+    return model
+
+
+def _data(dtype: Any) -> tuple[Any, Any]:
+    draw = torch.Generator().manual_seed(1)
+    return (torch.randn(64, k, generator=draw).to(dtype) for k in (12, 2))  # type: ignore[return-value]
+
+
+def _train(model: Any, optimizer: Any, steps: int, first: int = 0) -> float:
+    x, y = _data(next(model.parameters()).dtype)
+    dissolved = any("original" in name for name, _ in model.named_parameters())
+    for step in range(first, first + steps):
+        batch = slice(16 * (step % 4), 16 * (step % 4) + 16)
+        optimizer.zero_grad()
+        loss = torch.nn.functional.mse_loss(model(x[batch]), y[batch])
+        (loss + penalty(model) if dissolved else loss).backward()
+        optimizer.step()
+    return torch.nn.functional.mse_loss(model(x), y).item()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("dtype", "bound"), [("float32", 1e-6), ("float64", 1e-12)])
+def test_finish_restores_and_keeps_the_loss(kind: str, dtype: str, bound: float) -> None:
+    model = _network(getattr(torch, dtype), kind)
+    keys = set(_network(torch.float64, None).state_dict())
+    before = _train(model, torch.optim.Adam(model.parameters(), lr=1e-3), 60)
+    assert max(feasibility(model).values()) > 0
+    assert finish(model) is model
+    after = _train(model, torch.optim.SGD(model.parameters(), lr=0.0), 0)
+    assert abs(after - before) <= 1e-4 * before
+    assert set(model.state_dict()) == keys
+    violations = [
+        float(manifold.feasibility(W.detach().double().numpy()))
+        for manifold, W in (
+            (go.Stiefel(12, 8), model[0].weight.mT),
+            (go.SymplecticStiefel(8, 4), model[2].weight.mT),
+        )
+    ]
+    assert max(violations) <= bound
+    constrain(model[0], "weight", go.Stiefel(12, 8))  # free to be constrained again
+
+
+def test_finish_leaves_a_model_alone_that_it_cannot_restore() -> None:
+    model = _network(torch.float64, "oblique")
+    off_manifold = model[2].parametrizations.weight.original
+    with torch.no_grad():
+        off_manifold.zero_()
+    with pytest.raises(ValueError, match="phi"):
+        finish(model)
+    assert "0.parametrizations.weight.original" in model.state_dict()
+
+
+# ---------------------------------------------------------------------- copies and states
+
+
+OPTIMIZERS = {
+    "dissolved, Adam": ("oblique", lambda p: torch.optim.Adam(p, lr=1e-2)),
+    "dissolved, SGD": ("orthogonal", lambda p: torch.optim.SGD(p, lr=1e-2, momentum=0.9)),
+    "Riemannian SGD": (None, lambda p: RiemannianSGD(p, lr=1e-2, momentum=0.9, nesterov=True)),
+    "Riemannian Adam": (None, lambda p: RiemannianAdam(p, lr=1e-2)),
+    "landing": (None, lambda p: Landing(p, lr=1e-2, momentum=0.9)),
+}
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_training_resumed_from_states_repeats_bit_for_bit(name: str) -> None:
+    kind, make = OPTIMIZERS[name]
+    model = _network(torch.float32, kind)
+    optimizer = make(model.parameters())
+    _train(model, optimizer, 7)
+    file = io.BytesIO()
+    torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict()}, file)
+    _train(model, optimizer, 7, first=7)
+
+    file.seek(0)
+    states = torch.load(file, weights_only=True)
+    resumed = _network(torch.float32, kind)
+    resumed.load_state_dict(states["model"])
+    again = make(resumed.parameters())
+    again.load_state_dict(states["optimizer"])
+    _train(resumed, again, 7, first=7)
+    for key, value in model.state_dict().items():
+        assert torch.equal(value, resumed.state_dict()[key]), key
+
+
+@pytest.mark.parametrize(
+    ("kind", "how"),
+    [*((kind, "deepcopy") for kind in (*KINDS, None)), (None, "pickle")],  # as PyTorch has it
+)
+def test_copies_go_their_own_way_on_the_same_manifold(kind: str | None, how: str) -> None:
+    model = _network(torch.float64, kind)
+    if how == "deepcopy":
+        other = copy.deepcopy(model)
+    else:
+        file = io.BytesIO()
+        torch.save(model, file)
+        file.seek(0)
+        other = torch.load(file, weights_only=False)
+    assert feasibility(other) == feasibility(model)
+    before = copy.deepcopy(model.state_dict())
+    make = torch.optim.SGD if kind else RiemannianSGD
+    _train(other, make(other.parameters(), lr=0.05), 5)
+    assert all(torch.equal(before[key], value) for key, value in model.state_dict().items())
+    first, second = next(model.parameters()), next(other.parameters())
+    assert torch.dist(first, second) > 1e-3
+    if kind is None:
+        assert max(feasibility(other).values()) <= 1e-12
+
+
+@pytest.mark.filterwarnings("ignore:The .grad attribute:UserWarning")  # of the compiler
+@pytest.mark.parametrize("kind", KINDS)
+def test_compiled_layers_agree(kind: str) -> None:
+    """Python 3.11 breaks the graph at cached properties, which "orthogonal" has."""
+    model = _network(torch.float64, kind)
+    x, y = _data(torch.float64)
+
+    def loss() -> Any:
+        return torch.nn.functional.mse_loss(model(x), y) + penalty(model)
+
+    def gradients(function: Any) -> list[Any]:
+        model.zero_grad()
+        value = function()
+        value.backward()
+        return [value.detach(), *(W.grad.clone() for W in model.parameters())]
+
+    torch._dynamo.reset()
+    compiled = torch.compile(loss, backend="aot_eager", fullgraph=kind == "oblique")
+    for plain, fast in zip(gradients(loss), gradients(compiled), strict=True):
+        assert torch.dist(plain, fast) <= 1e-12 * max(1.0, float(plain.norm()))
+
+
+# ---------------------------------------------------------------------- bad input
+
+
+def test_a_weight_that_does_not_fit() -> None:
+    layer = torch.nn.Linear(7, 3)
+    for function in (constrain, place):
+        refuses(
+            lambda f=function: f(layer, "weight", go.Stiefel(6, 3)), "weight", "(6, 3)", "(3, 7)"
+        )
+        refuses(lambda f=function: f(layer, "wait", go.Stiefel(7, 3)), "name", "'weight'")
+        refuses(lambda f=function: f(layer, "weight", "Stiefel"), "manifold", "str")
+        refuses(lambda f=function: f("layer", "weight", go.Stiefel(7, 3)), "module", "str")
+        refuses(
+            lambda f=function: f(layer, "weight", go.Stiefel(7, 3, complex)), "weight", "complex"
+        )
+        refuses(
+            lambda f=function: f(layer, "weight", go.Stiefel(7, 3), start=np.eye(3)),
+            "start",
+            "(7, 3)",
+        )
+    refuses(
+        lambda: place(torch.nn.Linear(4, 3), "weight", go.Stiefel(4, 3), transposed=False),
+        "weight",
+        "(3, 4)",
+    )
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_less_than_single_precision(dtype: str) -> None:
+    layer = torch.nn.Linear(6, 3).to(getattr(torch, dtype))
+    for function in (constrain, place):
+        refuses(lambda f=function: f(layer, "weight", go.Stiefel(6, 3)), "weight", dtype)
+    refuses(lambda: go.Stiefel(6, 3).dissolve(layer.weight.mT), "X", dtype)
+
+
+def test_integer_weights() -> None:
+    model = torch.nn.Module()
+    model.weight = torch.nn.Parameter(torch.ones(6, 3, dtype=torch.int64), requires_grad=False)
+    refuses(lambda: constrain(model, "weight", go.Stiefel(6, 3)), "weight", "int64")
+
+
+@pytest.mark.parametrize("beta", [0.0, -1.0, float("nan"), float("inf"), "1", None])
+def test_beta(beta: Any) -> None:
+    layer = torch.nn.Linear(6, 3)
+    refuses(lambda: constrain(layer, "weight", go.Stiefel(6, 3), beta=beta), "beta", "> 0")
+    assert "weight" in layer.state_dict()
+
+
+def test_a_weight_on_a_manifold_already() -> None:
+    M = go.Stiefel(6, 3)
+    placed, dissolved = torch.nn.Linear(6, 3), torch.nn.Linear(6, 3)
+    place(placed, "weight", M)
+    constrain(dissolved, "weight", M)
+    for layer in (placed, dissolved):
+        for function in (constrain, place):
+            refuses(lambda f=function, one=layer: f(one, "weight", M), "weight", "finish(module)")
+
+
+def test_a_dissolved_weight_is_not_on_the_manifold() -> None:
+    layer = constrain(torch.nn.Linear(6, 3), "weight", go.Stiefel(6, 3))
+    for optimizer in (RiemannianSGD, RiemannianAdam, Landing):
+        refuses(lambda make=optimizer: make(layer.parameters()), "params", "dissolved")
+    torch.optim.Adam(layer.parameters())
+
+
+def test_unknown_choices() -> None:
+    layer = torch.nn.Linear(6, 3)
+    refuses(
+        lambda: constrain(layer, "weight", go.Stiefel(6, 3), dissolving="skew"),
+        "dissolving",
+        "'oblique' or 'orthogonal'",
+    )
+    refuses(lambda: penalty(layer), "model", "constrain")
+    refuses(lambda: penalty("model"), "model", "str")
+
+
+def test_a_weight_too_far_from_the_manifold_needs_a_start() -> None:
+    M = go.SymplecticStiefel(4, 2)
+    layer = torch.nn.Linear(2, 4)
+    with torch.no_grad():
+        layer.weight.zero_()
+    with pytest.raises(ValueError, match="start="):
+        constrain(layer, "weight", M)
+    constrain(layer, "weight", M, start=M.random_point(0))
+    assert feasibility(layer)["weight"] <= 1e-6
