@@ -19,8 +19,9 @@ from typing import TypeAlias, final
 from baselines.geometry.base import CayleyParts, CayleyRay, Place, cayley_parts, cayley_ray
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.tangent import TangentSpace
-from genorth.linalg.arrays import Array, ct, eps, namespace, norm, number
+from genorth.linalg.arrays import Array, ct, eps, norm, number
 from genorth.linalg.compiled import compiled, compiles
+from genorth.linalg.functions import eigh
 
 
 def places(manifold: GenOrthManifold) -> Callable[[Array], Place]:
@@ -143,7 +144,7 @@ def _applied(manifold: GenOrthManifold, X: Array, N: Array | None) -> Array:
 
 
 def _spectrum(K: Array) -> _Spectrum:
-    values, U = namespace(K).linalg.eigh(K)
+    values, U = eigh(K)
     return U, ct(U), values[:, None] + values[None, :]
 
 

@@ -26,16 +26,20 @@ class Settings:
 
     Args:
         accept: A step is taken if the cost decreases by this share of what the model says.
-        accuracy: The model is minimised until its residual is this part of the gradient: so much is
-            gained in each iteration near a solution.
+        accuracy: The model is minimised until its residual is this part of the gradient, or less:
+            see `forcing`.
         first_radius: The first radius, relative to |X|.
         largest_radius: The largest radius, relative to |X|.
     """
 
     accept: float = 0.1
     accuracy: float = 0.5
-    first_radius: float = 0.125
+    first_radius: float = 0.5
     largest_radius: float = 1.0
+
+
+_EXACT = 1e-5  # relative error of the predicted decrease up to which the model is as good as f
+_GAIN, _ORDER = 0.9, (1 + math.sqrt(5)) / 2  # of the second choice of Eisenstat and Walker
 
 
 @takes_metric
@@ -53,9 +57,10 @@ def rtr(
 
     The model <g, Z> + <Z, hess f(X)[Z]>/2 is minimised over |Z| <= radius by conjugate gradients
     [steihaug1983conjugate], which stop at the boundary, at negative curvature, or where the
-    residual is half of the gradient (or a tenth of tol): to solve for more, as superlinear
-    convergence would need, took more Hessian products on the paper's problems. Theta_X(grad f) is
-    computed once for each X. The decrease of the cost is taken from the gradients where it is
+    residual is half of the gradient (or a tenth of tol). Once the model predicts the cost to five
+    digits they go on, so that convergence is superlinear (`forcing`): to solve for more from the
+    start took more Hessian products on the paper's problems. Theta_X(grad f) is computed once for
+    each X. The decrease of the cost is taken from the gradients where it is
     rounding, as in the line search. A step outside the domain of the retraction is rejected like
     one that does not decrease the cost: the radius becomes a quarter of its length. Each iteration
     of the trace is one such step, taken or rejected.
@@ -104,17 +109,21 @@ def _solve(run: Run, settings: Settings) -> None:
         share * size * model.stretch()
         for share in (eps(point.X), settings.first_radius, settings.largest_radius)
     )
+    accuracy = settings.accuracy
     while True:
-        goal = max(settings.accuracy * math.sqrt(point.decrease), 0.1 * run.monitor.tol)
+        goal = max(accuracy * math.sqrt(point.decrease), 0.1 * run.monitor.tol)
         step = truncated_cg(
             model.hessian, model.precondition, point.gradient, radius, goal, run.manifold.dim
         )
         trial, ratio = _tried(run, point, step)
+        accuracy = settings.accuracy
         if ratio < 0.25:
             radius = 0.25 * step.length
         elif ratio > 0.75 and step.boundary:
             radius = min(2 * radius, largest)
         if trial is not None and ratio > settings.accept:
+            if not step.boundary:
+                accuracy = forcing(accuracy, ratio, math.sqrt(trial.decrease / point.decrease))
             point = trial
             run.accept(point)
             model = _Model(run, point)
@@ -122,6 +131,25 @@ def _solve(run: Run, settings: Settings) -> None:
             if radius < shortest:
                 return
             run.accept(point)
+
+
+def forcing(accuracy: float, ratio: float, gain: float) -> float:
+    """How small the residual of the next model has to be, relative to its gradient.
+
+        min(accuracy, 0.9 gain^1.618)
+
+    This is the second choice of Eisenstat and Walker [eisenstat1996choosing], by which convergence
+    is superlinear. It is made only where the last model was as good as f.
+
+    Args:
+        accuracy: The largest value, and the one where the model is not that good.
+        ratio: The decrease of f in the last step over that of its model.
+        gain: The norm of the gradient after the last step over the one before.
+
+    Returns:
+        The accuracy of the next model.
+    """
+    return min(accuracy, _GAIN * gain**_ORDER) if abs(ratio - 1) <= _EXACT else accuracy
 
 
 def _tried(run: Run, point: Iterate, step: Step) -> tuple[Iterate | None, float]:

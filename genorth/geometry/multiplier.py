@@ -33,6 +33,7 @@ from genorth.linalg.arrays import (
     number,
     plus,
 )
+from genorth.linalg.functions import eigh
 
 if TYPE_CHECKING:
     from genorth.geometry.manifold import GenOrthManifold
@@ -129,7 +130,7 @@ class Eigendecomposition(ThetaSolver):
         From the singular values of N where their squares have lost the smallest to rounding.
         """
         xp, gram = namespace(self.P), constant(self.gram)
-        values, U = xp.linalg.eigh(gram)
+        values, U = eigh(gram)
         ratio = math.nan if is_lazy(gram) else _least_ratio(values)
         if ratio <= gram.shape[-1] * eps(gram):
             _, s, Vt = xp.linalg.svd(constant(self.Q.right(self.P)), full_matrices=False)

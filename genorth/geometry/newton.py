@@ -50,22 +50,27 @@ class NewtonStep:
         self.constraint = S - eye_like(S)
 
     @cached_property
+    def regularity(self) -> float:
+        """The smallest singular value of phi(X) relative to the largest."""
+        return self._space.equation.regularity
+
+    @cached_property
     def multiplier(self) -> Array:
         """S, or an error where phi(X) has not full rank."""
-        equation, C = self._space.equation, self.constraint
+        C = self.constraint
         if not is_lazy(C):
             bound = C.shape[-1] * eps(C)
-            if not equation.regularity > bound:
+            if not self.regularity > bound:
                 refuse(
                     "X",
                     "phi(X) of full rank, so that DC(X) is onto "
                     "(smallest / largest singular value)",
-                    equation.regularity,
+                    self.regularity,
                     bound,
                     "Newton's map is not defined there.",
                     OutsideDomainError,
                 )
-        return equation.solve(C)
+        return self._space.equation.solve(C)
 
     @property
     def D(self) -> Array:
@@ -83,13 +88,18 @@ class NewtonStep:
         """A_n(X) = X - D(X)."""
         return plus(self._space.P @ -self.multiplier, self._space.X)
 
-    def derivative(self, V: Array) -> Array:
+    def chord(self, before: NewtonStep) -> Array:
+        """X - phi(X) S, Phi(K S) = C(X) with the K of an earlier step: no factorisation."""
+        S = before._space.equation.solve(self.constraint)
+        return plus(self._space.P @ -S, self._space.X)
+
+    def derivative(self, V: Array, PV: Array | None = None) -> Array:
         """DD(X)[V] = phi(V) S + phi(X) S', Phi(K S') = Phi(phi(X)^T V - K' S).
 
-        K' = phi(V)^T phi(X) + phi(X)^T phi(V).
+        K' = phi(V)^T phi(X) + phi(X)^T phi(V). `PV`: phi(V), where it is known.
         """
         space, S = self._space, self.multiplier
-        PV = space.manifold.phi(V)
+        PV = space.manifold.phi(V) if PV is None else PV
         cross = ct(PV) @ space.P
         R = ct(space.P) @ V - (cross + ct(cross)) @ S
         return PV @ S + space.P @ space.equation.solve(space.manifold.symmetrize(R))
@@ -117,6 +127,9 @@ def to_manifold(space: TangentSpace) -> tuple[TangentSpace, list[NewtonStep]]:
             return space, steps
         if not violation < last:
             break
+        if steps and _SAFETY * violation**2 <= rounding * last * steps[-1].regularity ** 2:
+            # K has changed by the factor that |C| fell by, times up to the condition number of K
+            return TangentSpace(space.manifold, step.chord(steps[-1])), steps
         steps.append(step)
         space = TangentSpace(space.manifold, step.end)
         # |C(X - D)| = |D^T phi(D)| is a multiple of |D|^2, about the same one in the next step

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, final
 
 from genorth.geometry.newton import NewtonStep, to_manifold
@@ -192,15 +193,19 @@ class Normal(Ray):
 
     def __init__(self, space: TangentSpace, Z: Array) -> None:
         super().__init__(space, Z)
-        self.PZ = self.manifold.phi(Z)
         self._last: tuple[float, TangentSpace, list[NewtonStep]] | None = None
+
+    @cached_property
+    def _PZ(self) -> Array:
+        """phi(Z), made by the first velocity; from then on phi(X + t Z) is a sum."""
+        return self.manifold.phi(self.Z)
 
     def _path(self, t: float) -> tuple[TangentSpace, list[NewtonStep]]:
         """The end, and the steps of Newton that led there."""
         if self._last is None or is_lazy(t) or self._last[0] != t:
-            Y, PY = plus(t * self.Z, self.X), plus(t * self.PZ, self.space.P)
-            start = TangentSpace(self.manifold, Y, PY)
-            self._last = (t, *to_manifold(start))
+            Y = plus(t * self.Z, self.X)
+            PY = plus(t * self._PZ, self.space.P) if "_PZ" in vars(self) else None
+            self._last = (t, *to_manifold(TangentSpace(self.manifold, Y, PY)))
         return self._last[1:]
 
     def point(self, t: float) -> Array:
@@ -210,9 +215,9 @@ class Normal(Ray):
     def velocity(self, t: float) -> Array:
         """V <- V - DD(X_k)[V] along the steps X_k, from Z; then P_c(V), as DA_n = P_c on M."""
         end, steps = self._path(t)
-        V = self.Z
+        V, PV = self.Z, self._PZ
         for step in steps:
-            V = V - step.derivative(V)
+            V, PV = V - step.derivative(V, PV), None
         return end.project(V)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.linalg.lapack
 
 from genorth.errors import OutsideDomainError, refuse
 from genorth.linalg.arrays import (
@@ -39,6 +40,23 @@ _TRACED_SQUARINGS = 12
 _FINITE_SQUARINGS = 4
 # of four Taylor terms: degree 19 is enough for |M| <= 1, beyond which one more squaring is as cheap
 _CHUNKS = 5
+_TINY = 32  # up to here NumPy's call costs as much as LAPACK's work, and BLAS takes one thread
+
+
+def eigh(K: Array) -> tuple[Array, Array]:
+    """Eigenvalues, the smallest first, and eigenvectors of a symmetric matrix.
+
+    Args:
+        K: A symmetric matrix, or a batch of them.
+
+    Returns:
+        The eigenvalues and the matrix of eigenvectors.
+    """
+    if type(K) is np.ndarray and K.dtype == np.float64 and K.ndim == 2 and len(K) <= _TINY:
+        values, U, failed = scipy.linalg.lapack.dsyevd(K, lower=1)
+        if not failed:
+            return values, U
+    return tuple(namespace(K).linalg.eigh(K))
 
 
 def _inverse(B: Array) -> Array:
