@@ -22,11 +22,11 @@ from paper_repro import data
 from paper_repro.problems import PROBLEMS, PaperProblem, PaperTable, Size
 
 TOLERANCES = (1e-5, 1e-9)
-#: L-BFGS with the beta that genorth chooses; the other penalty methods run with the paper's.
-AUTO = "cdf-lbfgs auto"
+#: L-BFGS on h and on h_n with the beta that genorth chooses; the paper's methods have the paper's.
+AUTO, ORTHOGONAL = "cdf-lbfgs auto", "odf-lbfgs"
 #: The solvers of the paper, and ours.
 PAPERS = tuple(data.SOLVERS.values())
-OURS = (AUTO, "rgd-fast", "rcg-fast", "rlbfgs-fast", "rtr-fast")
+OURS = (AUTO, ORTHOGONAL, "rgd-fast", "rcg-fast", "rlbfgs-fast", "rtr-fast")
 #: The infeasible methods, which run in full runs and where they are asked for.
 PEERS = tuple(solver.name for solver in RECORDS if solver.family == INFEASIBLE)
 #: All of them, by the names that the records have.
@@ -36,7 +36,7 @@ SOLVERS: Mapping[str, Solver] = MappingProxyType(
 #: What tables and plots call them.
 LABELS = MappingProxyType(
     {ours: f"{theirs} ({ours})" for theirs, ours in data.SOLVERS.items()}
-    | {AUTO: "cdf-lbfgs, beta auto"}
+    | {AUTO: "cdf-lbfgs, beta auto", ORTHOGONAL: "odf-lbfgs, beta auto"}
 )
 #: The tables of the paper with results, by number, each with its problem.
 TABLES = MappingProxyType(

@@ -16,7 +16,7 @@ import numpy as np
 from genorth.errors import NotRestorableError, refuse
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.linalg.arrays import norm, stays
-from genorth.penalty.beta import Oblique, Rule, TooSmall
+from genorth.penalty.beta import NewBeta, Oblique, Rule
 from genorth.penalty.dissolving import AWAY, Point, check_beta
 from genorth.penalty.objective import Objective
 from genorth.problem.problem import Problem
@@ -113,11 +113,11 @@ class _Run:
             X = self.end.x
 
     def _round(self, X: _Matrix) -> tuple[Status, Point]:
-        """The solver on h from X, with a larger beta from where a beta has proved too small."""
+        """The solver on h from X, with another beta from where one has proved too small."""
         for _ in range(_RAISES):
             try:
                 return self._minimised(X)
-            except TooSmall as signal:
+            except NewBeta as signal:
                 X = signal.X
                 self._change(signal.beta)
         return Status.DIVERGED, self.rule.dissolving(self.problem, self.beta).at(X)

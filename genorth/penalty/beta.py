@@ -24,8 +24,8 @@ from genorth.solve.result import Status
 _Matrix = Array
 
 
-class TooSmall(Exception):
-    """beta has proved too small: the run goes on from X with this one."""
+class NewBeta(Exception):
+    """beta has proved too small, or far too large: the run goes on from X with this one."""
 
     def __init__(self, beta: float, X: _Matrix) -> None:
         super().__init__(beta)
@@ -65,7 +65,7 @@ class Rule(ABC):
 
     @abstractmethod
     def watch(self, h: Dissolving[Any], point: Any, gradient_norm: float) -> None:
-        """End the round at this iterate, by `Stop` or `TooSmall`, where it leads away from M."""
+        """End the round at this iterate, by `Stop` or `NewBeta`, where it leads away from M."""
 
     @abstractmethod
     def next(self, beta: float, threshold: float, status: Status, end: End) -> float:
@@ -165,16 +165,19 @@ class Orthogonal(Rule):
     At a stationary point the curvature of h_n along normal V is beta |V|^2 + <V, phi(V) Theta>
     (F16). Theta at the start says little, so a few gradient steps are taken on M first (they are
     progress, as the gradient of h_n on M is that of f). With c the largest curvature of f that they
-    meet, beta = max(c, 1.2 beta_n* + 0.3 c). The threshold is looked at again during the run, from
+    meet, beta = max(c, 1.1 beta_n* + 0.3 c). The threshold is looked at again during the run, from
     what the gradient of h_n has computed; a run has left M where |D| > 0.3 |X| for five iterations.
+    A beta that was raised on the way is lowered again, once, where |D| <= 0.01 |X|.
     """
 
     dissolving = OrthogonalDissolving
     _STEPS, _TRIALS = 8, 6  # gradient steps on M, and how often each is shortened
     _LONGEST = 1.0  # of these steps, relative to |X|
-    _THRESHOLD, _CURVATURE = 1.2, 0.3
-    _LEAST = 1.3  # times the threshold: below, the curvature normal to M is too small
-    _GROWTH, _RAISED = 3.0, 1.5
+    _THRESHOLD, _CURVATURE = 1.1, 0.3
+    _LEAST = 1.2  # times the threshold: below, the curvature normal to M is too small
+    _GROWTH, _RAISED = 3.0, 1.25
+    _EXCESS, _LOWERED = 2.5, 1.5  # times the estimate: above the first, beta becomes the second
+    _SETTLED = 0.01  # |D|/|X| of an iterate at which beta may be lowered
     _LOOKS = 2  # the first iteration at which the threshold is looked at; then twice as many, ...
     _FAR, _PATIENCE = 0.3, 5
     _FARTHEST = 1.0  # |D|/|X| of a trial
@@ -188,7 +191,7 @@ class Orthogonal(Rule):
         self._near: _Matrix | None = None
         self._iterations = self._far = 0
         self._unit = 1.0
-        self._look = self._LOOKS
+        self._look, self._lowered = self._LOOKS, False
 
     def first(self, x: _Matrix, X: _Matrix) -> tuple[float, _Matrix]:
         """The estimate after a few gradient steps on M from x."""
@@ -245,7 +248,9 @@ class Orthogonal(Rule):
         self.monitor.iteration(here.x, here.cost, float(norm(here.gradient)), feasibility)
 
     def _estimate(self, x: _Matrix, Theta: _Matrix) -> float:
-        threshold = orthogonal_threshold(self.manifold, x, Theta, self._ACCURACY)
+        return self._wanted(orthogonal_threshold(self.manifold, x, Theta, self._ACCURACY))
+
+    def _wanted(self, threshold: float) -> float:
         beta = self._THRESHOLD * threshold + self._CURVATURE * self.scale
         return _usable(max(beta, self.scale))
 
@@ -261,14 +266,14 @@ class Orthogonal(Rule):
         return bool(near and point.violation <= self._LOOSEST**2 * self._unit)
 
     def watch(self, h: Dissolving[Any], point: Any, gradient_norm: float) -> None:  # noqa: ARG002
-        """Far from M for long, or a threshold above beta."""
+        """Far from M for long, or a threshold above beta, or far below."""
         self._iterations += 1
-        far = math.sqrt(point.penalty) > self._FAR * float(norm(point.X))
-        if far or point.violation > self._LOOSE**2 * self._unit:
+        distance = math.sqrt(point.penalty) / float(norm(point.X))
+        if distance > self._FAR or point.violation > self._LOOSE**2 * self._unit:
             self._far += 1
             if self._far >= self._PATIENCE:
                 if self.auto and self._near is not None:
-                    raise TooSmall(self._GROWTH * h.beta, self._near)
+                    raise NewBeta(self._GROWTH * h.beta, self._near)
                 raise Stop(Status.DIVERGED)
             return
         self._far, self._near = 0, point.X
@@ -276,9 +281,12 @@ class Orthogonal(Rule):
             self._look *= 2
             Theta = h.beta * point.S - point.T  # Theta_X(G), as V = beta D - G and D = P S
             threshold = orthogonal_threshold(self.manifold, point.X, Theta, self._ACCURACY)
+            wanted = self._wanted(threshold)
             if h.beta < self._LEAST * threshold:
-                raised = threshold + self._CURVATURE * self.scale
-                raise TooSmall(max(raised, self._RAISED * h.beta), point.X)
+                raise NewBeta(max(wanted, self._RAISED * h.beta), point.X)
+            if distance <= self._SETTLED and h.beta > self._EXCESS * wanted and not self._lowered:
+                self._lowered = True
+                raise NewBeta(self._LOWERED * wanted, point.X)
 
     def next(self, beta: float, threshold: float, status: Status, end: End) -> float:  # noqa: ARG002
         """Three times as large, and above the threshold."""

@@ -12,7 +12,7 @@ from _problems import Matrix, smooth, spd, trace
 import genorth as go
 from genorth.linalg.arrays import inner
 from genorth.penalty import beta as beta_module
-from genorth.penalty.beta import Orthogonal, TooSmall, _Local
+from genorth.penalty.beta import NewBeta, Orthogonal, _Local
 from genorth.penalty.threshold import orthogonal_threshold
 from genorth.solve.ending import End
 from genorth.solve.monitor import Monitor, Stop
@@ -33,13 +33,13 @@ def _point(h: go.OrthogonalDissolving, X: Matrix) -> Any:
 
 
 def test_the_estimate() -> None:
-    """max(c, 1.2 beta_n* + 0.3 c)."""
+    """max(c, 1.1 beta_n* + 0.3 c)."""
     x = STIEFEL.random_point(0)
     Theta = np.asarray(STIEFEL.theta(x, DOWNWARD.euclidean_gradient(x)))
     threshold = orthogonal_threshold(STIEFEL, x, Theta)
     assert threshold > 0
     for c in (0.1 * threshold, 10 * threshold):
-        expected = max(c, 1.2 * threshold + 0.3 * c)
+        expected = max(c, 1.1 * threshold + 0.3 * c)
         assert _rule(scale=c)._estimate(x, Theta) == pytest.approx(expected, rel=1e-6)
     assert _rule()._estimate(x, 0 * Theta) == 1.0, "where nothing is known"
 
@@ -76,7 +76,12 @@ def test_a_look_at_the_threshold_needs_no_evaluation(
 def test_beta_is_raised_where_the_threshold_is_above_it() -> None:
     x = STIEFEL.random_point(0)
     threshold = go.exactness_threshold(DOWNWARD, x, "orthogonal")
-    for factor, auto, raised in ((0.9, True, True), (0.9, False, False), (1.4, True, False)):
+    for factor, auto, raised in (
+        (0.9, True, True),
+        (1.15, True, True),
+        (0.9, False, False),
+        (1.3, True, False),
+    ):
         rule = _rule(scale=threshold, auto=auto)
         h = go.OrthogonalDissolving(DOWNWARD, factor * threshold)
         point = _point(h, x)
@@ -85,11 +90,32 @@ def test_beta_is_raised_where_the_threshold_is_above_it() -> None:
         if not raised:
             rule.watch(h, point, 1.0)
             continue
-        with pytest.raises(TooSmall) as signal:
+        with pytest.raises(NewBeta) as signal:
             rule.watch(h, point, 1.0)
-        beta = max(1.3 * threshold, 1.5 * factor * threshold)
+        beta = max(1.4, 1.25 * factor) * threshold
         assert signal.value.beta == pytest.approx(beta, rel=1e-6)
         assert signal.value.X is point.X
+
+
+def test_a_beta_far_too_large_is_lowered_once() -> None:
+    """From more than 2.5 to 1.5 times the estimate, where |D| <= 0.01 |X|."""
+    x = STIEFEL.random_point(0)
+    threshold = go.exactness_threshold(DOWNWARD, x, "orthogonal")
+    wanted = 1.4 * threshold  # c is the threshold
+    for factor, size, lowered in ((2.4, 1.0, False), (2.6, 1.02, False), (2.6, 1.001, True)):
+        rule = _rule(scale=threshold)
+        h = go.OrthogonalDissolving(DOWNWARD, factor * wanted)
+        point = _point(h, size * x)  # |D| is about (size - 1) |X|
+        rule.begin(point)
+        rule.watch(h, point, 1.0)
+        if lowered:
+            with pytest.raises(NewBeta) as signal:
+                rule.watch(h, point, 1.0)
+            assert signal.value.beta == pytest.approx(1.5 * wanted, rel=0.02)
+            assert signal.value.X is point.X
+            rule.begin(point)
+        for _ in range(9):
+            rule.watch(h, point, 1.0)
 
 
 @pytest.mark.parametrize("auto", [True, False])
@@ -101,7 +127,7 @@ def test_a_run_that_stays_far_from_M_ends(auto: bool) -> None:
     rule.begin(near)
     for point in (near, far, far, far, far, near, far, far, far, far):
         rule.watch(h, point, 1.0)
-    with pytest.raises(TooSmall if auto else Stop) as signal:
+    with pytest.raises(NewBeta if auto else Stop) as signal:
         rule.watch(h, far, 1.0)
     if auto:
         assert signal.value.beta == 300.0
