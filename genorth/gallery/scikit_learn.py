@@ -86,7 +86,7 @@ def _scatter(x: Any, y: Any, labels: Array, words: str, ax: Any, X: Array) -> No
 SOURCE = Source(
     package="scikit-learn",
     module="sklearn",
-    oldest="1.3",
+    oldest="1.5",
     instances={
         "lda-wine": Entry(
             "The two directions that separate three wines best (13 measurements).",

@@ -84,7 +84,7 @@ def _separated(mixtures: Array, ax: Any, X: Array) -> None:
 SOURCE = Source(
     package="scikit-learn",
     module="sklearn",
-    oldest="1.3",
+    oldest="1.5",
     also=("PIL",),
     instances={
         "separation-pictures": Entry(

@@ -80,7 +80,7 @@ def _restored(manifold: go.TensorStiefel, tensor: Array, ax: Any, X: Array) -> N
 SOURCE = Source(
     package="scikit-learn",
     module="sklearn",
-    oldest="1.3",
+    oldest="1.5",
     also=("PIL",),
     instances={
         "tsvd-flower": Entry(
