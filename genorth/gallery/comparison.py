@@ -67,11 +67,13 @@ def chosen(solvers: Iterable[str] | None, default: Sequence[str] = ALL) -> list[
     return given
 
 
-def run(folder: Path, instances: Iterable[Instance], solvers: Iterable[str], **how: Any) -> Records:
+def run(
+    folder: Path | None, instances: Iterable[Instance], solvers: Iterable[str], **how: Any
+) -> Records:
     """Make the runs that are missing in a folder: all solvers, and the domain's own.
 
     Args:
-        folder: Where the records are kept, in `records/`.
+        folder: Where the records are kept, in `records/`; None to keep none.
         instances: What to solve.
         solvers: The names of registered solvers.
         **how: Further arguments of `genorth.compare.run`.
@@ -90,7 +92,7 @@ def run(folder: Path, instances: Iterable[Instance], solvers: Iterable[str], **h
             [_entry(instance, solvers) for instance in group],
             _rows(group[0], solvers),
             tolerances=TOLERANCE,
-            out=folder / "records",
+            out=None if folder is None else folder / "records",
             **how,
         )
         for group in groups.values()
@@ -177,12 +179,19 @@ def _start(name: str, problem: Problem, seed: int) -> Array:
 
 
 def verdict(instance: Instance, record: Record) -> str:
-    """What became of a run: "solved", "beaten" (a bound), "not the minimum", or how it failed."""
+    """What became of a run, in words.
+
+    "solved", or "beaten" for a bound; "not the minimum"; "below the truth", which is then wrong; or
+    how the run failed.
+    """
     if not record.success:
         return record.status.lower().replace("_", " ")
-    if not instance.error(record.fun) <= EXACT:
+    error = instance.error(record.fun)
+    if not error <= EXACT:
         return "not the minimum"
-    return "beaten" if instance.bound else "solved"
+    if instance.bound:
+        return "beaten"
+    return "solved" if error >= -EXACT else "below the truth"
 
 
 def table(instance: Instance, records: Records) -> Table:
@@ -205,7 +214,7 @@ def table(instance: Instance, records: Records) -> Table:
         for record in records.where(problem=instance.name)
     ]
     return Table(
-        instance.name,
+        f"{instance.name}: runs against the truth",
         [Head(name, numeric=number) for name, number in zip(heads, numeric, strict=True)],
         [Block("", lines)],
     )
