@@ -13,6 +13,7 @@ on random vectors. An evaluation is one product A X, and so it is counted for `s
 
 from __future__ import annotations
 
+import math
 import warnings
 from functools import cache, partial
 from typing import Any, Unpack
@@ -111,7 +112,7 @@ def _lobpcg(problem: go.Problem, x0: Any = None, *, name: str, **common: Unpack[
             )
         rows = zip(calls[:-1], values, residuals, strict=False)
         for k, ((time, *_), value, residual) in enumerate(rows, 1):
-            monitor.trace.append(time, float(value.sum()), 2 * float(norm(residual)), 0.0, k)
+            monitor.trace.append(time, float(value.sum()), 2 * float(norm(residual)), math.nan, k)
         _, last, known = calls[-1]  # its last product is with what it returns
         with monitor.paused():
             measure = float(norm(manifold.gradient(last, known[1])))
