@@ -19,6 +19,7 @@ version = release = genorth.__version__
 extensions = [
     "myst_parser",
     "paper_results",
+    "real_problems",
     "sphinx.ext.autodoc",
     "sphinx_gallery.gen_gallery",
     "mathml",
@@ -30,6 +31,7 @@ exclude_patterns = [
     "_ext",
     "tour/*",
     "gallery/*.ipynb",
+    "instances/*.md",
     "results/overview.md",
     "results/tables.md",
 ]

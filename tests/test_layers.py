@@ -18,6 +18,7 @@ PACKAGES = ("genorth", "baselines", "paper_repro")
 LAYERS = (
     "genorth.errors",
     "genorth.optional",
+    "genorth.streams",
     "genorth.bibliography",
     "genorth.linalg",
     "genorth.geometry",

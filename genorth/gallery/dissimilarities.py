@@ -61,7 +61,7 @@ def _coordinates(K: Array, labels: Array, ax: Any, X: Array) -> None:
 SOURCE = Source(
     package="scikit-learn",
     module="sklearn",
-    oldest="1.3",
+    oldest="1.5",
     instances={
         "embedding-digits": Entry(
             "Pseudo-Euclidean coordinates of 120 digits, from their city-block distances.",

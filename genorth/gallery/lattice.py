@@ -39,7 +39,7 @@ def _dot(side: int, electrons: int) -> Instance:
 
 def _density(side: int, ax: Any, X: Array) -> None:
     ax.imshow((np.abs(X) ** 2).sum(axis=1).reshape(side, side), cmap="magma")
-    ax.set_axis_off()
+    ax.set(title="density of the electrons", xticks=[], yticks=[])
 
 
 SOURCE = Source(

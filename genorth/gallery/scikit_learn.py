@@ -50,7 +50,7 @@ def _discriminant(data: str) -> Instance:
         means.T * lda.priors_ @ means,
         np.linalg.svd(samples, full_matrices=False)[2][:p].T,
     )
-    draw = partial(_scatter, (samples, 0), (samples, 1), labels, "discriminant {}")
+    draw = partial(_scatter, (samples, 0), (samples, 1), labels, "coordinate {}")
     return _instance(between, lda.covariance_, np.ones(p), principal, f"lda-{data}", draw)
 
 
@@ -66,7 +66,11 @@ def _correlation(data: str, first: slice, second: slice, p: int) -> Instance:
     B = scipy.linalg.block_diag(ledoit_wolf(one)[0], ledoit_wolf(two)[0])
     A = both[: len(one)].T @ both[len(one) :] / len(one)
     draw = partial(
-        _scatter, (both[: len(one)], 0), (both[len(one) :], 0), labels, "first variate, block {}"
+        _scatter,
+        (both[: len(one)], 0),
+        (both[len(one) :], 0),
+        labels,
+        "first canonical variate, block {}",
     )
     start, name = np.concatenate([u[:, :p], v[:p].T]), f"cca-{data.replace('_', '-')}"
     return _instance(A + A.T, B, np.arange(p, 0, -1), start, name, draw)
@@ -82,7 +86,7 @@ def _scatter(x: Any, y: Any, labels: Array, words: str, ax: Any, X: Array) -> No
 SOURCE = Source(
     package="scikit-learn",
     module="sklearn",
-    oldest="1.3",
+    oldest="1.5",
     instances={
         "lda-wine": Entry(
             "The two directions that separate three wines best (13 measurements).",

@@ -78,13 +78,13 @@ def _separated(mixtures: Array, ax: Any, X: Array) -> None:
     rows = [np.hstack(list(each)) for each in (mixtures, np.tensordot(X.T, mixtures, 1))]
     rows = [(row - row.mean()) / row.std() for row in rows]
     ax.imshow(np.vstack(rows)[::2, ::2], cmap="gray", vmin=-3, vmax=3)
-    ax.set_axis_off()
+    ax.set(title="the mixtures; below, separated", xticks=[], yticks=[])
 
 
 SOURCE = Source(
     package="scikit-learn",
     module="sklearn",
-    oldest="1.3",
+    oldest="1.5",
     also=("PIL",),
     instances={
         "separation-pictures": Entry(

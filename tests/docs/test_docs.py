@@ -20,7 +20,14 @@ import paper_repro.commands
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 TOUR = DOCS / "tour" / "plot_tour.py"
-MODULES = ("genorth", "genorth.compare", "genorth.testing", "genorth.interop.pymanopt", "baselines")
+MODULES = (
+    "genorth",
+    "genorth.compare",
+    "genorth.gallery",
+    "genorth.testing",
+    "genorth.interop.pymanopt",
+    "baselines",
+)
 
 needs_chromium = pytest.mark.skipif(_chromium.CHROMIUM is None, reason=_chromium.REASON)
 
@@ -31,7 +38,9 @@ def _build(folder: Path) -> subprocess.CompletedProcess[str]:
     What they link to lies where they expect it.
     """
     shutil.copytree(
-        DOCS, folder / "docs", ignore=shutil.ignore_patterns("_build", "gallery", "__pycache__")
+        DOCS,
+        folder / "docs",
+        ignore=shutil.ignore_patterns("_build", "gallery", "instances", "__pycache__"),
     )
     # The report of the results takes long, and has tests of its own.
     (folder / "docs" / "results" / "report.html").write_text("<!doctype html>", "utf-8")

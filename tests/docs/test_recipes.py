@@ -137,6 +137,21 @@ def test_a_column(copy: Path) -> None:
     assert run(copy, _PROBLEM + script).splitlines() == ["True", "True"]
 
 
+def test_a_real_problem(copy: Path) -> None:
+    (source,) = recipe("instance")
+    (copy / "genorth" / "gallery" / "hilbert.py").write_text(source, "utf-8")
+    script = (
+        "import genorth as go\n"
+        "from genorth import gallery\n"
+        "instance = gallery.load('hilbert')\n"
+        "for method in ('odf-lbfgs', 'rtr-fast', 'landing-newton'):\n"
+        "    result = go.minimize(instance.problem, instance.start, method=method)\n"
+        "    print(result.success, abs(instance.error(result.fun)) < 1e-8)\n"
+        "print('hilbert' in gallery.names(), instance.source)\n"
+    )
+    assert run(copy, script).splitlines() == ["True True"] * 3 + ["True scipy"]
+
+
 def test_a_problem(copy: Path) -> None:
     (source,) = recipe("problem")
     (copy / "paper_repro" / "problems" / "eigenvalues.py").write_text(source, "utf-8")

@@ -343,7 +343,10 @@ def _document(title: str, lead: str, sections: Sequence[_Section]) -> str:
     style, script = (
         f"\n{(folder / name).read_text(encoding='utf-8')}" for name in ("report.css", "report.js")
     )
-    policy = f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}"
+    # data: is for pictures within figures; they are part of the page
+    policy = (
+        f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}"
+    )
     return _rendered(
         "report.html",
         title=title,

@@ -1,0 +1,265 @@
+"""The frame of the gallery: names without packages, errors that say what to do, domain solvers."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import subprocess
+import sys
+import tomllib
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from refusals import refused
+
+import genorth as go
+from genorth import gallery
+from genorth.compare import Record
+from genorth.gallery import base, comparison, traces
+
+ROOT = Path(__file__).parents[2]
+DIAGONAL = np.arange(1.0, 7.0)
+
+
+def _instance() -> gallery.Instance:
+    """The two smallest of the eigenvalues 1, ..., 6."""
+    manifold = go.Stiefel(6, 2)
+    return gallery.Instance(
+        problem=traces.trace_problem(np.diag(DIAGONAL), manifold, np.ones(2), "ours"),
+        start=np.eye(6)[:, 4:],
+        truth=1.5,
+        truth_by="arithmetic",
+    )
+
+
+def _source(package: str, module: str, oldest: str = "0", **more: Any) -> gallery.Source:
+    return gallery.Source(
+        package, module, oldest, {"ours": gallery.Entry("One.", _instance)}, **more
+    )
+
+
+@pytest.fixture
+def add(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Put a source in place of all others."""
+    return lambda source: monkeypatch.setattr(base, "sources", lambda: {"ours": source})
+
+
+# ---------------------------------------------------------------------- names
+
+
+def test_names_are_known_without_any_package() -> None:
+    script = (
+        "import sys, genorth.gallery\n"
+        "before = set(sys.modules)\n"
+        "assert len(genorth.gallery.names()) == len(set(genorth.gallery.names())) > 10\n"
+        "heavy = {'sklearn', 'pyscf', 'pyamg', 'thewalrus', 'pymor', 'matplotlib', 'jinja2'}\n"
+        "print(sorted(heavy & (set(sys.modules) - before)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[]\n"
+
+
+def test_an_instance_has_what_its_source_says(add) -> None:
+    add(_source("numpy", "numpy"))
+    assert gallery.names() == ["ours"] and gallery.why_not("ours") is None
+    loaded = gallery.load("ours")
+    assert (loaded.name, loaded.source, loaded.about) == ("ours", "numpy", "One.")
+
+
+@pytest.mark.parametrize("name", ["lda-beer", "", 3, None, ["lda-wine"]])
+def test_an_unknown_instance_lists_the_known_ones(name) -> None:
+    for call in (gallery.load, gallery.why_not):
+        with refused("name", "'lda-wine'", repr(name), tolerance=False):
+            call(name)
+
+
+# ---------------------------------------------------------------------- packages
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        _source("no-such-package", "no_such_module"),
+        _source("numpy", "numpy", also=("no_such_module",)),
+    ],
+    ids=["package", "also"],
+)
+def test_a_missing_package_is_named_with_the_extra(add, source) -> None:
+    add(source)
+    with pytest.raises(
+        ImportError, match=r"'ours' needs no.such.\w+: pip install 'genorth\[gallery\]'"
+    ):
+        gallery.load("ours")
+
+
+@pytest.mark.parametrize("found", ["1.2.9", "1.2", "1.2.9rc1", "0.99", "1"])
+def test_a_version_that_is_too_old_is_named(add, monkeypatch, found) -> None:
+    add(_source("numpy", "numpy", "1.3"))
+    monkeypatch.setattr(importlib.metadata, "version", lambda _: found)
+    with pytest.raises(
+        ImportError, match=rf"needs numpy >= 1\.3, found {found}: .*genorth\[gallery\]"
+    ):
+        gallery.load("ours")
+
+
+@pytest.mark.parametrize("found", ["1.3", "1.3.0", "1.3.1", "1.10", "2", "2026.1.1", "1.3+cpu"])
+def test_a_version_that_fits_is_taken(add, monkeypatch, found) -> None:
+    add(_source("numpy", "numpy", "1.3"))
+    monkeypatch.setattr(importlib.metadata, "version", lambda _: found)
+    assert gallery.why_not("ours") is None
+
+
+def test_a_package_that_fails_to_import_names_the_extra(add, monkeypatch) -> None:
+    add(_source("pandas", "pandas"))
+    pytest.importorskip("pandas", reason="any package that is there will do")
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"genorth\[gallery\]"):
+        gallery.load("ours")
+
+
+def test_the_extra_has_every_package() -> None:
+    """And asks for the version that the source asks for."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    required = [*project["optional-dependencies"]["gallery"], *project["dependencies"]]
+    for source in gallery.sources().values():
+        assert f"{source.package}>={source.oldest}" in required
+
+
+# ---------------------------------------------------------------------- what sources share
+
+
+@given(st.integers(1, 4), st.integers(0, 3), st.integers(0, 2**32 - 1), st.booleans())
+def test_orthonormal_is_the_nearest_point_of_the_form(p, more, seed, weighted) -> None:
+    """X S^(-1/2), S = X^T B X: on M, with the same range, and X^T B Y is positive definite."""
+    rng, n = np.random.default_rng(seed), p + more
+    root = rng.standard_normal((n, n)) / 4 + np.eye(n)
+    B = root @ root.T + np.eye(n) if weighted else np.eye(n)
+    manifold = go.GeneralizedStiefel(B, p) if weighted else go.Stiefel(n, p)
+    Q = np.linalg.qr(rng.standard_normal((n, p)))[0]
+    X = Q @ (np.eye(p) + np.triu(rng.uniform(size=(p, p))))
+    Y = base.orthonormal(manifold, X)
+    tol = 1e3 * n * np.finfo(float).eps * np.linalg.cond(X) ** 2 * np.linalg.cond(B)
+    assert float(manifold.feasibility(Y)) <= tol
+    S = X.T @ B @ Y
+    assert np.allclose(S, S.T, atol=tol * np.linalg.norm(S)) and np.linalg.eigvalsh(S)[0] > 0
+
+
+@given(st.integers(1, 4), st.integers(1, 3), st.integers(0, 2**32 - 1))
+def test_the_least_trace_is_no_larger_than_any_trace(p, more, seed) -> None:
+    rng, n = np.random.default_rng(seed), p + more
+    A, root = rng.standard_normal((n, n)), rng.standard_normal((n, n))
+    A, B = A + A.T, root @ root.T + np.eye(n)
+    weights = np.sort(rng.uniform(1, 2, p))[::-1]
+    manifold = go.GeneralizedStiefel(B, p)
+    problem = traces.trace_problem(A, manifold, weights, "trace")
+    least = traces.least_trace(A, B, weights)
+    slack = 1e-10 * n * np.linalg.norm(A) * np.linalg.cond(B)
+    assert least <= problem.cost(manifold.random_point(rng)) + slack
+    values, vectors = np.linalg.eigh(
+        np.linalg.solve(L := np.linalg.cholesky(B), A) @ np.linalg.inv(L).T
+    )
+    at = np.linalg.solve(L.T, vectors[:, :p])
+    assert abs(problem.cost(at) - least) <= slack, values
+
+
+@pytest.mark.parametrize(("value", "truth", "error"), [(3, 2, 0.5), (-3, -2, -0.5), (0.5, 0, 0.5)])
+def test_the_error_is_relative_and_signed(value, truth, error) -> None:
+    assert attrs.evolve(_instance(), truth=truth).error(value) == error
+
+
+# ---------------------------------------------------------------------- the domain's own solvers
+
+
+def _power(problem: go.Problem, x0: Any, visit: Any, steps: int = 10_000) -> None:
+    """Orthogonal iteration with the inverse of A."""
+    X = x0
+    for _ in range(steps):
+        visit(X)
+        X = np.linalg.qr(X / DIAGONAL[:, None])[0]
+
+
+SHAKEN = np.eye(6)[:, 4:] + 0.1
+
+
+def test_a_domain_solver_is_stopped_counted_and_checked() -> None:
+    problem = _instance().problem
+    solver = gallery.domain_solver("power", _power, cites="fan1949theorem")
+    points: list[Any] = []
+    result = go.minimize(problem, np.linalg.qr(SHAKEN)[0], method=solver, callback=points.append)
+    assert result.success and result.method == "power" and solver.family == "other"
+    assert abs(result.fun - 1.5) <= 1e-9
+    assert result.njev == len(points) == result.nit + 1
+    assert result.stopping_measure <= 1e-6 < points[-2].gradient_norm
+
+
+@pytest.mark.parametrize(
+    ("budget", "status"),
+    [
+        ({"max_evaluations": 3}, go.Status.EVALUATION_LIMIT),
+        ({"max_iterations": 3}, go.Status.ITERATION_LIMIT),
+    ],
+)
+def test_budgets_hold_for_a_domain_solver(budget, status) -> None:
+    solver = gallery.domain_solver("power", _power)
+    result = go.minimize(_instance().problem, np.linalg.qr(SHAKEN)[0], method=solver, **budget)
+    assert result.status is status and not result.success
+    assert result.njev == 3 + ("max_iterations" in budget)
+
+
+def test_a_domain_solver_that_gives_up_is_stalled_at_its_last_iterate() -> None:
+    solver = gallery.domain_solver("power", partial(_power, steps=2))
+    result = go.minimize(_instance().problem, np.linalg.qr(SHAKEN)[0], method=solver)
+    assert result.status is go.Status.STALLED and result.njev == 2
+
+
+def test_a_domain_solver_without_an_iterate_returns_the_start() -> None:
+    solver, start = gallery.domain_solver("none", partial(_power, steps=0)), np.eye(6)[:, :2]
+    result = go.minimize(_instance().problem, start, method=solver)
+    assert result.status is go.Status.STALLED and np.array_equal(result.x, start)
+
+
+# ---------------------------------------------------------------------- rows of a comparison
+
+
+@given(st.integers(2, 8), st.integers(0, 2**32 - 1))
+def test_the_factor_bounds_the_euclidean_gradient_by_that_of_the_metric(n, seed) -> None:
+    """|grad| <= |T^-1| |grad in W| (F20), up to the slack of power iteration."""
+    rng = np.random.default_rng(seed)
+    root = rng.standard_normal((n, n))
+    B = root @ root.T + np.eye(n)
+    manifold = go.GeneralizedStiefel(B, 1)
+    A = rng.standard_normal((n, n))
+    problem = traces.trace_problem(A + A.T, manifold, np.ones(1), "trace")
+    factor = comparison.gradient_factor(problem, "B")
+    largest = np.sqrt(np.linalg.norm(B, 2))
+    assert factor <= largest * (1 + 1e-12 * n)
+    X = manifold.random_point(rng)
+    T = manifold.metric("B")
+    inside = problem.substitute(T)
+    Y = T.solve(X)
+    short = inside.manifold.norm(inside.manifold.gradient(Y, inside.euclidean_gradient(Y)))
+    long = manifold.norm(manifold.gradient(X, problem.euclidean_gradient(X)))
+    assert long <= largest * short * (1 + 1e-8) + 1e-10
+
+
+def test_a_bound_is_beaten_and_a_minimum_met() -> None:
+    def record(fun: float, **more: Any) -> Record:
+        fields = {"problem": "ours", "size": "(6,2)", "seed": 0, "solver": "s", "tolerance": 1e-6}
+        fields |= {"status": "CONVERGED", "message": "", "success": True, "time": 1.0}
+        return Record(**fields | {"fun": fun} | more)
+
+    exact, bound = _instance(), attrs.evolve(_instance(), bound=True)
+    assert comparison.verdict(exact, record(1.5)) == "solved"
+    assert comparison.verdict(exact, record(1.6)) == "not the minimum"
+    assert comparison.verdict(exact, record(1.4)) == "below the truth"
+    assert comparison.verdict(bound, record(1.4)) == "beaten"
+    assert comparison.verdict(bound, record(1.6)) == "not the minimum"
+    failed = record(1.5, success=False, status="TIME_LIMIT")
+    assert comparison.verdict(exact, failed) == "time limit"

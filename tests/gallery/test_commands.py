@@ -1,0 +1,194 @@
+"""`python -m genorth.gallery`: no traceback, an exit code that says how it ended, and the report.
+
+0; 1: a comparison could not be made; 2: usage; 130: Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from genorth import compare, gallery
+from genorth.gallery import base, comparison
+from genorth.gallery.commands import main
+
+pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
+pytest.importorskip("threadpoolctl", reason="the extra `report` is not installed")
+
+#: An instance that needs no package, and solvers that take no time.
+QUICK = ["run", "ergotropy-spins", "--quick", "--jobs", "1", "--solvers", "rtr-fast"]
+
+
+@pytest.fixture
+def never_run(monkeypatch) -> None:
+    """What is refused is refused before anything is measured."""
+
+    def run(*_, **__):
+        raise AssertionError("measured")
+
+    monkeypatch.setattr(compare, "run", run)
+
+
+@pytest.fixture
+def no_report(monkeypatch) -> None:
+    """Without the report, which takes most of the time."""
+    monkeypatch.setattr(comparison, "report", lambda folder: folder / "report.html")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("gallery")
+    assert main([*QUICK, "--out", str(out)]) == 0
+    return out
+
+
+def test_the_list_has_every_instance_and_names_what_is_missing(monkeypatch, capsys) -> None:
+    monkeypatch.setattr(base, "installed", lambda module: module == "scipy")
+    for arguments in ([], ["list"]):
+        assert main(arguments) == 0
+        lines = capsys.readouterr().out.splitlines()
+        shown = [line.split()[0] for line in lines if line.startswith("  ")]
+        assert sorted(shown) == sorted(gallery.names())
+        assert "scikit-learn needs scikit-learn: pip install 'genorth[gallery]'" in lines
+
+
+def test_the_report_has_a_table_and_a_picture(folder: Path) -> None:
+    page = (folder / "report.html").read_text("utf-8")
+    instance = gallery.load("ergotropy-spins")
+    assert instance.about in page and instance.truth_by in page and "solved" in page
+    assert page.count("population") == 1  # the label of an axis
+
+
+@pytest.mark.slow
+def test_a_picture_made_of_pixels_is_allowed_in_the_report(tmp_path: Path) -> None:
+    instance = gallery.load("dot-magnetic")
+    records = comparison.run(None, [instance], ["rtr-fast"], time_limit=10.0, progress=None)
+    picture = [("own", comparison.picture(instance))]
+    page = compare.report(records, tmp_path / "report.html", sections=picture).read_text("utf-8")
+    assert "data:image/png" in page and "img-src data:" in page
+
+
+@pytest.mark.usefixtures("no_report")
+def test_runs_are_resumed(folder: Path, capsys) -> None:
+    before = compare.load(folder / "records")
+    assert main([*QUICK, "--out", str(folder)]) == 0
+    assert compare.load(folder / "records") == before
+    out = capsys.readouterr().out
+    assert "[1/" not in out and "1 of 1 runs reach the truth." in out
+
+
+@pytest.mark.slow
+def test_the_report_is_made_again(folder: Path, capsys) -> None:
+    (folder / "report.html").unlink()
+    assert main(["report", "--out", str(folder)]) == 0
+    assert capsys.readouterr().out == f"Report: {folder / 'report.html'}\n"
+    assert "</html>" in (folder / "report.html").read_text("utf-8")
+
+
+def test_all_solvers_of_an_instance_run_in_processes_of_their_own(tmp_path: Path) -> None:
+    """Rows in a metric, and the domain's, go to other processes by pickle."""
+    name = "lda-wine"
+    if reason := gallery.why_not(name):
+        pytest.skip(reason)
+    instance, solvers = gallery.load(name), ["rlbfgs-fast", "rtr-fast"]
+    how: dict[str, Any] = {"jobs": 2, "time_limit": 20.0, "starts": 2, "progress": None}
+    records = comparison.run(tmp_path, [instance], solvers, **how)
+    assert records.distinct("solver") == [*solvers, *(f"{each}, metric" for each in solvers)]
+    assert {comparison.verdict(instance, record) for record in records} == {"solved"}
+
+
+# ---------------------------------------------------------------------- what goes wrong
+
+
+@pytest.mark.usefixtures("never_run")
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["run", "lda-beer"], "name: need one of"),
+        (["run", "--solvers", "nothing"], "solvers: need some of"),
+        (["report"], "--out: need a folder"),
+    ],
+)
+def test_wrong_names_end_with_2(arguments, word, tmp_path, capsys) -> None:
+    assert main([*arguments, "--out", str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err.startswith(f"error: {word}")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("option", ["--starts", "--jobs", "--time-limit"])
+@pytest.mark.parametrize("value", ["0", "-1"])
+def test_numbers_that_make_no_sense_end_with_2(option, value, tmp_path, capsys) -> None:
+    assert main([*QUICK, option, value, "--out", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.startswith(f"error: {option[2:].replace('-', '_')}: need ")
+
+
+@pytest.mark.usefixtures("never_run")
+@pytest.mark.parametrize("place", ["file", "file/below"])
+def test_out_that_cannot_be_a_folder_is_refused(place, tmp_path, capsys) -> None:
+    (tmp_path / "file").write_text("mine", "utf-8")
+    assert main([*QUICK, "--out", str(tmp_path / place)]) == 2
+    assert capsys.readouterr().err.startswith("error: --out: need a folder")
+
+
+@pytest.mark.usefixtures("never_run")
+def test_a_missing_package_ends_with_1_where_it_is_asked_for(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(base, "installed", lambda module: module == "scipy")
+    assert main(["run", "lda-wine", "--out", str(tmp_path / "out")]) == 1
+    error = "error: lda-wine needs scikit-learn: pip install 'genorth[gallery]'\n"
+    assert capsys.readouterr().err == error
+
+
+@pytest.mark.usefixtures("no_report")
+def test_a_missing_package_is_named_and_left_out_otherwise(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(base, "installed", lambda module: module == "scipy")
+    arguments = ["run", "--quick", "--jobs", "1", "--solvers", "rtr-fast", "--out", str(tmp_path)]
+    assert main(arguments) == 0
+    out = capsys.readouterr().out
+    assert "lda-wine needs scikit-learn: pip install 'genorth[gallery]'" in out.splitlines()
+    assert compare.load(tmp_path / "records").distinct("problem") == [
+        "dot-magnetic",
+        "ergotropy-spins",
+    ]
+
+
+@pytest.mark.usefixtures("never_run")
+@pytest.mark.parametrize("package", ["matplotlib", "threadpoolctl", "jinja2"])
+def test_a_missing_extra_is_named_before_anything_is_measured(
+    package, tmp_path, monkeypatch, capsys
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    assert main([*QUICK, "--out", str(tmp_path / "out")]) == 1
+    assert "pip install 'genorth[report]'" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_interrupted_command_ends_with_130_and_its_notes(tmp_path, monkeypatch, capsys) -> None:
+    def interrupted(*_, **__):
+        interrupt = KeyboardInterrupt()
+        interrupt.add_note("3 of 4 runs are kept.")
+        raise interrupt
+
+    monkeypatch.setattr(comparison, "run", interrupted)
+    assert main([*QUICK, "--out", str(tmp_path)]) == 130
+    assert capsys.readouterr().err == "\nInterrupted. 3 of 4 runs are kept.\n"
+
+
+@pytest.mark.parametrize("arguments", [["nothing"], ["run", "--jobs", "two"], ["list", "x"]])
+def test_wrong_usage_ends_with_2(arguments, capsys) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    assert end.value.code == 2
+    assert "usage: python -m genorth.gallery" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("line", ['"$@" | true; exit ${PIPESTATUS[0]}', '"$@" >&- 2>&-'])
+def test_streams_that_are_gone_are_no_error(line) -> None:
+    command = [sys.executable, "-m", "genorth.gallery"]
+    done = subprocess.run(
+        ["bash", "-c", line, "bash", *command], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,116 @@
+"""Every instance of the gallery: derivatives, the start, and the truth by every family.
+
+Those whose package is not installed skip; .ci/gallery runs all of them.
+"""
+
+from __future__ import annotations
+
+import functools
+import pickle
+
+import numpy as np
+import pytest
+
+import baselines  # noqa: F401  registers its solvers
+import genorth as go
+from genorth import gallery
+from genorth.gallery import comparison
+from genorth.solve.solver import FAMILIES, INFEASIBLE, OTHER, SOLVERS
+
+#: What solves all instances with default arguments: the default of go.minimize is the first.
+METHODS = ("odf-lbfgs", "rlbfgs-fast", "rtr-fast", "landing-newton")
+STARTS = ("practice", "random")
+
+
+@functools.cache
+def _loaded(name: str) -> gallery.Instance:
+    return gallery.load(name)
+
+
+@pytest.fixture(params=gallery.names())
+def instance(request: pytest.FixtureRequest) -> gallery.Instance:
+    reason = gallery.why_not(request.param)
+    if reason is not None:
+        pytest.skip(reason)
+    return _loaded(request.param)
+
+
+def _solved(instance: gallery.Instance, result: go.Result) -> bool:
+    error = instance.error(result.fun)
+    return result.success and (error <= 1e-8 if instance.bound else abs(error) <= 1e-8)
+
+
+def test_the_record_is_complete(instance: gallery.Instance) -> None:
+    problem = instance.problem
+    assert problem.has_gradient and problem.has_hessian and problem.name == instance.name
+    assert instance.about.endswith(".") and instance.truth_by and instance.source
+    assert np.isfinite(instance.truth)
+    for solver in instance.solvers:
+        assert solver.family == OTHER
+        assert pickle.loads(pickle.dumps(solver)).name == solver.name
+
+
+def test_the_start_is_on_the_manifold(instance: gallery.Instance) -> None:
+    manifold = instance.problem.manifold
+    scale = float(manifold.scale(instance.start))
+    assert instance.start.shape == manifold.shape
+    assert float(manifold.feasibility(instance.start)) <= 1e-10 * scale
+
+
+def test_the_derivatives_are_those_of_the_cost(instance: gallery.Instance) -> None:
+    for report in (
+        go.check_gradient(instance.problem, rng=0),
+        go.check_hessian(instance.problem, rng=0),
+    ):
+        assert report.passed, report
+
+
+def test_every_family_is_among_the_methods() -> None:
+    families = {SOLVERS[method].family for method in METHODS}
+    assert families == set(FAMILIES) - {OTHER} and INFEASIBLE in families
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("method", METHODS)
+def test_the_truth_is_reached_with_default_arguments(
+    instance: gallery.Instance, method: str, start: str
+) -> None:
+    x0 = instance.start if start == "practice" else None
+    result = go.minimize(instance.problem, x0, method=method, rng=1)
+    assert _solved(instance, result), (result.message, instance.error(result.fun))
+
+
+def test_the_start_is_not_the_answer(instance: gallery.Instance) -> None:
+    """A truth that the start meets already would test nothing."""
+    assert instance.error(instance.problem.cost(instance.start)) > 1e-6
+
+
+@pytest.mark.parametrize("method", comparison.IN_METRIC)
+def test_the_metric_leads_to_the_same_minimum(instance: gallery.Instance, method: str) -> None:
+    if instance.metric is None:
+        pytest.skip("no metric")
+    factor = comparison.gradient_factor(instance.problem, instance.metric)
+    result = comparison._with_metric(
+        instance.problem, instance.start, solver=method, metric=instance.metric, factor=factor
+    )
+    assert _solved(instance, result), (result.message, instance.error(result.fun))
+    assert result.gradient_norm <= 2e-6
+
+
+def test_the_solvers_of_the_domain_run(instance: gallery.Instance) -> None:
+    """They count what they evaluate, and none is better than the truth, unless it is a bound."""
+    if not instance.solvers:
+        pytest.skip("the domain has no solver of its own")
+    for solver in instance.solvers:
+        result = go.minimize(instance.problem, instance.start, method=solver)
+        assert result.njev > 0 and result.method == solver.name
+        assert instance.error(result.fun) >= -1e-8
+
+
+def test_the_picture_is_drawn(instance: gallery.Instance) -> None:
+    pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
+    figure = comparison.picture(instance)
+    assert (figure is None) == (instance.draw is None)
+    if figure is not None:
+        assert figure.axes[0].has_data()
+        figure.canvas.draw()
