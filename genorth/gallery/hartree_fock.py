@@ -1,0 +1,196 @@
+"""PySCF: restricted Hartree-Fock over C^T S C = I, with the integrals of real molecules.
+
+The energy of the orbitals C, with the density D = 2 C C^T and the Fock matrix
+F = h + J(D) - K(D)/2 [roothaan1951new], is
+
+    E(C) = tr(C^T (h + F) C) + E_nuc,   G = 4 F C,   H[Z] = 4 F Z + 4 (J - K/2)(2 Z C^T + 2 C Z^T) C.
+
+An evaluation is one Fock matrix, which is nearly all of the time for larger molecules. The start is
+the core guess, the lowest eigenvectors of h. PySCF's own solvers are rows: DIIS
+[pulay1980convergence] and a Newton method [sun2016ciah], counted in Fock matrices like all others.
+The metric B = S makes the orbitals orthonormal. The energy's curvature is 4 times the gap between an
+empty and an occupied orbital, which no metric on rows alone can follow: `rlbfgs-orbital` is
+`rlbfgs-fast` with these gaps as preconditioner [vanvoorhis2002geometric].
+"""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+import genorth as go
+from genorth.gallery.base import Entry, Instance, Source, Visit, domain_solver
+from genorth.linalg.arrays import Array
+from genorth.linalg.cache import ContentCache
+from genorth.solve.solver import RIEMANNIAN
+
+_MOLECULES = {
+    "water": ("O 0 0 0; H 0 -0.757 0.587; H 0 0.757 0.587", "6-31g"),
+    "ammonia": (
+        "N 0 0 0.116; H 0 0.9377 -0.2718; H 0.8121 -0.4689 -0.2718; H -0.8121 -0.4689 -0.2718",
+        "6-31g*",
+    ),
+    "carbon-monoxide": ("C 0 0 0; O 0 0 1.128", "6-31g"),
+    "hydrogen-peroxide": (
+        "O 0.7266 0 0; O -0.7266 0 0; H 0.8943 0.7883 0.5317; H -0.8943 -0.7883 0.5317",
+        "6-31g",
+    ),
+}
+_SMALLEST_GAP = 0.5  # hartree, in the preconditioner: far from the solution gaps may be negative
+
+
+def mean_field(molecule: str) -> Any:
+    """PySCF's Hartree-Fock method for the molecule, silent, without files, to full accuracy."""
+    from pyscf import gto, scf
+
+    atoms, basis = _MOLECULES[molecule]
+    field = scf.RHF(gto.M(atom=atoms, basis=basis, verbose=0))
+    field.chkfile, field.conv_tol, field.conv_tol_grad = None, 1e-13, 1e-8
+    field.max_cycle = 500
+    return field
+
+
+class Energy:
+    """The energy of a molecule; the Fock matrices at the last two C are remembered."""
+
+    def __init__(self, molecule: str) -> None:
+        self._field = field = mean_field(molecule)
+        self.S, self.h, self.nuclear = field.get_ovlp(), field.get_hcore(), field.energy_nuc()
+        self.pairs = field.mol.nelectron // 2
+        self._focks, self._levels = ContentCache(keep=2), ContentCache()
+        self.response: Array = np.zeros_like(self.h)  # J - K/2 of the last Hessian product
+
+    def fock(self, C: Array) -> Array:
+        """F = h + J(D) - K(D)/2."""
+        return self._focks.get(C, lambda C: self.h + self.two_electron(2 * C @ C.T))
+
+    def two_electron(self, D: Array) -> Array:
+        """J(D) - K(D)/2, by PySCF."""
+        return np.asarray(self._field.get_veff(dm=D))
+
+    def cost_and_gradient(self, C: Array) -> tuple[float, Array]:
+        """E(C) and 4 F C."""
+        F = self.fock(C)
+        return self.nuclear + float(np.vdot(C, (self.h + F) @ C)), 4 * F @ C
+
+    def hessian(self, C: Array, Z: Array) -> Array:
+        """4 F Z + 4 (J - K/2)(2 Z C^T + 2 C Z^T) C."""
+        half = 2 * Z @ C.T
+        self.response = self.two_electron(half + half.T)
+        return 4 * (self.fock(C) @ Z + self.response @ C)
+
+    def levels(self, C: Array) -> tuple[Array, Array, Array, Array]:
+        """The energies and orbitals that diagonalise F among the occupied ones and the others."""
+        F, empty = self.fock(C), scipy.linalg.null_space((self.S @ C).T)
+        below, U = np.linalg.eigh(C.T @ F @ C)
+        above, V = scipy.linalg.eigh(empty.T @ F @ empty, empty.T @ self.S @ empty)
+        return below, C @ U, above, empty @ V
+
+    def precondition(self, C: Array, G: Array) -> Array:
+        """G over 4 times the gaps between empty and occupied orbitals, an inverse Hessian nearly."""
+        below, occupied, above, empty = self._levels.get(C, self.levels)
+        gaps = np.maximum(np.abs(above[:, None] - below), _SMALLEST_GAP)
+        U = C.T @ self.S @ occupied
+        return (empty @ (empty.T @ G @ U / gaps) + occupied @ (occupied.T @ G @ U)) @ U.T / 4
+
+
+energy = cache(Energy)  # one for each molecule and process: problem and rows share Fock matrices
+
+
+def _visited(here: Energy, visit: Visit, _: Any = None, dm: Any = None, *__: Any, **___: Any) -> Any:
+    """PySCF's get_veff(mol, dm, ...), evaluated where it is counted."""
+    C = np.ascontiguousarray(dm.mo_coeff[:, dm.mo_occ > 0])
+    visit(C)
+    return here.fock(C) - here.h
+
+
+def _diis(molecule: str, _: go.Problem, x0: Array, visit: Visit) -> None:
+    here, field = energy(molecule), mean_field(molecule)
+    field.get_veff = partial(_visited, here, visit)
+    field.kernel(dm0=field.make_rdm1(x0, np.full(here.pairs, 2.0)))
+
+
+def _newton(molecule: str, problem: go.Problem, x0: Array, visit: Visit) -> None:
+    here, field = energy(molecule), mean_field(molecule)
+    field.get_veff = partial(_visited, here, visit)
+    solver = field.newton()
+
+    def gen_response(mo_coeff: Array, mo_occ: Array, *_: Any, **__: Any) -> Any:
+        C = np.ascontiguousarray(mo_coeff[:, mo_occ > 0])
+
+        def respond(dm: Array) -> Array:  # dm = 2 Z C^T + 2 C Z^T
+            problem.euclidean_hessian(C, dm @ here.S @ C / 2)  # counted
+            return here.response
+
+        return respond
+
+    solver.gen_response = gen_response
+    empty = here.levels(x0)[3]
+    occupation = np.repeat([2.0, 0.0], [here.pairs, empty.shape[1]])
+    solver.kernel(np.hstack([x0, empty]), occupation)
+
+
+def _orbital(problem: go.Problem, x0: Any = None, *, molecule: str, **arguments: Any) -> go.Result:
+    precondition = energy(molecule).precondition
+    return go.minimize(problem, x0, method="rlbfgs-fast", preconditioner=precondition, **arguments)
+
+
+def _hartree_fock(molecule: str) -> Instance:
+    here, field = energy(molecule), mean_field(molecule)
+    return Instance(
+        problem=go.Problem(
+            go.GeneralizedStiefel(here.S, here.pairs),
+            cost_and_gradient=here.cost_and_gradient,
+            euclidean_hessian=here.hessian,
+            name=f"hartree-fock-{molecule}",
+        ),
+        start=np.ascontiguousarray(scipy.linalg.eigh(here.h, here.S)[1][:, : here.pairs]),
+        truth=float(field.kernel()),
+        truth_by="pyscf.scf.RHF",
+        metric="B",
+        solvers=(
+            domain_solver("pyscf-diis", partial(_diis, molecule), cites="pulay1980convergence"),
+            domain_solver("pyscf-newton", partial(_newton, molecule), cites="sun2016ciah"),
+            go.Solver(
+                name="rlbfgs-orbital",
+                family=RIEMANNIAN,
+                run=partial(_orbital, molecule=molecule),
+                algorithm="lbfgs",
+                variant="orbital",
+                cites="vanvoorhis2002geometric",
+            ),
+        ),
+        draw=partial(_draw, molecule),
+    )
+
+
+def _draw(molecule: str, ax: Any, C: Array) -> None:
+    below, _, above, _ = energy(molecule).levels(C)
+    ax.hlines(below[1:], 0, 1, color="C0", label="occupied")  # the lowest one is far below
+    ax.hlines(above, 0, 1, color="C1", label="empty")
+    ax.set(ylabel="orbital energy (hartree)", xticks=[], xlim=(-0.5, 1.5))
+    ax.legend()
+
+
+SOURCE = Source(
+    package="pyscf",
+    module="pyscf",
+    oldest="2.5",
+    instances={
+        "hartree-fock-water": Entry(
+            "The ground state of water: five orbitals in 13 basis functions (6-31G).",
+            partial(_hartree_fock, "water"),
+        ),
+        "hartree-fock-ammonia": Entry(
+            "The ground state of ammonia: five orbitals in 20 basis functions (6-31G*).",
+            partial(_hartree_fock, "ammonia"),
+        ),
+        "hartree-fock-carbon-monoxide": Entry(
+            "The ground state of carbon monoxide: seven orbitals in 18 basis functions (6-31G).",
+            partial(_hartree_fock, "carbon-monoxide"),
+        ),
+    },
+)

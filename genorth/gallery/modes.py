@@ -1,0 +1,189 @@
+"""pyamg: lowest modes of its bundled finite-element matrices, A x = w^2 B x.
+
+The p lowest eigenvalues of the stiffness matrix A and the mass matrix B minimise a trace:
+
+    min tr(X^T A X) over X^T B X = I is w_1^2 + ... + w_p^2   [fan1949theorem].
+
+pyamg has A and the mesh; B is that of linear triangles for the airfoil, and lumped (a diagonal) for
+the bricks of the bar. The metric is the inverse of one V-cycle of smoothed aggregation
+[bell2023pyamg], the preconditioner with which `scipy-lobpcg` runs too [knyazev2001toward]; a metric
+needs its square root, so that we form its matrix, which these sizes allow. The start is one V-cycle
+on random vectors. An evaluation is one product A X, and so it is counted for `scipy-lobpcg`.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from functools import cache, partial
+from typing import Any, Unpack
+
+import attrs
+import numpy as np
+import scipy.sparse
+
+import genorth as go
+from genorth.gallery.base import Entry, Instance, Source, orthonormal
+from genorth.gallery.traces import trace_problem
+from genorth.linalg.arrays import Array, norm
+from genorth.solve.ending import end_at, result
+from genorth.solve.monitor import Monitor, Stop
+from genorth.solve.options import Common, Options
+from genorth.solve.result import Result, Status
+from genorth.solve.solver import OTHER
+
+
+@attrs.frozen
+class _Model:
+    """A, B (sparse or a diagonal), one V-cycle as a LinearOperator, and the mesh."""
+
+    A: Any
+    B: Any
+    cycle: Any
+    vertices: Array
+    elements: Array
+
+
+@cache
+def _model(name: str) -> _Model:
+    import pyamg
+
+    data = pyamg.gallery.load_example(name)
+    A, vertices, elements = data["A"].tocsr(), data["vertices"], data["elements"].astype(int)
+    near_null, free = data["B"].astype(float), A.shape[0]
+    mass = _triangles if name == "airfoil" else _bricks
+    # the weights of "diagonal", the default, are drawn with the global random state
+    smooth = ("jacobi", {"weighting": "local"})
+    hierarchy = pyamg.smoothed_aggregation_solver(A, near_null, smooth=smooth, max_coarse=20)
+    B = mass(vertices, elements, free)
+    return _Model(A, B, hierarchy.aspreconditioner(), vertices, elements)
+
+
+def _triangles(vertices: Array, elements: Array, free: int) -> Any:
+    """The mass matrix of linear triangles, without the fixed vertices, which come last."""
+    a, b = np.moveaxis(vertices[elements[:, 1:]] - vertices[elements[:, :1]], 1, 0)
+    areas = np.abs(a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]) / 2
+    entries = areas[:, None] * (np.ones((3, 3)) + np.eye(3)).ravel() / 12
+    where = np.repeat(elements, 3, axis=1).ravel(), np.tile(elements, 3).ravel()
+    return scipy.sparse.csr_array((entries.ravel(), where))[:free, :free]
+
+
+def _bricks(vertices: Array, elements: Array, free: int) -> Array:
+    """The lumped mass matrix of bricks along the axes: an eighth of each in its corners."""
+    volumes = np.prod(np.ptp(vertices[elements], axis=1), axis=1)
+    masses = np.bincount(elements.ravel(), np.repeat(volumes / 8, 8))
+    return np.repeat(masses, 3)[:free]
+
+
+def _lobpcg(problem: go.Problem, x0: Any = None, *, name: str, **common: Unpack[Common]) -> Result:
+    """SciPy's lobpcg. It shows no iterates but the last, so that its histories make the trace."""
+    from scipy.sparse.linalg import LinearOperator, lobpcg
+
+    model, options, manifold = _model(name), Options(**common), problem.manifold
+    start = last = problem.start(x0, options.rng)
+    monitor, status, known = Monitor(problem, options), Status.STALLED, None
+    calls: list[tuple[float, Array, tuple[float, Array]]] = []
+
+    def product(X: Array) -> Array:  # of columns that have not converged
+        monitor.check()
+        columns = np.zeros_like(start)
+        columns[:, : X.shape[1]] = X
+        calls.append((monitor.elapsed, columns, problem.evaluate(columns)))
+        return calls[-1][2][1][:, : X.shape[1]] / 2
+
+    A = LinearOperator(model.A.shape, product, matmat=product, dtype=float)
+    B = model.B if scipy.sparse.issparse(model.B) else scipy.sparse.diags_array(model.B)
+    limits = {
+        "tol": options.tol / (2 * start.shape[1] ** 0.5),  # |grad f| <= 2 |A X - B X diag(values)|
+        "maxiter": options.max_iterations or 10_000,
+    }
+    try:
+        with warnings.catch_warnings():  # that tol is not reached: the Result says so
+            warnings.simplefilter("ignore", UserWarning)
+            *_, values, residuals = lobpcg(
+                A,
+                start.copy(),
+                B,
+                model.cycle,
+                largest=False,
+                retLambdaHistory=True,
+                retResidualNormsHistory=True,
+                **limits,
+            )
+        rows = zip(calls[:-1], values, residuals, strict=False)
+        for k, ((time, *_), value, residual) in enumerate(rows, 1):
+            monitor.trace.append(time, float(value.sum()), 2 * float(norm(residual)), math.nan, k)
+        _, last, known = calls[-1]  # its last product is with what it returns
+        with monitor.paused():
+            measure = float(norm(manifold.gradient(last, known[1])))
+            feasibility = float(manifold.feasibility(last))
+        monitor.iteration(last, known[0], measure, feasibility)
+    except Stop as stop:
+        status = stop.status
+    end = end_at(monitor, last, start, known)
+    return result(monitor, status, end, family=OTHER, method="scipy-lobpcg")
+
+
+def _modes(name: str, p: int) -> Instance:
+    import scipy.sparse.linalg
+
+    model = _model(name)
+    manifold = go.GeneralizedStiefel(model.B, p)
+    n = manifold.shape[0]
+    random = np.random.default_rng(0).standard_normal((n, p))
+    cycle = model.cycle.matmat(np.eye(n))
+    W = np.linalg.inv((cycle + cycle.T) / 2)
+    B = model.B if scipy.sparse.issparse(model.B) else scipy.sparse.diags_array(model.B)
+    values = scipy.sparse.linalg.eigsh(
+        model.A.tocsc(), p, B.tocsc(), sigma=0.0, return_eigenvectors=False
+    )
+    return Instance(
+        problem=trace_problem(model.A, manifold, np.full(p, 2.0), f"modes-{name}"),
+        start=orthonormal(manifold, model.cycle.matmat(random)),
+        truth=float(values.sum()),
+        truth_by="scipy.sparse.linalg.eigsh",
+        metric=(W + W.T) / 2,
+        solvers=(
+            go.Solver(
+                name="scipy-lobpcg",
+                family=OTHER,
+                run=partial(_lobpcg, name=name),
+                algorithm="lobpcg",
+                cites=("knyazev2001toward", "bell2023pyamg"),
+            ),
+        ),
+        draw=partial(_draw, model),
+    )
+
+
+def _draw(model: _Model, ax: Any, X: Array) -> None:
+    """The lowest mode: its values on the triangles, or the bar bent by it, seen from the side."""
+    mode = X @ np.linalg.eigh(X.T @ (model.A @ X))[1][:, 0]
+    nodes = model.vertices
+    values = np.zeros(nodes.size if nodes.shape[1] == 3 else len(nodes))
+    values[: len(mode)] = mode
+    if nodes.shape[1] == 2:
+        ax.tripcolor(*nodes.T, model.elements, values, shading="gouraud", cmap="RdBu")
+    else:
+        shift = values.reshape(nodes.shape) / np.abs(values).max()
+        side = 1 + int(np.abs(shift[:, 2]).max() > np.abs(shift[:, 1]).max())
+        ax.plot(nodes[:, 0], nodes[:, side], ".", color="0.8")
+        ax.plot(*(nodes + shift)[:, [0, side]].T, ".")
+    ax.set(aspect="equal", xticks=[], yticks=[])
+
+
+SOURCE = Source(
+    package="pyamg",
+    module="pyamg",
+    oldest="5.2",
+    instances={
+        "modes-airfoil": Entry(
+            "The five slowest modes of diffusion around an airfoil, on 260 free vertices.",
+            partial(_modes, "airfoil", 5),
+        ),
+        "modes-bar": Entry(
+            "The six lowest vibrations of an elastic bar, clamped at one end, 600 unknowns.",
+            partial(_modes, "bar", 6),
+        ),
+    },
+)

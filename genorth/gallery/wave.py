@@ -1,0 +1,125 @@
+"""pyMOR: symplectic model reduction of the wave equation, on the symplectic manifold.
+
+Snapshots S of a Hamiltonian system are projected by a symplectic basis V, so that the reduced model
+is Hamiltonian too [peng2016symplectic]. With V^+ = phi(V)^T, the symplectic inverse,
+
+    f(V) = |E|^2/c,  E = S - V V^+ S,  G = -2 (E S^T phi(V) + phi(S E^T V))/c
+
+is the error of the projection, and c that of pyMOR's cotangent lift, which is the start: f = 1
+there. No formula for the minimum is known. pyMOR's three bases (cotangent lift, complex SVD, SVD-like
+[buchfink2019symplectic]) are bounds from above, rows and, the best of them, the truth to beat; POD,
+which is not symplectic, is a bound from below. f does not change if V is replaced by V K, K
+symplectic: the columns of a solution are open, its span is not.
+"""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+import genorth as go
+from genorth.gallery.base import Entry, Instance, Source, Visit, domain_solver
+from genorth.linalg.arrays import Array
+
+_BASES = ("psd_cotangent_lift", "psd_complex_svd", "psd_svd_like_decomp")
+
+
+@cache
+def _snapshots(speed: float, final_time: float, centre: float, width: float) -> Any:
+    """The wave equation of pyMOR's demo, for a bump at the centre, on 50 points: 400 steps."""
+    from pymor.core.logger import set_log_levels
+    from pymor.models.symplectic import QuadraticHamiltonianModel
+    from pymor.operators.block import BlockDiagonalOperator
+    from pymor.operators.constructions import IdentityOperator
+    from pymor.operators.numpy import NumpyMatrixOperator
+    from pymor.vectorarrays.numpy import NumpyVectorSpace
+
+    set_log_levels({"pymor": "ERROR"})
+    n, x = 50, np.linspace(0, 1, 50)
+    laplacian = scipy.sparse.diags([1.0, -2.0, 1.0], [-1, 0, 1], shape=(n, n), format="csr")
+    stiffness = NumpyMatrixOperator(-((speed * (n - 1)) ** 2) * laplacian)
+    space = NumpyVectorSpace(n)
+    energy = BlockDiagonalOperator([stiffness, IdentityOperator(space)])
+    s = np.abs(x - centre) / width
+    bump = np.where(s <= 1, 1 - 1.5 * s**2 + 0.75 * s**3, np.maximum(2 - s, 0) ** 3 / 4)
+    at_rest = energy.source.make_array([space.from_numpy(v[:, None]) for v in (bump, 0 * bump)])
+    return QuadraticHamiltonianModel(final_time, at_rest, energy, nt=400).solve()
+
+
+def _basis(kind: str, wave: tuple[float, ...], p: int) -> Array:
+    import pymor.algorithms.symplectic
+
+    basis = getattr(pymor.algorithms.symplectic, kind)(_snapshots(*wave), p)
+    return np.ascontiguousarray(basis.to_array().to_numpy())
+
+
+def _row(kind: str, wave: tuple[float, ...], problem: go.Problem, _: Array, visit: Visit) -> None:
+    visit(_basis(kind, wave, problem.manifold.shape[1]))
+
+
+def _wave(name: str, p: int, *wave: float) -> Instance:
+    U, values, _ = np.linalg.svd(_snapshots(*wave).to_numpy(), full_matrices=False)
+    S = (U * values)[:, values > 1e-12 * values[0]]  # f depends on S S^T only
+    manifold = go.SymplecticStiefel(len(S), p)
+    phi = manifold.phi
+    lift = _basis(_BASES[0], wave, p)
+    scale = np.linalg.norm(S - lift @ (phi(lift).T @ S)) ** 2
+
+    def cost_and_gradient(V: Array) -> tuple[float, Array]:
+        P = phi(V)
+        E = S - V @ (P.T @ S)
+        return float(np.vdot(E, E)) / scale, -2 * (E @ (S.T @ P) + phi(S @ (E.T @ V))) / scale
+
+    def hessian(V: Array, Z: Array) -> Array:
+        P, R = phi(V), phi(Z)
+        E, D = S - V @ (P.T @ S), Z @ (P.T @ S) + V @ (R.T @ S)  # D = -dE
+        return -2 * (E @ (S.T @ R) - D @ (S.T @ P) + phi(S @ (E.T @ Z - D.T @ V))) / scale
+
+    problem = go.Problem(
+        manifold, cost_and_gradient=cost_and_gradient, euclidean_hessian=hessian, name=name
+    )
+    errors = {kind: cost_and_gradient(_basis(kind, wave, p))[0] for kind in _BASES}
+    best = min(errors, key=errors.__getitem__)
+    return Instance(
+        problem=problem,
+        start=lift,
+        truth=errors[best],
+        truth_by=f"pymor.algorithms.symplectic.{best}",
+        bound=True,
+        solvers=tuple(
+            domain_solver(
+                f"pymor-{kind.removeprefix('psd_').replace('_', '-')}",
+                partial(_row, kind, wave),
+                cites=("milk2016pymor", "peng2016symplectic", "buchfink2019symplectic"),
+            )
+            for kind in _BASES
+        ),
+        draw=partial(_draw, errors, float(np.sum(values[p:] ** 2)) / scale, problem),
+    )
+
+
+def _draw(errors: dict[str, float], pod: float, problem: go.Problem, ax: Any, V: Array) -> None:
+    bars = errors | {"genorth": problem.cost(V), "POD (not symplectic)": pod}
+    ax.barh([name.removeprefix("psd_") for name in bars], list(bars.values()))
+    ax.invert_yaxis()
+    ax.set(xlabel="error of the projection, squared, relative to the cotangent lift")
+
+
+SOURCE = Source(
+    package="pymor",
+    module="pymor",
+    oldest="2026.1",
+    instances={
+        "wave-standing": Entry(
+            "A symplectic basis of six vectors for a standing wave, that of pyMOR's demo.",
+            partial(_wave, "wave-standing", 6, 0.1, 10.0, 0.5, 0.25),
+        ),
+        "wave-travelling": Entry(
+            "A symplectic basis of eight vectors for two short waves that run and are reflected.",
+            partial(_wave, "wave-travelling", 8, 1.0, 1.0, 0.3, 0.125),
+        ),
+    },
+)
