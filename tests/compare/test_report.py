@@ -93,6 +93,7 @@ def test_summary_compares_every_family_with_every_other():
         "Riemannian beats infeasible in the one row, 3x faster.",
         "Only penalty solvers succeed in 1 row, not infeasible ones.",
         "Only Riemannian solvers succeed in 1 row, not infeasible ones.",
+        "One start each: how much the times vary from start to start is not known.",
     ]
 
 

@@ -9,7 +9,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
-from genorth.compare.analysis.rows import Row, Runs, best_by_family, best_of, by_row
+from genorth.compare.analysis.rows import Row, Runs, best_by_family, best_of, by_row, leaders
 from genorth.compare.render.table import Names, plain, seconds_text, tolerance_text
 from genorth.compare.runs.record import Record, Records
 from genorth.compare.runs.schedule import Progress, Silent
@@ -174,6 +174,10 @@ def show(records: Records, console: Console | None = None) -> None:
     (rich.Console() if console is None else console).print(winners(records))
 
 
+def _one(name: str | None) -> tuple[str, ...]:
+    return () if name is None else (name,)
+
+
 def winners(records: Records) -> Table:
     """The table that `show` prints."""
     from rich.table import Table
@@ -195,8 +199,9 @@ def winners(records: Records) -> Table:
         previous = row[:2]
         best = best_by_family(runs)
         texts = [plain(row[0]), plain(row[1]), tolerance_text(row[2])]
-        for found in (best_of(runs), *(best.get(kind) for kind in families)):
-            texts += [plain(found or "none"), seconds_text(runs[found].time) if found else "-"]
+        for found in (leaders(runs), *(_one(best.get(kind)) for kind in families)):
+            texts += [plain(" or ".join(found) or "none")]
+            texts += [seconds_text(runs[found[0]].time) if found else "-"]
         failed = sum(len(entry.failed) for entry in runs.values())
         # Text, not str: rich would read brackets in a name as markup.
         styles = ["bold" if n in (3, 4) else "" for n in range(len(texts))]
