@@ -103,6 +103,25 @@ def test_the_range_is_shown_beside_the_median(times: dict[str, list[float]]) -> 
             assert f"{min(solved):.3g} to {max(solved):.3g}" in lines[solver].note
 
 
+@given(times=rows())
+def test_one_line_names_the_winner_and_how_far_each_family_is_behind(
+    times: dict[str, list[float]],
+) -> None:
+    records, runs = _row(times)
+    line, first = summary.line(records), leaders(runs)
+    assert "\n" not in line
+    begin = f"{first[0]} wins the one row" if len(first) == 1 else "no winner"
+    assert line.split("; ")[0] == begin
+    failed = sum(not record.success for record in records)
+    assert line.endswith(f"; {failed} of {len(records)} runs failed") == (failed > 0)
+    if first and len(times) > 2:  # both families
+        best = runs[first[0]].time
+        for kind, among in (("penalty", SOLVERS[:2]), ("Riemannian", SOLVERS[2:])):
+            mine = best_of(runs, [name for name in among if name in runs])
+            shown = "unsolved" if mine is None else f"{runs[mine].time / best:.2g}x"
+            assert f"{kind} {shown}" in line
+
+
 def test_in_words() -> None:
     clear = _runs("cdf-gd", [4.0, 5.0, 6.0], size="(1)") + _runs(
         "rtr-fast", [1.0, 2.0, 3.0], size="(1)"

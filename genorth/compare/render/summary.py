@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,6 +12,8 @@ from genorth.compare.analysis.ranking import Duel, duels
 from genorth.compare.analysis.rows import (
     Row,
     Runs,
+    best_by_family,
+    best_of,
     by_problem,
     by_row,
     elsewhere,
@@ -66,6 +69,47 @@ def headline(records: Records, labels: Labels | None = None) -> list[str]:
     """
     names, rows = names_of(require_records(records), labels), by_row(records)
     return [text for text in (_winners(rows, names), *_families(rows), _sure(records)) if text]
+
+
+def line(records: Records, labels: Labels | None = None) -> str:
+    """Say in one line who wins most rows, and how far the best of each family is behind.
+
+    Args:
+        records: The records.
+        labels: As for `sentences`.
+
+    Returns:
+        The line: "rtr-fast wins both rows; penalty 5.6x, Riemannian 1x the best time".
+    """
+    names, rows = names_of(require_records(records), labels), by_row(records)
+    found = [leaders(runs) for runs in rows.values()]
+    counts = Counter(names[each[0]] for each in found if len(each) == 1).most_common(1)
+    parts = [f"{name} wins {_share(count, len(rows))}" for name, count in counts] or ["no winner"]
+    behind = _behind(rows)
+    if len(behind) > 1:
+        times = ", ".join(f"{kind} {_times(ratio)}" for kind, ratio in behind.items())
+        parts.append(f"{times} the best time")
+    failed = sum(not record.success and record.status not in NOT_RUN for record in records)
+    parts += [f"{failed} of {len(records)} runs failed"] if failed else []
+    return "; ".join(parts)
+
+
+def _behind(rows: _Rows) -> dict[str, float]:
+    """The best time of each family over the best time of the row, the median over the rows.
+
+    Infinite where the family solves less than half of the rows in which it runs.
+    """
+    ratios: dict[str, list[float]] = {}
+    for runs in rows.values():
+        if (best := best_of(runs)) is not None:
+            for kind, name in best_by_family(runs).items():
+                ratio = math.inf if name is None else runs[name].time / runs[best].time
+                ratios.setdefault(kind, []).append(ratio)
+    return {kind: statistics.median(each) for kind, each in ratios.items()}
+
+
+def _times(ratio: float) -> str:
+    return f"{_digits(ratio)}x" if math.isfinite(ratio) else "unsolved"
 
 
 def lead(
