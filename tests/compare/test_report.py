@@ -353,6 +353,7 @@ def test_page_holds_what_it_must(page: Path):
         "Summary",
         "Own section",
         "Own figure",
+        "Families side by side",
         "All times",
         "Results",
         "Time to a common target",
@@ -516,7 +517,7 @@ def test_chromium_sorts_each_block_by_time(probe: dict[str, Any]):
         ["none", [given, given]],
     ]
     # Only the column that was clicked last is marked as sorted.
-    assert probe["marks"] == [[5], [1]] and probe["focused"] and probe["tables"] == 9
+    assert probe["marks"] == [[5], [1]] and probe["focused"] and probe["tables"] == 10
 
 
 def test_chromium_shows_the_plots(probe: dict[str, Any]):
@@ -524,6 +525,7 @@ def test_chromium_shows_the_plots(probe: dict[str, Any]):
     assert labels == {
         "Seconds of each solver in each row": 1,
         "Own figure": 1,
+        "Families": 4,
         "Performance profiles": 1,
         "Convergence": 3,
         "Time by phase": 2,

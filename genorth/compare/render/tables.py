@@ -51,6 +51,7 @@ __all__ = [
     "failures_table",
     "paper_layout",
     "paper_tables",
+    "solved_table",
     "target_tables",
     "to_target",
 ]
@@ -316,6 +317,34 @@ def _ratio(row: Best, solver: str) -> Entry:
     return attrs.evolve(
         entry, note=", ".join(filter(None, notes)), bold=solver == row.solver and not row.tied
     )
+
+
+def solved_table(records: Records, labels: Labels | None = None) -> Table:
+    """Make the table of how many runs each solver solves, by problem and in all.
+
+    Args:
+        records: The records.
+        labels: As for `paper_layout`.
+
+    Returns:
+        The table.
+    """
+    names = names_of(require_records(records), labels)
+    parts = {problem: records.where(problem=problem) for problem in records.distinct("problem")}
+    if len(parts) > 1:
+        parts["all"] = records
+    heads = [Head("Solver", numeric=False), Head("Family", numeric=False)]
+    heads += [Head(names[part] if part != "all" else "All") for part in parts]
+    lines = []
+    for solver, rule in _with_rules(records):
+        entries = [words(names[solver]), words(records.solvers[solver].family)]
+        for part in parts.values():
+            mine = part.where(solver=solver)
+            solved = sum(record.success for record in mine)
+            text = f"{solved} of {len(mine)}"
+            entries.append(Entry(text, solved / len(mine)) if len(mine) else Entry())
+        lines.append(Line(entries, rule))
+    return Table("", heads, [Block("", lines)])
 
 
 def failures_table(records: Records, labels: Labels | None = None) -> Table | None:
