@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from genorth.compare import Records
+from genorth.compare import Records, join
 from genorth.errors import refuse
 from genorth.optional import optional
 from paper_repro import example, experiments, figures, report
@@ -51,26 +51,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
 _Options = argparse.Namespace
 
 
+def _quick(options: _Options) -> None:
+    _briefly(options)
+    print(f"Report: {report.report(options.out)}")
+
+
 def _tables(options: _Options) -> None:
-    """All tables without a number."""
-    numbers = dict.fromkeys(options.numbers or TABLES)
-    _compare(options, [_table(options, number) for number in numbers])
+    numbers = dict.fromkeys(options.numbers)
+    _show(options, _run(options, [_table(options, number) for number in numbers]))
 
 
 def _own(options: _Options) -> None:
-    _compare(options, [experiments.own(options.problem, options.sizes, options.printed)])
-
-
-def _compare(options: _Options, chosen: Sequence[Experiment]) -> None:
-    _show(options, _run(options, chosen))
+    _show(
+        options, _run(options, [experiments.own(options.problem, options.sizes, options.printed)])
+    )
 
 
 def _everything(options: _Options) -> None:
     figures.load_all(options.out)  # a damaged file is refused now, not after the tables
-    _run(options, [_table(options, number) for number in TABLES])
+    _briefly(options)
     for number in figures.FIGURES:
         _measure(options, number)
-    _report(options)
+    print(f"Report: {report.report(options.out)}")
 
 
 def _figures(options: _Options) -> None:
@@ -140,7 +142,16 @@ def _make_folder(path: Path, argument: str) -> None:
         refuse(argument, "a folder that is there or can be made", f"{path} ({error.strerror})")
 
 
-def _run(options: _Options, chosen: Sequence[Experiment]) -> Records:
+def _briefly(options: _Options) -> None:
+    """All tables: a line for each when it is finished, then who wins in all."""
+    found = []
+    for number in TABLES:
+        found.append(_run(options, [_table(options, number)], "brief"))
+        print(*report.lines(found[-1]), sep="\n", flush=True)
+    print(*report.headline(join(found)), sep="\n")
+
+
+def _run(options: _Options, chosen: Sequence[Experiment], progress: str = "auto") -> Records:
     experiments.chosen(options.solvers)
     _prepare(options)
     for experiment in chosen:
@@ -153,6 +164,7 @@ def _run(options: _Options, chosen: Sequence[Experiment]) -> Records:
         starts=options.seeds,
         time_limit=options.time_limit,
         jobs=options.jobs,
+        progress=progress,
     )
 
 
@@ -200,7 +212,7 @@ _SHARED = {
 #: What each command does, the sentence that explains it, and its own options.
 _COMMANDS = MappingProxyType(
     {
-        "compare": (_tables, "the smallest size of each table, as without a command", {}),
+        "compare": (_quick, "the smallest size of each table, as without a command", {}),
         "table": (
             _tables,
             "tables of the paper: table 1 ... table 7",

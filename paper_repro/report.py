@@ -64,6 +64,19 @@ def text(records: Records, format: str = "markdown") -> str:  # noqa: A002  as t
     return "\n\n".join([*parts, *summary.sentences(records, LABELS), lead(records)]) + "\n"
 
 
+def lines(records: Records) -> list[str]:
+    """One line for each table: who wins, and how far the families are behind."""
+    return [
+        f"{name}: {summary.line(records.where(problem=name), LABELS)}"
+        for name in records.distinct("problem")
+    ]
+
+
+def headline(records: Records) -> list[str]:
+    """Who wins over all tables, by how much, and how sure that is."""
+    return summary.headline(records, LABELS)
+
+
 def report(folder: Path) -> Path:
     """Write one self-contained HTML report of everything in the folder."""
     records = experiments.load(folder)

@@ -79,8 +79,8 @@ def run(
             the main thread of a POSIX system; with jobs > 1 or an executor its
             process is killed, everywhere.
         preparation_limit: Seconds in which a problem and its start must be made.
-        progress: "auto" (a bar on a terminal, else lines), None, or an object with the methods of
-            `genorth.compare.Progress`.
+        progress: "auto" (a bar and a table of winners on a terminal, else lines), "brief" (the bar
+            alone, else nothing), None, or an object with the methods of `genorth.compare.Progress`.
 
     Returns:
         The records, in the order problem, seed, solver, tolerance (loose to tight).

@@ -1,16 +1,17 @@
-"""The profile of Dolan and More: hand-made cases, exactly; failures stay in the denominator."""
+"""Performance and data profiles: hand-made cases, exactly; failures stay in the denominator."""
 
 from __future__ import annotations
 
 import math
 
 import pytest
-from compare_records import record, small_comparison
+from compare_records import record, small_comparison, trace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genorth.compare import Records
-from genorth.compare.analysis.profiles import profile
+from genorth.compare import Records, plots, tables
+from genorth.compare.analysis.profiles import Profile, profile
+from genorth.solve.solver import FAMILIES
 
 
 def _rows(**times: list[float]) -> Records:
@@ -110,3 +111,104 @@ def test_general_properties(table: list[list[float]], tau: float):
         )
     anybody = sum(any(math.isfinite(times[n]) for times in table) for n in range(4)) / 4
     assert sum(found.share(name, 1) for name in names) >= anybody
+
+
+# ---------------------------------------------------------------------- data profiles, families
+
+_NAMES = ("cdf-gd", "rgd-fast", "landing", "rtr-fast")
+
+
+@given(st.lists(_times, min_size=1, max_size=4), st.floats(1e-4, 1e4))
+def test_the_data_profile_is_the_share_within_a_budget(table: list[list[float]], budget: float):
+    found = profile(_rows(**dict(zip(_NAMES, table, strict=False))))
+    for name, times in zip(_NAMES, table, strict=False):
+        assert found.within(name, budget) == sum(t <= budget for t in times) / 4
+        assert found.solved(name) == sum(map(math.isfinite, times)) / 4
+        assert found.within(name, 0.0) == 0 <= found.within(name, budget) <= found.solved(name)
+    low, high = found.range
+    finite = [t for times in table for t in times if math.isfinite(t)] or [1.0]
+    assert (low, high) == (min(finite), max(finite))
+
+
+@given(st.lists(_times, min_size=1, max_size=4), st.floats(1, 1e4))
+def test_a_family_is_its_best_solver_in_each_run(table: list[list[float]], tau: float):
+    records = _rows(**dict(zip(_NAMES, table, strict=False)))
+    found = profile(records, by="family")
+    kinds = {name: about.family for name, about in records.solvers.items()}
+    assert list(found.solvers) == [kind for kind in FAMILIES if kind in kinds.values()]
+    best = {
+        kind: [
+            min(t[n] for name, t in zip(_NAMES, table, strict=False) if kinds[name] == kind)
+            for n in range(4)
+        ]
+        for kind in found.solvers
+    }
+    for kind, times in best.items():
+        assert found.costs[kind].tolist() == sorted(times)
+        within = [
+            math.isfinite(time) and time <= tau * min(each[n] for each in best.values())
+            for n, time in enumerate(times)
+        ]
+        near = abs(found.share(kind, tau) - sum(within) / 4)
+        assert near == 0 or any(  # t <= tau t_best and t / t_best <= tau differ by rounding
+            math.isclose(time, tau * min(each[n] for each in best.values()), rel_tol=1e-12)
+            for n, time in enumerate(times)
+        )
+
+
+@given(
+    st.lists(st.lists(st.floats(1e-10, 1.0), min_size=1, max_size=6), min_size=1, max_size=3),
+    st.sampled_from(["time", "evaluations"]),
+)
+def test_the_way_to_the_target_ends_at_the_first_iterate_that_meets_it(
+    norms: list[list[float]], measure: str
+):
+    """Also where the run itself went on, or was stopped, after that."""
+    records = Records(
+        [
+            record(name, 9.0, status=status, tolerance=1e-5, trace=trace(*each))
+            for name, each, status in zip(
+                _NAMES, norms, ("CONVERGED", "TIME_LIMIT", "CONVERGED"), strict=False
+            )
+        ]
+    )
+    found = profile(records, measure, at="target")
+    for name, each in zip(_NAMES, norms, strict=False):
+        first = next((n for n, norm in enumerate(each) if norm <= 1e-5), math.inf)
+        cost = 0.1 * first if measure == "time" else 2 * first + 1
+        assert found.costs[name].tolist() == [pytest.approx(cost)]
+
+
+@pytest.mark.parametrize(("arguments", "named"), [({"by": "colour"}, "by"), ({"at": "noon"}, "at")])
+def test_bad_choices_list_the_known(arguments: dict[str, str], named: str):
+    with pytest.raises(ValueError, match=f"^{named}: need one of '"):
+        profile(HAND, **arguments)
+
+
+def _steps(found: Profile, kind: str) -> list[float]:
+    return sorted({found.within(kind, cost) for cost in found.costs[kind] if math.isfinite(cost)})
+
+
+def test_the_plot_shows_every_family_in_four_panels():
+    pytest.importorskip("matplotlib")
+    records = small_comparison()
+    axes = plots.families(records).axes
+    assert len(axes) == 4
+    for axis in axes:
+        assert len(axis.get_lines()) == len(records.distinct("family")) == 2
+    found = profile(records, "time", "family", "target")
+    for line, kind in zip(axes[2].get_lines(), found.solvers, strict=True):
+        drawn = sorted(set(line.get_ydata()) - {0.0})
+        assert drawn == pytest.approx(_steps(found, kind))
+
+
+def test_the_share_that_each_solver_solves():
+    records = small_comparison()
+    table = tables.solved_table(records)
+    *problems, everything = table.heads[2:]
+    assert (len(problems), everything.name) == (2, "All")
+    for line in table.blocks[0].lines:
+        mine = records.where(solver=line.entries[0].text)
+        solved = sum(r.success for r in mine)
+        assert line.entries[-1].text == f"{solved} of {len(mine)}"
+        assert sum(int(e.text.split()[0]) for e in line.entries[2:-1]) == solved

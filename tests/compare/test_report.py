@@ -93,6 +93,7 @@ def test_summary_compares_every_family_with_every_other():
         "Riemannian beats infeasible in the one row, 3x faster.",
         "Only penalty solvers succeed in 1 row, not infeasible ones.",
         "Only Riemannian solvers succeed in 1 row, not infeasible ones.",
+        "One start each: how much the times vary from start to start is not known.",
     ]
 
 
@@ -352,6 +353,7 @@ def test_page_holds_what_it_must(page: Path):
         "Summary",
         "Own section",
         "Own figure",
+        "Families side by side",
         "All times",
         "Results",
         "Time to a common target",
@@ -515,7 +517,7 @@ def test_chromium_sorts_each_block_by_time(probe: dict[str, Any]):
         ["none", [given, given]],
     ]
     # Only the column that was clicked last is marked as sorted.
-    assert probe["marks"] == [[5], [1]] and probe["focused"] and probe["tables"] == 9
+    assert probe["marks"] == [[5], [1]] and probe["focused"] and probe["tables"] == 10
 
 
 def test_chromium_shows_the_plots(probe: dict[str, Any]):
@@ -523,6 +525,7 @@ def test_chromium_shows_the_plots(probe: dict[str, Any]):
     assert labels == {
         "Seconds of each solver in each row": 1,
         "Own figure": 1,
+        "Families": 4,
         "Performance profiles": 1,
         "Convergence": 3,
         "Time by phase": 2,

@@ -191,6 +191,20 @@ def test_a_second_run_makes_nothing_anew(folder, capsys) -> None:
     assert (folder / "figure-1.svg").exists()
 
 
+@pytest.mark.usefixtures("quick_report")
+def test_the_quick_comparison_prints_a_line_for_each_table_and_where_the_report_is(
+    folder, capsys
+) -> None:
+    assert main(["--toy", "--out", str(folder)]) == 0
+    out, err = capsys.readouterr()
+    printed = out.splitlines()
+    assert len(printed) <= 40 and not err  # two screens, with all that may be missing
+    for number in TABLES:
+        assert len([line for line in printed if line.startswith(f"Table {number}: ")]) == 1
+    assert any("is fastest in" in line for line in printed)
+    assert printed[-1] == f"Report: {folder / 'report.html'}"
+
+
 def test_an_interrupted_figure_goes_on_where_it_stopped(folder, tmp_path) -> None:
     kept = json.loads((folder / "figure-1.json").read_text("utf-8"))
     first = kept["runs"][0] | {"seconds": 123.0}

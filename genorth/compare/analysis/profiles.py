@@ -1,4 +1,8 @@
-"""Performance profiles [dolan2002benchmarking]: the share of runs within a factor of the best."""
+"""Performance and data profiles: the share of runs within a factor of the best, or a budget.
+
+Performance profiles are those of [dolan2002benchmarking], data profiles those of
+[more2009benchmarking] with the budget in seconds or evaluations.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +13,20 @@ import attrs
 import numpy as np
 
 from genorth.compare.analysis.rows import require_records
+from genorth.compare.analysis.targets import reach
 from genorth.compare.runs.record import Record, Records
 from genorth.errors import refuse
+from genorth.solve.solver import FAMILIES
 
 _Vector = np.ndarray[Any, Any]
+#: A start of a row: problem, size, tolerance, seed.
+_Start = tuple[str, str, float, int]
 
 MEASURES = ("time", "evaluations")
+#: Whose profile: that of each solver, or of the best solver of each family.
+SUBJECTS = ("solver", "family")
+#: What counts: the whole run, or the way to the first iterate that meets the tolerance.
+ENDS = ("run", "target")
 
 
 @attrs.frozen(eq=False)
@@ -26,9 +38,12 @@ class Profile:
     """
 
     measure: str
+    #: Those that are compared: solvers, or families.
     solvers: tuple[str, ...]
     #: For each solver the ratios r = t / min t over all problems, sorted; infinite where it failed.
     ratios: dict[str, _Vector]
+    #: For each solver t itself, sorted; infinite where it failed.
+    costs: dict[str, _Vector]
     #: Over how many problems.
     count: int
     #: How many were left out, as not every solver has a record of them.
@@ -36,15 +51,35 @@ class Profile:
 
     def share(self, solver: str, tau: float) -> float:
         """rho_s(tau) = |{problems with r <= tau}| / |{problems}|, for finite tau >= 1."""
-        if solver not in self.ratios:
+        return self._share(self.ratios, solver, tau)
+
+    def within(self, solver: str, budget: float) -> float:
+        """d_s(alpha) = |{problems with t <= alpha}| / |{problems}|, for a finite budget alpha."""
+        return self._share(self.costs, solver, budget)
+
+    def solved(self, solver: str) -> float:
+        """The share of problems that the solver solves: the limit of both profiles."""
+        return self._share(self.costs, solver, np.finfo(float).max)
+
+    def _share(self, figures: dict[str, _Vector], solver: str, most: float) -> float:
+        if solver not in figures:
             refuse("solver", f"one of {', '.join(self.solvers)}", repr(solver))
-        return float(np.searchsorted(self.ratios[solver], tau, side="right")) / self.count
+        return float(np.searchsorted(figures[solver], most, side="right")) / self.count
 
     def curve(self, solver: str, last: float) -> tuple[_Vector, _Vector]:
         """The points (tau, rho) at which rho_s steps up, from tau = 1 to `last`."""
-        steps = [tau for tau in np.unique(self.ratios[solver]) if 1 < tau <= last]
-        tau = np.asarray([1.0, *steps, last])
-        return tau, np.asarray([self.share(solver, each) for each in tau])
+        return self._curve(self.ratios, solver, 1.0, last)
+
+    def data_curve(self, solver: str, first: float, last: float) -> tuple[_Vector, _Vector]:
+        """The points (alpha, d) at which d_s steps up, from `first` to `last`."""
+        return self._curve(self.costs, solver, first, last)
+
+    def _curve(
+        self, figures: dict[str, _Vector], solver: str, first: float, last: float
+    ) -> tuple[_Vector, _Vector]:
+        steps = [each for each in np.unique(figures[solver]) if first < each <= last]
+        across = np.asarray([first, *steps, last])
+        return across, np.asarray([self._share(figures, solver, each) for each in across])
 
     @property
     def largest(self) -> float:
@@ -54,13 +89,24 @@ class Profile:
             default=1.0,
         )
 
+    @property
+    def range(self) -> tuple[float, float]:
+        """The smallest and the largest finite cost above zero; (1, 1) if there is none."""
+        every = [float(c) for costs in self.costs.values() for c in costs if 0 < c < math.inf]
+        return (min(every), max(every)) if every else (1.0, 1.0)
 
-def profile(records: Records, measure: str = "time") -> Profile:
-    """Compute the performance profile of the solvers in the records.
+
+def profile(
+    records: Records, measure: str = "time", by: str = "solver", at: str = "run"
+) -> Profile:
+    """Compute the performance and data profiles of the solvers, or families, in the records.
 
     Args:
         records: The records.
         measure: "time" or "evaluations".
+        by: "solver", or "family": of each family the solver that needs least, problem by problem.
+        at: "run" for the whole run, or "target" for the way to the first iterate whose gradient
+            norm is at most the tolerance, by the traces.
 
     Returns:
         The profile.
@@ -69,12 +115,13 @@ def profile(records: Records, measure: str = "time") -> Profile:
         ValueError: If there is no start of a row that every solver has a record of.
     """
     require_records(records)
-    if measure not in MEASURES:
-        refuse("measure", f"one of {', '.join(map(repr, MEASURES))}", repr(measure))
+    for name, value, known in (("measure", measure, MEASURES), ("by", by, SUBJECTS)):
+        if value not in known:
+            refuse(name, f"one of {', '.join(map(repr, known))}", repr(value))
+    if at not in ENDS:
+        refuse("at", f"one of {', '.join(map(repr, ENDS))}", repr(at))
     solvers = tuple(records.solvers)
-    problems: dict[tuple[str, str, float, int], dict[str, float]] = {}
-    for record in records:
-        problems.setdefault((*record.row, record.seed), {})[record.solver] = _cost(record, measure)
+    problems = _costs(records, measure) if at == "run" else _target_costs(records, measure)
     complete = [costs for costs in problems.values() if len(costs) == len(solvers)]
     if not complete:
         refuse(
@@ -82,13 +129,50 @@ def profile(records: Records, measure: str = "time") -> Profile:
             "at least one start of a row that every solver has a record of",
             f"none of {len(problems)}",
         )
-    ratios = {solver: np.sort([_ratio(costs, solver) for costs in complete]) for solver in solvers}
-    return Profile(measure, solvers, ratios, len(complete), len(problems) - len(complete))
+    left_out = len(problems) - len(complete)
+    if by == "family":
+        families = {name: about.family for name, about in records.solvers.items()}
+        solvers = tuple(kind for kind in FAMILIES if kind in families.values())
+        complete = [
+            {kind: min(c for s, c in costs.items() if families[s] == kind) for kind in solvers}
+            for costs in complete
+        ]
+    return Profile(
+        measure,
+        solvers,
+        {solver: np.sort([_ratio(costs, solver) for costs in complete]) for solver in solvers},
+        {solver: np.sort([costs[solver] for costs in complete]) for solver in solvers},
+        len(complete),
+        left_out,
+    )
+
+
+def _costs(records: Records, measure: str) -> dict[_Start, dict[str, float]]:
+    found: dict[_Start, dict[str, float]] = {}
+    for record in records:
+        found.setdefault((*record.row, record.seed), {})[record.solver] = _cost(record, measure)
+    return found
 
 
 def _cost(record: Record, measure: str) -> float:
     value = float(getattr(record, measure))
     return value if record.success and not math.isnan(value) else math.inf
+
+
+def _target_costs(records: Records, measure: str) -> dict[_Start, dict[str, float]]:
+    """As `_costs`, of the first iterate that meets the tolerance, in whichever run shows it."""
+    runs: dict[tuple[str, str, int, str], list[Record]] = {}
+    for record in records:
+        runs.setdefault((record.problem, record.size, record.seed, record.solver), []).append(
+            record
+        )
+    found: dict[_Start, dict[str, float]] = {}
+    for record in records:
+        key = record.problem, record.size, record.seed, record.solver
+        way = reach(runs[key], record.tolerance)
+        cost = math.inf if way is None else float(getattr(way[0].trace, measure)[way[1]])
+        found.setdefault((*record.row, record.seed), {})[record.solver] = cost
+    return found
 
 
 def _ratio(costs: dict[str, float], solver: str) -> float:

@@ -15,6 +15,7 @@ from genorth.compare.analysis.rows import (
     best_of,
     by_row,
     elsewhere,
+    leaders,
     require_records,
 )
 from genorth.compare.runs.record import Records
@@ -40,6 +41,8 @@ class Best:
     notes: dict[str, str]
     #: Solvers that ended at a higher value of f, and by how much.
     elsewhere: dict[str, float]
+    #: Solvers that cannot be told from the best: their times over the seeds overlap with its times.
+    tied: tuple[str, ...] = ()
 
 
 def best(records: Records) -> list[Best]:
@@ -64,7 +67,9 @@ def best(records: Records) -> list[Best]:
             if math.isinf(ratios[solver]) and entry.out_of_time and time > 0
         }
         notes = {solver: entry.note for solver, entry in runs.items() if entry.note}
-        found.append(Best(*row, winner, time, ratios, at_least, notes, elsewhere(runs)))
+        found.append(
+            Best(*row, winner, time, ratios, at_least, notes, elsewhere(runs), leaders(runs)[1:])
+        )
     return found
 
 
@@ -78,6 +83,14 @@ class Duel:
     ratios: tuple[float, ...]
     #: In how many rows only one of them succeeds, by family.
     alone: dict[str, int]
+    #: For each ratio, whether the times of the two overlap over the seeds, so that neither wins.
+    overlap: tuple[bool, ...] = ()
+
+    @property
+    def won(self) -> tuple[int, int]:
+        """In how many rows the first wins, and in how many the second."""
+        clear = [r for r, open_ in zip(self.ratios, self.overlap, strict=True) if not open_]
+        return sum(ratio > 1 for ratio in clear), sum(ratio <= 1 for ratio in clear)
 
 
 def duels(rows: Mapping[Row, Mapping[str, Runs]]) -> Iterator[Duel]:
@@ -85,16 +98,17 @@ def duels(rows: Mapping[Row, Mapping[str, Runs]]) -> Iterator[Duel]:
     bests = [(runs, best_by_family(runs)) for runs in rows.values()]
     families = dict.fromkeys(kind for _, best in bests for kind in best)
     for pair in combinations(families, 2):
-        ratios, alone = [], dict.fromkeys(pair, 0)
+        ratios, overlap, alone = [], [], dict.fromkeys(pair, 0)
         for runs, found in bests:
             if not all(kind in found for kind in pair):
                 continue
             first, second = (found[kind] for kind in pair)
             if first is not None and second is not None:
                 ratios.append(runs[second].time / runs[first].time)
+                overlap.append(len(leaders(runs, (first, second))) > 1)
             elif first is not None or second is not None:
                 alone[pair[0] if second is None else pair[1]] += 1
-        yield Duel(*pair, tuple(ratios), alone)
+        yield Duel(*pair, tuple(ratios), alone, tuple(overlap))
 
 
 @attrs.frozen

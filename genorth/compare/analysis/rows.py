@@ -69,6 +69,12 @@ class Runs:
         return statistics.median(r.time if r.success else math.inf for r in self.records)
 
     @property
+    def range(self) -> tuple[float, float]:
+        """The shortest and the longest time over the seeds, a failed run counting as infinite."""
+        times = [record.time if record.success else math.inf for record in self.records]
+        return min(times), max(times)
+
+    @property
     def out_of_time(self) -> bool:
         """True if a run failed by the clock, so that `spent` is a lower bound of its time."""
         return any(record.status in OUT_OF_TIME for record in self.failed)
@@ -148,6 +154,32 @@ def best_of(runs: Mapping[str, Runs], among: Iterable[str] | None = None) -> str
     """
     names = [name for name in (runs if among is None else among) if math.isfinite(runs[name].time)]
     return min(names, key=lambda name: runs[name].rank, default=None)
+
+
+def leaders(runs: Mapping[str, Runs], among: Iterable[str] | None = None) -> tuple[str, ...]:
+    """Find the best solver, and those that cannot be told from it.
+
+    These solve the row too, and their range of times over the seeds overlaps that of the best:
+
+        min t <= max t_best
+
+    Args:
+        runs: The runs of a row, by solver.
+        among: The solvers to consider; all by default.
+
+    Returns:
+        The best first. One alone is the winner; of several none is.
+    """
+    names = list(runs if among is None else among)
+    best = best_of(runs, names)
+    if best is None:
+        return ()
+    longest = runs[best].range[1]
+    return best, *(
+        name
+        for name in names
+        if name != best and math.isfinite(runs[name].time) and runs[name].range[0] <= longest
+    )
 
 
 def best_by_family(runs: Mapping[str, Runs]) -> dict[str, str | None]:

@@ -38,11 +38,21 @@ def _median(column: Column, runs: Runs) -> Entry:
     return attrs.evolve(entry, failed=not runs.solved)
 
 
+def range_text(runs: Runs) -> str:
+    """The shortest and the longest time of the runs that succeeded; empty for a single one."""
+    times = [record.time for record in runs.solved]
+    return f"{seconds_text(min(times))} to {seconds_text(max(times))}" if len(times) > 1 else ""
+
+
 def _time(_: Column, runs: Runs) -> Entry:
-    """The median time, or the time spent if that is infinite ("> 60" by a time limit)."""
+    """The median time and, of several seeds, the range; or the time spent if it is infinite.
+
+    "2.1 (1.8 to 3.0)"; "> 60" by a time limit.
+    """
     hint = plain(" ".join(dict.fromkeys(record.message for record in runs.failed)))
     if math.isfinite(runs.time):
-        return Entry(seconds_text(runs.time), runs.time, runs.note, hint)
+        note = ", ".join(filter(None, [range_text(runs), runs.note]))
+        return Entry(seconds_text(runs.time), runs.time, note, hint)
     if math.isnan(runs.spent):
         return Entry(note=runs.note, hint=hint, failed=True)
     more = "> " if runs.out_of_time else ""

@@ -15,7 +15,7 @@ import numpy as np
 
 from genorth.compare.analysis import profiles
 from genorth.compare.analysis.rows import Runs, by_row, require_records
-from genorth.compare.render.styles import GREY, ORANGE, PHASES, Style, styles
+from genorth.compare.render.styles import FAMILY_STYLES, GREY, ORANGE, PHASES, Style, styles
 from genorth.compare.render.table import Labels, Names, names_of, plain, seconds_text
 from genorth.compare.runs.record import Record, Records
 from genorth.errors import refuse
@@ -201,6 +201,42 @@ def profile(records: Records, *, labels: Labels | None = None, look: Styles | No
             axis.set(xscale="log", xlim=(1, last), ylim=(-0.02, 1.04), xlabel=across[measure])
         axes[0].set_ylabel(f"share of {found.count} runs")
         _legend(figure, axes[0].get_lines(), [names[solver] for solver in found.solvers])
+    return figure
+
+
+def families(records: Records) -> Any:
+    """Plot the families side by side, by time (left) and by evaluations (right).
+
+    Above the performance profile, the share of runs within a factor of the best; below the data
+    profile, the share within a budget. A family stands for its best solver in each run, and what
+    counts is the way to the tolerance, by the traces: a target that is common to all.
+
+    Args:
+        records: The records.
+
+    Returns:
+        The matplotlib Figure.
+    """
+    require_records(records)
+    units = {"time": "seconds", "evaluations": "evaluations"}
+    with _matplotlib().rc_context(_LOOK):
+        figure = _figure(9.0, 5.6)
+        axes = figure.subplots(2, 2, sharey=True)
+        for column, (measure, unit) in enumerate(units.items()):
+            found = profiles.profile(records, measure, "family", "target")
+            last = 1.5 * max(found.largest, 2.0)
+            low, high = found.range
+            budget = low / 1.5, 1.5 * high
+            for kind in found.solvers:
+                look = FAMILY_STYLES[kind].line() | {"drawstyle": "steps-post", "markevery": None}
+                axes[0, column].plot(*found.curve(kind, last), **look)
+                axes[1, column].plot(*found.data_curve(kind, *budget), **look)
+            limits = {"xscale": "log", "ylim": (-0.02, 1.04)}
+            axes[0, column].set(xlim=(1, last), xlabel=f"times the {unit} of the best", **limits)
+            axes[1, column].set(xlim=budget, xlabel=unit, **limits)
+        for axis in axes[:, 0]:
+            axis.set_ylabel(f"share of {found.count} runs")
+        _legend(figure, axes[0, 0].get_lines(), list(found.solvers))
     return figure
 
 

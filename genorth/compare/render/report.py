@@ -34,6 +34,7 @@ from genorth.compare.render.tables import (
     best_table,
     failures_table,
     paper_tables,
+    solved_table,
     target_tables,
 )
 from genorth.compare.runs.record import Records
@@ -44,8 +45,8 @@ from genorth.errors import refuse
 #: these.
 Content = Any
 
-#: What every comparison stands on: arrays, and performance profiles.
-_ALWAYS = ("harris2020array", "dolan2002benchmarking")
+#: What every comparison stands on: arrays, performance and data profiles.
+_ALWAYS = ("harris2020array", "dolan2002benchmarking", "more2009benchmarking")
 _SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 
 
@@ -103,6 +104,7 @@ def report(
     parts = [
         _summary(page, records, labels),
         *(_Section(plain(name), page.content(each, name)) for name, each in _pairs(sections)),
+        _families(page, records, names),
         _Section("All times", _overview(page, records, labels), "Times"),
         _Section("Results", page.content(paper_tables(records, reference, labels), "")),
         _Section(
@@ -249,6 +251,25 @@ def _overview(page: _Page, records: Records, labels: Labels | None) -> Html:
     )
     label = "Seconds of each solver in each row"
     return page.figure(plots.overview(records, labels=labels), label, caption)
+
+
+def _families(page: _Page, records: Records, names: Names) -> _Section:
+    """The families side by side, in all and for each problem; and who solves how much."""
+    caption = (
+        "The best solver of each family in each run, by the way to the tolerance. Above: the share "
+        "of runs within a factor of the best; below: within a budget (Mor\u00e9 and Wild 2009)."
+    )
+    parts = [page.content(solved_table(records, names), "")]
+    problems = records.distinct("problem")
+    for number, problem in enumerate([None, *problems] if len(problems) > 1 else problems):
+        mine = records if problem is None else records.where(problem=problem)
+        title = "All problems" if problem is None else names[problem]
+        try:
+            figure = page.figure(plots.families(mine), f"Families, {title}", caption)
+        except ValueError as error:  # no start that all solvers have a record of
+            figure = page.content(f"There are no profiles: {error}", "")
+        parts.append(_rendered("fold.html", title=title, body=figure, shown=number == 0))
+    return _Section("Families side by side", Html("".join(parts)), "Families")
 
 
 def _convergence(page: _Page, records: Records, names: Names) -> _Section:

@@ -79,6 +79,11 @@ _FAMILIES: dict[str, dict[str, Any]] = {
     INFEASIBLE: {"dashes": (6.0, 1.5, 1.0, 1.5), "shape": "^", "full": False},
     OTHER: {"marker": "D", "shape": "D"},
 }
+#: Of a family as a whole.
+FAMILY_STYLES = {
+    kind: Style(color, **look)
+    for (kind, look), color in zip(_FAMILIES.items(), (BLUE, VERMILLION, GREEN, GREY), strict=True)
+}
 _VARIANTS: dict[str, dict[str, Any]] = {
     "faithful": {"dashes": (1.0, 1.3), "full": True},
     "products": {"dashes": (5.0, 1.3, 1.0, 1.3, 1.0, 1.3), "shape": "h"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,10 +12,12 @@ from genorth.compare.analysis.ranking import Duel, duels
 from genorth.compare.analysis.rows import (
     Row,
     Runs,
+    best_by_family,
     best_of,
     by_problem,
     by_row,
     elsewhere,
+    leaders,
     require_records,
     short_status,
 )
@@ -22,6 +25,7 @@ from genorth.compare.render.table import Labels, Names, names_of, seconds_text
 from genorth.compare.runs.record import NOT_RUN, Record, Records
 
 _Rows = Mapping[Row, Mapping[str, Runs]]
+_OVERLAP = "The ranges of the fastest over the starts overlap"
 _SKIPPED = {
     "UNSUPPORTED": "skipped, because the solver does not run on the problem",
     "UNPREPARED": "skipped, because the problem could not be made",
@@ -54,7 +58,7 @@ def paragraphs(records: Records, labels: Labels | None = None) -> list[tuple[str
 
 
 def headline(records: Records, labels: Labels | None = None) -> list[str]:
-    """Say in two or three short sentences who wins over all rows, and by how much.
+    """Say in a few short sentences who wins over all rows, by how much, and how sure that is.
 
     Args:
         records: The records.
@@ -64,7 +68,48 @@ def headline(records: Records, labels: Labels | None = None) -> list[str]:
         The sentences.
     """
     names, rows = names_of(require_records(records), labels), by_row(records)
-    return [text for text in (_winners(rows, names), *_families(rows)) if text]
+    return [text for text in (_winners(rows, names), *_families(rows), _sure(records)) if text]
+
+
+def line(records: Records, labels: Labels | None = None) -> str:
+    """Say in one line who wins most rows, and how far the best of each family is behind.
+
+    Args:
+        records: The records.
+        labels: As for `sentences`.
+
+    Returns:
+        The line: "rtr-fast wins both rows; penalty 5.6x, Riemannian 1x the best time".
+    """
+    names, rows = names_of(require_records(records), labels), by_row(records)
+    found = [leaders(runs) for runs in rows.values()]
+    counts = Counter(names[each[0]] for each in found if len(each) == 1).most_common(1)
+    parts = [f"{name} wins {_share(count, len(rows))}" for name, count in counts] or ["no winner"]
+    behind = _behind(rows)
+    if len(behind) > 1:
+        times = ", ".join(f"{kind} {_times(ratio)}" for kind, ratio in behind.items())
+        parts.append(f"{times} the best time")
+    failed = sum(not record.success and record.status not in NOT_RUN for record in records)
+    parts += [f"{failed} of {len(records)} runs failed"] if failed else []
+    return "; ".join(parts)
+
+
+def _behind(rows: _Rows) -> dict[str, float]:
+    """The best time of each family over the best time of the row, the median over the rows.
+
+    Infinite where the family solves less than half of the rows in which it runs.
+    """
+    ratios: dict[str, list[float]] = {}
+    for runs in rows.values():
+        if (best := best_of(runs)) is not None:
+            for kind, name in best_by_family(runs).items():
+                ratio = math.inf if name is None else runs[name].time / runs[best].time
+                ratios.setdefault(kind, []).append(ratio)
+    return {kind: statistics.median(each) for kind, each in ratios.items()}
+
+
+def _times(ratio: float) -> str:
+    return f"{_digits(ratio)}x" if math.isfinite(ratio) else "unsolved"
 
 
 def lead(
@@ -100,14 +145,25 @@ def lead(
 
 
 def _winners(rows: _Rows, names: Names) -> str:
-    winners = [best_of(runs) for runs in rows.values()]
-    counts = Counter(names[name] for name in winners if name is not None).most_common()
-    nobody, total = winners.count(None), len(rows)
+    found, total = [leaders(runs) for runs in rows.values()], len(rows)
+    counts = Counter(names[each[0]] for each in found if len(each) == 1).most_common()
+    nobody, overlap = found.count(()), sum(len(each) > 1 for each in found)
     parts = [f"{name} is fastest in {_share(count, total)}" for name, count in counts[:1]]
     parts += [f"{name} in {count}" for name, count in counts[1:]]
     text = f"{_listed(parts)}." if parts else ""
     none = f"No solver succeeds in {_share(nobody, total)}." if nobody else ""
-    return " ".join(filter(None, [text, none]))
+    tied = f"{_OVERLAP} in {_share(overlap, total)}: no winner there." if overlap else ""
+    return " ".join(filter(None, [text, tied, none]))
+
+
+def _sure(records: Records) -> str:
+    """How sure it is: over how many starts."""
+    starts = len(records.distinct("seed"))
+    if not len(records):
+        return ""
+    if starts == 1:
+        return "One start each: how much the times vary from start to start is not known."
+    return f"Medians over {starts} starts; who wins, wins over the whole range of them."
 
 
 def _families(rows: _Rows) -> list[str]:
@@ -128,15 +184,18 @@ def _other(duel: Duel, kind: str) -> str:
 
 def _duel(duel: Duel, named: bool) -> str:
     """Riemannian wins both rows, 5.6x faster in the median (3.8x to 10x)."""
-    won, count = sum(ratio > 1 for ratio in duel.ratios), len(duel.ratios)
-    ahead = 2 * won >= count
-    winner = duel.first if ahead else duel.second
-    won, ratios = (
-        (won, duel.ratios) if ahead else (count - won, [1 / ratio for ratio in duel.ratios])
-    )
+    (first, second), count = duel.won, len(duel.ratios)
+    ahead = first >= second
+    winner, won = (duel.first, first) if ahead else (duel.second, second)
+    ratios = duel.ratios if ahead else [1 / ratio for ratio in duel.ratios]
+    if not won:
+        pair = f"{duel.first[0].upper()}{duel.first[1:]} and {duel.second}"
+        return f"{pair} cannot be told apart in {_share(count, count)}: their ranges overlap."
     wins = f"{winner[0].upper()}{winner[1:]} "
     wins += f"beats {_other(duel, winner)} in " if named else "wins "
     wins += _share(won, count)
+    if overlap := sum(duel.overlap):
+        wins += f" ({overlap} undecided)"
     middle, low, high = statistics.median(ratios), min(ratios), max(ratios)
     if count == 1:
         return f"{wins}, {_factor(middle)}."
@@ -162,10 +221,11 @@ def _other_values(rows: _Rows, names: Names) -> list[str]:
     """A winner that ended at a higher value of f won another race."""
     found = []
     for row, runs in rows.items():
-        winner, excess = best_of(runs), elsewhere(runs)
-        if winner in excess:
-            by = f"{excess[winner]:.2g} above the lowest"
-            found.append(f"At {names.row(row)} the winner, {names[winner]}, ends at an f {by}.")
+        first, excess = leaders(runs), elsewhere(runs)
+        if first and first[0] in excess:
+            who = f"the {'winner' if len(first) == 1 else 'fastest'}, {names[first[0]]},"
+            by = f"{excess[first[0]]:.2g} above the lowest"
+            found.append(f"At {names.row(row)} {who} ends at an f {by}.")
     return found
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import attrs
 
 from genorth.compare.analysis.ranking import Best, best
-from genorth.compare.analysis.rows import Runs, best_of, by_row, require_records
+from genorth.compare.analysis.rows import Runs, by_row, leaders, require_records
 from genorth.compare.analysis.targets import Reached, reached, targets
 from genorth.compare.render.columns import FAILURES, PAPER, Column, columns
 from genorth.compare.render.formats import render
@@ -51,6 +51,7 @@ __all__ = [
     "failures_table",
     "paper_layout",
     "paper_tables",
+    "solved_table",
     "target_tables",
     "to_target",
 ]
@@ -138,10 +139,13 @@ def _paper_table(records: Records, reference: Reference, names: Names) -> Table:
             lines.append(Line(entries, rule))
         blocks.append(Block(plain(size), lines))
     seeds = len(records.distinct("seed"))
-    footnote = f"Medians over {seeds} seeds. " if seeds > 1 else ""
-    return Table(
-        names[problem], heads, blocks, "Size", f"{footnote}Bold: the fastest of its block."
-    )
+    footnote = "Bold: the fastest of its block."
+    if seeds > 1:
+        footnote = (
+            f"Medians over {seeds} seeds, times with their range. Bold: the fastest of its block, "
+            "unless the range of another overlaps its range."
+        )
+    return Table(names[problem], heads, blocks, "Size", footnote)
 
 
 def _with_rules(records: Records) -> list[tuple[str, bool]]:
@@ -155,7 +159,7 @@ def _ours(column: Column, row: Mapping[str, Runs], solver: str) -> Entry:
     if solver not in row:
         return Entry()
     entry = column.over_seeds(column, row[solver])
-    return attrs.evolve(entry, bold=column.ranked and solver == best_of(row))
+    return attrs.evolve(entry, bold=column.ranked and (solver,) == leaders(row))
 
 
 def _theirs(column: Column, value: float | str | None) -> Entry:
@@ -285,7 +289,7 @@ def best_table(records: Records, labels: Labels | None = None) -> Table:
     lines = [_best_line(row, solvers, names) for row in found]
     footnote = (
         ">: it ran out of time. Other f: it ended at a higher value of f than the lowest found "
-        "from the same start."
+        "from the same start. Several names: their times over the starts overlap, and none wins."
     )
     return Table("", heads, [Block("", lines)], "", footnote)
 
@@ -299,7 +303,8 @@ def _best_line(row: Best, solvers: Iterable[str], names: Names) -> Line:
     if row.solver is None:
         entries += [words("none"), Entry(failed=True)]
     else:
-        entries += [words(names[row.solver]), Entry(seconds_text(row.time), row.time)]
+        best = " or ".join(names[solver] for solver in (row.solver, *row.tied))
+        entries += [words(best), Entry(seconds_text(row.time), row.time)]
     return Line([*entries, *(_ratio(row, solver) for solver in solvers)])
 
 
@@ -309,7 +314,37 @@ def _ratio(row: Best, solver: str) -> Entry:
         return attrs.evolve(bound, text=f"> {bound.text}", hint=row.notes[solver], failed=True)
     notes = [row.notes.get(solver), "other f" if solver in row.elsewhere else ""]
     entry = times(row.ratios.get(solver, math.nan))
-    return attrs.evolve(entry, note=", ".join(filter(None, notes)), bold=solver == row.solver)
+    return attrs.evolve(
+        entry, note=", ".join(filter(None, notes)), bold=solver == row.solver and not row.tied
+    )
+
+
+def solved_table(records: Records, labels: Labels | None = None) -> Table:
+    """Make the table of how many runs each solver solves, by problem and in all.
+
+    Args:
+        records: The records.
+        labels: As for `paper_layout`.
+
+    Returns:
+        The table.
+    """
+    names = names_of(require_records(records), labels)
+    parts = {problem: records.where(problem=problem) for problem in records.distinct("problem")}
+    if len(parts) > 1:
+        parts["all"] = records
+    heads = [Head("Solver", numeric=False), Head("Family", numeric=False)]
+    heads += [Head(names[part] if part != "all" else "All") for part in parts]
+    lines = []
+    for solver, rule in _with_rules(records):
+        entries = [words(names[solver]), words(records.solvers[solver].family)]
+        for part in parts.values():
+            mine = part.where(solver=solver)
+            solved = sum(record.success for record in mine)
+            text = f"{solved} of {len(mine)}"
+            entries.append(Entry(text, solved / len(mine)) if len(mine) else Entry())
+        lines.append(Line(entries, rule))
+    return Table("", heads, [Block("", lines)])
 
 
 def failures_table(records: Records, labels: Labels | None = None) -> Table | None:

@@ -9,7 +9,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
-from genorth.compare.analysis.rows import Row, Runs, best_by_family, best_of, by_row
+from genorth.compare.analysis.rows import Row, Runs, best_by_family, best_of, by_row, leaders
 from genorth.compare.render.table import Names, plain, seconds_text, tolerance_text
 from genorth.compare.runs.record import Record, Records
 from genorth.compare.runs.schedule import Progress, Silent
@@ -56,16 +56,19 @@ class Lines(Silent):
 
 
 def chosen(progress: Any) -> Progress:
-    """The object for "auto" (a bar on a terminal if rich is installed, else lines), or None."""
+    """The object for "auto", "brief" (a bar alone on a terminal, else nothing) or None.
+
+    "auto" is a bar with a table of winners on a terminal if rich is installed, else lines.
+    """
     if progress is None:
         return Silent()
-    if isinstance(progress, str) and progress == "auto":
-        terminal = getattr(sys.stderr, "isatty", bool)
+    if isinstance(progress, str) and progress in ("auto", "brief"):
+        auto, terminal = progress == "auto", getattr(sys.stderr, "isatty", bool)
         if terminal() and installed("rich"):
-            return Bar()
-        return Lines()
+            return Bar(winners=auto)
+        return Lines() if auto else Silent()
     if not all(callable(getattr(progress, name, None)) for name in _METHODS):
-        need = "'auto', None, or an object with start, begin, finish and close"
+        need = "'auto', 'brief', None, or an object with start, begin, finish and close"
         refuse("progress", need, repr(progress))
     return progress
 
@@ -82,9 +85,11 @@ class Bar:
 
     Args:
         console: A rich Console; by default standard error.
+        winners: Whether to print the table of winners at the end.
     """
 
-    def __init__(self, console: Console | None = None) -> None:
+    def __init__(self, console: Console | None = None, winners: bool = True) -> None:
+        self._winners = winners
         console_class = optional("rich.console", "report", "The progress bar").Console
         self._console = console_class(stderr=True) if console is None else console
         self._live: Live | None = None
@@ -131,7 +136,7 @@ class Bar:
         if self._live is not None:
             self._live.stop()
             self._live = None
-            if self._records:
+            if self._records and self._winners:
                 show(Records(self._records), self._console)
         self._records, self._running = [], {}
 
@@ -174,6 +179,10 @@ def show(records: Records, console: Console | None = None) -> None:
     (rich.Console() if console is None else console).print(winners(records))
 
 
+def _one(name: str | None) -> tuple[str, ...]:
+    return () if name is None else (name,)
+
+
 def winners(records: Records) -> Table:
     """The table that `show` prints."""
     from rich.table import Table
@@ -195,8 +204,9 @@ def winners(records: Records) -> Table:
         previous = row[:2]
         best = best_by_family(runs)
         texts = [plain(row[0]), plain(row[1]), tolerance_text(row[2])]
-        for found in (best_of(runs), *(best.get(kind) for kind in families)):
-            texts += [plain(found or "none"), seconds_text(runs[found].time) if found else "-"]
+        for found in (leaders(runs), *(_one(best.get(kind)) for kind in families)):
+            texts += [plain(" or ".join(found) or "none")]
+            texts += [seconds_text(runs[found[0]].time) if found else "-"]
         failed = sum(len(entry.failed) for entry in runs.values())
         # Text, not str: rich would read brackets in a name as markup.
         styles = ["bold" if n in (3, 4) else "" for n in range(len(texts))]

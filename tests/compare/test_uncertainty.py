@@ -1,0 +1,145 @@
+"""How sure a comparison is: ranges over the starts, and no winner where they overlap."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from compare_records import record
+from hypothesis import given
+from hypothesis import strategies as st
+
+from genorth.compare import summary, tables
+from genorth.compare.analysis.ranking import duels
+from genorth.compare.analysis.rows import Runs, best_of, by_row, leaders
+from genorth.compare.render.formats import markdown
+from genorth.compare.render.terminal import winners
+from genorth.compare.runs.record import Records
+
+SOLVERS = ("cdf-gd", "cdf-lbfgs", "rtr-fast", "rgd-fast")
+seconds = st.one_of(st.sampled_from([1.0, 2.0, 4.0, math.inf]), st.floats(0.1, 10.0))
+
+
+def _runs(solver: str, times: list[float], **more: Any) -> list[Any]:
+    """One run for each seed; infinite where the time ran out."""
+    return [
+        record(solver, 60.0, seed=n, status="TIME_LIMIT", **more)
+        if math.isinf(time)
+        else record(solver, time, seed=n, **more)
+        for n, time in enumerate(times)
+    ]
+
+
+@st.composite
+def rows(draw: st.DrawFn) -> dict[str, list[float]]:
+    """The times of several solvers from the same starts."""
+    count, names = draw(st.integers(1, 4)), draw(st.integers(1, 4))
+    times = st.lists(seconds, min_size=count, max_size=count)
+    return {solver: draw(times) for solver in SOLVERS[:names]}
+
+
+def _row(times: dict[str, list[float]]) -> tuple[Records, dict[str, Runs]]:
+    records = Records([run for solver, each in times.items() for run in _runs(solver, each)])
+    (runs,) = by_row(records).values()
+    return records, runs
+
+
+@given(times=rows())
+def test_a_winner_is_faster_from_its_worst_start_than_any_other_from_its_best(
+    times: dict[str, list[float]],
+) -> None:
+    _, runs = _row(times)
+    first = leaders(runs)
+    best = best_of(runs)
+    if best is None:
+        assert not first
+        return
+    assert first[0] == best
+    solves = [solver for solver in times if math.isfinite(runs[solver].time)]
+    clear = all(max(times[best]) < min(times[solver]) for solver in solves if solver != best)
+    assert (len(first) == 1) == clear
+    assert set(first) <= set(solves)
+
+
+@given(times=rows())
+def test_words_and_tables_name_a_winner_only_where_there_is_one(
+    times: dict[str, list[float]],
+) -> None:
+    records, runs = _row(times)
+    first, headline = leaders(runs), summary.headline(records)
+    assert any(text.startswith(f"{name} is fastest") for text in headline for name in times) == (
+        len(first) == 1
+    )
+    assert any("no winner there" in text for text in headline) == (len(first) > 1)
+    for table in (tables.best_table(records), *tables.paper_tables(records)):
+        bold = [e for block in table.blocks for line in block.lines for e in line.entries if e.bold]
+        assert len(bold) == (len(first) == 1)
+    (line,) = tables.best_table(records).blocks[0].lines
+    assert line.entries[3].text == (" or ".join(first) or "none")
+    assert next(iter(winners(records).columns[3].cells)).plain == (" or ".join(first) or "none")
+
+
+@given(times=rows())
+def test_families_are_told_apart_only_where_their_ranges_are(times: dict[str, list[float]]) -> None:
+    _, runs = _row(times)
+    for duel in duels({("matching", "(4,2)", 1e-5): runs}):
+        assert sum(duel.won) + sum(duel.overlap) == len(duel.ratios) == len(duel.overlap) <= 1
+        if duel.ratios and len(times) == 3:  # one Riemannian solver
+            penalty, other = times[best_of(runs, SOLVERS[:2]) or ""], times["rtr-fast"]
+            apart = max(penalty) < min(other) or max(other) < min(penalty)
+            assert sum(duel.won) == apart
+
+
+@given(times=rows())
+def test_the_range_is_shown_beside_the_median(times: dict[str, list[float]]) -> None:
+    records, runs = _row(times)
+    (table,) = tables.paper_tables(records)
+    lines = {line.entries[0].text: line.entries[-1] for line in table.blocks[0].lines}
+    for solver, each in times.items():
+        solved = [time for time in each if math.isfinite(time)]
+        low, high = runs[solver].range
+        assert (low, high) == (min(each), max(each))
+        if math.isfinite(runs[solver].time) and len(solved) > 1:
+            assert f"{min(solved):.3g} to {max(solved):.3g}" in lines[solver].note
+
+
+@given(times=rows())
+def test_one_line_names_the_winner_and_how_far_each_family_is_behind(
+    times: dict[str, list[float]],
+) -> None:
+    records, runs = _row(times)
+    line, first = summary.line(records), leaders(runs)
+    assert "\n" not in line
+    begin = f"{first[0]} wins the one row" if len(first) == 1 else "no winner"
+    assert line.split("; ")[0] == begin
+    failed = sum(not record.success for record in records)
+    assert line.endswith(f"; {failed} of {len(records)} runs failed") == (failed > 0)
+    if first and len(times) > 2:  # both families
+        best = runs[first[0]].time
+        for kind, among in (("penalty", SOLVERS[:2]), ("Riemannian", SOLVERS[2:])):
+            mine = best_of(runs, [name for name in among if name in runs])
+            shown = "unsolved" if mine is None else f"{runs[mine].time / best:.2g}x"
+            assert f"{kind} {shown}" in line
+
+
+def test_in_words() -> None:
+    clear = _runs("cdf-gd", [4.0, 5.0, 6.0], size="(1)") + _runs(
+        "rtr-fast", [1.0, 2.0, 3.0], size="(1)"
+    )
+    close = _runs("cdf-gd", [2.0, 3.0, 4.0], size="(2)") + _runs(
+        "rtr-fast", [1.0, 2.0, 3.0], size="(2)"
+    )
+    assert summary.headline(Records(clear + close)) == [
+        (
+            "rtr-fast is fastest in 1 of 2 rows. "
+            "The ranges of the fastest over the starts overlap in 1 of 2 rows: no winner there."
+        ),
+        "Riemannian wins 1 of 2 rows (1 undecided), 2x faster in the median (1.5x to 2.5x).",
+        "Medians over 3 starts; who wins, wins over the whole range of them.",
+    ]
+    assert summary.headline(Records(close))[1] == (
+        "Penalty and Riemannian cannot be told apart in the one row: their ranges overlap."
+    )
+    text = markdown(tables.paper_tables(Records(close))[0])
+    assert "| 3 (2 to 4) |" in text and "| 2 (1 to 3) |" in text and "**2" not in text
+    assert "unless the range of another overlaps" in text
