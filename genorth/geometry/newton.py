@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import attrs
 import numpy as np
@@ -26,6 +26,7 @@ from genorth.linalg.arrays import (
     number,
     plus,
 )
+from genorth.linalg.compiled import compiled, compiles
 
 if TYPE_CHECKING:
     from genorth.geometry.manifold import GenOrthManifold
@@ -45,27 +46,37 @@ class NewtonStep:
 
     def __init__(self, space: TangentSpace) -> None:
         self._space = space
-        S = ct(space.X) @ space.P
-        #: C(X).
-        self.constraint = S - eye_like(S)
+        self._made: _Made | None = None
+        if compiles(space.X) and space.manifold.companion is not None:
+            self._made = _Made(*_made(space.manifold, space.X, vars(space).get("P")))
+            vars(space)["size"] = max(1.0, number(self._made.size))
+            #: C(X).
+            self.constraint = self._made.constraint
+        else:
+            S = ct(space.X) @ space.P
+            self.constraint = S - eye_like(S)
 
     @cached_property
     def multiplier(self) -> Array:
         """S, or an error where phi(X) has not full rank."""
-        equation, C = self._space.equation, self.constraint
+        C, made = self.constraint, self._made
         if not is_lazy(C):
+            if made is None:
+                regularity = self._space.equation.regularity
+            else:
+                regularity = math.sqrt(max(number(made.regularity), 0.0))
             bound = C.shape[-1] * eps(C)
-            if not equation.regularity > bound:
+            if not regularity > bound:
                 refuse(
                     "X",
                     "phi(X) of full rank, so that DC(X) is onto "
                     "(smallest / largest singular value)",
-                    equation.regularity,
+                    regularity,
                     bound,
                     "Newton's map is not defined there.",
                     OutsideDomainError,
                 )
-        return equation.solve(C)
+        return self._space.equation.solve(C) if made is None else made.multiplier
 
     @property
     def D(self) -> Array:
@@ -76,12 +87,17 @@ class NewtonStep:
     def length(self) -> float:
         """|D(X)|."""
         S = self.multiplier
+        if self._made is not None:
+            return math.sqrt(max(number(self._made.square), 0.0))
         return math.sqrt(max(number(inner(S, self._space.equation.K @ S)), 0.0))
 
     @property
     def end(self) -> Array:
         """A_n(X) = X - D(X)."""
-        return plus(self._space.P @ -self.multiplier, self._space.X)
+        S = self.multiplier
+        if self._made is not None:
+            return self._made.end
+        return plus(self._space.P @ -S, self._space.X)
 
     def derivative(self, V: Array) -> Array:
         """DD(X)[V] = phi(V) S + phi(X) S', Phi(K S') = Phi(phi(X)^T V - K' S).
@@ -89,10 +105,46 @@ class NewtonStep:
         K' = phi(V)^T phi(X) + phi(X)^T phi(V).
         """
         space, S = self._space, self.multiplier
+        if compiles(V) and self._made is not None:
+            return _derivative(space.manifold, space.X, S, V)
         PV = space.manifold.phi(V)
         cross = ct(PV) @ space.P
         R = ct(space.P) @ V - (cross + ct(cross)) @ S
         return PV @ S + space.P @ space.equation.solve(space.manifold.symmetrize(R))
+
+
+class _Made(NamedTuple):
+    """What one compiled step of Newton's map returns."""
+
+    end: Array
+    constraint: Array
+    multiplier: Array
+    #: |D|^2, |X| |phi(X)|, and smallest / largest eigenvalue of phi(X)^T phi(X).
+    square: Array
+    size: Array
+    regularity: Array
+
+
+@compiled
+def _made(manifold: GenOrthManifold, X: Array, P: Array | None) -> tuple[Array, ...]:
+    space = TangentSpace(manifold, X, P)
+    step, equation, xp = NewtonStep(space), space.equation, namespace(X)
+    S, values = step.multiplier, xp.linalg.eigvalsh(equation.K)
+    return (
+        step.end,
+        step.constraint,
+        S,
+        inner(S, equation.K @ S),
+        norm(X) * norm(space.P),
+        xp.min(values) / xp.max(values),
+    )
+
+
+@compiled
+def _derivative(manifold: GenOrthManifold, X: Array, S: Array, V: Array) -> Array:
+    step = NewtonStep(TangentSpace(manifold, X))
+    vars(step)["multiplier"] = S
+    return step.derivative(V)
 
 
 def to_manifold(space: TangentSpace) -> tuple[TangentSpace, list[NewtonStep]]:

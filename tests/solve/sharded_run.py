@@ -20,6 +20,7 @@ from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as Spec
 
 import genorth as go
+import genorth.geometry.newton
 from baselines.geometry import base, fast
 from genorth.linalg.compiled import program
 
@@ -112,6 +113,9 @@ def differences(name: str, methods: tuple[str, ...]) -> dict[str, float]:
     return found
 
 
+_REDUCE = r"= .* all-reduce(?:-start)?\("
+
+
 def programs(name: str) -> dict[str, Any]:
     """What the programs of one gradient and one step contain."""
     manifold = MANIFOLDS[name](sharded)
@@ -130,11 +134,14 @@ def programs(name: str) -> dict[str, Any]:
     ray = place.ray(d)
     arguments = (X, d, *ray._parts, 0.1)
     texts.append(program(base._cayley_point, manifold, *arguments).text(*arguments))
+    newton = program(genorth.geometry.newton._made, manifold, X, None).text(X, None)
     text = "\n".join(texts)
-    shapes = {tuple(map(int, s.split(","))) for s in re.findall(r"f64\[(\d+,\d+)\]", text)}
+    sizes = re.findall(r"f64\[(\d+,\d+)\]", text + newton)
+    shapes = {tuple(map(int, size.split(","))) for size in sizes}
     return {
-        "all-reduce": len(re.findall(r"= .* all-reduce(?:-start)?\(", text)),
-        "others": re.findall(r"all-gather|collective-permute|all-to-all", text),
+        "all-reduce": len(re.findall(_REDUCE, text)),
+        "newton": len(re.findall(_REDUCE, newton)),
+        "others": re.findall(r"all-gather|collective-permute|all-to-all", text + newton),
         "rows": sorted({shape[0] for shape in shapes} | {shape[1] for shape in shapes}),
     }
 

@@ -71,5 +71,6 @@ def test_four_devices_give_the_iterates_of_numpy_and_exchange_small_matrices(
     for name, program in report["programs"].items():
         own = 2 if name == "function" else 0
         assert 1 <= program["all-reduce"] <= 3 + own, (name, program)
+        assert 1 <= program["newton"] <= 1 + own // 2, (name, program)
         assert program["others"] == [], (name, program)
         assert max(program["rows"]) == 160 // 4, (name, program)
