@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import attrs
 import numpy as np
@@ -26,6 +26,7 @@ from genorth.linalg.arrays import (
     number,
     plus,
 )
+from genorth.linalg.compiled import compiled, compiles
 
 if TYPE_CHECKING:
     from genorth.geometry.manifold import GenOrthManifold
@@ -45,13 +46,21 @@ class NewtonStep:
 
     def __init__(self, space: TangentSpace) -> None:
         self._space = space
-        S = ct(space.X) @ space.P
-        #: C(X).
-        self.constraint = S - eye_like(S)
+        self._made: _Made | None = None
+        if compiles(space.X) and space.manifold.companion is not None:
+            self._made = _Made(*_made(space.manifold, space.X, vars(space).get("P")))
+            vars(space)["size"] = max(1.0, number(self._made.size))
+            #: C(X).
+            self.constraint = self._made.constraint
+        else:
+            S = ct(space.X) @ space.P
+            self.constraint = S - eye_like(S)
 
     @cached_property
     def regularity(self) -> float:
         """The smallest singular value of phi(X) relative to the largest."""
+        if self._made is not None:
+            return math.sqrt(max(number(self._made.regularity), 0.0))
         return self._space.equation.regularity
 
     @cached_property
@@ -70,7 +79,7 @@ class NewtonStep:
                     "Newton's map is not defined there.",
                     OutsideDomainError,
                 )
-        return self._space.equation.solve(C)
+        return self._space.equation.solve(C) if self._made is None else self._made.multiplier
 
     @property
     def D(self) -> Array:
@@ -81,15 +90,25 @@ class NewtonStep:
     def length(self) -> float:
         """|D(X)|."""
         S = self.multiplier
+        if self._made is not None:
+            return math.sqrt(max(number(self._made.square), 0.0))
         return math.sqrt(max(number(inner(S, self._space.equation.K @ S)), 0.0))
 
     @property
     def end(self) -> Array:
         """A_n(X) = X - D(X)."""
-        return plus(self._space.P @ -self.multiplier, self._space.X)
+        S = self.multiplier
+        if self._made is not None:
+            return self._made.end
+        return plus(self._space.P @ -S, self._space.X)
 
     def chord(self, before: NewtonStep) -> Array:
-        """X - phi(X) S, Phi(K S) = C(X) with the K of an earlier step: no factorisation."""
+        """X - phi(X) S, Phi(K S) = C(X) with the K of an earlier step: no factorisation.
+
+        The full step, where that is made already.
+        """
+        if self._made is not None:
+            return self._made.end
         S = before._space.equation.solve(self.constraint)
         return plus(self._space.P @ -S, self._space.X)
 
@@ -99,10 +118,46 @@ class NewtonStep:
         K' = phi(V)^T phi(X) + phi(X)^T phi(V). `PV`: phi(V), where it is known.
         """
         space, S = self._space, self.multiplier
+        if compiles(V) and self._made is not None:
+            return _derivative(space.manifold, space.X, S, V)
         PV = space.manifold.phi(V) if PV is None else PV
         cross = ct(PV) @ space.P
         R = ct(space.P) @ V - (cross + ct(cross)) @ S
         return PV @ S + space.P @ space.equation.solve(space.manifold.symmetrize(R))
+
+
+class _Made(NamedTuple):
+    """What one compiled step of Newton's map returns."""
+
+    end: Array
+    constraint: Array
+    multiplier: Array
+    #: |D|^2, |X| |phi(X)|, and smallest / largest eigenvalue of phi(X)^T phi(X).
+    square: Array
+    size: Array
+    regularity: Array
+
+
+@compiled
+def _made(manifold: GenOrthManifold, X: Array, P: Array | None) -> tuple[Array, ...]:
+    space = TangentSpace(manifold, X, P)
+    step, equation, xp = NewtonStep(space), space.equation, namespace(X)
+    S, values = step.multiplier, xp.linalg.eigvalsh(equation.K)
+    return (
+        step.end,
+        step.constraint,
+        S,
+        inner(S, equation.K @ S),
+        norm(X) * norm(space.P),
+        xp.min(values) / xp.max(values),
+    )
+
+
+@compiled
+def _derivative(manifold: GenOrthManifold, X: Array, S: Array, V: Array) -> Array:
+    step = NewtonStep(TangentSpace(manifold, X))
+    vars(step)["multiplier"] = S
+    return step.derivative(V)
 
 
 def to_manifold(space: TangentSpace) -> tuple[TangentSpace, list[NewtonStep]]:

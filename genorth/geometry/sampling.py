@@ -67,9 +67,7 @@ class Sampler:
         if self.blocks:
             X = np.stack([block.draw(rng) for block in self.blocks]).reshape(self.manifold.shape)
         else:
-            X = np.asarray(
-                _by_polar_factor(self.manifold, partial(self.manifold.random_ambient, rng))
-            )
+            X = _by_polar_factor(self.manifold, partial(self.manifold.random_ambient, rng))
         if not self.manifold.definite:
             X = random_walk(self.manifold, X, rng)
         X = self.manifold.restore(self.manifold.ambient(X))
@@ -117,9 +115,8 @@ def gaussian_on(
         The array.
     """
     jax = optional("jax", "jax", "device=")
-    sharding = (
-        jax.sharding.SingleDeviceSharding(device) if isinstance(device, jax.Device) else device
-    )
+    single = isinstance(device, jax.Device)
+    sharding = jax.sharding.SingleDeviceSharding(device) if single else device
     if not isinstance(sharding, jax.sharding.Sharding):
         refuse("device", "a jax.Device or a jax.sharding.Sharding", repr(device))
     seed, kind = int(rng.integers(2**62)), jax.dtypes.canonicalize_dtype(dtype)

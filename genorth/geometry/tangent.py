@@ -44,7 +44,7 @@ class TangentSpace:
             return self.solver
         return general(self.manifold, self.X, self.P)
 
-    @property
+    @cached_property
     def size(self) -> float:
         """max(1, |X| |phi(X)|), what |C(X)| is relative to."""
         return max(1.0, number(norm(self.X) * norm(self.P)))
