@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -45,14 +44,14 @@ def riemannian(
     check_manifolds(manifolds)
     check_retraction(retraction)
 
-    def gradient(fit: Fit, X: Any, G: Any) -> Any:
+    def gradient(fit: Fit, G: Any, X: Any) -> Any:
         return fit.array(fit.manifold.gradient(fit.point(X), fit.point(G)))
 
     def moved(fit: Fit, X: Any, Z: Any) -> Any:
         M, X = fit.manifold, fit.point(X)
         return fit.array(stepped(M, X, M.project(X, fit.point(Z)), retraction))
 
-    def transported(fit: Fit, Y: Any, V: Any) -> Any:
+    def transported(fit: Fit, V: Any, Y: Any) -> Any:
         return fit.array(fit.manifold.project(fit.point(Y), fit.point(V)))
 
     def difference(_: Fit, __: Any, Y: Any, X: Any) -> Any:
@@ -63,13 +62,11 @@ def riemannian(
 
     def update(grads: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
         _require(params)
-        inner = at_manifolds(lambda fit, G, X: gradient(fit, X, G), manifolds, grads, params)
+        inner = at_manifolds(gradient, manifolds, grads, params)
         steps, state = optimizer.update(inner, state, params)
         ends = at_manifolds(moved, manifolds, params, steps)
-        carry = partial(at_manifolds, lambda fit, V, Y: transported(fit, Y, V), manifolds)
-        return at_manifolds(difference, manifolds, steps, ends, params), _transport(
-            state, lambda V: carry(V, ends)
-        )
+        change = at_manifolds(difference, manifolds, steps, ends, params)
+        return change, _transport(state, lambda V: at_manifolds(transported, manifolds, V, ends))
 
     return optax.GradientTransformation(init, update)
 

@@ -29,7 +29,7 @@ def check_manifolds(manifolds: Any) -> Any:
 
 def spread(value: Any, manifolds: Any) -> Any:
     """One value for all manifolds, or a PyTree of them as it is."""
-    if jax.tree.structure(value) == jax.tree.structure(0):
+    if jax.tree_util.all_leaves([value]):
         return jax.tree.map(lambda M: None if M is None else value, manifolds, is_leaf=_is_end)
     return value
 
