@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, Unpack
 
 import attrs
 import numpy as np
 
-from baselines.infeasible.run import TUBE, Point, Run, merit, positive
+from baselines.infeasible.run import Point, Run, march, merit, positive
 from baselines.riemannian.rtr import Step, truncated_cg
 from genorth.errors import StepTooLong, refuse
-from genorth.geometry.field import Field
+from genorth.geometry.field import Field, place
 from genorth.geometry.multiplier import realvec
 from genorth.geometry.newton import NewtonStep
 from genorth.geometry.tangent import TangentSpace
@@ -31,11 +32,13 @@ NORMAL: dict[str, Callable[[TangentSpace, Array], Array]] = {
 
 @attrs.frozen
 class Settings:
-    """The constants of the method; the first two are the authors'."""
+    """The constants of the method; the first three are the authors'."""
 
     #: The residual of the tangent equation is at most min(forcing, |b|^exponent) |b|.
     forcing: float = 1e-2
     exponent: float = 1.0
+    #: How much of the whole step "published" takes.
+    eta: float = 1.0
     #: A step is taken if the merit decreases by this share of what the model says.
     accept: float = 0.1
     #: The first and the largest tangent step, relative to |X|.
@@ -54,7 +57,7 @@ def landing_newton(
     *,
     normal: str = "A",
     tangent: str = "cg",
-    tube: float = TUBE,
+    tube: float = 0.75,
     settings: Settings | None = None,
     **common: Unpack[Common],
 ) -> Result:
@@ -68,15 +71,15 @@ def landing_newton(
 
     "cg" solves for T by conjugate gradients within a trust region, on the merit function of
     `landing`, so that it converges from afar. "published" solves the authors' equation
-    DF(X)[T] = -F(X) - DF(X)[n] with their BiCGSTAB and takes the full step: near a solution, and
-    where psi(psi(T)) = T, only.
+    DF(X)[T] = -F(X) - DF(X)[n] with their BiCGSTAB and takes the full step, shortened where it
+    leaves the tube: near a solution, and where psi(psi(T)) = T, only.
 
     Args:
         problem: The problem.
         x0: Start, with |C(x0)| <= tube. Default: a random point of M.
         normal: "A" or "newton".
         tangent: "cg" or "published".
-        tube: The largest |C| of an iterate.
+        tube: The largest |C| of an iterate; the default is the authors'.
         settings: The constants.
         metric: A metric of one's own, as for `GenOrthManifold.metric` (F20).
         **common: The arguments of every solver, see `genorth.minimize`.
@@ -192,31 +195,66 @@ def _tried(
     return trial, (before - after) / predicted
 
 
+@attrs.frozen(eq=False, slots=False)
+class _Landing:
+    """A point, and the whole step n + T of the authors, found when it is asked for."""
+
+    point: Point
+    whole: Callable[[Point], Array]
+
+    @cached_property
+    def step(self) -> Array:
+        return self.whole(self.point)
+
+
 def _published(
     run: Run, normal: Callable[[TangentSpace, Array], Array], settings: Settings
 ) -> None:
-    """Full steps, with the tangent equation (4.11) of the authors solved by BiCGSTAB."""
+    """Steps of one length, with the tangent equation (4.11) of the authors solved by BiCGSTAB."""
     from scipy.sparse.linalg import LinearOperator, bicgstab
 
-    field, point = Field(run.manifold), run.start()
-    while True:
-        n = normal(TangentSpace(run.manifold, point.X, point.P), point.C)
+    field = Field(run.manifold)
 
-        def image(V: Array, at: Point = point) -> Array:
+    def whole(at: Point) -> Array:
+        space = TangentSpace(run.manifold, at.X, at.P)
+        n, project = normal(space, at.C), space.equation.project
+
+        def image(V: Array) -> Array:
+            # tangent but for rounding, which BiCGSTAB would blow up: the equation has no such part
             run.monitor.check()
-            return field.linearised(at, at.G, V, run.problem.euclidean_hessian(at.X, V))
+            H = run.problem.euclidean_hessian(at.X, V)
+            return project(field.linearised(at, at.G, V, H))
 
-        def product(v: Any, at: Point = point) -> Any:
-            V = np.ascontiguousarray(v).view(at.X.dtype).reshape(at.X.shape)
-            return realvec(image(V, at))
+        def matrix(v: Any) -> Array:
+            return np.ascontiguousarray(v).view(at.X.dtype).reshape(at.X.shape)
 
-        b = realvec(-2 * field.direction(point, point.G, 0.0).D - image(n))
-        size = float(np.linalg.norm(b))
-        operator = LinearOperator((b.size, b.size), matvec=product, dtype=float)
-        rtol = min(settings.forcing, size**settings.exponent)
-        T, _ = bicgstab(operator, b, rtol=rtol, atol=0.0, maxiter=200)
-        try:
-            point = run.evaluate(point.X + n + T.view(point.X.dtype).reshape(point.X.shape))
-        except StepTooLong:
-            return
-        run.accept(point)
+        b = realvec(-2 * project(field.direction(at, at.G, 0.0).D) - image(n))
+        operator = LinearOperator(
+            (b.size, b.size), matvec=lambda v: realvec(image(matrix(v))), dtype=float
+        )
+        rtol = min(settings.forcing, float(np.linalg.norm(b)) ** settings.exponent)
+        # b is a difference of products of this size: below its rounding nothing can be solved
+        atol = 8 * math.ulp(1.0) * float(norm(at.G) * norm(at.gram))
+        T, _ = bicgstab(operator, b, rtol=rtol, atol=atol, maxiter=200)
+        return n + matrix(T)
+
+    def step(at: _Landing, t: float) -> _Landing:
+        return _Landing(run.evaluate(at.point.X + t * at.step), whole)
+
+    march(
+        _Landing(run.start(), whole),
+        step,
+        lambda at: run.accept(at.point),
+        lambda at: _length(run, at, settings.eta),
+    )
+
+
+def _length(run: Run, at: _Landing, eta: float) -> float:
+    """Eta, or where that leaves the tube the authors' safe step (Lemma 5.1), where phi(X) = X."""
+    X, d = at.point.X, float(norm(at.point.C))
+    if not run.manifold.isometric:
+        return eta
+    if float(norm(place(run.manifold, X + eta * at.step).C)) <= run.tube:
+        return eta
+    b, square = d * (1 - d) / 2, float(norm(at.step)) ** 2
+    return min((math.sqrt(b * b + square * (run.tube - d)) - b) / square, 1.0)

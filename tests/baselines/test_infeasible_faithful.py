@@ -38,12 +38,15 @@ class Example:
             manifold,
             lambda X: float(np.sum(X * (self.A @ X @ self.D))),
             self.gradient,
-            lambda X, Z: self.gradient(Z),
+            lambda X, Z: self.hessian(Z),
         )
         self.start = 1.02 * manifold.random_point(rng)
 
     def gradient(self, X: Matrix) -> Matrix:
         return 2 * self.A @ X @ self.D
+
+    def hessian(self, Z: Matrix) -> Matrix:
+        return 2 * self.A @ Z @ self.D
 
     def agrees(self, points: list[Matrix], step: Callable[[Matrix], Matrix], start: Matrix) -> None:
         """The iterates are those of `step` from the start."""
@@ -149,27 +152,107 @@ def test_plam_is_the_solver_of_its_authors(generalized: bool, seed: int, fixed: 
         proxparam = max(1e-10, min(proxparam, 1e10))
 
 
+class Nearest(Example):
+    """min |X - Y|^2/2, Y near M: so well conditioned that BiCGSTAB solves to rounding."""
+
+    def __init__(self, generalized: bool, seed: int) -> None:
+        super().__init__(generalized, seed)
+        manifold = self.problem.manifold
+        X, E = manifold.random_point(seed), manifold.random_ambient(seed + 100)
+        self.Y = X + 0.2 * E / np.linalg.norm(E)
+        self.problem = go.Problem(
+            manifold,
+            lambda X: float(np.sum((X - self.Y) ** 2)) / 2,
+            self.gradient,
+            lambda X, Z: self.hessian(Z),
+        )
+        self.start = 1.01 * X
+
+    def gradient(self, X: Matrix) -> Matrix:
+        return X - self.Y
+
+    def hessian(self, Z: Matrix) -> Matrix:
+        return Z
+
+
+class Published:
+    """Second-order landing by its formulas, with dense algebra; B = I is the authors' case."""
+
+    def __init__(self, example: Example, X: Matrix) -> None:
+        self.example, self.X = example, X
+        self.G, self.BX = example.gradient(X), example.B @ X
+        self.S, self.K = X.T @ self.BX, self.BX.T @ self.BX
+        self.normal = -0.5 * X @ (self.S - np.eye(P))
+        gradient = self.G @ self.K - self.BX @ (self.G.T @ self.BX)
+        self.rhs = -gradient - self.image(self.normal)
+
+    def image(self, V: Matrix) -> Matrix:
+        """H X^T X - X H^T X + G V^T X - V G^T X, H = hess f[V]; with B where it belongs."""
+        H, BV = self.example.hessian(V), self.example.B @ V
+        first = H @ self.K - self.BX @ (H.T @ self.BX)
+        return first + self.G @ (BV.T @ self.BX) - BV @ (self.G.T @ self.BX)
+
+    def step(self) -> Matrix:
+        """N + T, image(T) = rhs, T tangent to the level set: V^T B X + X^T B V = 0."""
+        units = np.eye(N * P).reshape(-1, N, P)
+        change = np.array([(V.T @ self.BX + self.BX.T @ V).ravel() for V in units])
+        _, s, rows = np.linalg.svd(change.T)
+        basis = rows[np.sum(s > 1e-10) :].reshape(-1, N, P)
+        assert len(basis) == N * P - P * (P + 1) // 2
+        M = np.array([self.image(V).ravel() for V in basis]).T
+        c = np.linalg.lstsq(M, self.rhs.ravel(), rcond=None)[0]
+        return self.normal + np.tensordot(c, basis, 1)
+
+
+@both
 @seeds
-def test_second_order_landing_is_the_algorithm_of_its_authors(seed: int) -> None:
-    """N = -X (X^T X - I)/2 and A_T[T] = -grad - A_N[N] to min(0.1, |b|^0.5) |b|, full steps.
+def test_second_order_landing_is_that_of_its_authors(generalized: bool, seed: int) -> None:
+    """X + eta (N + T) with the equation solved to rounding; eta < 1 makes 20 iterations of it."""
+    example = Nearest(generalized, seed)
+    settings = Settings(forcing=1e-13, eta=0.3)
+    points = runs(landing_newton, example, tangent="published", settings=settings)
+    example.agrees(points, lambda X: X + 0.3 * Published(example, X).step(), points[0])
 
-    The inner solver depends on rounding, the equation does not.
-    """
-    example = Example(False, seed)
+
+@both
+@seeds
+def test_full_steps_solve_the_equation_as_well_as_the_authors_ask(
+    generalized: bool, seed: int
+) -> None:
+    """To min(zeta, |b|^theta) |b|; the constants of their experiments, and those of their code."""
+    example = Example(generalized, seed)
     near = landing(example.problem, example.start, tol=1e-3).x * 1.01
-    arguments = {"x0": near, "tol": 1e-8, "tangent": "published", "tube": 0.75}
-    points = runs(landing_newton, example, settings=Settings(0.1, 0.5), **arguments)
-    assert 3 <= len(points) <= 6  # quadratic convergence
-    for X, after in itertools.pairwise(points):
-        S, G = X.T @ X, example.gradient(X)
+    for settings in (Settings(0.1, 0.5), Settings()):
+        points = runs(
+            landing_newton, example, x0=near, tol=1e-8, tangent="published", settings=settings
+        )
+        assert len(points) <= 8  # superlinear convergence
+        for X, after in itertools.pairwise(points):
+            at = Published(example, X)
+            size, rounding = np.linalg.norm(at.rhs), 1e-12 * np.linalg.norm(at.G)
+            residual = np.linalg.norm(at.image(after - X - at.normal) - at.rhs)
+            allowed = min(settings.forcing, size**settings.exponent) * size
+            assert residual <= 1.01 * allowed + rounding
 
-        def image(V: Matrix, X: Matrix = X, S: Matrix = S, G: Matrix = G) -> Matrix:
-            H = example.gradient(V)
-            return H @ S - X @ (H.T @ X) + G @ (V.T @ X) - V @ (G.T @ X)
 
-        normal = -0.5 * X @ (S - np.eye(P))
-        b = -(G @ S - X @ (G.T @ X)) - image(normal)
-        size = np.linalg.norm(b)
-        rounding = 1e-12 * np.linalg.norm(G)
-        residual = np.linalg.norm(image(after - X - normal) - b)
-        assert residual <= 1.01 * min(0.1, math.sqrt(size)) * size + rounding
+@seeds
+def test_a_step_of_second_order_landing_that_leaves_the_tube_is_cut_as_in_the_paper(
+    seed: int,
+) -> None:
+    """(-d (1-d)/2 + sqrt(d^2 (1-d)^2/4 + g^2 (eps - d)))/g^2, g = |N + T|, at most 1."""
+    example, tube = Nearest(False, seed), 1e-3
+    [X, after] = runs(
+        landing_newton,
+        example,
+        x0=example.start * (1.0001 / 1.01),
+        tangent="published",
+        tube=tube,
+        max_iterations=1,
+        settings=Settings(forcing=1e-13),
+    )
+    step, d = Published(example, X).step(), np.linalg.norm(X.T @ X - np.eye(P))
+    whole = X + step
+    assert np.linalg.norm(whole.T @ whole - np.eye(P)) > tube
+    g, b = np.linalg.norm(step), d * (1 - d) / 2
+    t = min((math.sqrt(b * b + g * g * (tube - d)) - b) / g**2, 1.0)
+    assert np.linalg.norm(after - X - t * step) <= 1e-12 * np.linalg.norm(X)

@@ -66,16 +66,19 @@ def _terms(h: go.ConstraintDissolving, X: Matrix) -> float:
     )
 
 
-def _derivatives(function: Callable[[float], Any], order: int) -> tuple[Matrix, float]:
+def _derivatives(
+    function: Callable[[float], Any], order: int, sensitivity: float
+) -> tuple[Matrix, float]:
     """The derivative at 0 of a polynomial of degree at most 12, and its rounding.
 
     From values at Chebyshev points. Along a line f(A(X)) is a polynomial of degree 12, as f has
-    degree four and A three: this is no approximation.
+    degree four and A three: this is no approximation. The sensitivity is what the values change by,
+    relative to a relative change of X.
     """
     values = np.array([np.ravel(function(float(t))) for t in NODES])
     series = chebyshev.chebfit(NODES, values, 12)
     # The second derivative of a Chebyshev polynomial of degree d is at most d^4/3.
-    rounding = 1e5 * np.finfo(float).eps * float(np.abs(values).max())
+    rounding = 1e5 * np.finfo(float).eps * (float(np.abs(values).max()) + sensitivity)
     return chebyshev.chebval(0.0, chebyshev.chebder(series, order)), rounding
 
 
@@ -85,10 +88,11 @@ def test_gradient_and_hessian_along_a_line(
 ) -> None:
     """d/dt h(X + tZ) = <grad h, Z> and d^2/dt^2 h(X + tZ) = <Z, hess h[Z]> at t = 0."""
     h, X = _setting(data, manifold, seed)
-    Z = _direction(manifold, X, seed)
-    slope, rounding = _derivatives(lambda t: h.value(X + t * Z), 1)
-    assert abs(slope[0] - np.vdot(h.gradient(X), Z).real) <= rounding
-    curvature, rounding = _derivatives(lambda t: h.value(X + t * Z), 2)
+    Z, G = _direction(manifold, X, seed), h.gradient(X)
+    sensitivity = float(np.linalg.norm(G) * np.linalg.norm(X))
+    slope, rounding = _derivatives(lambda t: h.value(X + t * Z), 1, sensitivity)
+    assert abs(slope[0] - np.vdot(G, Z).real) <= rounding
+    curvature, rounding = _derivatives(lambda t: h.value(X + t * Z), 2, sensitivity)
     assert abs(curvature[0] - np.vdot(Z, h.hessian_product(X, Z)).real) <= rounding
 
 
@@ -99,8 +103,9 @@ def test_hessian_differentiates_the_gradient(
     """d/dt grad h(X + tZ) = hess h(X)[Z] at t = 0: all components, not only along Z."""
     h, X = _setting(data, manifold, seed)
     Z = _direction(manifold, X, seed)
+    sensitivity = float(np.linalg.norm(h.hessian_product(X, X)))
     parts = [
-        _derivatives(lambda t, part=part: part(h.gradient(X + t * Z)), 1)
+        _derivatives(lambda t, part=part: part(h.gradient(X + t * Z)), 1, sensitivity)
         for part in (np.real, np.imag)
     ]
     expected = (parts[0][0] + 1j * parts[1][0]).reshape(manifold.shape)
