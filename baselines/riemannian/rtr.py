@@ -38,6 +38,7 @@ class Settings:
     largest_radius: float = 1.0
 
 
+_ROUNDING = 4.0  # of the difference of two costs, in units of roundoff
 _EXACT = 1e-5  # relative error of the predicted decrease up to which the model is as good as f
 _GAIN, _ORDER = 0.9, (1 + math.sqrt(5)) / 2  # of the second choice of Eisenstat and Walker
 
@@ -115,7 +116,7 @@ def _solve(run: Run, settings: Settings) -> None:
         step = truncated_cg(
             model.hessian, model.precondition, point.gradient, radius, goal, run.manifold.dim
         )
-        trial, ratio = _tried(run, point, step)
+        trial, ratio, error = _tried(run, point, step)
         accuracy = settings.accuracy
         if ratio < 0.25:
             radius = 0.25 * step.length
@@ -123,7 +124,7 @@ def _solve(run: Run, settings: Settings) -> None:
             radius = min(2 * radius, largest)
         if trial is not None and ratio > settings.accept:
             if not step.boundary:
-                accuracy = forcing(accuracy, ratio, math.sqrt(trial.decrease / point.decrease))
+                accuracy = forcing(accuracy, error, math.sqrt(trial.decrease / point.decrease))
             point = trial
             run.accept(point)
             model = _Model(run, point)
@@ -133,7 +134,7 @@ def _solve(run: Run, settings: Settings) -> None:
             run.accept(point)
 
 
-def forcing(accuracy: float, ratio: float, gain: float) -> float:
+def forcing(accuracy: float, error: float, gain: float) -> float:
     """How small the residual of the next model has to be, relative to its gradient.
 
         min(accuracy, 0.9 gain^1.618)
@@ -143,28 +144,33 @@ def forcing(accuracy: float, ratio: float, gain: float) -> float:
 
     Args:
         accuracy: The largest value, and the one where the model is not that good.
-        ratio: The decrease of f in the last step over that of its model.
+        error: Of the decrease of f in the last step that its model predicted, relative.
         gain: The norm of the gradient after the last step over the one before.
 
     Returns:
         The accuracy of the next model.
     """
-    return min(accuracy, _GAIN * gain**_ORDER) if abs(ratio - 1) <= _EXACT else accuracy
+    return min(accuracy, _GAIN * gain**_ORDER) if error <= _EXACT else accuracy
 
 
-def _tried(run: Run, point: Iterate, step: Step) -> tuple[Iterate | None, float]:
-    """The end of the step, and its decrease of the cost relative to that of the model."""
+def _tried(run: Run, point: Iterate, step: Step) -> tuple[Iterate | None, float, float]:
+    """The end of the step, its decrease of the cost relative to that of the model, and the error.
+
+    The error of the model is what is left of |ratio - 1| beyond the rounding of the costs.
+    """
     before = point.slope(step.Z)
     predicted = before + float(inner(step.Z, step.HZ)) / 2
     if not predicted < 0:
-        return None, -math.inf
+        return None, -math.inf, math.inf
     try:
         trial = run.line(point, step.Z)(1.0)
     except StepTooLong:
-        return None, -math.inf
+        return None, -math.inf, math.inf
     unit = eps(point.X)
     after = trial.end_slope if in_noise(point.value, trial.value, unit) else math.nan
-    return trial, difference(point.value, trial.value, before, after, unit) / predicted
+    ratio = difference(point.value, trial.value, before, after, unit) / predicted
+    rounding = _ROUNDING * unit * abs(point.value) / -predicted
+    return trial, ratio, max(abs(ratio - 1) - rounding, 0.0)
 
 
 class _Model:

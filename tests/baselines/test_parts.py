@@ -14,7 +14,7 @@ from known_minima import KNOWN
 import genorth as go
 from baselines import rgd, rlbfgs, rtr
 from baselines.riemannian.rcg import sato
-from baselines.riemannian.rtr import truncated_cg
+from baselines.riemannian.rtr import forcing, truncated_cg
 from genorth.solve.descent import Settings as BBSettings
 from genorth.testing import conditioned_symmetric, seeds
 
@@ -26,6 +26,17 @@ def test_sato_takes_the_smaller_quotient(data: st.DataObject) -> None:
     growth = data.draw(st.floats(-1e6, 1e6))
     beta = sato(squared, old, growth)
     assert beta == (0.0 if growth <= 0 else pytest.approx(min(squared / old, squared / growth)))
+
+
+@given(
+    accuracy=st.floats(1e-3, 0.9),
+    exponent=st.floats(-12, 0),
+    gain=st.floats(0, 2),
+)
+def test_the_forcing_term(accuracy: float, exponent: float, gain: float) -> None:
+    """Superlinear where the model is as good as f, and never more than what was asked for."""
+    term, exact = forcing(accuracy, 10**exponent, gain), 10**exponent <= 1e-5
+    assert term == pytest.approx(min(accuracy, 0.9 * gain**1.618034) if exact else accuracy)
 
 
 @given(

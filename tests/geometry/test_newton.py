@@ -10,6 +10,7 @@ from refusals import refused
 
 import genorth as go
 import genorth.testing as gt
+from genorth.geometry import multiplier
 from genorth.geometry.multiplier import ConjugateGradients, DenseLeastSquares, Eigendecomposition
 from genorth.geometry.newton import NewtonStep, scaled, step_length
 from genorth.geometry.tangent import TangentSpace
@@ -212,6 +213,37 @@ def test_a_ray_makes_what_t_does_not_change_once() -> None:
     calls.clear()
     ray.point(1.0)
     assert not calls
+
+
+def test_a_short_step_takes_one_factorisation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second step of Newton is made with the K of the first."""
+    manifold = go.SymplecticStiefel(20, 4)
+    X = manifold.random_point(0)
+    Z = manifold.random_tangent(X, 1)
+    Z *= 1e-3 * norm(X) / norm(Z)
+    factored, eigh = [], multiplier.eigh
+    monkeypatch.setattr(multiplier, "eigh", lambda K: factored.append(1) or eigh(K))
+    R = manifold.retract(X, Z, "normal")
+    assert len(factored) == 1
+    assert manifold.feasibility(R) <= 10 * EPS * manifold.scale(R)
+    assert manifold.feasibility(X + Z) > 1e6 * EPS * manifold.scale(R)
+
+
+@given(manifold=gt.manifolds(max_condition=1e4), seed=gt.seeds(), length=st.floats(-6, 0))
+def test_the_normal_retraction_ends_at_rounding(
+    manifold: go.GenOrthManifold, seed: int, length: float
+) -> None:
+    """|C| <= 100 eps |X| |phi(X)|, whichever step the iteration ended with."""
+    X = manifold.random_point(seed)
+    Z = manifold.random_tangent(X, seed)
+    if not norm(Z) > 0:
+        return
+    Z = 10**length * norm(X) / norm(Z) * Z
+    try:
+        R = manifold.retract(X, Z, "normal")
+    except go.OutsideDomainError:
+        return
+    assert manifold.feasibility(R) <= 100 * EPS * manifold.scale(R)
 
 
 @given(manifold=gt.manifolds(max_condition=1e2), seed=gt.seeds())

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import genorth as go
 from genorth.linalg.arrays import ct
-from genorth.linalg.functions import expm, inverse, inverse_sqrt
+from genorth.linalg.functions import eigh, expm, inverse, inverse_sqrt
 
 EPS = float(np.finfo(float).eps)
 Matrix = np.ndarray
@@ -70,6 +70,22 @@ def in_sector(
 
 def norm(M: Matrix) -> float:
     return float(np.linalg.norm(M))
+
+
+# ---------------------------------------------------------------------- eigenvalues
+
+
+@given(seeds, st.integers(1, 40), batches, kinds, exponents)
+def test_eigenvalues_of_small_and_of_other_matrices(
+    seed: int, p: int, batch: tuple[int, ...], kind: str, exponent: float
+) -> None:
+    """K U = U diag(l), U^T U = I, l rising: by LAPACK itself and by NumPy."""
+    U = orthogonal(np.random.default_rng(seed), batch, p, kind)
+    K = U * graded(p, 10**exponent) @ ct(U)
+    values, V = eigh((K + ct(K)) / 2)
+    assert norm(K @ V - V * values[..., None, :]) <= 100 * p * EPS * norm(K)
+    assert norm(ct(V) @ V - np.eye(p)) <= 100 * p * EPS * norm(V)
+    assert np.all(np.diff(values, axis=-1) >= 0)
 
 
 # ---------------------------------------------------------------------- inverse

@@ -31,7 +31,6 @@ SOURCES, TESTS = Sources(ROOT), Suite(ROOT)
 COVERED = ("checks", "geometry", "linalg", "manifolds", "penalty", "problem", "testing")
 #: But these, with the reason.
 NOT_COVERED = {
-    "genorth/geometry/substitution.py": "to come",
     "genorth/geometry/user_maps.py": "to come",
     "genorth/penalty/lbfgs.py": "to come, with the solvers",
     "genorth/penalty/methods.py": "to come, with the solvers",

@@ -13,6 +13,7 @@ from _problems import spd
 
 import genorth as go
 from baselines import rgd, rlbfgs, rtr
+from baselines.riemannian.rtr import Settings
 from genorth.interop.pymanopt import PymanoptManifold, run
 
 N, P = 30, 3
@@ -77,23 +78,36 @@ def test_the_metric_of_the_form_takes_the_condition_number_out() -> None:
     assert counts[1] <= 2 * counts[0]
 
 
-def test_trust_regions_keep_superlinear_convergence_in_a_metric() -> None:
-    """The Hessian is that of the metric: a model solved for tightly gains digits at once."""
-    from baselines.riemannian.rtr import Settings
-
-    form = spd(N, 100, 1)
-    smooth = go.Problem(
-        go.GeneralizedStiefel(form, P),
+def _smooth() -> go.Problem:
+    return go.Problem(
+        go.GeneralizedStiefel(spd(N, 100, 1), P),
         lambda X: float(np.vdot(X, A @ X)) + float(np.sum(X**4)),
         lambda X: 2 * A @ X + 4 * X**3,
         lambda X, Z: 2 * A @ Z + 12 * X**2 * Z,
     )
+
+
+METRICS = {"B": "B", "diagonal": np.linspace(1.0, 3.0, N)}
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_trust_regions_keep_superlinear_convergence_in_a_metric(metric: str) -> None:
+    """The Hessian is that of the metric: a model solved for tightly gains digits at once."""
     settings = Settings(accuracy=1e-6)
-    for metric in ("B", np.linspace(1.0, 3.0, N)):
-        result = rtr(smooth, rng=0, metric=metric, tol=1e-7, settings=settings)
-        norms = np.array(result.trace.gradient_norm)
-        assert result.success
-        assert np.max(norms[:-1] / norms[1:]) >= 100
+    result = rtr(_smooth(), rng=0, metric=METRICS[metric], tol=1e-7, settings=settings)
+    norms = np.array(result.trace.gradient_norm)
+    assert result.success
+    assert np.max(norms[:-1] / norms[1:]) >= 100
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_pymanopts_trust_regions_keep_it_too(metric: str) -> None:
+    """Only with the right Hessian |g_k+1| <= c |g_k|^2."""
+    optimizer = pymanopt.optimizers.TrustRegions
+    result = run(optimizer, _smooth(), rng=2, metric=METRICS[metric], tol=1e-8)
+    norms = [value for value in dict.fromkeys(result.trace.gradient_norm) if value < 0.05]
+    assert result.success
+    assert np.max(np.log(norms[1:]) / np.log(norms[:-1])) >= 1.5
 
 
 def test_points_and_callbacks_are_in_the_variables_of_the_problem() -> None:
