@@ -10,6 +10,7 @@ import experiments
 import geometry
 import infeasible
 import interop
+import orthogonal
 import penalty
 import pytest
 import riemannian
@@ -17,7 +18,16 @@ from _timing import one_thread
 
 MEASURES = [
     pytest.param(measure, id=f"{module.__name__}: {name}")
-    for module in (geometry, penalty, interop, riemannian, infeasible, compare, experiments)
+    for module in (
+        geometry,
+        penalty,
+        orthogonal,
+        interop,
+        riemannian,
+        infeasible,
+        compare,
+        experiments,
+    )
     for name, measure in module.FIGURES.items()
 ]
 
