@@ -11,6 +11,7 @@ import experiments
 import geometry
 import infeasible
 import interop
+import orthogonal
 import penalty
 import pytest
 import riemannian
@@ -21,6 +22,7 @@ MEASURES = [
     for module in (
         geometry,
         penalty,
+        orthogonal,
         interop,
         riemannian,
         infeasible,

@@ -20,6 +20,7 @@ from paper_repro import agreement, data, experiments, figures, report
 from paper_repro.commands import main
 from paper_repro.experiments import (
     AUTO,
+    ORTHOGONAL,
     OURS,
     PAPERS,
     PEERS,
@@ -96,7 +97,7 @@ def test_every_run_of_the_paper_has_one_of_ours(number: int) -> None:
         assert instance.options == {
             solver: {"beta": beta} for solver in ("cdf-gd", "cdf-cg", "cdf-lbfgs", "cdf-tr")
         }
-        assert AUTO not in instance.options
+        assert AUTO not in instance.options and ORTHOGONAL not in instance.options
 
 
 @pytest.mark.parametrize("printed", [False, True], ids=["corrected", "printed"])
@@ -336,7 +337,10 @@ def test_the_overview_has_a_line_for_each_table() -> None:
 
 
 def test_the_results_of_the_documentation_hold_all_tables() -> None:
-    """The records that are kept are those of every run of the paper and of ours."""
+    """The records that are kept are those of every run of the paper and of ours.
+
+    `odf-lbfgs` is newer than the full run, as docs/results/index.md says.
+    """
     records = experiments.load(ROOT / "docs" / "results")
     known = [table(number) for number in TABLES]
     assert {(r.problem, r.size, r.solver, r.tolerance) for r in records} == {
@@ -344,6 +348,7 @@ def test_the_results_of_the_documentation_hold_all_tables() -> None:
         for experiment in known
         for size in experiment.sizes
         for solver in (*PAPERS, *OURS)
+        if solver != ORTHOGONAL
         for tolerance in TOLERANCES
     }
     assert report.overview(records).count("\n") == 2 + len(TABLES)
