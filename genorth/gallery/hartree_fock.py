@@ -1,7 +1,7 @@
 """PySCF: restricted Hartree-Fock over C^T S C = I, with the integrals of real molecules.
 
 The energy of the orbitals C, with the density D = 2 C C^T and the Fock matrix
-F = h + J(D) - K(D)/2 [roothaan1951new], is
+F = h + J(D) - K(D)/2 [roothaan1951new], by PySCF [sun2020recent], is
 
     E(C) = tr(C^T (h + F) C) + E_nuc,   G = 4 F C,   H[Z] = 4 F Z + 4 (J - K/2)(2 Z C^T + 2 C Z^T) C.
 
@@ -100,7 +100,9 @@ class Energy:
 energy = cache(Energy)  # one for each molecule and process: problem and rows share Fock matrices
 
 
-def _visited(here: Energy, visit: Visit, _: Any = None, dm: Any = None, *__: Any, **___: Any) -> Any:
+def _visited(
+    here: Energy, visit: Visit, _: Any = None, dm: Any = None, *__: Any, **___: Any
+) -> Any:
     """PySCF's get_veff(mol, dm, ...), evaluated where it is counted."""
     C = np.ascontiguousarray(dm.mo_coeff[:, dm.mo_occ > 0])
     visit(C)
