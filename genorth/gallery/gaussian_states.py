@@ -1,8 +1,9 @@
 """The Walrus: symplectic eigenvalues of Gaussian states of light, on the symplectic manifold.
 
 The covariance V of N modes (x_1 ... x_N, p_1 ... p_N, hbar = 2, so that the vacuum has V = I) has
-the symplectic eigenvalues nu_i of Williamson's form V = S diag(nu, nu) S^T [williamson1936algebraic],
-and the k smallest ones minimise a trace [bhatia2015symplectic] [son2021computing]:
+the symplectic eigenvalues nu_i of Williamson's form V = S diag(nu, nu) S^T
+[williamson1936algebraic], and the k smallest ones minimise a trace [bhatia2015symplectic]
+[son2021computing]:
 
     min tr(X^T V X) over X^T J X = J_2k is 2 (nu_1 + ... + nu_k).
 
