@@ -7,7 +7,7 @@ import importlib
 import importlib.metadata
 import pkgutil
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeAlias, Unpack
@@ -28,6 +28,10 @@ from genorth.solve.solver import OTHER, Solver
 
 #: The extra of genorth that installs the packages of all sources.
 EXTRA = "gallery"
+
+
+def _solvers(solvers: Iterable[Solver]) -> tuple[Solver, ...]:
+    return tuple(solvers)
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -57,7 +61,7 @@ class Instance:
     truth_by: str
     bound: bool = False
     metric: Any = attrs.field(default=None, repr=False)
-    solvers: tuple[Solver, ...] = attrs.field(default=(), converter=tuple, repr=False)
+    solvers: tuple[Solver, ...] = attrs.field(default=(), converter=_solvers, repr=False)
     draw: Callable[[Any, Array], None] | None = attrs.field(default=None, repr=False)
     name: str = ""
     source: str = ""

@@ -9,8 +9,8 @@ and the p lowest ones minimise the trace over the hyperbolic Stiefel manifold [b
 
     min tr(X^T [[A, B], [B, A]] X) over X^T diag(I, -I) X = I_p is w_1 + ... + w_p.
 
-The start is that of a chemist: the p smallest gaps between empty and occupied orbitals. The gaps are
-also the metric, one for each row: the diagonal of A without its integrals, which needs none.
+The start is that of a chemist: the p smallest gaps between empty and occupied orbitals. The gaps
+are also the metric, a diagonal: that of A without its two-electron integrals.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The Walrus: symplectic eigenvalues of Gaussian states of light, on the symplectic manifold.
 
 The covariance V of N modes (x_1 ... x_N, p_1 ... p_N, hbar = 2, so that the vacuum has V = I) has
-the symplectic eigenvalues nu_i of Williamson's form V = S diag(nu, nu) S^T [williamson1936algebraic],
-and the k smallest ones minimise a trace [bhatia2015symplectic; son2021computing]:
+the symplectic eigenvalues nu_i of Williamson's form V = S diag(nu, nu) S^T
+[williamson1936algebraic], and the k smallest ones minimise a trace [bhatia2015symplectic]
+[son2021computing]:
 
     min tr(X^T V X) over X^T J X = J_2k is 2 (nu_1 + ... + nu_k).
 
@@ -69,9 +70,7 @@ def _instance(name: str, make: Any, modes: int, k: int) -> Instance:
     V = (V + V.T) / 2
     nu = np.sort(np.diag(williamson(V)[0])[:modes])
     return Instance(
-        problem=trace_problem(
-            V, go.SymplecticStiefel(2 * modes, 2 * k), np.full(2 * k, 2.0), name
-        ),
+        problem=trace_problem(V, go.SymplecticStiefel(2 * modes, 2 * k), np.full(2 * k, 2.0), name),
         start=np.eye(2 * modes)[:, np.r_[:k, modes : modes + k]],
         truth=2 * float(nu[:k].sum()),
         truth_by="thewalrus.decompositions.williamson",
@@ -95,7 +94,7 @@ def _draw(V: Array, nu: Array, ax: Any, X: Array) -> None:
 SOURCE = Source(
     package="thewalrus",
     module="thewalrus",
-    oldest="0.20",
+    oldest="0.22",
     instances={
         "gaussian-network": Entry(
             "The four quietest of 16 modes of noisy light behind an interferometer.",

@@ -1,16 +1,17 @@
 """PySCF: restricted Hartree-Fock over C^T S C = I, with the integrals of real molecules.
 
 The energy of the orbitals C, with the density D = 2 C C^T and the Fock matrix
-F = h + J(D) - K(D)/2 [roothaan1951new], is
+F = h + J(D) - K(D)/2 [roothaan1951new], by PySCF [sun2020recent], is
 
-    E(C) = tr(C^T (h + F) C) + E_nuc,   G = 4 F C,   H[Z] = 4 F Z + 4 (J - K/2)(2 Z C^T + 2 C Z^T) C.
+    E(C) = tr(C^T (h + F) C) + E_nuc,  G = 4 F C,  H[Z] = 4 F Z + 4 (J - K/2)(2 Z C^T + 2 C Z^T) C.
 
 An evaluation is one Fock matrix, which is nearly all of the time for larger molecules. The start is
 the core guess, the lowest eigenvectors of h. PySCF's own solvers are rows: DIIS
 [pulay1980convergence] and a Newton method [sun2016ciah], counted in Fock matrices like all others.
-The metric B = S makes the orbitals orthonormal. The energy's curvature is 4 times the gap between an
-empty and an occupied orbital, which no metric on rows alone can follow: `rlbfgs-orbital` is
-`rlbfgs-fast` with these gaps as preconditioner [vanvoorhis2002geometric].
+The metric B = S makes the orbitals orthonormal. The curvature of the energy is about 4 times the
+gap between an empty and an occupied orbital. It differs from column to column, so that no constant
+metric follows it: the row `rlbfgs-orbital` is `rlbfgs-fast` with these gaps as preconditioner
+[vanvoorhis2002geometric].
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ class Energy:
         return below, C @ U, above, empty @ V
 
     def precondition(self, C: Array, G: Array) -> Array:
-        """G over 4 times the gaps between empty and occupied orbitals, an inverse Hessian nearly."""
+        """G over 4 times the gaps of empty and occupied orbitals: about the inverse Hessian."""
         below, occupied, above, empty = self._levels.get(C, self.levels)
         gaps = np.maximum(np.abs(above[:, None] - below), _SMALLEST_GAP)
         U = C.T @ self.S @ occupied
@@ -100,7 +101,9 @@ class Energy:
 energy = cache(Energy)  # one for each molecule and process: problem and rows share Fock matrices
 
 
-def _visited(here: Energy, visit: Visit, _: Any = None, dm: Any = None, *__: Any, **___: Any) -> Any:
+def _visited(
+    here: Energy, visit: Visit, _: Any = None, dm: Any = None, *__: Any, **___: Any
+) -> Any:
     """PySCF's get_veff(mol, dm, ...), evaluated where it is counted."""
     C = np.ascontiguousarray(dm.mo_coeff[:, dm.mo_occ > 0])
     visit(C)

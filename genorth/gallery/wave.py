@@ -6,10 +6,10 @@ is Hamiltonian too [peng2016symplectic]. With V^+ = phi(V)^T, the symplectic inv
     f(V) = |E|^2/c,  E = S - V V^+ S,  G = -2 (E S^T phi(V) + phi(S E^T V))/c
 
 is the error of the projection, and c that of pyMOR's cotangent lift, which is the start: f = 1
-there. No formula for the minimum is known. pyMOR's three bases (cotangent lift, complex SVD, SVD-like
-[buchfink2019symplectic]) are bounds from above, rows and, the best of them, the truth to beat; POD,
-which is not symplectic, is a bound from below. f does not change if V is replaced by V K, K
-symplectic: the columns of a solution are open, its span is not.
+there. No formula for the minimum is known. pyMOR's three bases (cotangent lift, complex SVD,
+SVD-like [buchfink2019symplectic]) are rows and bounds from above; the best of them is the truth to
+beat. POD, which is not symplectic, is a bound from below. f does not change if V is replaced by
+V K, K symplectic: the columns of a solution are open, its span is not.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _wave(name: str, p: int, *wave: float) -> Instance:
     manifold = go.SymplecticStiefel(len(S), p)
     phi = manifold.phi
     lift = _basis(_BASES[0], wave, p)
-    scale = np.linalg.norm(S - lift @ (phi(lift).T @ S)) ** 2
+    scale = float(np.linalg.norm(S - lift @ (phi(lift).T @ S))) ** 2
 
     def cost_and_gradient(V: Array) -> tuple[float, Array]:
         P = phi(V)

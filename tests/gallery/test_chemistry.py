@@ -1,0 +1,78 @@
+"""Hartree-Fock and excitations: what an evaluation is, and that it takes no more than it should."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import baselines  # noqa: F401  registers its solvers
+import genorth as go
+from genorth import gallery
+
+pytest.importorskip("pyscf", reason="the extra `gallery` is not installed")
+MOLECULES = ("water", "ammonia", "carbon-monoxide")
+
+
+@pytest.mark.parametrize("method", ["pyscf-diis", "pyscf-newton", "rlbfgs-orbital", "rtr-fast"])
+def test_evaluations_are_fock_matrices(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What PySCF builds is what the Result counts: a cost with its gradient, a Hessian product."""
+    from genorth.gallery import hartree_fock
+
+    instance = gallery.load("hartree-fock-water")
+    energy, built = hartree_fock.energy("water"), 0
+    exact = energy.two_electron
+
+    def counted(D: np.ndarray) -> np.ndarray:
+        nonlocal built
+        built += 1
+        return exact(D)
+
+    monkeypatch.setattr(energy, "two_electron", counted)
+    monkeypatch.setattr(energy, "_focks", type(energy._focks)(keep=2))
+    solver = {row.name: row for row in instance.solvers}.get(method, method)
+    result = go.minimize(instance.problem, instance.start, method=solver)
+    assert result.success and abs(instance.error(result.fun)) <= 1e-10
+    assert built == result.evaluations
+
+
+@pytest.mark.parametrize("molecule", MOLECULES)
+def test_orbital_gaps_come_near_to_diis(molecule: str) -> None:
+    """The figure: at most twice the Fock matrices of DIIS, from the core guess."""
+    instance = gallery.load(f"hartree-fock-{molecule}")
+    diis, _, orbital = (
+        go.minimize(instance.problem, instance.start, method=row) for row in instance.solvers
+    )
+    assert diis.success and orbital.success and orbital.evaluations <= 2 * diis.evaluations
+
+
+def test_the_preconditioner_is_symmetric_and_positive() -> None:
+    from genorth.gallery.hartree_fock import energy
+
+    instance = gallery.load("hartree-fock-water")
+    precondition, C = energy("water").precondition, instance.problem.manifold.random_point(0)
+    rng = np.random.default_rng(1)
+    U, V = rng.standard_normal((2, *C.shape))
+    PU, PV = precondition(C, U), precondition(C, V)
+    size = np.linalg.norm(PU) * np.linalg.norm(V)
+    assert abs(np.vdot(PU, V) - np.vdot(U, PV)) <= 1e-10 * size and np.vdot(PU, U) > 0
+
+
+def test_excitations_are_those_of_the_whole_spectrum() -> None:
+    """The truth against all eigenvalues of the linear response problem, with no Davidson method."""
+    for name in ("water", "hydrogen-peroxide"):
+        instance = gallery.load(f"excitations-{name}")
+        n, p = instance.problem.manifold.shape
+        K = instance.problem.euclidean_hessian(instance.start, instance.start)  # 2 K on columns
+        assert K.shape == (n, p)
+        columns = [
+            instance.problem.euclidean_hessian(instance.start, np.eye(n)[:, k : k + p]) / 2
+            for k in range(0, n - p + 1, p)
+        ]
+        rest = n % p
+        if rest:
+            last = instance.problem.euclidean_hessian(instance.start, np.eye(n)[:, n - p :]) / 2
+            columns.append(last[:, p - rest :])
+        signs = np.repeat([1.0, -1.0], n // 2)
+        w = np.linalg.eigvals(signs[:, None] * np.hstack(columns))
+        lowest = np.sort(w.real[w.real > 0])[:p]
+        assert instance.truth == pytest.approx(lowest.sum(), rel=1e-9)
