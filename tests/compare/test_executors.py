@@ -25,7 +25,7 @@ import attrs
 import pytest
 from compare_cases import Killing, dying, instance, procrustes, raising, standing, stuck
 from compare_faults import PROBLEMS, SOLVERS
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from refusals import refused
 
@@ -136,6 +136,8 @@ def alone() -> list[Any]:
 
 @settings(max_examples=8, deadline=None)
 @given(looks=st.lists(st.integers(0, 5), max_size=6), lost=st.lists(st.booleans(), max_size=12))
+@example(looks=[], lost=[True, False, False, False, True])  # one place, twice
+@example(looks=[], lost=12 * [True])  # all, three times
 def test_whatever_is_lost_and_whenever_the_rest_comes_back(
     alone: list[Any], looks: list[int], lost: list[bool]
 ) -> None:
