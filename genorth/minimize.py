@@ -44,7 +44,8 @@ def minimize(
             the same five with "cdf", and with baselines installed "rlbfgs-fast", "rtr-fast",
             "pymanopt-cg", ...), or a `Solver`. "odf-lbfgs" needs the fewest evaluations of the
             penalty methods; "odf-lbfgs-lean" spends less time outside f, for many variables; those
-            that end in "tr" need a Hessian product.
+            that end in "tr" need a Hessian product. `Solver.on_device` says which ones stay on
+            the device of an x0 of JAX or PyTorch.
         beta: Penalty parameter of a penalty method, or "auto".
         tol: On the stopping measure: |grad h| of a penalty method, else the norm of the Riemannian
             gradient.

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from functools import cache
 from typing import Any, TypeAlias
 
 import array_api_compat as compat
@@ -215,15 +216,32 @@ def inner(U: Array, V: Array) -> Any:
     """The inner product <U, V> = Re tr(U^T V), summed over all blocks."""
     if type(U) is np.ndarray and type(V) is np.ndarray:
         return np.vdot(U, V).real
+    if is_jax(U) and is_jax(V):
+        return _jax_inner()(U, V)
     xp = namespace(U)
     value = xp.vecdot(xp.reshape(U, (-1,)), xp.reshape(V, (-1,)))
     return xp.real(value) if is_complex(value) else value
+
+
+@cache
+def _jax_inner() -> Callable[[Array, Array], Array]:
+    """As one program of JAX, in which no product of the size of U is kept."""
+    jax = sys.modules["jax"]
+    xp = jax.numpy
+
+    def product(U: Array, V: Array) -> Array:
+        return xp.sum(xp.real(xp.conj(U) * V) if is_complex(U) or is_complex(V) else U * V)
+
+    function: Callable[[Array, Array], Array] = jax.jit(product)
+    return function
 
 
 def norm(U: Array) -> Any:
     """The Frobenius norm |U| = <U, U>^(1/2), over all blocks."""
     if type(U) is np.ndarray:
         return np.sqrt(np.vdot(U, U).real)
+    if is_jax(U):
+        return inner(U, U) ** 0.5
     return namespace(U).linalg.vector_norm(U)
 
 

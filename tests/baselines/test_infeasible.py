@@ -139,7 +139,11 @@ def test_the_field_is_that_of_the_papers_with_q(family: str, seed: int, exponent
     expected = (G @ (ct(NQ) @ NQ) - companion.sign * NQ @ (ct(G) @ NQ)) / 2
     factor = np.trace(ct(Q) @ Q, axis1=-2, axis2=-1) / Q.shape[-1] if field.involutive else 1.0
     found = np.reshape(factor, (-1, 1, 1)) * field.direction(at, G, 0.0).D
-    assert norm(found.reshape(expected.shape) - expected) <= 1e3 * EPS * _terms(field, at, G)
+    T = ct(X) @ G
+    # psi(psi(T)) = T is taken for granted where it holds to `_SAME`
+    off = norm(manifold.psi(manifold.psi(T)) - T) / norm(T) if field.involutive else 0.0
+    bound = (1e3 * EPS + 10 * off) * _terms(field, at, G)
+    assert norm(found.reshape(expected.shape) - expected) <= bound
 
 
 @every_family
