@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import genorth
@@ -52,6 +53,7 @@ html_show_sphinx = False
 # Docstrings are plain text in Google form, in which single backticks are code.
 default_role = "code"
 autodoc_member_order = "bysource"
+autodoc_mock_imports = [name for name in ("torch", "optax", "jax") if find_spec(name) is None]
 autodoc_typehints_format = "short"
 autodoc_default_options = {"members": True}
 python_display_short_literal_types = True
@@ -62,7 +64,7 @@ suppress_warnings = ["ref.python"]  # rooms may have classes of the same name, s
 nitpick_ignore_regex = [
     (
         "py:.*",
-        r"(numpy|scipy|collections|typing|types|hypothesis|pymanopt|matplotlib|pathlib|os|rich)\..*",
+        r"(numpy|scipy|collections|typing|types|hypothesis|pymanopt|matplotlib|pathlib|os|rich|torch|optax)\..*",
     ),
     ("py:.*", r"(.*\.)?(_\w+|Array|Any|Path|Console|Row)"),
     ("py:class", r"genorth\.(linalg|geometry|penalty|solve)\.\w+\.(Operator|ThetaSolver|Point)"),
