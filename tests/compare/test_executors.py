@@ -259,7 +259,7 @@ class _NoFutures:
             "'open (6,2)'",
         ),
     ],
-    ids=str,
+    ids=["number", "name", "class", "no futures", "with jobs", "not picklable"],
 )
 def test_bad_executors_are_refused(
     arguments: dict[str, Any], argument: str, formula: str, measured: str
