@@ -73,7 +73,7 @@ def rlbfgs(
         "rlbfgs",
         geometry,
         retraction=retraction,
-        preconditioner=preconditioner,
+        precondition=preconditioner,
         **common,
     )
     chosen = Conditions() if conditions is None else conditions

@@ -92,7 +92,7 @@ def rtr(
         geometry,
         retraction=retraction,
         second_order=True,
-        preconditioner=preconditioner,
+        precondition=preconditioner,
         **common,
     )
     if geometry == "products":

@@ -113,7 +113,8 @@ class Run:
             little to the side, else "normal" (F18). For "auto", "products" takes Cayley, as it
             solves no equation, and "faithful" the retraction of the literature.
         second_order: Whether the solver needs a Hessian product.
-        preconditioner: Checked here, used by the solvers that take one.
+        precondition: The `preconditioner` of the solvers that take one, checked here. Under another
+            name, so that a solver that takes none refuses it.
         **common: The arguments of every solver, see `genorth.solve.options.Options`.
 
     Raises:
@@ -130,18 +131,18 @@ class Run:
         *,
         retraction: str = "auto",
         second_order: bool = False,
-        preconditioner: Preconditioner | None = None,
+        precondition: Preconditioner | None = None,
         **common: Unpack[Common],
     ) -> None:
         require(problem, method, second_order)
-        if preconditioner is not None and not callable(preconditioner):
-            refuse("preconditioner", "a callable, preconditioner(X, V)", repr(preconditioner))
+        if precondition is not None and not callable(precondition):
+            refuse("preconditioner", "a callable, preconditioner(X, V)", repr(precondition))
         options = Options(**common)
         self._retraction = _checked(retraction, geometry)
         #: How often each retraction was used, counted by line searches.
         self.retractions: dict[str, int] = {}
         self.problem, self.manifold = problem, problem.manifold
-        self.method, self.preconditioner = f"{method}-{geometry}", preconditioner
+        self.method, self.preconditioner = f"{method}-{geometry}", precondition
         self.place = choose(geometry, problem.manifold)
         self._start = restored_start(problem, x0, options, on_device=geometry != "faithful")
         self.phases = Phases()

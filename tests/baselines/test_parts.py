@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from known_minima import KNOWN
 
 import genorth as go
-from baselines import rgd, rlbfgs, rtr
+from baselines import rcg, rgd, rlbfgs, rtr
 from baselines.riemannian.rcg import sato
 from baselines.riemannian.rtr import forcing, truncated_cg
 from genorth.solve.descent import Settings as BBSettings
@@ -123,3 +123,10 @@ def test_rgd_steps_are_barzilai_and_borwein() -> None:
         t = float(M.inner(S, S)) / sy if k % 2 == 0 else sy / float(M.inner(Y, Y))
         trials = [float(M.norm(M.retract(X[k], -t * 0.1**j * g[k]) - X[k + 1])) for j in range(5)]
         assert min(trials) <= 1e-10
+
+
+@pytest.mark.parametrize("solver", [rgd, rcg])
+def test_a_solver_without_preconditioner_refuses_one(solver: Any) -> None:
+    problem = go.Problem(go.Stiefel(4, 2), lambda X: float(np.sum(X)), np.ones_like)
+    with pytest.raises(TypeError, match="preconditioner"):
+        solver(problem, preconditioner=lambda X, V: V)
