@@ -15,6 +15,7 @@ from types import ModuleType
 import _chromium
 import pytest
 
+import genorth.gallery.commands
 import paper_repro.commands
 
 ROOT = Path(__file__).parents[2]
@@ -143,6 +144,15 @@ def test_the_commands_of_the_comparison_guide_are_known() -> None:
         paper_repro.commands.parser().parse_args(["no-such-command"])
 
 
+def test_the_commands_of_the_page_on_real_problems_are_known() -> None:
+    text = (DOCS / "real-problems.md").read_text("utf-8")
+    commands = re.findall(r"^python -m genorth.gallery *([^#\n]*)", text, re.MULTILINE)
+    assert len(commands) == 3
+    for command in commands:
+        options = genorth.gallery.commands.parser().parse_args(command.split())
+        assert set(getattr(options, "names", [])) <= set(genorth.gallery.names())
+
+
 @needs_chromium
 def test_a_browser_shows_every_formula(site: Path) -> None:
     wrong, formulas, console = _chromium.look(site / "html", _pages(site))
@@ -151,9 +161,9 @@ def test_a_browser_shows_every_formula(site: Path) -> None:
     # A page has as many formulas in the browser as in its source: none was lost on the way, or
     # taken for text.
     docs = site / "docs"
-    included = {
-        docs / "results" / name for name in ("overview.md", "tables.md")
-    }  # in the page beside; without formulas
+    # in the page beside; without formulas
+    included = {docs / "results" / name for name in ("overview.md", "tables.md")}
+    included.add(docs / "instances" / "all.md")
     # those of the reference come from docstrings
     pages = [p for p in docs.rglob("*.md") if p not in included and p.parent != docs / "api"]
     sources = {path.relative_to(docs).with_suffix(".html").as_posix(): path for path in pages}

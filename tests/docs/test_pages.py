@@ -21,7 +21,9 @@ PAGES = [
     *(
         path
         for path in sorted((ROOT / "docs").rglob("*.md"))
-        if not re.match("(_build|gallery|instances|results)/", path.relative_to(ROOT / "docs").as_posix())
+        if not re.match(
+            "(_build|gallery|instances|results)/", path.relative_to(ROOT / "docs").as_posix()
+        )
         and path.relative_to(ROOT / "docs").as_posix() not in _MADE
     ),
 ]
