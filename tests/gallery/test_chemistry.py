@@ -18,6 +18,7 @@ def test_evaluations_are_fock_matrices(method: str, monkeypatch: pytest.MonkeyPa
     """What PySCF builds is what the Result counts: a cost with its gradient, a Hessian product."""
     from genorth.gallery import hartree_fock
 
+    hartree_fock.energy.cache_clear()  # no Fock matrix of another test
     instance = gallery.load("hartree-fock-water")
     energy, built = hartree_fock.energy("water"), 0
     exact = energy.two_electron
@@ -28,7 +29,6 @@ def test_evaluations_are_fock_matrices(method: str, monkeypatch: pytest.MonkeyPa
         return exact(D)
 
     monkeypatch.setattr(energy, "two_electron", counted)
-    monkeypatch.setattr(energy, "_focks", type(energy._focks)(keep=2))
     solver = {row.name: row for row in instance.solvers}.get(method, method)
     result = go.minimize(instance.problem, instance.start, method=solver)
     assert result.success and abs(instance.error(result.fun)) <= 1e-10
