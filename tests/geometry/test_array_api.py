@@ -451,7 +451,14 @@ def test_jit_gives_the_values_of_numpy_and_leaks_no_tracer(name: str, jax_wrap: 
     check_all(CALLS, manifold, known, _plain)
 
 
-@pytest.mark.parametrize("name", ["stiefel complex", "symplectic", "tensor dct"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "stiefel complex",
+        pytest.param("symplectic", marks=pytest.mark.slow),
+        pytest.param("tensor dct", marks=pytest.mark.slow),
+    ],
+)
 def test_jit_of_the_retractions_that_iterate(name: str, jax_wrap: Wrap) -> None:
     known = reference(name)
     for method, result in _jitted(LONG_CALLS, known.manifold)(known.inputs.to(jax_wrap)).items():

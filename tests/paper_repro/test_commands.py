@@ -291,6 +291,22 @@ def test_printed_instances_and_sizes_of_ones_own(tmp_path, capsys) -> None:
     assert "As printed: J = I" in capsys.readouterr().out
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("quick_report")
+def test_peers_run_beside_the_two_families(tmp_path, capsys) -> None:
+    own = ["problem", "matching", "--sizes", "6,2", "--time-limit", "1", "--quick"]
+    assert main([*own, "--out", str(tmp_path / "without")]) == 0
+    assert not {*PEERS} & {*compare.load(tmp_path / "without" / "records").distinct("solver")}
+    capsys.readouterr()
+    assert main([*own, "--peers", "--out", str(tmp_path / "with")]) == 0
+    records = compare.load(tmp_path / "with" / "records")
+    assert {*records.distinct("solver")} == {*SOLVERS}
+    assert records.distinct("family").count("infeasible") == 1
+    told = capsys.readouterr().out
+    for name in PEERS:
+        assert name in told
+
+
 def test_the_report_shows_the_papers_figures_beside_ours(tmp_path) -> None:
     """The paper's size under its name, so that its figures are found.
 

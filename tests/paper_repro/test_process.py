@@ -232,8 +232,8 @@ def _shell(line: str, out: Path, *more: str) -> subprocess.CompletedProcess[str]
 @pytest.mark.parametrize(
     "line",
     [
-        '"$@" | true; exit ${PIPESTATUS[0]}',
-        '"$@" 2>&-',
+        pytest.param('"$@" | true; exit ${PIPESTATUS[0]}', marks=pytest.mark.slow),
+        pytest.param('"$@" 2>&-', marks=pytest.mark.slow),
         '"$@" <&- >&- 2>&-',
     ],
     ids=["pipe that nobody reads", "no stderr", "no stream"],
