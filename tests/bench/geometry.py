@@ -153,6 +153,19 @@ def retractions(n: int, p: int, bounds: dict[str, float]) -> list[Figure]:
     ]
 
 
+def normal(n: int, p: int, bound: float, length: float = 0.5) -> list[Figure]:
+    """The normal retraction of the symplectic manifold against Cayley."""
+    manifold = go.SymplecticStiefel(n, p)
+    fresh = _with_steps(manifold, length)
+
+    def by(kind: str) -> Prepare:
+        return lambda: partial(manifold.retract, *fresh(), kind=kind)
+
+    times = ratio(by("normal"), by("cayley"), budget=4.0)
+    what = f"retract 'normal', symplectic ({n},{p}), |Z| = {length}: times Cayley"
+    return [Figure(what, times, bound)]
+
+
 # ---------------------------------------------------------------------- overhead over the bare
 # products
 
@@ -292,6 +305,8 @@ FIGURES: dict[str, Callable[[], list[Figure]]] = {
     "theta (1000,100)": partial(theta, 1000, 100, 2.5),
     "theta (1000,400)": partial(theta, 1000, 400, 4.0),
     "retractions (1000,10)": partial(retractions, 1000, 10, {"cayley": 100.0, "polar": 50.0}),
+    "normal (1000,10)": partial(normal, 1000, 10, 2.5),
+    "normal (1000,100)": partial(normal, 1000, 100, 2.5),
     "projection (1000,100)": partial(projection, 1000, 100, 1.2),
     "memory": memory,
     "construction": construction,
