@@ -205,3 +205,13 @@ def test_oracle_minimises() -> None:
     for _ in range(20):
         other = S + 1e-3 * manifold.symmetrize(rng.standard_normal(S.shape))
         assert np.linalg.norm(P @ other - D) > least
+
+
+@pytest.mark.parametrize("manifold", [go.SymplecticStiefel(8, 4), go.Stiefel(7, 3)], ids=repr)
+def test_what_is_decomposed_is_N_T_N(manifold: go.GenOrthManifold) -> None:
+    """N = phi(X) Q. A wrong sign would be mended by the singular values, at their price."""
+    X = manifold.random_point(0) + 0.1 * manifold.random_ambient(1)
+    P = manifold.phi(X)
+    N = manifold.companion.Q.right(P)
+    gram = Eigendecomposition(manifold, X, P).gram
+    np.testing.assert_allclose(gram, N.T @ N, atol=1e-14 * float(np.linalg.norm(N)) ** 2)
