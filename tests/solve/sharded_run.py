@@ -146,6 +146,23 @@ def programs(name: str) -> dict[str, Any]:
     }
 
 
+def refused() -> list[str]:
+    """What is said of shardings that are of no use."""
+    explicit = jax.make_mesh((len(jax.devices()),), ("rows",))
+    said = []
+    for sharding in (
+        NamedSharding(MESH, Spec(None, "rows")),
+        NamedSharding(explicit, Spec("rows")),
+    ):
+        manifold = go.Stiefel(N, P)
+        start = jax.device_put(manifold.random_point(0), sharding)
+        try:
+            go.minimize(problem(manifold, sharded), start, method="rgd-fast")
+        except ValueError as error:
+            said.append(str(error))
+    return said
+
+
 def main() -> None:
     """All of it."""
     first = ("rgd-fast", "rlbfgs-fast")
@@ -158,6 +175,8 @@ def main() -> None:
             report["differences"][name] = differences(name, methods)
         elif name in ("generalized", "symplectic"):
             report["differences"][name] = differences(name, first)
+    if PROCESSES == 1:
+        report["refused"] = refused()
     if RANK == 0:
         Path(sys.argv[4]).write_text(json.dumps(report))
 

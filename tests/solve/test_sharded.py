@@ -68,6 +68,9 @@ def test_four_devices_give_the_iterates_of_numpy_and_exchange_small_matrices(
     found = report["differences"]
     assert {"rtr-fast", "odf-lbfgs-lean", "landing"} <= found["generalized"].keys()
     assert all(value <= 1e-10 for by in found.values() for value in by.values()), found
+    columns, explicit = report["refused"]
+    assert columns.startswith("x0: need rows sharded over devices") and "Shard the rows" in columns
+    assert "Explicit" in explicit and "jax.sharding.Mesh" in explicit
     for name, program in report["programs"].items():
         own = 2 if name == "function" else 0
         assert 1 <= program["all-reduce"] <= 3 + own, (name, program)
