@@ -180,6 +180,26 @@ def test_momentum_is_transported_by_projection(name: str, nesterov: bool) -> Non
     assert np.linalg.norm(ours - X) <= 1e4 * EPS * float(M.scale(X)) ** 2
 
 
+def test_the_step_of_adam_is_projected_before_it_is_retracted() -> None:
+    M, lr = MANIFOLDS["symplectic"], 1e-2
+    X, T = M.random_point(0), target(M, 1)
+    ours = _steps(riemannian(optax.adam(lr, eps=0.1), M), _distance(T), jnp.asarray(X), 1)
+    G = M.gradient(X, X - T)
+    expected = M.retract(X, M.project(X, -lr * G / (np.abs(G) + 0.1)))
+    assert np.linalg.norm(ours - expected) <= 1e4 * EPS * float(M.scale(X)) ** 2
+
+
+def test_landing_counts_the_steps_of_a_schedule() -> None:
+    M = MANIFOLDS["stiefel"]
+    X, T = M.random_point(0), target(M, 1)
+    late = landing(lambda count: jnp.where(count == 1, 1e-2, 0.0), M)
+    ends = [_steps(late, _distance(T), jnp.asarray(X), count) for count in (1, 2, 3)]
+    one = _steps(landing(1e-2, M), _distance(T), jnp.asarray(X), 1)
+    assert np.array_equal(ends[0], X)
+    assert np.linalg.norm(ends[1] - one) <= 1e-14 < np.linalg.norm(one - X)
+    assert np.array_equal(ends[2], ends[1])
+
+
 @pytest.mark.parametrize("kind", ["polar", "exp", "normal"])
 def test_every_retraction_stays_on_the_manifold(kind: str) -> None:
     M = MANIFOLDS["generalized"]

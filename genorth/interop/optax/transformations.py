@@ -20,12 +20,13 @@ def riemannian(
 ) -> optax.GradientTransformation:
     """Any optimiser of Optax, on M.
 
-        X <- R_X(P_X(Z)), Z the step that the optimiser makes of the Riemannian gradients
+        X <- R_X(P_X(Z))
 
-    What the optimiser keeps of the form of the parameters, such as momentum, is transported by
-    projection where it is in the tangent space: the trace of SGD and the first moment of Adam.
-    Second moments are left alone. Parameters without a manifold are updated as usual. A step
-    outside the domain of the retraction gives NaN under jit; `optax.apply_if_finite` leaves it out.
+    Z is the step that the optimiser makes of the Riemannian gradients. What the optimiser keeps of
+    the form of the parameters, such as momentum, is transported by projection where it is in the
+    tangent space: the trace of SGD and the first moment of Adam. Second moments are left alone.
+    Parameters without a manifold are updated as usual. A step outside the domain of the retraction
+    gives NaN under jit; `optax.apply_if_finite` leaves it out.
 
     Args:
         optimizer: The optimiser, such as optax.sgd(0.1, momentum=0.9) or optax.adam(1e-3).
