@@ -66,7 +66,7 @@ nitpick_ignore_regex = [
         "py:.*",
         r"(numpy|scipy|collections|typing|types|hypothesis|pymanopt|matplotlib|pathlib|os|rich|torch|optax)\..*",
     ),
-    ("py:.*", r"(.*\.)?(_\w+|Array|Any|Path|Console|Row)"),
+    ("py:.*", r"(.*\.)?(_\w+|Array|Any|Path|Console|Row|Runs)"),
     ("py:class", r"genorth\.(linalg|geometry|penalty|solve)\.\w+\.(Operator|ThetaSolver|Point)"),
     ("py:class", r"paper_repro\.data\..*"),
 ]

@@ -19,7 +19,7 @@ import scipy.sparse.linalg
 
 from genorth.errors import refuse
 from genorth.linalg import inertia
-from genorth.linalg.arrays import Array, as_like, namespace, numpy_dtype
+from genorth.linalg.arrays import Array, as_like, is_complex, namespace, numpy_dtype
 from genorth.linalg.inertia import Inertia
 from genorth.linalg.krylov import signed_directions
 
@@ -132,7 +132,7 @@ class Diagonal(Operator):
         )  # NumPy: inside jax.jit a quotient of JAX arrays would be a tracer
 
     def inertia(self) -> Inertia:
-        return inertia.count(self.d.real)
+        return inertia.count(namespace(self.d).real(self.d) if is_complex(self.d) else self.d)
 
     def directions(self, least: int, sign: int) -> _Matrix:
         d = sign * np.asarray(self.d).real

@@ -22,7 +22,7 @@ def _record(
         family=PENALTY,
         run=partial(minimize_penalty, rule=rule, unconstrained=unconstrained),
         algorithm=algorithm,
-        variant=variant or prefix,
+        variant=f"{prefix}-{variant}" if variant else prefix,
         needs=("gradient", "hessian") if algorithm == "tr" else ("gradient",),
         cites=(*_CDF, *cites),
         modules=("genorth.penalty.methods",),

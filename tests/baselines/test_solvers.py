@@ -157,7 +157,7 @@ def test_cdopt_leaves_the_global_random_state_as_it_was() -> None:
 
 def test_the_registry_says_what_a_solver_is() -> None:
     assert {s.family for s in SOLVERS.values()} == {"Riemannian", "penalty", "infeasible"}
-    variants = {"cdf-gd": "cdf", "odf-lbfgs-lean": "lean", "cdopt-lbfgs": "cdopt"}
+    variants = {"cdf-gd": "cdf", "odf-lbfgs-lean": "odf-lean", "cdopt-lbfgs": "cdopt"}
     variants |= {name: name.split("-")[1] for name in ("rgd-faithful", "rcg-products", "rtr-fast")}
     for name, variant in (variants | {"pymanopt-cg": "pymanopt"}).items():
         assert SOLVERS[name].variant == variant

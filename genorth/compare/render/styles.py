@@ -90,7 +90,8 @@ _VARIANTS: dict[str, dict[str, Any]] = {
     "pymanopt": {"dashes": (5.0, 1.3, 1.0, 1.3), "shape": "d"},
     "odf": {"marker": "s", "shape": "P"},
     "cdopt": {"marker": "x", "shape": "X"},
-    "lean": {"marker": "o", "shape": "p"},
+    "cdf-lean": {"marker": "o", "shape": "p"},
+    "odf-lean": {"marker": "v", "shape": "v"},
 }
 
 
