@@ -265,7 +265,7 @@ def test_states_can_be_saved_and_resumed() -> None:
 # ---------------------------------------------------------------------- bad input
 
 
-def test_bad_input() -> None:
+def test_bad_arguments_are_refused() -> None:
     M, X = go.Stiefel(6, 3), jnp.zeros((6, 3))
     loss = _distance(0.0)
     for beta in (0.0, -1.0, float("nan"), "1"):
