@@ -32,13 +32,13 @@ def _figure(value: Any) -> str:
 def refuse(
     argument: str,
     formula: str,
-    measured: Any,
+    got: Any,
     tolerance: Any = None,
     hint: str = "",
     error: type[ValueError] = ValueError,
 ) -> NoReturn:
-    """Raise `error` with a message that names argument, formula, measured value and tolerance."""
-    message = f"{argument}: need {formula}; measured {_figure(measured)}"
+    """Raise `error` with a message that names argument, formula, value and tolerance."""
+    message = f"{argument}: need {formula}; got {_figure(got)}"
     if tolerance is not None:
         message += f", tolerance {_figure(tolerance)}"
     raise error(f"{message}. {hint}".rstrip())

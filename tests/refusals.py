@@ -17,13 +17,13 @@ def refused(
     tolerance: bool = True,
     error: type[ValueError] = ValueError,
 ) -> Iterator[None]:
-    """The block raises `argument: need ..formula..; measured ..measured.., tolerance ...`."""
+    """The block raises `argument: need ..formula..; got ..measured.., tolerance ...`."""
     with pytest.raises(ValueError, match=re.escape(argument)) as caught:
         yield
     message = str(caught.value)
     assert type(caught.value) is error, message
     assert message.startswith(f"{argument}: need "), message
-    need, _, found = message.partition("; measured ")
+    need, _, found = message.partition("; got ")
     assert formula in need, message
     assert measured in found, message
     assert ("tolerance " in found) == tolerance, message

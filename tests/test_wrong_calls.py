@@ -386,7 +386,7 @@ def test_a_wrong_call_names_its_argument(expression: str, argument: str) -> None
         warnings.simplefilter("ignore", RuntimeWarning)  # NumPy's, of inf - inf; an error follows
         with pytest.raises(ValueError, match=rf"^{re.escape(argument)}\b.*: need ") as caught:
             eval(expression, dict(NAMES))
-    assert "; measured " in str(caught.value)
+    assert "; got " in str(caught.value)
 
 
 def test_the_table_is_as_large_as_promised() -> None:

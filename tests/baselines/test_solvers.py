@@ -191,7 +191,7 @@ def test_every_solver_is_behind_the_front_door(name: str) -> None:
         family = SOLVERS[name].family
         with pytest.raises(ValueError, match=f"^beta: need a penalty method; '{name}' is {family}"):
             go.minimize(known.problem(), start, method=name, beta=7.0)
-    with pytest.raises(ValueError, match=r"^flavour: need an argument of .*tol.*; measured 3"):
+    with pytest.raises(ValueError, match=r"^flavour: need an argument of .*tol.*; got 3"):
         go.minimize(known.problem(), start, method=name, flavour=3)
 
 
@@ -489,7 +489,7 @@ def test_callback_and_random_start(solver: Any, geometry: str) -> None:
     [
         (
             {"geometry": "slow"},
-            "geometry: need one of 'faithful', 'fast', 'products'; measured 'slow'",
+            "geometry: need one of 'faithful', 'fast', 'products'; got 'slow'",
         ),
         ({"tol": -1.0}, "tol"),
         ({"feasibility_tol": 0}, "feasibility_tol"),

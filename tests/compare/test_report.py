@@ -200,7 +200,7 @@ def test_convergence_draws_the_traces():
 
 def test_convergence_of_several_problems_is_refused():
     with pytest.raises(
-        ValueError, match=r"records: need those of one problem and size; measured 3 of them.*where"
+        ValueError, match=r"records: need those of one problem and size; got 3 of them.*where"
     ):
         plots.convergence(small_comparison())
 
@@ -390,9 +390,9 @@ def test_page_escapes_what_solvers_say(page: Path):
 
 
 def test_report_of_nothing_and_of_strange_sections_is_refused(tmp_path: Path):
-    with pytest.raises(ValueError, match="records: need at least one record; measured none"):
+    with pytest.raises(ValueError, match="records: need at least one record; got none"):
         report(Records([]), tmp_path / "a.html")
-    with pytest.raises(ValueError, match=r"sections: need text, Html, a Table, .*; measured int"):
+    with pytest.raises(ValueError, match=r"sections: need text, Html, a Table, .*; got int"):
         report(Records(times(a=1.0)), tmp_path / "a.html", sections=[("b", 1)])
 
 

@@ -538,7 +538,7 @@ def test_a_path_that_is_no_folder_of_ours_is_refused(tmp_path: Path) -> None:
     for text in ("{", "[]", *(json.dumps(good | {name: []}) for name in good)):
         (stray / "settings.json").write_text(text)
         for call in (lambda: run(stray, solver), lambda: compare.load(stray)):
-            with pytest.raises(ValueError, match=r"out: need a folder that is new.*measured"):
+            with pytest.raises(ValueError, match=r"out: need a folder that is new.*got"):
                 call()
     assert not solver.calls and (stray / "records.jsonl").read_text() == "{}\n"
 

@@ -300,7 +300,7 @@ def test_latex_without_groups_and_stub():
 def test_an_unknown_format_lists_the_known():
     with pytest.raises(
         ValueError,
-        match="format: need one of 'markdown', 'text', 'csv', 'latex', 'html'; measured 'pdf'",
+        match="format: need one of 'markdown', 'text', 'csv', 'latex', 'html'; got 'pdf'",
     ):
         render([], "pdf")
 

@@ -201,7 +201,7 @@ def test_a_step_outside_the_domain_goes_along_exp(kind: str, inside: float, outs
 def test_a_step_that_is_not_finite_is_refused() -> None:
     W = PymanoptManifold(go.Stiefel(5, 2), rng=0)
     X = W.random_point()
-    with pytest.raises(ValueError, match="Z: need finite entries; measured 10 "):
+    with pytest.raises(ValueError, match="Z: need finite entries; got 10 "):
         W.retraction(X, np.full_like(X, np.nan))
 
 
@@ -226,10 +226,10 @@ def test_the_mean_of_near_points_is_on_the_manifold_and_symmetric(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((pymanopt.manifolds.Stiefel(4, 2),), "manifold: need a GenOrthManifold; measured Stiefel"),
+        ((pymanopt.manifolds.Stiefel(4, 2),), "manifold: need a GenOrthManifold; got Stiefel"),
         (
             (go.Stiefel(4, 2), "qr"),
-            "retraction: need one of 'auto', 'cayley', 'polar', 'exp', 'normal'; measured 'qr'",
+            "retraction: need one of 'auto', 'cayley', 'polar', 'exp', 'normal'; got 'qr'",
         ),
     ],
 )
@@ -340,7 +340,7 @@ def test_derivatives_that_are_missing_stay_missing() -> None:
 
 
 def test_only_our_problem_is_converted() -> None:
-    with pytest.raises(ValueError, match=r"problem: need a genorth\.Problem; measured str"):
+    with pytest.raises(ValueError, match=r"problem: need a genorth\.Problem; got str"):
         to_pymanopt("problem")  # type: ignore[arg-type]
 
 
@@ -443,7 +443,7 @@ _WRAPPED = PymanoptManifold(go.Stiefel(4, 2))
     [
         (
             _on(pymanopt.manifolds.Stiefel(4, 2)),
-            r"need a problem on a PymanoptManifold; measured Stiefel .*Wrap a man",
+            r"need a problem on a PymanoptManifold; got Stiefel .*Wrap a man",
         ),
         (
             _on(pymanopt.manifolds.Product([_WRAPPED] * 2)),
@@ -451,7 +451,7 @@ _WRAPPED = PymanoptManifold(go.Stiefel(4, 2))
         ),
         (
             _on(_WRAPPED, riemannian_gradient=lambda X: X),
-            "need euclidean_gradient; measured riemannian_gradient alone",
+            "need euclidean_gradient; got riemannian_gradient alone",
         ),
         (3, "problem: need a .*genorth.Problem"),
     ],

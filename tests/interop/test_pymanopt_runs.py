@@ -567,7 +567,7 @@ def test_solvers_that_need_a_logarithm_say_so(optimizer: type) -> None:
             "cg",
             _weighted(),
             {},
-            "optimizer: need a pymanopt optimizer, as a class or an instance; measured 'cg'",
+            "optimizer: need a pymanopt optimizer, as a class or an instance; got 'cg'",
         ),
         (
             TrustRegions,
@@ -580,7 +580,7 @@ def test_solvers_that_need_a_logarithm_say_so(optimizer: type) -> None:
             SteepestDescent,
             "problem",
             {},
-            "problem: need a pymanopt.Problem or a genorth.Problem; measured str",
+            "problem: need a pymanopt.Problem or a genorth.Problem; got str",
         ),
         (SteepestDescent, _weighted(), {"tol": -1.0}, "tol: need tol >= 0"),
         (

@@ -115,5 +115,5 @@ def test_a_complex_tensor_needs_a_matrix() -> None:
 
 @pytest.mark.parametrize("shape", [(3, 2, 5), (3, 2), (4, 3, 2)])
 def test_tensors_of_another_length_are_refused(shape: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError, match=r"tensor: need shape \(n, p, 4\); measured shape"):
+    with pytest.raises(ValueError, match=r"tensor: need shape \(n, p, 4\); got shape"):
         go.TensorStiefel(3, 2, 4).from_tensor(np.zeros(shape))

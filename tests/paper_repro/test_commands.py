@@ -381,18 +381,18 @@ def test_list_names_everything(capsys) -> None:
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        (["table", "8"], "table: need one of 1, 2, 3, 4, 5, 6, 7; measured 8"),
-        (["figure", "4", "--toy"], "figure: need one of 1, 2, 3; measured 4"),
+        (["table", "8"], "table: need one of 1, 2, 3, 4, 5, 6, 7; got 8"),
+        (["figure", "4", "--toy"], "figure: need one of 1, 2, 3; got 4"),
         (
             ["problem", "mean", "--sizes", "4,2"],
-            "'matching', 'extrinsic mean', 'joint diagonalisation'; measured 'mean'",
+            "'matching', 'extrinsic mean', 'joint diagonalisation'; got 'mean'",
         ),
         (["problem", "matching", "--sizes", "11,4"], "n even"),
-        (["problem", "matching", "--sizes", "4,6"], "p <= n = 4; measured 6"),
+        (["problem", "matching", "--sizes", "4,6"], "p <= n = 4; got 6"),
         (["problem", "extrinsic mean", "--sizes", "100,90", "--printed"], "at least 90 positive"),
         (["table", "5", "--sizes", "8,2"], "4 numbers n,p,l,N"),
         (["table", "1", "--toy", "--solvers", "rgd"], "solvers: need some of 'cdf-gd'"),
-        (["report", "--toy"], "has put records; measured none"),
+        (["report", "--toy"], "has put records; got none"),
         (["table", "1", "--toy", "--time-limit", "-1"], "time_limit > 0"),
     ],
     ids=[

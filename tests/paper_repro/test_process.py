@@ -58,7 +58,7 @@ def test_out_without_records_is_refused(command, tmp_path, capsys) -> None:
     more = ["--to", str(tmp_path / "to")] if command == "export" else []
     for out in (tmp_path / "new", Path(__file__)):
         assert main([command, "--out", str(out), *more]) == 2
-        assert f"measured none in {out}" in capsys.readouterr().err
+        assert f"got none in {out}" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 

@@ -36,7 +36,7 @@ RECORD = Solver(name="mine", family="other", run=standing)
     ("fields", "message"),
     [
         ({"family": ""}, r"^Solver\.family: need one of 'penalty', 'Riemannian', 'infeasible'"),
-        ({"family": "Newton"}, r"^Solver\.family: .*measured 'Newton'"),
+        ({"family": "Newton"}, r"^Solver\.family: .*got 'Newton'"),
         ({"name": ""}, r"^Solver\.name"),
         ({"name": 3}, r"^Solver\.name"),
         ({"label": ""}, r"^Solver\.label"),
@@ -75,7 +75,7 @@ def test_a_solver_is_called_with_what_it_takes() -> None:
         RECORD(problem(), tol=1e-3)
     three = attrs.evolve(RECORD, run=partial(standing, steps=3))
     assert three(problem(), steps=3).nit <= 3 and not three.takes("steps")
-    with pytest.raises(ValueError, match=r"^steps: need 3, which 'mine' stands for; measured 4"):
+    with pytest.raises(ValueError, match=r"^steps: need 3, which 'mine' stands for; got 4"):
         three(problem(), steps=4)
     liberal = attrs.evolve(RECORD, run=lambda problem, x0, **anything: standing(problem, x0))
     assert liberal.takes("anything") and liberal(problem(), flavour="any").method == "mine"
@@ -85,9 +85,9 @@ def test_minimize_takes_a_record_and_passes_on_what_was_given() -> None:
     assert go.minimize(problem(), method=RECORD, steps=2).method == "mine"
     with pytest.raises(ValueError, match=r"^keep_points: need an argument of 'mine'"):
         go.minimize(problem(), method=RECORD, keep_points=True)
-    with pytest.raises(ValueError, match=r"^method: need one of 'cdf-gd', .*measured 'newton'"):
+    with pytest.raises(ValueError, match=r"^method: need one of 'cdf-gd', .*got 'newton'"):
         go.minimize(problem(), method="newton")
-    with pytest.raises(ValueError, match=r"^method: need one of 'cdf-gd', .*measured 3"):
+    with pytest.raises(ValueError, match=r"^method: need one of 'cdf-gd', .*got 3"):
         go.minimize(problem(), method=3)  # type: ignore[arg-type]
 
 
