@@ -447,7 +447,7 @@ _WRAPPED = PymanoptManifold(go.Stiefel(4, 2))
         ),
         (
             _on(pymanopt.manifolds.Product([_WRAPPED] * 2)),
-            r"measured Product .* A Product is for pymanopt's own solve",
+            r"got Product .* A Product is for pymanopt's own solve",
         ),
         (
             _on(_WRAPPED, riemannian_gradient=lambda X: X),
