@@ -31,12 +31,16 @@ _MAKERS: dict[str, Callable[[], go.GenOrthManifold]] = {
 }
 
 
+@cache
+def _made(name: str) -> go.GenOrthManifold:
+    return _MAKERS[name]()
+
+
 class _Manifolds(Mapping[str, go.GenOrthManifold]):
     """The manifolds by name, each made when a test asks for it: an error there is its failure."""
 
-    @cache  # noqa: B019  there is one, for the whole run
     def __getitem__(self, name: str) -> go.GenOrthManifold:
-        return _MAKERS[name]()
+        return _made(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(_MAKERS)
