@@ -39,7 +39,7 @@ def _is_torch(X: object) -> bool:
 
 def is_jax(X: object) -> bool:
     """True for arrays of JAX, traced ones included."""
-    return bool(compat.is_jax_array(X))
+    return not _is_torch(X) and bool(compat.is_jax_array(X))
 
 
 def stays(X: object) -> bool:

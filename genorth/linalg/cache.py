@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from genorth.linalg.arrays import Array, is_lazy, stays
+from genorth.linalg.arrays import Array, is_differentiated, stays
 
 _T = TypeVar("_T")
 
@@ -17,8 +17,8 @@ class ContentCache:
 
     Entries of NumPy arrays are compared with a copy, so an array changed in place counts as new.
     An array of JAX or PyTorch is known again if it is the same object: the former cannot be
-    changed, the latter counts its changes. A traced array must not outlive its trace and is not
-    remembered.
+    changed, the latter counts its changes. One that automatic differentiation follows must not
+    outlive its trace or graph and is not remembered.
 
     Args:
         keep: How many arrays are remembered.
@@ -42,7 +42,7 @@ class ContentCache:
         Returns:
             The value.
         """
-        if type(key) is not np.ndarray and (not stays(key) or is_lazy(key)):
+        if type(key) is not np.ndarray and (not stays(key) or is_differentiated(key)):
             return build(key)
         recent = self._recent
         for position, (own, value) in enumerate(recent):
