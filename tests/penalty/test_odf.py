@@ -34,13 +34,13 @@ class Setting:
         #: A bound of the condition number of the equation for D.
         self.condition = float(singular.max() / singular.min()) ** 2 * q**2
         Z = manifold.random_ambient(seed + 1)
-        self.Z = Z * (0.2 * float(singular.min()) / float(np.linalg.norm(manifold.phi(Z))))
+        self.Z = Z * (0.1 * float(singular.min()) / float(np.linalg.norm(manifold.phi(Z))))
 
     def derivative(self, function: Callable[[Matrix], Any]) -> tuple[Matrix, float]:
         """The derivative along Z, by interpolation at Chebyshev points, and a bound of its error.
 
-        phi(X + tZ) has full rank for |t| < 5, so the function is analytic there and the error of
-        degree 16 is of the size of 10^-14 of its values.
+        phi(X + tZ) has full rank for |t| < 10, so the function is analytic there and the error of
+        degree 16 is far below rounding, also where it has poles of high order beyond.
         """
         values = np.array([np.ravel(function(self.X + float(t) * self.Z)) for t in NODES])
         series = chebyshev.chebfit(NODES, values, 16)
