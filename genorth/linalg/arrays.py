@@ -108,7 +108,7 @@ def is_differentiated(X: Array) -> bool:
 
 def constant(X: Array) -> Array:
     """X, which automatic differentiation takes as a constant."""
-    if type(X) is not np.ndarray and not _is_torch(X) and compat.is_jax_array(X):
+    if type(X) is not np.ndarray and is_jax(X):
         return sys.modules["jax"].lax.stop_gradient(X)
     return X.detach() if hasattr(X, "detach") else X
 
