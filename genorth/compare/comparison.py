@@ -35,6 +35,7 @@ def run(
     executor: Any = None,
     threads: int = 1,
     max_iterations: int | None = None,
+    give_up: int | None = None,
     retry: bool = False,
     grace: float | None = None,
     preparation_limit: float = 600.0,
@@ -73,6 +74,9 @@ def run(
             compared on one host, which the records name. None: `jobs` processes of our own.
         threads: BLAS threads of each run.
         max_iterations: A limit for all solvers; None for their own.
+        give_up: A solver that ran out of time from so many starts of a row is not run from the
+            others; their records say so and count as failures. None: every solver from every start.
+            An executor sends all starts at once, so that only earlier calls count there.
         retry: Make runs again that raised or hung, or whose record was made of something else.
         grace: A solver that ignores its time limit is interrupted this many seconds later; by
             default as many again, at least 10. In this process (jobs=1) that reaches Python code in
@@ -97,6 +101,7 @@ def run(
         ("jobs", jobs),
         ("threads", threads),
         ("max_iterations", max_iterations),
+        ("give_up", give_up),
         ("retry", retry),
     ):
         need, holds = _RULES[name]
@@ -132,7 +137,7 @@ def run(
         maker = stack.enter_context(_maker(setup, store, jobs, executor))
         stack.callback(shown.close)
         setup, unprepared = _sized(setup, seeds[0], maker)
-        schedule = Schedule(fields_of(setup, _tasks(setup, seeds, levels)), store, shown)
+        schedule = Schedule(fields_of(setup, _tasks(setup, seeds, levels)), store, shown, give_up)
         schedule.unprepared |= unprepared
         schedule.resume(maker, retry)
         if store is not None:
@@ -212,6 +217,10 @@ _RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "threads": ("a whole number of threads >= 1", lambda value: _whole(value, 1)),
     "max_iterations": (
         "None, or a whole number >= 1",
+        lambda value: value is None or _whole(value, 1),
+    ),
+    "give_up": (
+        "None, or a whole number of starts >= 1",
         lambda value: value is None or _whole(value, 1),
     ),
     "retry": ("True or False", lambda value: isinstance(value, bool)),

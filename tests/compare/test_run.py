@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import weakref
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -421,6 +422,42 @@ def test_after_the_time_limit_tighter_tolerances_are_not_tried() -> None:
         )
 
 
+@pytest.mark.parametrize("give_up", [None, 1, 2, 3])
+def test_a_solver_that_runs_out_of_time_is_given_up_after_so_many_starts(
+    give_up: int | None, tmp_path: Path
+) -> None:
+    calls: list[int] = []
+
+    def slow(problem: go.Problem, x0: Any, *, tol: float, rng: int, **arguments: Any) -> go.Result:
+        calls.append(rng)
+        late = rng != 1 and tol < 1e-2  # from the second start it is done in time
+        status = go.Status.TIME_LIMIT if late else go.Status.STALLED
+        return ended(x0, success=False, status=status, message=status.value)
+
+    how: dict[str, Any] = {"starts": 5, "tolerances": (1e-1, 1e-3), "out": tmp_path}
+    records = run(procrustes(0), [slow], give_up=give_up, **how)
+    late = [record for record in records if record.tolerance == 1e-3]
+    letters = {None: "TSTTT", 1: "TGGGG", 2: "TSTGG", 3: "TSTTG"}[give_up]
+    words = {"T": "TIME_LIMIT", "S": "STALLED", "G": "GIVEN_UP"}
+    expected = [words[letter] for letter in letters]
+    assert [record.status for record in late] == expected
+    assert len(calls) == 5 + sum(status != "GIVEN_UP" for status in expected)
+    for record in late:
+        if record.status == "GIVEN_UP":
+            assert not record.success and record.nfev == 0 and not len(record.trace)
+            assert record.time == min(r.time for r in late if r.status == "TIME_LIMIT")
+            assert "out of time from other starts" in record.message and "0" in record.message
+    assert all(record.status == "STALLED" for record in records if record.tolerance == 1e-1)
+    # the same call again makes none of them; one that gives nothing up makes them all
+    before = len(calls)
+    assert [r.status for r in run(procrustes(0), [slow], give_up=give_up, **how)] == [
+        record.status for record in records
+    ]
+    assert len(calls) == before
+    assert all(record.status != "GIVEN_UP" for record in run(procrustes(0), [slow], **how))
+    assert len(calls) == 10
+
+
 @given(lines=st.integers(0, 60), kept=st.integers(1, 12))
 def test_a_thinned_trace_keeps_both_ends_and_the_order(lines: int, kept: int) -> None:
     trace = go.Trace(*([float(i) for i in range(lines)] for _ in range(4)), list(range(lines)))
@@ -611,6 +648,7 @@ def test_what_cannot_be_pickled_is_refused_for_worker_processes() -> None:
         ({"jobs": 0}, "jobs", ">= 1", "0"),
         ({"threads": 0}, "threads", ">= 1", "0"),
         ({"max_iterations": 0}, "max_iterations", ">= 1", "0"),
+        ({"give_up": 0}, "give_up", ">= 1", "0"),
         ({"grace": -1}, "grace", "grace >= 0", "-1"),
         ({"grace": "1"}, "grace", "grace >= 0", "'1'"),
         ({"preparation_limit": 0}, "preparation_limit", "preparation_limit > 0", "0"),

@@ -17,17 +17,18 @@ from genorth.problem.problem import Counts
 from genorth.solve.result import Status, Trace
 from genorth.solve.solver import FAMILIES, OTHER, Solver
 
-#: How a run can end: the statuses of a Result and four of our own, each with its sentence.
+#: How a run can end: the statuses of a Result and five of our own, each with its sentence.
 ENDINGS = {status.name: status.value for status in Status} | {
     "RAISED": "The solver raised an exception.",
     "HUNG": "The solver ignored its time limit and was interrupted.",
+    "GIVEN_UP": "Not run: the solver ran out of time from other starts of the row.",
     "UNSUPPORTED": "The solver does not run on this problem.",
     "UNPREPARED": "The problem or its start could not be made.",
 }
 
 #: Runs that used up their time: the time of such a run is a lower bound, also for tighter
-#: tolerances.
-OUT_OF_TIME = ("TIME_LIMIT", "HUNG")
+#: tolerances. One that was given up has the least time of those for which it was.
+OUT_OF_TIME = ("TIME_LIMIT", "HUNG", "GIVEN_UP")
 
 #: Runs in which the solver did not get to work.
 NOT_RUN = ("UNSUPPORTED", "UNPREPARED")

@@ -117,15 +117,22 @@ class Schedule:
             record begins with.
         store: Where records are kept, if anywhere.
         progress: Told of each run.
+        give_up: A solver that ran out of time from so many starts of a row is not run from others;
+            None to run it from all.
     """
 
     def __init__(
-        self, fields: Mapping[Task, dict[str, Any]], store: Store | None, progress: Progress
+        self,
+        fields: Mapping[Task, dict[str, Any]],
+        store: Store | None,
+        progress: Progress,
+        give_up: int | None = None,
     ) -> None:
         self._fields, self._tasks = fields, list(fields)
-        self._store, self._progress = store, progress
+        self._store, self._progress, self._give_up = store, progress, give_up
         self._finished: dict[Task, Record] = {}
-        self._late: dict[tuple[int, int, str], list[Record]] = {}
+        # of an instance and a solver: the runs that ran out of time
+        self._late: dict[tuple[int, str], list[Record]] = {}
         #: Places whose problem cannot be made, with the reason.
         self.unprepared: dict[Place, str] = {}
         self.missing = list(fields)
@@ -152,6 +159,8 @@ class Schedule:
             assert self._store is not None
             record = self._store.records.get(self.key(task))
             if record is None or (retry and record.status in _AGAIN):
+                continue
+            if record.status == "GIVEN_UP" and self._give_up is None:
                 continue
             then = {name: item for name, item in record.definition.items() if name != "problem"}
             if found := list(changes(then, self._fields[task]["definition"])):
@@ -193,18 +202,24 @@ class Schedule:
     def spared(self, task: Task) -> Record | None:
         """The record of a run that need not be made; None if it must.
 
-        A looser tolerance that ran out of time stands for this one, and a problem that could not be
-        made is not tried again.
+        A looser tolerance that ran out of time stands for this one, a problem that could not be
+        made is not tried again, and a solver is given up that ran out of time from other starts.
         """
         if reason := self.unprepared.get(task.place):
             return failed("UNPREPARED", reason, self.fields(task))
-        late = self._late.get(task.chain, [])
-        looser = [record for record in late if record.tolerance > task.tolerance]
-        if not looser:
+        late = self._late.get((task.instance, task.solver), [])
+        looser = [r for r in late if r.seed == task.seed and r.tolerance > task.tolerance]
+        if looser:
+            first = max(looser, key=lambda record: record.tolerance)
+            said = f"{first.message} (Not run again: the run to {first.tolerance:g} ended so.)"
+            return attrs.evolve(first, tolerance=task.tolerance, message=said)
+        ran = [r for r in late if r.status != "GIVEN_UP" and r.tolerance >= task.tolerance]
+        seeds = sorted({record.seed for record in ran})
+        if self._give_up is None or len(seeds) < self._give_up:
             return None
-        first = max(looser, key=lambda record: record.tolerance)
-        said = f"{first.message} (Not run again: the run to {first.tolerance:g} ended so.)"
-        return attrs.evolve(first, tolerance=task.tolerance, message=said)
+        least = min(record.time for record in ran), min(record.cpu for record in ran)
+        said = f"These are of seeds {', '.join(map(str, seeds))}."
+        return failed("GIVEN_UP", said, self.fields(task), seconds=least)
 
     def begin(self, task: Task) -> None:
         """The run begins."""
@@ -223,7 +238,7 @@ class Schedule:
     def _take(self, task: Task, record: Record) -> None:
         self._finished[task] = record
         if record.status in OUT_OF_TIME:
-            self._late.setdefault(task.chain, []).append(record)
+            self._late.setdefault((task.instance, task.solver), []).append(record)
 
     def records(self, settings: dict[str, Any]) -> Records:
         """The finished records, in the order of the tasks."""
