@@ -4,6 +4,7 @@
 """
 
 from genorth.compare.analysis import profiles
+from genorth.compare.analysis.effects import Effect, effect
 from genorth.compare.comparison import run
 from genorth.compare.render import plots, summary, tables
 from genorth.compare.render.report import Html, report
@@ -15,11 +16,13 @@ from genorth.compare.runs.store import load, save
 __all__ = [
     "ENDINGS",
     "About",
+    "Effect",
     "Html",
     "Instance",
     "Progress",
     "Record",
     "Records",
+    "effect",
     "join",
     "load",
     "plots",

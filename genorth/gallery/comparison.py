@@ -103,30 +103,42 @@ def run(
 def _rows(instance: Instance, solvers: Sequence[str]) -> dict[str, Any]:
     rows: dict[str, Any] = {name: SOLVERS[name] for name in solvers}
     if instance.metric is not None:
-        for name, row in _in_metric(solvers).items():
-            solver = SOLVERS[name]
-            rows[row] = go.Solver(
-                name=row,
-                family=solver.family,
-                run=partial(_with_metric, solver=name),
-                algorithm=solver.algorithm,
-                variant="metric",
-                needs=solver.needs,
-                cites=solver.cites,
-                modules=solver.modules,
-            )
+        rows |= {metric_name(name): in_metric(name) for name in _twice(solvers)}
     return rows | {solver.name: solver for solver in instance.solvers}
 
 
-def _in_metric(solvers: Sequence[str]) -> dict[str, str]:
-    """The solvers that run a second time, with the name of that row."""
-    return {name: f"{name}, metric" for name in solvers if name in IN_METRIC}
+def _twice(solvers: Sequence[str]) -> list[str]:
+    """The solvers that run a second time, in the metric."""
+    return [name for name in solvers if name in IN_METRIC]
+
+
+def metric_name(solver: str) -> str:
+    """What the records call a registered solver in the metric of the instance."""
+    return f"{solver}, metric"
+
+
+def in_metric(name: str) -> go.Solver:
+    """A registered solver that takes `metric` and `factor` as options of the instance.
+
+    It runs in the metric, to the tolerance that bounds the Euclidean gradient by `tol`; `factor` is
+    that of `gradient_factor`.
+    """
+    solver = SOLVERS[name]
+    return go.Solver(
+        name=metric_name(name),
+        family=solver.family,
+        run=partial(_with_metric, solver=name),
+        algorithm=solver.algorithm,
+        variant="metric",
+        needs=solver.needs,
+        cites=solver.cites,
+        modules=solver.modules,
+    )
 
 
 def _with_metric(
     problem: Problem, x0: Any = None, *, solver: str, metric: Any, factor: float, **common: Any
 ) -> Result:
-    """Run in a metric to the tolerance that bounds the Euclidean gradient, which is compared."""
     tol = common.pop("tol", TOLERANCE) / max(1.0, factor)
     return SOLVERS[solver](problem, x0, metric=metric, tol=tol, **common)
 
@@ -152,7 +164,7 @@ def _entry(instance: Instance, solvers: Sequence[str]) -> compare.Instance:
     if instance.metric is not None:
         factor = gradient_factor(instance.problem, instance.metric)
         given = {"metric": instance.metric, "factor": factor}
-        options = dict.fromkeys(_in_metric(solvers).values(), given)
+        options = dict.fromkeys(map(metric_name, _twice(solvers)), given)
     return compare.Instance(
         instance.name,
         size_of(instance.problem),

@@ -20,7 +20,6 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,72 +27,11 @@ import numpy as np
 
 import genorth as go
 from baselines import rcg, rgd, rlbfgs, rtr
-from genorth.linalg.arrays import inner
-from genorth.testing.strategies import conditioned_symmetric
+from paper_repro.ladder import rungs
 
 SOLVERS: dict[str, Any] = {"rgd": rgd, "rcg": rcg, "rlbfgs": rlbfgs, "rtr": rtr}
 RETRACTIONS = ("cayley", "normal", "auto")
-CONDITIONS = (1.0, 30.0, 1000.0)
 BUDGET = {"tol": 1e-6, "max_iterations": 3000, "max_evaluations": 6000, "max_time": 30.0}
-
-
-# ---------------------------------------------------------------------- problems
-
-
-def _signs(p: int) -> np.ndarray:
-    return np.where(np.arange(p) < p // 2, -1.0, 1.0)
-
-
-MANIFOLDS: dict[str, Callable[[int, int, float], go.GenOrthManifold]] = {
-    "hyperbolic": lambda n, p, c: go.HyperbolicStiefel(
-        conditioned_symmetric(n, c, 1, negative=n // 2), p
-    ),
-    "indefinite": lambda n, p, c: go.IndefiniteStiefel(
-        conditioned_symmetric(n, c, 2, negative=n // 2), _signs(p)
-    ),
-    "bilinear": lambda n, p, c: go.BilinearStiefel(
-        conditioned_symmetric(n, c, 3, negative=n // 2),
-        conditioned_symmetric(p, c**0.25, 4, negative=p // 2),
-    ),
-    "generalized": lambda n, p, c: go.GeneralizedStiefel(conditioned_symmetric(n, c, 5), p),
-}
-
-
-def nearest(manifold: go.GenOrthManifold) -> go.Problem:
-    """|X - B|^2/2, B Gaussian."""
-    B = manifold.random_ambient(6)
-
-    def both(X: Any) -> tuple[float, Any]:
-        E = X - B
-        return float(inner(E, E)) / 2, E
-
-    return go.Problem(manifold, None, None, lambda X, Z: Z, both, name="nearest")
-
-
-def trace(manifold: go.GenOrthManifold) -> go.Problem:
-    """tr(X^T S X N)/2, S a Wishart matrix, N = diag(1, ..., p)."""
-    n, p = manifold.shape
-    G = np.random.default_rng(7).standard_normal((n, 2 * n))
-    S, N = G @ G.T / (2 * n), np.arange(1.0, p + 1)
-
-    def both(X: Any) -> tuple[float, Any]:
-        V = (S @ X) * N
-        return float(inner(X, V)) / 2, V
-
-    return go.Problem(manifold, None, None, lambda X, Z: (S @ Z) * N, both, name="trace")
-
-
-def rungs(n: int, p: int) -> Iterator[tuple[str, go.Problem]]:
-    """The problems of one size, by name."""
-    for name, make in MANIFOLDS.items():
-        for condition in CONDITIONS:
-            for problem in (nearest, trace):
-                yield (
-                    f"{name} {condition:g} {problem.__name__}",
-                    problem(make(n, p, condition)),
-                )
-    for problem in (nearest, trace):
-        yield f"symplectic {problem.__name__}", problem(go.SymplecticStiefel(n, p))
 
 
 # ---------------------------------------------------------------------- the table
@@ -168,7 +106,8 @@ def main() -> None:
     known = {(row["size"], row["problem"], row["solver"]) for row in rows}
     for size in arguments.sizes:
         n, p = map(int, size.split("x"))
-        for name, problem in rungs(n, p):
+        for rung in rungs([(n, p)]):
+            name, problem = rung.name, rung.problem()
             for solver in arguments.solvers:
                 if arguments.only not in name or (size, name, solver) in known:
                     continue

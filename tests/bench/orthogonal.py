@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-import ladder
 import numpy as np
 from _timing import Figure, Prepare, medians, show
 from penalty import BETA, _fresh, _matching
@@ -20,7 +19,7 @@ from problem_set import problem_set
 import baselines  # noqa: F401  registers the Riemannian solvers
 import genorth as go
 from genorth.geometry.multiplier import realvec
-from paper_repro import experiments
+from paper_repro import experiments, ladder
 from paper_repro.problems import ExtrinsicMean, Matching
 
 Array = np.ndarray[Any, Any]
@@ -86,7 +85,7 @@ def costs(n: int, p: int, over_h: float, over_bare: float) -> list[Figure]:
 
 def _problems() -> Iterator[tuple[str, go.Problem]]:
     yield from ((problem.name, problem) for problem in problem_set(21))
-    yield from ladder.rungs(40, 6)
+    yield from ((rung.name, rung.problem()) for rung in ladder.rungs([(40, 6)]))
 
 
 def _condition(product: Callable[[Array], Array], like: Array) -> float:
@@ -185,7 +184,8 @@ def table(first: int = 100) -> list[Figure]:
 def best(count: int = 2, first: int = 100) -> list[Figure]:
     """On the ladder: evaluations with the automatic beta over those with the best of 13."""
     figures = []
-    for name, problem in ladder.rungs(40, 6):
+    for rung in ladder.rungs([(40, 6)]):
+        name, problem = rung.name, rung.problem()
         starts = [problem.manifold.random_point(first + k) for k in range(count)]
         runs = [go.minimize(problem, X, method="odf-lbfgs", **BUDGET) for X in starts]
         total = sum(run.evaluations for run in runs)

@@ -8,9 +8,10 @@ from typing import Any
 from compare_records import record
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 
-from genorth.compare import summary, tables
-from genorth.compare.analysis.ranking import duels
+from genorth.compare import effect, plots, summary, tables
+from genorth.compare.analysis.ranking import behind, duels
 from genorth.compare.analysis.rows import Runs, best_of, by_row, leaders
 from genorth.compare.render.formats import markdown
 from genorth.compare.render.terminal import winners
@@ -120,6 +121,49 @@ def test_one_line_names_the_winner_and_how_far_each_family_is_behind(
             mine = best_of(runs, [name for name in among if name in runs])
             shown = "unsolved" if mine is None else f"{runs[mine].time / best:.2g}x"
             assert f"{kind} {shown}" in line
+
+
+@given(times=rows())
+def test_a_plot_shows_each_family_at_its_ratio_to_the_best(times: dict[str, list[float]]) -> None:
+    records, runs = _row(times)
+    found = behind(runs)
+    best = best_of(runs)
+    assert bool(found) == (best is not None)
+    if best is not None:
+        assert min(found.values()) == 1.0 == found[runs[best].family]
+        for kind, ratio in found.items():
+            mine = [runs[name].time for name in runs if runs[name].family == kind]
+            assert ratio >= min(mine) / runs[best].time  # the best has solved the most starts
+            assert math.isinf(ratio) == all(map(math.isinf, mine))
+    figure = plots.behind(records)
+    if found:
+        labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+        assert labels == list(found)
+
+
+@given(times=rows())
+def test_an_effect_counts_rows_that_both_solve_and_rows_of_one_alone(
+    times: dict[str, list[float]],
+) -> None:
+    records, runs = _row(times)
+    if len(times) < 2:
+        with refused("records", "a row with 'cdf-gd' and 'cdf-lbfgs'"):
+            effect(records, "cdf-gd", "cdf-lbfgs")
+        return
+    found = effect(records, "cdf-gd", "cdf-lbfgs")
+    mine, theirs = runs["cdf-gd"], runs["cdf-lbfgs"]
+    done = math.isfinite(mine.time), math.isfinite(theirs.time)
+    assert found.rows == 1
+    assert (found.only_solver, found.only_other) == (done == (True, False), done == (False, True))
+    assert found.gains["time"] == ((theirs.time / mine.time,) if all(done) else ())
+    assert len(found.gains["evaluations"]) == all(done)
+    back = effect(records, "cdf-lbfgs", "cdf-gd")
+    assert (back.only_solver, back.only_other) == (found.only_other, found.only_solver)
+    if all(done):
+        assert math.isclose(back.gain("time") * found.gain("time"), 1.0)
+        assert found.range("time") == (found.gain("time"),) * 2
+    text = markdown(tables.effects_table([("beta", found)]))
+    assert ("-" in text) and "cdf-gd" in text and "beta" in text
 
 
 def test_in_words() -> None:

@@ -46,7 +46,7 @@ class Profile:
     costs: dict[str, _Vector]
     #: Over how many problems.
     count: int
-    #: How many were left out, as not every solver has a record of them.
+    #: How many were left out, as not every solver, or family, has a record of them.
     left_out: int
 
     def share(self, solver: str, tau: float) -> float:
@@ -112,7 +112,7 @@ def profile(
         The profile.
 
     Raises:
-        ValueError: If there is no start of a row that every solver has a record of.
+        ValueError: If there is no start of a row that every solver, or family, has a record of.
     """
     require_records(records)
     for name, value, known in (("measure", measure, MEASURES), ("by", by, SUBJECTS)):
@@ -122,21 +122,18 @@ def profile(
         refuse("at", f"one of {', '.join(map(repr, ENDS))}", repr(at))
     solvers = tuple(records.solvers)
     problems = _costs(records, measure) if at == "run" else _target_costs(records, measure)
+    families = {name: about.family for name, about in records.solvers.items()}
+    if by == "family":
+        solvers = tuple(kind for kind in FAMILIES if kind in families.values())
+        problems = {start: _by_family(costs, families) for start, costs in problems.items()}
     complete = [costs for costs in problems.values() if len(costs) == len(solvers)]
     if not complete:
         refuse(
             "records",
-            "at least one start of a row that every solver has a record of",
+            f"at least one start of a row that every {by} has a record of",
             f"none of {len(problems)}",
         )
     left_out = len(problems) - len(complete)
-    if by == "family":
-        families = {name: about.family for name, about in records.solvers.items()}
-        solvers = tuple(kind for kind in FAMILIES if kind in families.values())
-        complete = [
-            {kind: min(c for s, c in costs.items() if families[s] == kind) for kind in solvers}
-            for costs in complete
-        ]
     return Profile(
         measure,
         solvers,
@@ -145,6 +142,14 @@ def profile(
         len(complete),
         left_out,
     )
+
+
+def _by_family(costs: dict[str, float], families: dict[str, str]) -> dict[str, float]:
+    """Of each family that has a record, the solver that needs least."""
+    found: dict[str, float] = {}
+    for solver, cost in costs.items():
+        found[families[solver]] = min(cost, found.get(families[solver], math.inf))
+    return found
 
 
 def _costs(records: Records, measure: str) -> dict[_Start, dict[str, float]]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 import attrs
+import numpy as np
 
 from genorth.compare.analysis.rows import (
     Row,
@@ -71,6 +72,25 @@ def best(records: Records) -> list[Best]:
             Best(*row, winner, time, ratios, at_least, notes, elsewhere(runs), leaders(runs)[1:])
         )
     return found
+
+
+def behind(runs: Mapping[str, Runs]) -> dict[str, float]:
+    """How far each family is behind in a row: the time of its best solver over the best time.
+
+    Args:
+        runs: The runs of a row, by solver.
+
+    Returns:
+        The ratios, infinite for a family that does not solve the row; empty where none does.
+    """
+    best = best_of(runs)
+    if best is None:
+        return {}
+    least = max(runs[best].time, np.finfo(float).tiny)
+    return {
+        kind: math.inf if name is None else runs[name].time / least
+        for kind, name in best_by_family(runs).items()
+    }
 
 
 @attrs.frozen

@@ -90,9 +90,9 @@ class Runs:
         return note_of([record.status for record in self.failed], len(self.records))
 
     @property
-    def rank(self) -> tuple[int, float]:
-        """Sorts the solvers of a row: first by seeds solved, then by time."""
-        return -len(self.solved), self.time
+    def rank(self) -> tuple[float, float]:
+        """Sorts the solvers of a row: first by the share of seeds solved, then by time."""
+        return -len(self.solved) / len(self.records), self.time
 
 
 def short_status(status: str) -> str:

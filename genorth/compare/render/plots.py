@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from genorth.compare.analysis import profiles
-from genorth.compare.analysis.rows import Runs, by_row, require_records
+from genorth.compare.analysis import profiles, ranking
+from genorth.compare.analysis.rows import Runs, by_row, leaders, require_records
 from genorth.compare.render.styles import FAMILY_STYLES, GREY, ORANGE, PHASES, Style, styles
 from genorth.compare.render.table import Labels, Names, names_of, plain, seconds_text
 from genorth.compare.runs.record import Record, Records
@@ -238,6 +238,62 @@ def families(records: Records) -> Any:
             axis.set_ylabel(f"share of {found.count} runs")
         _legend(figure, axes[0, 0].get_lines(), list(found.solvers))
     return figure
+
+
+def behind(records: Records, *, groups: Mapping[str, str] | None = None) -> Any:
+    """Plot who wins and by how much: a dot for each row, at the time of a family over the best.
+
+    One panel for each problem, in it a lane for each family; a bar at the median. Dots at the right
+    edge are rows that no solver of the family solves. A hollow dot can be told from the best only
+    by its median: the times over the starts overlap.
+
+    Args:
+        records: The records.
+        groups: Which problems share a panel, by the name of the problem; each its own by default.
+
+    Returns:
+        The matplotlib Figure.
+    """
+    panels: dict[str, dict[str, list[tuple[float, bool]]]] = {}
+    for row, runs in by_row(require_records(records)).items():
+        lanes = panels.setdefault((groups or {}).get(row[0], row[0]), {})
+        for kind, ratio in ranking.behind(runs).items():
+            lanes.setdefault(kind, []).append((ratio, _tied(runs, kind)))
+    every = [ratio for lanes in panels.values() for dots in lanes.values() for ratio, _ in dots]
+    last = 2.0 * max(filter(math.isfinite, every), default=1.0)
+    with _matplotlib().rc_context(_LOOK):
+        heights = [len(lanes) + 0.8 for lanes in panels.values()]
+        figure = _figure(9.0, 0.24 * sum(heights) + 0.9)
+        axes = figure.subplots(len(panels), 1, sharex=True, height_ratios=heights, squeeze=False)
+        for axis, (name, lanes) in zip(axes[:, 0], panels.items(), strict=True):
+            for place, (kind, dots) in enumerate(lanes.items()):
+                _lane(axis, place, kind, dots, last)
+            axis.set_yticks(range(len(lanes)), list(lanes))
+            axis.set_title(_short(plain(name)), loc="left", **_TEXT)
+            axis.set(xscale="log", xlim=(0.9, 1.4 * last), ylim=(len(lanes) - 0.4, -0.6))
+            axis.grid(visible=False, axis="y")
+        axes[-1, 0].set_xlabel("time over the best of the row (right edge: not solved)")
+    return figure
+
+
+def _tied(runs: Mapping[str, Runs], kind: str) -> bool:
+    """Whether a solver of the family cannot be told from the best of another family."""
+    first = leaders(runs)
+    return len({runs[name].family for name in first}) > 1 and any(
+        runs[name].family == kind for name in first
+    )
+
+
+def _lane(
+    axis: Any, place: int, kind: str, dots: Sequence[tuple[float, bool]], last: float
+) -> None:
+    look = FAMILY_STYLES[kind].dot() | {"markersize": 4.5, "alpha": 0.75}
+    for number, (ratio, tied) in enumerate(dots):
+        height = place + 0.3 * ((number * 0.618) % 1.0 - 0.5)  # so that equal ones can be seen
+        fill = "none" if tied else look["color"]
+        axis.plot(min(ratio, last), height, **look | {"markerfacecolor": fill})
+    middle = min(statistics.median(ratio for ratio, _ in dots), last)
+    axis.plot([middle] * 2, [place - 0.34, place + 0.34], color=look["color"], linewidth=2.2)
 
 
 # ---------------------------------------------------------------------- phases

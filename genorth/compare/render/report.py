@@ -105,6 +105,7 @@ def report(
         _summary(page, records, labels),
         *(_Section(plain(name), page.content(each, name)) for name, each in _pairs(sections)),
         _families(page, records, names),
+        _Section("All solvers", _profile(page, records, labels), "Solvers"),
         _Section("All times", _overview(page, records, labels), "Times"),
         _Section("Results", page.content(paper_tables(records, reference, labels), "")),
         _Section(
@@ -224,16 +225,16 @@ def _own(key: str, value: str, name: str) -> str:
 
 
 def _summary(page: _Page, records: Records, labels: Labels | None) -> _Section:
-    """The first screen: who wins, by how much, and a plot; then the rest in words."""
-    caption = (
-        "The share of runs that a solver does within a factor of the best one of the same run, by "
-        "seconds and by evaluations (Dolan and Mor\u00e9 2002). A run that failed counts as never "
-        "done."
-    )
-    try:
-        figure = page.figure(plots.profile(records, labels=labels), "Performance profiles", caption)
-    except ValueError as error:  # no start that all solvers have a record of
-        figure = page.content(f"There are no performance profiles: {error}", "")
+    """The first screen: who wins, by how much, how sure, and a plot; then the rest in words."""
+    if len({about.family for about in records.solvers.values()}) > 1:
+        caption = (
+            "A dot for each row: the time of the best solver of a family over the best of the row; "
+            "a bar at the median. Hollow: the times over the starts overlap, no family wins. At "
+            "the right edge: no solver of the family solves the row."
+        )
+        figure = page.figure(plots.behind(records), "How far each family is behind", caption)
+    else:
+        figure = _profile(page, records, labels)
     body = _rendered(
         "summary.html",
         headline=headline(records, labels),
@@ -242,6 +243,19 @@ def _summary(page: _Page, records: Records, labels: Labels | None) -> _Section:
         table=page.content(best_table(records, labels), ""),
     )
     return _Section("Summary", body)
+
+
+def _profile(page: _Page, records: Records, labels: Labels | None) -> Html:
+    caption = (
+        "The share of runs that a solver does within a factor of the best one of the same run, by "
+        "seconds and by evaluations (Dolan and Mor\u00e9 2002). A run that failed counts as never "
+        "done."
+    )
+    try:
+        drawn = plots.profile(records, labels=labels)
+    except ValueError as error:  # no start that all solvers have a record of
+        return page.content(f"There are no performance profiles: {error}", "")
+    return page.figure(drawn, "Performance profiles", caption)
 
 
 def _overview(page: _Page, records: Records, labels: Labels | None) -> Html:

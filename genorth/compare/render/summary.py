@@ -12,8 +12,6 @@ from genorth.compare.analysis.ranking import Duel, duels
 from genorth.compare.analysis.rows import (
     Row,
     Runs,
-    best_by_family,
-    best_of,
     by_problem,
     by_row,
     elsewhere,
@@ -101,10 +99,8 @@ def _behind(rows: _Rows) -> dict[str, float]:
     """
     ratios: dict[str, list[float]] = {}
     for runs in rows.values():
-        if (best := best_of(runs)) is not None:
-            for kind, name in best_by_family(runs).items():
-                ratio = math.inf if name is None else runs[name].time / runs[best].time
-                ratios.setdefault(kind, []).append(ratio)
+        for kind, ratio in ranking.behind(runs).items():
+            ratios.setdefault(kind, []).append(ratio)
     return {kind: statistics.median(each) for kind, each in ratios.items()}
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import attrs
 
+from genorth.compare.analysis.effects import MEASURES, Effect
 from genorth.compare.analysis.ranking import Best, best
 from genorth.compare.analysis.rows import Runs, by_row, leaders, require_records
 from genorth.compare.analysis.targets import Reached, reached, targets
@@ -345,6 +346,37 @@ def solved_table(records: Records, labels: Labels | None = None) -> Table:
             entries.append(Entry(text, solved / len(mine)) if len(mine) else Entry())
         lines.append(Line(entries, rule))
     return Table("", heads, [Block("", lines)])
+
+
+def effects_table(effects: Iterable[tuple[str, Effect]], labels: Labels | None = None) -> Table:
+    """Make the table of what ingredients are worth.
+
+    Args:
+        effects: Each with the words that say what the ingredient is.
+        labels: How solvers are to be called, by name.
+
+    Returns:
+        The table.
+    """
+    heads = [
+        *(Head(name, numeric=False) for name in ("Ingredient", "with", "without")),
+        Head("rows"),
+        *(Head(name, "times less with it, median (range)") for name in MEASURES),
+        *(Head(name, "solved") for name in ("only with", "only without")),
+    ]
+    lines = []
+    for name, found in effects:
+        solvers = [words((labels or {}).get(each, each)) for each in (found.solver, found.other)]
+        counts = [count(each) for each in (found.only_solver, found.only_other)]
+        gains = [_gain(found, measure) for measure in MEASURES]
+        lines.append(Line([words(name), *solvers, count(found.rows), *gains, *counts]))
+    return Table("", heads, [Block("", lines)])
+
+
+def _gain(found: Effect, measure: str) -> Entry:
+    middle = found.gain(measure)
+    low, high = (f"{each:.2g}" for each in found.range(measure))
+    return Entry() if math.isnan(middle) else Entry(f"{middle:.2f} ({low} to {high})", middle)
 
 
 def failures_table(records: Records, labels: Labels | None = None) -> Table | None:

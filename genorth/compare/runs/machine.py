@@ -9,6 +9,7 @@ import gc
 import os
 import platform
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -106,12 +107,13 @@ def contained() -> Iterator[None]:
 
 
 def environment(processes: int) -> dict[str, str]:
-    """Versions, host, processor, cores, memory, system, each BLAS with its current threads."""
+    """Versions, commit, host, processor, cores, memory, system, each BLAS with its threads."""
     import genorth
 
     pools = [pool for pool in threadpoolctl().threadpool_info() if pool["user_api"] == "blas"]
     return {
         "genorth": genorth.__version__,
+        **({"commit": found} if (found := _commit()) else {}),
         "python": platform.python_version(),
         **{package: found for package in _PACKAGES if (found := _version(package))},
         "host": platform.node() or "unknown",
@@ -139,6 +141,26 @@ def _version(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
+
+
+@cache
+def _commit() -> str | None:
+    """The commit of a checkout, "-dirty" where files differ from it; None for an installed copy."""
+    here = Path(__file__).parent
+    command = ["git", "-C", str(here), "describe", "--always", "--dirty", "--abbrev=10"]
+    try:
+        tracked = subprocess.run(
+            ["git", "-C", str(here), "ls-files", "--error-unmatch", Path(__file__).name],
+            capture_output=True,
+            check=False,
+            timeout=10,
+        )
+        if tracked.returncode:  # in another project's checkout, as a virtual environment may be
+            return None
+        found = subprocess.run(command, capture_output=True, check=True, timeout=10, text=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return found.stdout.strip() or None
 
 
 def _processor() -> str:
