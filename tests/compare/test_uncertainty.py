@@ -130,7 +130,9 @@ def test_a_plot_shows_each_family_at_its_ratio_to_the_best(times: dict[str, list
     best = best_of(runs)
     assert bool(found) == (best is not None)
     if best is not None:
-        assert min(found.values()) == 1.0 == found[runs[best].family]
+        assert found[runs[best].family] == 1.0
+        most = all(len(each.solved) == len(runs[best].solved) for each in runs.values())
+        assert not most or min(found.values()) == 1.0
         for kind, ratio in found.items():
             mine = [runs[name].time for name in runs if runs[name].family == kind]
             assert ratio >= min(mine) / runs[best].time  # the best has solved the most starts
@@ -147,7 +149,7 @@ def test_an_effect_counts_rows_that_both_solve_and_rows_of_one_alone(
 ) -> None:
     records, runs = _row(times)
     if len(times) < 2:
-        with refused("records", "a row with 'cdf-gd' and 'cdf-lbfgs'"):
+        with refused("records", "a row with 'cdf-gd' and 'cdf-lbfgs'", "none", False):
             effect(records, "cdf-gd", "cdf-lbfgs")
         return
     found = effect(records, "cdf-gd", "cdf-lbfgs")

@@ -81,7 +81,8 @@ def behind(runs: Mapping[str, Runs]) -> dict[str, float]:
         runs: The runs of a row, by solver.
 
     Returns:
-        The ratios, infinite for a family that does not solve the row; empty where none does.
+        The ratios, infinite for a family that does not solve the row, and below 1 for one that is
+        faster but fails from more starts; empty where none solves it.
     """
     best = best_of(runs)
     if best is None:
