@@ -11,16 +11,21 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from genorth.compare import Records, join
 from genorth.errors import refuse
 from genorth.optional import optional
-from paper_repro import example, experiments, figures, report
+from paper_repro import example, experiments, figures, findings, ladder, report
 from paper_repro.experiments import TABLES, Experiment
 from paper_repro.problems import PROBLEMS
 
-#: Seconds of each run.
-TIME_LIMITS = MappingProxyType({"full": 60.0, "quick": 5.0, "toy": 1.0})
+#: Seconds of each run; a full one has the limits of its tables.
+TIME_LIMITS = MappingProxyType({"full": None, "quick": 5.0, "toy": 1.0})
+#: Seconds of each run of the ladder and the gallery in a full run, and of its figures.
+LADDER_LIMIT, FIGURE_LIMIT = 10.0, 60.0
+#: Starts of a full run, and of how many of them a solver may run out of time.
+STARTS, GIVE_UP = 5, 1
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -70,6 +75,12 @@ def _own(options: _Options) -> None:
 def _everything(options: _Options) -> None:
     figures.load_all(options.out)  # a damaged file is refused now, not after the tables
     _briefly(options)
+    how = _settings(options, "brief") | {"time_limit": options.time_limit or LADDER_LIMIT}
+    sizes = {"full": ladder.SIZES, "quick": ladder.SIZES[:1], "toy": ladder.TOY}[options.mode]
+    rungs = ladder.run(options.out / "ladder", sizes, **how)
+    print(*report.lines(rungs), sep="\n", flush=True)
+    real = findings.run_gallery(options.out / "gallery", quick=options.mode != "full", **how)
+    print("Gallery:", *report.headline(real), flush=True)
     for number in figures.FIGURES:
         _measure(options, number)
     print(f"Report: {report.report(options.out)}")
@@ -157,15 +168,17 @@ def _run(options: _Options, chosen: Sequence[Experiment], progress: str = "auto"
     for experiment in chosen:
         for line in experiment.missing:
             print(f"{experiment.name} {line}")
-    return experiments.run(
-        options.out,
-        chosen,
-        options.solvers,
-        starts=options.seeds,
-        time_limit=options.time_limit,
-        jobs=options.jobs,
-        progress=progress,
-    )
+    return experiments.run(options.out, chosen, options.solvers, **_settings(options, progress))
+
+
+def _settings(options: _Options, progress: str) -> dict[str, Any]:
+    """What `genorth.compare.run` is given; no time limit for that of each table."""
+    how = {"starts": options.seeds, "jobs": options.jobs, "progress": progress}
+    if options.command == "all":
+        how["give_up"] = GIVE_UP
+    if options.time_limit is not None:
+        how["time_limit"] = options.time_limit
+    return how
 
 
 def _show(options: _Options, records: Records) -> None:
@@ -175,7 +188,7 @@ def _show(options: _Options, records: Records) -> None:
 
 
 def _measure(options: _Options, number: int) -> figures.Data:
-    limit = options.time_limit
+    limit = options.time_limit or FIGURE_LIMIT
     return figures.measure(options.out, number, mode=options.mode, time_limit=limit)
 
 
@@ -202,11 +215,15 @@ _SHARED = {
     "--quick": {"action": "store_true", "help": "smallest sizes, a short time limit"},
     "--toy": {"action": "store_true", "help": "sizes of a few rows: does everything work?"},
     "--printed": {"action": "store_true", "help": "the instances as the paper prints them"},
-    "--time-limit": {"type": float, "metavar": "S", "help": "seconds of each run (60; 5; 1)"},
-    "--seeds": {"type": int, "metavar": "K", "help": "random instances and starts (1)"},
+    "--time-limit": {
+        "type": float,
+        "metavar": "S",
+        "help": "seconds of each run (20 to 60, by table; 5; 1)",
+    },
+    "--seeds": {"type": int, "metavar": "K", "help": "random instances and starts (1; all 5)"},
     "--peers": {"action": "store_true", "help": "the infeasible methods too, as in full runs"},
     "--solvers": {"nargs": "+", "metavar": "NAME", "help": "only these"},
-    "--jobs": {"type": int, "metavar": "K", "help": "processes (1; without a command 2)"},
+    "--jobs": {"type": int, "metavar": "K", "help": "processes (1; all, without a command 2)"},
     "--out": {"type": Path, "metavar": "FOLDER", "help": "records and report (paper_repro_out)"},
 }
 #: What each command does, the sentence that explains it, and its own options.
@@ -231,7 +248,11 @@ _COMMANDS = MappingProxyType(
                 "--sizes": _SIZES | {"required": True},
             },
         ),
-        "all": (_everything, "all tables and figures", {}),
+        "all": (
+            _everything,
+            "all results: tables, figures, ladder of conditions, gallery (an hour or two)",
+            {},
+        ),
         "report": (_report, "print the tables of the records in --out, write their report", {}),
         "results": (_results, "write tables, figures and report of the records in --out", {}),
         "export": (
@@ -257,14 +278,13 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="python -m paper_repro", description=_DESCRIPTION, parents=[shared]
     )
-    unset = ("numbers", "sizes", "problem", "solvers", "time_limit", "jobs", "out")
+    unset = ("numbers", "sizes", "problem", "solvers", "time_limit", "seeds", "jobs", "out")
     made.set_defaults(
         command="compare",
         quick=False,
         toy=False,
         printed=False,
         peers=False,
-        seeds=1,
         **dict.fromkeys(unset),
     )
     commands = made.add_subparsers(metavar="COMMAND")
@@ -285,7 +305,9 @@ def _completed(options: _Options) -> _Options:
         options.solvers = list(experiments.SOLVERS)
     if options.time_limit is None:
         options.time_limit = TIME_LIMITS[options.mode]
+    if options.seeds is None:
+        options.seeds = STARTS if options.command == "all" and options.mode == "full" else 1
     if options.jobs is None:
-        most = 2 if options.command == "compare" and not options.toy else 1
+        most = 2 if options.command in ("compare", "all") and not options.toy else 1
         options.jobs = min(most, os.cpu_count() or 1)
     return options

@@ -27,6 +27,8 @@ AUTO, ORTHOGONAL = "cdf-lbfgs auto", "odf-lbfgs"
 #: The solvers of the paper, and ours.
 PAPERS = tuple(data.SOLVERS.values())
 OURS = (AUTO, ORTHOGONAL, "rgd-fast", "rcg-fast", "rlbfgs-fast", "rtr-fast")
+#: How many starts the paper's solvers have in a full comparison: its tables have one too.
+PAPER_STARTS = 1
 #: The infeasible methods, which run in full runs and where they are asked for.
 PEERS = tuple(solver.name for solver in RECORDS if solver.family == INFEASIBLE)
 #: All of them, by the names that the records have.
@@ -69,6 +71,11 @@ class Experiment:
         if self.table is None:
             return about
         return f"{about} {(self.table.printed if self.printed else self.table.corrected).note}"
+
+    @property
+    def seconds(self) -> float:
+        """The time limit of each run in a full comparison."""
+        return 60.0 if self.table is None else self.table.seconds
 
     def instances(self) -> list[Instance]:
         """What `genorth.compare.run` takes; the penalty methods of the paper have its beta."""
@@ -169,7 +176,8 @@ def run(
         folder: Where the records are kept, in `records/`.
         experiments: What to run.
         solvers: Names of solvers; by default all but the peers.
-        settings: Further arguments of `genorth.compare.run`.
+        **settings: Further arguments of `genorth.compare.run`. Without `time_limit`, that of the
+            table. Of several starts the solvers of the paper have `PAPER_STARTS`.
 
     Returns:
         The records of these experiments, with those of earlier calls.
@@ -179,7 +187,21 @@ def run(
     """
     common = {"tolerances": TOLERANCES, "out": folder / "records"} | settings
     names = chosen(solvers)
-    return compare.join([compare.run(each.instances(), names, **common) for each in experiments])
+    starts = common.pop("starts", 1)
+    groups = {
+        min(starts, PAPER_STARTS): {name: names[name] for name in names if name in PAPERS},
+        starts: {name: names[name] for name in names if name not in PAPERS},
+    }
+    if starts <= PAPER_STARTS:
+        groups = {starts: names}
+    return compare.join(
+        [
+            compare.run(each.instances(), group, starts=k, **{"time_limit": each.seconds} | common)
+            for each in experiments
+            for k, group in groups.items()
+            if group
+        ]
+    )
 
 
 def load(folder: Path) -> Records:

@@ -1,7 +1,7 @@
 """What paper_repro uses of genorth.compare beyond its public names, in one place."""
 
 from genorth.compare.analysis.rows import Row, Runs, best_of, by_row
-from genorth.compare.render.formats import aligned
+from genorth.compare.render.formats import aligned, markdown
 from genorth.compare.render.styles import BLUE, GREEN, GREY, ORANGE, VERMILLION
 from genorth.compare.render.table import times, tolerance_text
 from genorth.compare.runs.machine import pinned
@@ -18,6 +18,7 @@ __all__ = [
     "aligned",
     "best_of",
     "by_row",
+    "markdown",
     "pinned",
     "replace_file",
     "times",

@@ -31,6 +31,8 @@ from paper_repro.experiments import AUTO, ORTHOGONAL
 from paper_repro.problems.base import named
 
 SIZES = ((40, 6), (400, 10))
+#: A size that takes no time.
+TOY = ((8, 2),)
 CONDITIONS = (1.0, 30.0, 1000.0)
 TOLERANCE = 1e-6
 #: What the records call the problems.

@@ -12,11 +12,14 @@ from genorth import compare
 from genorth.compare import Records, summary, tables
 from genorth.errors import refuse
 from genorth.solve.solver import PENALTY, RIEMANNIAN
-from paper_repro import agreement, experiments, figures
+from paper_repro import agreement, claims, experiments, figures, findings, guide
 from paper_repro.data import TIME_LIMIT
 from paper_repro.experiments import LABELS, SOLVERS, TOLERANCES
-from paper_repro.internals import Row, Runs, best_of, by_row, replace_file, times
+from paper_repro.findings import Evidence
+from paper_repro.internals import Row, Runs, best_of, by_row, markdown, replace_file, times
 
+#: Lines of each trace that a repository keeps, of the tables and of the rest.
+_LINES, _FEW = 40, 8
 _FACTOR, _FROM = 10.0, 5.0  # the lead over the faithful RGD, where that takes over so many seconds
 
 
@@ -33,17 +36,29 @@ def lead(records: Records) -> str:
 
 def words(records: Records) -> dict[str, list[str]]:
     """For each table of the paper what it holds, and where it agrees with the paper."""
-    known, settings = experiments.known(), records.settings
-    limit = (
-        f"Runs are limited to {settings.get('time_limit', 0):g} s each (the paper: "
-        f"{TIME_LIMIT:.0f} s), with {settings.get('threads', 1)} BLAS thread; penalty methods run "
-        "with the paper's beta, except where it says auto."
-    )
+    known = experiments.known()
     return {
-        name: [known[name].caption, limit, *agreement.sentences(known[name], records)]
+        name: [
+            known[name].caption,
+            _conditions(records.where(problem=name)),
+            *agreement.sentences(known[name], records),
+        ]
         for name in records.distinct("problem")
         if name in known
     }
+
+
+def _conditions(records: Records) -> str:
+    """Under which conditions these runs were made."""
+    limits = {float(record.definition.get("time_limit", math.nan)) for record in records}
+    starts = {len(records.where(solver=name).distinct("seed")) for name in records.solvers}
+    most = f"{max(starts)} random starts and instances" if max(starts) > 1 else "one start"
+    one = ", the solvers of the paper from one" if min(starts) == 1 < max(starts) else ""
+    return (
+        f"Runs are limited to {' or '.join(f'{each:g}' for each in sorted(limits))} s each (the "
+        f"paper: {TIME_LIMIT:.0f} s), with {records.settings.get('threads', 1)} BLAS thread, from "
+        f"{most}{one}; penalty methods run with the paper's beta, except where it says auto."
+    )
 
 
 def text(records: Records, format: str = "markdown") -> str:  # noqa: A002  as the tables name it
@@ -78,9 +93,13 @@ def headline(records: Records) -> list[str]:
 
 
 def report(folder: Path) -> Path:
-    """Write one self-contained HTML report of everything in the folder."""
+    """Write one self-contained HTML report of everything in the folder.
+
+    Ladder and gallery have reports of their own beside it, with their tables.
+    """
     records = experiments.load(folder)
     sections: list[tuple[str, Any]] = [
+        *_everything(folder),
         ("Against the paper's solvers", lead(records)),
         ("Agreement with the paper", [compare.Html(_html(words(records)))]),
     ]
@@ -95,6 +114,29 @@ def report(folder: Path) -> Path:
         reference=reference(),
         labels=LABELS,
     )
+
+
+def _everything(folder: Path) -> list[tuple[str, Any]]:
+    """What the tables say together with the ladder and the gallery, where these are there."""
+    if not findings.is_complete(folder):
+        return []
+    evidence = findings.load(folder)
+    for part, title in (("ladder", findings.LADDER), ("gallery", findings.GALLERY)):
+        records = getattr(evidence, part)
+        if len(records):
+            compare.report(records, folder / part / "report.html", title, labels=LABELS)
+    union = evidence.union
+    return [
+        (
+            "Tables, ladder and gallery together",
+            [*guide.result(evidence), compare.plots.behind(union, groups=evidence.groups)],
+        ),
+        ("All families", [compare.plots.families(union)]),
+        (
+            "What each ingredient is worth",
+            [tables.effects_table(findings.effects(evidence), LABELS)],
+        ),
+    ]
 
 
 def _html(told: Mapping[str, list[str]]) -> str:
@@ -124,12 +166,26 @@ def make(folder: Path, with_report: bool = True) -> list[Path]:
         "tables.csv": tables.paper_layout(records, "csv", beside, LABELS),
         "tables.tex": tables.paper_layout(records, "latex", beside, LABELS),
     }
+    if findings.is_complete(folder):
+        evidence = findings.load(folder)
+        contents |= {f"{name}.md": text for name, text in blocks(evidence).items()}
     made = [replace_file(folder / name, content.encode()) for name, content in contents.items()]
     for number, data in figures.load_all(folder).items():
         for ending in ("svg", "png"):
             made.append(folder / f"figure-{number}.{ending}")
             data.draw().savefig(made[-1], dpi=120)
     return [*made, report(folder)] if with_report else made
+
+
+def blocks(evidence: Evidence) -> dict[str, str]:
+    """The texts that pages show, by name: each is computed from the records alone."""
+    return {
+        "result": "".join(f"- {line}\n" for line in guide.result(evidence)),
+        "classes": findings.by_class(evidence),
+        "ingredients": markdown(tables.effects_table(findings.effects(evidence), LABELS)),
+        "guide": guide.guide(evidence),
+        "claims": claims.claims(evidence),
+    }
 
 
 def export(records: Records, folder: Path, to: Path) -> list[Path]:
@@ -140,8 +196,14 @@ def export(records: Records, folder: Path, to: Path) -> list[Path]:
     """
     if to.resolve() == folder.resolve():
         refuse("--to", "another folder than --out, whose records stay as they are", to)
-    kept = compare.save(records, to / "records")
-    return [kept, *(figures.save(to, data) for data in figures.load_all(folder).values())]
+    sources = [(part, folder / part / "records") for part in ("ladder", "gallery")]
+    kept = [compare.save(records, to / "records", _LINES)]
+    kept += [
+        compare.save(compare.load(source), to / part / "records", _FEW)
+        for part, source in sources
+        if source.is_dir()
+    ]
+    return [*kept, *(figures.save(to, data) for data in figures.load_all(folder).values())]
 
 
 # ---------------------------------------------------------------------- one line per table

@@ -120,6 +120,8 @@ class PaperTable:
     sizes: Mapping[str, Numbers]
     corrected: Variant
     printed: Variant
+    #: Seconds of each run of a full comparison.
+    seconds: float = 20.0
     #: On the paper's figures in this table alone.
     remark: str = ""
 

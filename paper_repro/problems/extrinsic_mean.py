@@ -208,6 +208,7 @@ PROBLEM = PaperProblem(
         ),
         PaperTable(
             number=4,
+            seconds=40.0,
             sizes={"(1000,10)": (1000, 10), "(1000,500)": (1000, 500), "(1000,1000)": (1000, 1000)},
             **_variants(0.6),
         ),

@@ -113,6 +113,7 @@ PROBLEM = PaperProblem(
         ),
         PaperTable(
             number=2,
+            seconds=60.0,
             sizes={"(1000,10)": (1000, 10), "(1000,50)": (1000, 50), "(1000,100)": (1000, 100)},
             corrected=_CORRECTED,
             printed=_PRINTED,
