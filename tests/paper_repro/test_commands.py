@@ -16,7 +16,7 @@ from compare_records import record
 from baselines import SOLVERS as REGISTRY
 from genorth import compare
 from genorth.compare import Records
-from paper_repro import agreement, data, experiments, figures, report
+from paper_repro import agreement, claims, data, experiments, figures, findings, ladder, report
 from paper_repro.commands import main
 from paper_repro.experiments import (
     AUTO,
@@ -31,6 +31,7 @@ from paper_repro.experiments import (
     table,
 )
 from paper_repro.figures import iteration_times
+from paper_repro.findings import GALLERY, LADDER
 from paper_repro.problems import PROBLEMS
 
 ROOT = Path(__file__).parents[2]
@@ -131,7 +132,7 @@ def test_every_size_of_the_corrected_tables_exists() -> None:
 # ---------------------------------------------------------------------- the commands
 
 
-def _words_only(records, path, title, sections, **_):
+def _words_only(records, path, title, sections=(), **_):
     """The report without the parts of genorth.compare, which have tests of their own."""
     path.write_text(f"{title}\n{sections}", "utf-8")
     return path
@@ -144,10 +145,12 @@ def quick_report(monkeypatch) -> None:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """All tables and figures at toy size."""
+    """All tables and figures at toy size, the ladder, and the first instance of the gallery."""
     out = tmp_path_factory.mktemp("paper") / "toy"
+    installed = [name for name in findings.instance_names() if findings.why_not(name) is None]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compare, "report", _words_only)
+        patch.setattr(findings, "instance_names", lambda: installed[:1])
         assert main(["all", "--toy", "--out", str(out)]) == 0
     return out
 
@@ -173,6 +176,36 @@ def test_all_makes_every_table_and_figure(folder) -> None:
     report = (folder / "report.html").read_text("utf-8")
     for text in ("Agreement with the paper", "Figure 1", "Figure 3", "over 5 s", "Corrected (R7)"):
         assert text in report
+    for text in ("Tables, ladder and gallery together", "What each ingredient is worth"):
+        assert text in report
+
+
+def test_all_results_together_are_computed_from_the_records(folder) -> None:
+    evidence = findings.load(folder)
+    rungs = len(list(ladder.rungs(ladder.TOY)))
+    assert len({record.row for record in evidence.ladder}) == rungs == 26
+    assert {*evidence.ladder.solvers} == {
+        *ladder.SOLVERS,
+        *(findings.gallery.metric_name(name) for name in ladder.IN_METRIC),
+    }
+    assert {*evidence.groups.values()} == {*findings._CLASSES.values(), LADDER, GALLERY}
+    assert {*evidence.union.distinct("problem")} == {*evidence.groups}
+    assert not {*PAPERS} & {*evidence.union.solvers}
+    made = report.blocks(evidence)
+    rows = len(evidence.union.distinct("row"))
+    lines = made["classes"].splitlines()
+    assert lines[-1].startswith(f"| all | {rows} |")
+    cells = [line.split(" | ") for line in lines[2:]]
+    assert sum(int(each[1]) for each in cells[:-1]) == rows
+    for each in cells:  # every row has a winner or none
+        won = sum(int(cell[cell.index("(") + 1 : -1]) for cell in each[2:5] if "(" in cell)
+        assert won + int(each[5].strip(" |")) == int(each[1])
+    assert f"most of {rows} rows" in made["result"] and made["result"].count("\n- ") == 2
+    assert made["claims"].count("\n") == 2 + len(claims._CLAIMS)
+    assert "| `rtr-fast` |" in made["guide"] or "| `landing-newton` |" in made["guide"]
+    for name in ("guide", "claims", "ingredients", "classes"):
+        widths = {line.replace("\\|", "").count("|") for line in made[name].splitlines()}
+        assert len(widths) == 1, name
 
 
 @pytest.mark.usefixtures("quick_report")
@@ -260,14 +293,16 @@ def test_what_is_exported_makes_all_results(folder, tmp_path, capsys) -> None:
     kept = tmp_path / "kept"
     assert main(["export", "--out", str(folder), "--to", str(kept)]) == 0
     data = {f"figure-{number}.json" for number in figures.FIGURES}
-    assert {path.name for path in kept.iterdir()} == data | {"records"}
+    parts = {"records", "ladder", "gallery"}
+    assert {path.name for path in kept.iterdir()} == data | parts
     mine, theirs = experiments.load(folder), experiments.load(kept)
     assert [r.key for r in mine] == [r.key for r in theirs]
     assert max(len(r.trace) for r in theirs) <= 151
     assert main(["results", "--out", str(kept)]) == 0
     drawn = {f"figure-{number}.{kind}" for number in figures.FIGURES for kind in ("svg", "png")}
     tables = {"overview.md", "tables.md", "tables.csv", "tables.tex", "report.html"}
-    assert {path.name for path in kept.iterdir()} == data | drawn | tables | {"records"}
+    tables |= {f"{name}.md" for name in report.blocks(findings.load(kept))}
+    assert {path.name for path in kept.iterdir()} == data | drawn | tables | parts
     assert capsys.readouterr().out.count(str(kept)) >= len(drawn | tables)
     assert main(["report", "--out", str(kept)]) == 0
     assert main(["table", "1", "--toy", "--out", str(kept)]) == 0

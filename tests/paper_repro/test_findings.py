@@ -1,0 +1,75 @@
+"""Standings, wins and gains over many rows, on records that are made up."""
+
+from __future__ import annotations
+
+import math
+import statistics
+
+from compare_records import record
+from hypothesis import given
+from hypothesis import strategies as st
+from refusals import refused
+
+from genorth.compare import Records
+from paper_repro.findings import FAMILIES, markdown, slower, standings, times, won
+from paper_repro.internals import by_row
+
+PENALTY, SECOND, RIEMANNIAN = "cdf-gd", "cdf-lbfgs", "rtr-fast"
+SOLVERS = (PENALTY, SECOND, RIEMANNIAN)
+seconds = st.one_of(st.just(math.inf), st.floats(0.1, 10.0))
+#: Rows with the time of each solver.
+tables = st.lists(st.tuples(seconds, seconds, seconds), min_size=1, max_size=6)
+
+
+def _records(rows: list[tuple[float, ...]]) -> Records:
+    return Records(
+        [
+            record(solver, 60.0, size=f"({n})", status="TIME_LIMIT")
+            if math.isinf(time)
+            else record(solver, time, size=f"({n})")
+            for n, row in enumerate(rows)
+            for solver, time in zip(SOLVERS, row, strict=True)
+        ]
+    )
+
+
+@given(rows=tables)
+def test_standings_count_rows_that_someone_solves(rows: list[tuple[float, ...]]) -> None:
+    solved = [row for row in rows if math.isfinite(min(row))]
+    records = _records(rows)
+    if not solved:
+        with refused("records", "a row that one of", "none", False):
+            standings(records, SOLVERS)
+        return
+    found = standings(records, SOLVERS)
+    for n, solver in enumerate(SOLVERS):
+        mine, ratios = found[solver], [row[n] / min(row) for row in solved]
+        assert mine.rows == len(solved)
+        assert mine.solved == sum(map(math.isfinite, ratios))
+        assert mine.best == sum(row[n] == min(row) for row in solved)
+        assert mine.best <= mine.near <= mine.solved
+        assert mine.near == sum(ratio <= 2 for ratio in ratios)
+        assert mine.median == statistics.median(ratios)
+
+
+@given(rows=tables)
+def test_a_family_wins_a_row_if_it_beats_the_other_there(rows: list[tuple[float, ...]]) -> None:
+    found = won(by_row(_records(rows)))
+    penalty = sum(min(row[:2]) < row[2] for row in rows)
+    riemannian = sum(row[2] < min(row[:2]) for row in rows)
+    assert found == dict(zip(FAMILIES, (penalty, riemannian, 0), strict=True))
+
+
+@given(rows=tables)
+def test_slower_is_the_median_over_rows_that_the_family_solves(
+    rows: list[tuple[float, ...]],
+) -> None:
+    ratios = [row[0] / row[2] for row in rows if math.isfinite(row[2])]
+    found = slower(_records(rows), PENALTY)
+    assert math.isnan(found) if not ratios else found == statistics.median(ratios)
+
+
+def test_how_ratios_and_tables_read() -> None:
+    assert [times(ratio) for ratio in (1.0, 1.26, 24.4, 985.2)] == ["1x", "1.3x", "24x", "985x"]
+    assert times(math.inf) == "unsolved" and times(math.nan) == "-"
+    assert markdown([["a", "|C|"], ["---"] * 2]) == "| a | \\|C\\| |\n| --- | --- |\n"
