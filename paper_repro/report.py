@@ -181,6 +181,7 @@ def blocks(evidence: Evidence) -> dict[str, str]:
     """The texts that pages show, by name: each is computed from the records alone."""
     return {
         "result": "".join(f"- {line}\n" for line in guide.result(evidence)),
+        "aims": "".join(f"- {line}\n" for line in guide.aims(evidence)),
         "classes": findings.by_class(evidence),
         "ingredients": markdown(tables.effects_table(findings.effects(evidence), LABELS)),
         "guide": guide.guide(evidence),
