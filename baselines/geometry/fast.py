@@ -3,8 +3,8 @@
 `Fast` is for any phi and psi. `FastForm` is for phi(X) = A X Q^-1 with a known A, which F13 makes
 the common case: the same numbers up to rounding, with fewer passes over arrays of the size of X.
 With N = A X = phi(X) Q and Q^T = e Q, <<X, Z>> = phi(X)^T Z = e Q^-1 N^T Z, so that phi itself is
-needed nowhere. And the gradient d = G - N Y has N^T d = N^T G - K Y, K = N^T N, where all is p x p:
-its retraction needs no product of X with d.
+needed nowhere. And a projected D = V - N Y, such as the gradient, has N^T D = N^T V - K Y,
+K = N^T N, where all is p x p: its retraction needs no product of X with D.
 
 What JAX compiles are the functions below the classes. There, a form that only scales or exchanges
 rows is applied again where it is needed, which costs less than to keep A X.
@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property, partial
 from typing import TypeAlias, final
+from weakref import ReferenceType, ref
 
 from baselines.geometry.base import CayleyParts, CayleyRay, Place, cayley_parts, cayley_ray
 from genorth.geometry.manifold import GenOrthManifold
@@ -73,8 +74,8 @@ def _projected(manifold: GenOrthManifold, X: Array, V: Array) -> Array:
     return TangentSpace(manifold, X).project(V)
 
 
-#: U, U^T and the sums l_i + l_j of the eigenvalues of K = N^T N.
-_Spectrum: TypeAlias = tuple[Array, Array, Array]
+#: K = N^T N, its eigenvectors U, U^T, and the sums l_i + l_j of its eigenvalues.
+_Spectrum: TypeAlias = tuple[Array, Array, Array, Array]
 
 
 @final
@@ -84,8 +85,8 @@ class FastForm(Place):
     def __init__(self, manifold: GenOrthManifold, X: Array) -> None:
         super().__init__(manifold, X)
         self._spectrum: _Spectrum | None = None
-        # d, N^T d, and what the rounding in the latter is relative to
-        self._gradient: tuple[Array, Array, Array] | None = None
+        # the last D = V - N Y, with N^T V and Y: its ray needs no product of N with it
+        self._projected: tuple[ReferenceType[Array], Array, Array] | None = None
 
     @cached_property
     def N(self) -> Array | None:
@@ -108,13 +109,15 @@ class FastForm(Place):
 
     def gradient(self, G: Array) -> tuple[Array, Array]:
         """d = G - N Y, twice."""
-        d, NZ, size, self._spectrum = _gradient(self.manifold, self.X, self.N, G)
-        self._gradient = d, NZ, size
+        d, R, Y, self._spectrum = _gradient(self.manifold, self.X, self.N, G)
+        self._projected = ref(d), R, Y
         return d, d
 
     def transport(self, V: Array) -> Array:
         """P_X(V) = V - N Y."""
-        return _transported(self.manifold, self.X, self.N, self._known_spectrum, V)
+        D, R, Y = _transported(self.manifold, self.X, self.N, self._known_spectrum, V)
+        self._projected = ref(D), R, Y
+        return D
 
     def theta(self, D: Array) -> Array:
         """Theta_X(D) = Q Y."""
@@ -128,10 +131,11 @@ class FastForm(Place):
 
     def ray(self, Z: Array) -> CayleyRay:
         """Cayley."""
-        NZ, rounding, known = None, 0.0, self._gradient
-        if known is not None and Z is known[0]:
-            # N^T d is a difference of what may be much larger
-            NZ, rounding = known[1], 2 * eps(Z) * number(known[2]) / self.X.shape[-1]
+        NZ, rounding, last = None, 0.0, self._projected
+        if last is not None and Z is last[0]():
+            # N^T Z = N^T V - K Y is a difference of what may be much larger
+            NZ = last[1] - self._known_spectrum[0] @ last[2]
+            rounding = 2 * eps(Z) * number(norm(last[1])) / self.X.shape[-1]
         return CayleyRay(
             self.manifold, self.X, Z, _ray(self.manifold, self.X, self.N, Z, NZ), rounding
         )
@@ -145,13 +149,13 @@ def _applied(manifold: GenOrthManifold, X: Array, N: Array | None) -> Array:
 
 def _spectrum(K: Array) -> _Spectrum:
     values, U = eigh(K)
-    return U, ct(U), values[:, None] + values[None, :]
+    return K, U, ct(U), values[:, None] + values[None, :]
 
 
 def _half(manifold: GenOrthManifold, spectrum: _Spectrum, R: Array) -> Array:
     """Y with K Y + Y K = R + e R^T, for R = N^T D."""
     assert manifold.companion is not None
-    U, Ut, sums = spectrum
+    _, U, Ut, sums = spectrum
     rotated = Ut @ (R + ct(R) if manifold.companion.sign > 0 else R - ct(R)) @ U
     rotated /= sums
     return U @ rotated @ Ut
@@ -174,20 +178,23 @@ def _spectrum_at(manifold: GenOrthManifold, X: Array, N: Array | None) -> _Spect
 def _gradient(
     manifold: GenOrthManifold, X: Array, N: Array | None, G: Array
 ) -> tuple[Array, Array, Array, _Spectrum]:
-    """d = G - N Y, N^T d, |N^T G|, and the spectrum of K."""
+    """d = G - N Y, N^T G, Y, and the spectrum of K."""
     N = _applied(manifold, X, N)
     K, R = ct(N) @ N, ct(N) @ G
     spectrum = _spectrum(K)
     Y = _half(manifold, spectrum, R)
-    return _without(G, N, Y), R - K @ Y, norm(R), spectrum
+    return _without(G, N, Y), R, Y, spectrum
 
 
 @compiled
 def _transported(
     manifold: GenOrthManifold, X: Array, N: Array | None, spectrum: _Spectrum, V: Array
-) -> Array:
+) -> tuple[Array, Array, Array]:
+    """V - N Y, N^T V and Y."""
     N = _applied(manifold, X, N)
-    return _without(V, N, _half(manifold, spectrum, ct(N) @ V))
+    R = ct(N) @ V
+    Y = _half(manifold, spectrum, R)
+    return _without(V, N, Y), R, Y
 
 
 @compiled

@@ -6,13 +6,15 @@ import math
 from typing import Any, Unpack
 
 from baselines.riemannian.run import Iterate, Run
-from genorth.linalg.arrays import Array, norm
+from genorth.linalg.arrays import Array, norm, number
 from genorth.problem.problem import Problem
 from genorth.solve.descent import NoStep
 from genorth.solve.metric import takes_metric
 from genorth.solve.options import Common
 from genorth.solve.result import Result
 from genorth.solve.wolfe import Conditions
+
+_LONGEST = 1.0  # the first trial of a search, relative to |X|: beyond, steps bend and end outside
 
 
 @takes_metric
@@ -38,7 +40,7 @@ def rcg(
     could not reach that and the denominator is not positive, beta = 0. In the geometry "faithful"
     T is the projection. Z is replaced by -g where it is not a direction of descent, and where no
     step along it can be found. The first trial of each search is the last step times the ratio of
-    the slopes.
+    the slopes, and not longer than X.
 
     Args:
         problem: The problem.
@@ -67,7 +69,7 @@ def _solve(run: Run, conditions: Conditions) -> None:
     Z, slope, t = _steepest(point)
     while True:
         try:
-            trial, t = run.search(point, Z, slope, t, conditions)
+            trial, t = run.search(point, Z, slope, t, conditions, carries=True)
         except NoStep:
             if slope == -point.decrease:
                 return  # Z is the negative gradient already
@@ -81,7 +83,7 @@ def _solve(run: Run, conditions: Conditions) -> None:
         slope = point.slope(Z)
         if not slope < 0:
             Z, slope = -point.gradient, -point.decrease
-        t *= before / slope
+        t = min(t * before / slope, _LONGEST * number(norm(point.X)) / number(norm(Z)))
 
 
 def sato(squared: float, squared_old: float, growth: float) -> float:

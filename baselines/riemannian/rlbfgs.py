@@ -111,4 +111,4 @@ def _direction(run: Run, pairs: Pairs, point: Iterate) -> Array:
         point.covector, None if preconditioner is None else partial(preconditioner, point.X)
     )
     with run.phases.projection:
-        return -point.place.transport(HW)
+        return point.place.transport(-HW)

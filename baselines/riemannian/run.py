@@ -90,9 +90,14 @@ class Iterate:
 
         Where c'(t) is not known, that along the transported direction, which is another number.
         """
-        assert self._step is not None
-        V = self.velocity
-        return self.slope(self._step.Z) if V is None else number(inner(self.G, V))
+        step = self._step
+        assert step is not None
+        V = vars(self).get("velocity")
+        if V is not None:
+            return number(inner(self.G, V))
+        with self._phases.retraction:
+            slope = step.ray.slope(step.t, self.G)
+        return self.slope(step.Z) if slope is None else slope
 
     def settle(self) -> None:
         """Forget the step that led here: the next one begins, and arrays take memory."""
@@ -198,13 +203,24 @@ class Run:
         return ray
 
     def search(
-        self, point: Iterate, Z: Array, slope: float, t: float, conditions: Conditions
+        self,
+        point: Iterate,
+        Z: Array,
+        slope: float,
+        t: float,
+        conditions: Conditions,
+        carries: bool = False,
     ) -> tuple[Iterate, float]:
-        """The iterate at the end of an acceptable step t Z, and t."""
+        """The iterate at the end of an acceptable step t Z, and t.
+
+        carries: `carried` is called next, which needs c'(t) and not its slope alone.
+        """
         step = self.line(point, Z)
 
         def curve(t: float) -> tuple[float, float, Iterate]:
             trial = step(t)
+            if carries:
+                trial.velocity  # noqa: B018  the slope is then made from it
             return trial.value, trial.end_slope, trial
 
         return strong_wolfe(curve, point.value, slope, t, conditions, eps(point.X))

@@ -12,6 +12,7 @@ the step DA(X)[Z], the oblique projection of F7.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
@@ -270,7 +271,8 @@ def sideways(
 
         c''(0) = H S + X (S^2 - <<H, H>>) = Z S + X (S^2 - <<H, H>> - A S)
 
-    An upper bound without a product of size n x p x p, where that is at most `BEND`.
+    An upper bound without a product of size n x p x p, where that is at most `BEND`: first by
+    Frobenius norms, then by nearly the spectral norms of the two p x p factors.
 
     Args:
         t: The step.
@@ -290,7 +292,7 @@ def sideways(
 def sideways_sizes(X: Array, Z: Array, A: Array, S: Array, HH: Array) -> tuple[Array, Array]:
     """|Z|, and |Z| |S| + |X| |S^2 - <<H, H>> - A S| >= |c''(0)|."""
     size = norm(Z)
-    return size, size * norm(S) + norm(X) * norm(S @ S - HH - A @ S)
+    return size, size * norm(S) + norm(X) * norm(_turn(A, S, HH))
 
 
 def sideways_within(
@@ -308,7 +310,28 @@ def sideways_within(
     share = abs(t) / (2 * size) if size > 0 else 0.0
     if share * most <= BEND:
         return share * most
-    return share * number(norm(project(Z @ S + X @ (S @ S - HH - A @ S))))
+    factor = _turn(A, S, HH)
+    most = size * _spectral_bound(S) + number(norm(X)) * _spectral_bound(factor)
+    if share * most <= BEND:
+        return share * most
+    return share * number(norm(project(Z @ S + X @ factor)))
+
+
+def _turn(A: Array, S: Array, HH: Array) -> Array:
+    """S^2 - <<H, H>> - A S."""
+    return (S - A) @ S - HH
+
+
+def _spectral_bound(T: Array) -> float:
+    """A bound of |T|_2 by products: Schatten's norm of order 16, at most p^(1/16) times larger."""
+    size = number(norm(T))
+    if not 0 < size < math.inf:
+        return size
+    T = T / size
+    T = ct(T) @ T
+    for _ in range(2):
+        T = T @ T
+    return size * number(norm(T)) ** 0.125
 
 
 def step_size(manifold: GenOrthManifold, X: Array, Z: Array) -> float:

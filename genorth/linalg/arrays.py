@@ -262,8 +262,13 @@ def on_host(X: Array) -> np.ndarray[Any, Any]:
 def eps(X: Array) -> float:
     """The unit roundoff of the entries of an array, or of a dtype."""
     if type(X) is np.ndarray or isinstance(X, np.dtype):
-        return float(np.finfo(X.dtype if isinstance(X, np.ndarray) else X).eps)
+        return _numpy_eps(X.dtype if isinstance(X, np.ndarray) else X)
     return float(namespace(X).finfo(X.dtype).eps)
+
+
+@cache
+def _numpy_eps(dtype: np.dtype[Any]) -> float:
+    return float(np.finfo(dtype).eps)
 
 
 def all_finite(X: Array) -> bool:

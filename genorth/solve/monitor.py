@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 from genorth.linalg.arrays import Array, kept, norm, number
 from genorth.problem.problem import Counts, Problem, evaluations
-from genorth.solve.clock import Clock, moment
+from genorth.solve.clock import Clock
 from genorth.solve.options import Options
 from genorth.solve.result import Progress, Status, Trace
 
@@ -61,7 +61,7 @@ class Monitor:
     @contextmanager
     def paused(self) -> Iterator[None]:
         """The clock stands still, also that of a comparison: for measuring."""
-        begin, cost = moment(), self.problem._seconds
+        begin, cost = Clock.begin(), self.problem._seconds
         try:
             yield
         finally:

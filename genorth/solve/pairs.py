@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+import scipy.linalg.lapack
 
 from genorth.linalg.arrays import Array, inner, number, plus
 from genorth.linalg.stack import Stack
+
+_Small = np.ndarray[Any, Any]
 
 
 class Pairs:
@@ -17,7 +21,10 @@ class Pairs:
     The pairs are arrays 2i and 2i + 1 of one `Stack` B, over the oldest. The two-loop recursion
     [nocedal1980updating] forms H g as a combination of them and of g, and needs inner products
     only: those of the arrays are in K = B B^T, those with g are B g. So B is passed over three
-    times for each step, and not once per vector.
+    times for each step, and not once per vector. Each loop is a triangular system with the matrix
+    R of the <s_i, y_j>, i <= j, oldest first [byrd1994representations]:
+
+        R a = S g,  q = H_0 (g - Y^T a),  R^T d = diag(R) a - Y q,  H g = q + S^T d
 
     Args:
         memory: How many pairs are kept.
@@ -67,25 +74,25 @@ class Pairs:
         if not self._order:
             return 1.0 * (g if first is None else first(g))
         assert self._B is not None
-        rows = 2 * len(self._order)
-        B, K = self._B, self._K[:rows, :rows]
-        Bg, c, weights = B.against(rows, g), np.zeros(rows), {}  # q = g + c B
-        for i in reversed(self._order):
-            s, y = 2 * i, 2 * i + 1
-            weights[i] = float(Bg[s] + K[s] @ c) / K[s, y]
-            c[y] -= weights[i]
-        s = 2 * self._order[-1]
-        y = s + 1
+        rows, s = 2 * len(self._order), 2 * np.array(self._order)
+        B, K, y = self._B, self._K, s + 1
+        R = K[s[:, None], y]
+        Bg, c = B.against(rows, g), np.zeros(rows)
+        a = _triangular(R, Bg[s])
         if first is None:
-            scale = float(K[s, y] / K[y, y])
-            c *= scale
-            Bg = scale * Bg
-            q = scale * g
+            scale = float(R[-1, -1] / K[y[-1], y[-1]])
+            c[y] = -scale * a
+            q, Yq = scale * g, scale * Bg[y] + K[y[:, None], y] @ c[y]
         else:
-            q, newest = first(g + B.combined(c)), B.combined(np.eye(rows)[y])
-            q = q * (K[s, y] / number(inner(newest, first(newest))))
-            Bg, c = B.against(rows, q), np.zeros(rows)
-        for i in self._order:
-            s, y = 2 * i, 2 * i + 1
-            c[s] += weights[i] - float(Bg[y] + K[y] @ c) / K[s, y]
+            c[y] = -a
+            q, newest = first(g + B.combined(c)), B.combined(np.eye(rows)[y[-1]])
+            q = q * (R[-1, -1] / number(inner(newest, first(newest))))
+            Yq, c[y] = B.against(rows, q)[y], 0
+        c[s] = _triangular(R, R.diagonal() * a - Yq, transposed=True)
         return plus(q, B.combined(c))
+
+
+def _triangular(R: _Small, b: _Small, transposed: bool = False) -> _Small:
+    """R^-1 b, or R^-T b, of the upper triangle of a small R."""
+    x: _Small = scipy.linalg.lapack.dtrtrs(R, b, trans=transposed)[0]
+    return x

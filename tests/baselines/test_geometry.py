@@ -128,6 +128,9 @@ def test_the_fast_path_is_the_plain_one(data: st.DataObject, t: float) -> None:
     s = 0.5 * t / float(M.norm(d) * M.norm(M.phi(X)) + (M.norm(M.phi(d)) * M.norm(d)) ** 0.5 + 1)
     gap = M.norm(fast.ray(d).point(s)[0] - plain.ray(d).point(s)[0])
     assert gap <= unit * (M.norm(X) + M.norm(G))
+    D = fast.transport(s * G)  # N^T D is made from p x p matrices
+    gap = M.norm(fast.ray(D).point(1.0)[0] - plain.ray(D).point(1.0)[0])
+    assert gap <= unit * (M.norm(X) + M.norm(G))
 
 
 @given(data=st.data())

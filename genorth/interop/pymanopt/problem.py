@@ -83,7 +83,7 @@ class _SharedProblem(pymanopt.Problem):  # type: ignore[misc]  # pymanopt has no
 
 def to_pymanopt(
     problem: Problem,
-    retraction: str = "cayley",
+    retraction: str = "auto",
     rng: Any = None,
     preconditioner: _Preconditioner | None = None,
 ) -> Any:
