@@ -20,7 +20,7 @@ import scipy.linalg.lapack
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.retractions import RETRACTIONS, sideways_sizes, sideways_within
 from genorth.geometry.tangent import TangentSpace
-from genorth.linalg.arrays import Array, ct, eps, eye_like, norm, number
+from genorth.linalg.arrays import Array, ct, eps, eye_like, inner, norm, number
 from genorth.linalg.compiled import compiled
 from genorth.linalg.functions import inverse, require_condition
 
@@ -68,9 +68,9 @@ class Place(ABC):
         """The retraction of the geometry along the tangent vector Z."""
 
     @final
-    def manifold_ray(self, Z: Array, kind: str) -> Ray:
-        """The retraction of that name along Z."""
-        return ManifoldRay(self.manifold, self.X, self.P, Z, kind)
+    def manifold_ray(self, Z: Array, kind: str, slopes: bool = True) -> Ray:
+        """The retraction of that name along Z; `slopes`: whether velocities are asked for."""
+        return ManifoldRay(TangentSpace(self.manifold, self.X, self.kept), Z, kind, slopes)
 
     @property
     def kept(self) -> Array | None:
@@ -133,6 +133,11 @@ class Ray(ABC):
         """c'(t), or None where it is not known."""
         return None
 
+    def slope(self, t: float, G: Array) -> float | None:
+        """<G, c'(t)>, or None where c'(t) is not known."""
+        V = self.velocity(t)
+        return None if V is None else number(inner(G, V))
+
 
 @final
 class CayleyRay(Ray):
@@ -186,6 +191,11 @@ class CayleyRay(Ray):
         inv = self._inverse(t)
         return _cayley_velocity(self.manifold, self.X, self.Z, *self._parts, inv, t)
 
+    def slope(self, t: float, G: Array) -> float:
+        """<G, c'(t)> = <X^T G, U> + <Z^T G, V> for c'(t) = X U + Z V, which is not made."""
+        inv = self._inverse(t)
+        return number(_cayley_slope(self.manifold, self.X, self.Z, *self._parts, inv, t, G))
+
     def sideways(self, t: float, project: Callable[[Array], Array]) -> float:
         """The tangential part of the step beyond t Z, relative to it (F18)."""
         return sideways_within(t, self.X, self.Z, *self._parts, self._sizes, project)
@@ -234,19 +244,43 @@ def _cayley_velocity(
     t: float,
 ) -> Array:
     """c'(t), from B^-1."""
+    U, V = _cayley_factors(A, S, HH, inv, t)
+    R = X @ U
+    R += Z @ V
+    return R
+
+
+@compiled
+def _cayley_slope(
+    manifold: GenOrthManifold,  # noqa: ARG001
+    X: Array,
+    Z: Array,
+    A: Array,
+    S: Array,
+    HH: Array,
+    inv: Array,
+    t: float,
+    G: Array,
+) -> Array:
+    """<G, c'(t)>, from B^-1."""
+    U, V = _cayley_factors(A, S, HH, inv, t)
+    return inner(ct(X) @ G, U) + inner(ct(Z) @ G, V)
+
+
+def _cayley_factors(A: Array, S: Array, HH: Array, inv: Array, t: float) -> tuple[Array, Array]:
+    """U and V of c'(t) = X U + Z V."""
     turned = inv @ ((S - t * HH) / 2) @ inv
     along = inv + t * turned
-    V = X @ (2 * turned - A @ along)
-    V += Z @ along
-    return V
+    return 2 * turned - A @ along, along
 
 
 @final
 class ManifoldRay(Ray):
     """A retraction of the manifold, by name."""
 
-    def __init__(self, manifold: GenOrthManifold, X: Array, P: Array, Z: Array, kind: str) -> None:
-        self.kind, self._ray = kind, RETRACTIONS[kind](TangentSpace(manifold, X, P), Z)
+    def __init__(self, space: TangentSpace, Z: Array, kind: str, slopes: bool) -> None:
+        self.kind, self._ray = kind, RETRACTIONS[kind](space, Z)
+        self._ray.velocities = slopes
 
     def point(self, t: float) -> tuple[Array, bool]:
         """c(t)."""

@@ -67,7 +67,7 @@ def _solve(run: Run, conditions: Conditions) -> None:
     Z, slope, t = _steepest(point)
     while True:
         try:
-            trial, t = run.search(point, Z, slope, t, conditions)
+            trial, t = run.search(point, Z, slope, t, conditions, carries=True)
         except NoStep:
             if slope == -point.decrease:
                 return  # Z is the negative gradient already

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from genorth.linalg.arrays import Array, inner, number, plus
+from genorth.linalg.arrays import Array, inner, inners, number, plus
+from genorth.linalg.compiled import Owner, compiled
 from genorth.linalg.stack import Stack
 
 
@@ -36,18 +37,18 @@ class Pairs:
         """Forget all."""
         self._order.clear()
 
-    def add(self, s: Array, y: Array, caution: float = 2.0**-52) -> None:
-        """Store a pair, if its curvature is positive: <s,y> > caution |s||y|."""
-        sy, ss, yy = number(inner(s, y)), number(inner(s, s)), number(inner(y, y))
+    def add(self, x: Array, x0: Array, g: Array, g0: Array, caution: float = 2.0**-52) -> None:
+        """Store the pair s = x - x0, y = g - g0, if <s,y> > caution |s||y|."""
+        sy, ss, yy = map(number, _curvature(_OWNER, x, x0, g, g0))
         if not sy > caution * math.sqrt(ss) * math.sqrt(yy):
             return
         if self._B is None:
-            self._B = Stack.like(2 * self._memory, s)
+            self._B = Stack.like(2 * self._memory, x)
         full = len(self._order) == self._memory
         i = self._order.pop(0) if full else len(self._order)
         pair, rows = slice(2 * i, 2 * i + 2), 2 * max([i, *self._order]) + 2
-        self._B.put(2 * i, s)
-        self._B.put(2 * i + 1, y)
+        self._B.put(2 * i, x, x0)
+        self._B.put(2 * i + 1, g, g0)
         products = self._B.products(rows, pair.start, pair.stop)
         self._K[:rows, pair], self._K[pair, :rows] = products, products.T
         self._order.append(i)
@@ -89,3 +90,13 @@ class Pairs:
             s, y = 2 * i, 2 * i + 1
             c[s] += weights[i] - float(Bg[y] + K[y] @ c) / K[s, y]
         return plus(q, B.combined(c))
+
+
+_OWNER = Owner()
+
+
+@compiled
+def _curvature(owner: Owner, x: Array, x0: Array, g: Array, g0: Array) -> tuple[Array, ...]:  # noqa: ARG001
+    """<s,y>, <s,s>, <y,y>."""
+    s, y = x - x0, g - g0
+    return inners((s, y), (s, s), (y, y))
