@@ -256,7 +256,7 @@ class Run:
 
     def accept(self, point: Iterate) -> None:
         """The point is the next iterate: to the trace. Raises `Stop` where it is the last one."""
-        if self._last is not None:
+        if self._last is not None and self._last is not point:
             self._last.release()
         self._last = point
         if self._best is None or point.value < self._best[0]:
