@@ -68,9 +68,9 @@ class Place(ABC):
         """The retraction of the geometry along the tangent vector Z."""
 
     @final
-    def manifold_ray(self, Z: Array, kind: str) -> Ray:
-        """The retraction of that name along Z."""
-        return ManifoldRay(self.manifold, self.X, self.P, Z, kind)
+    def manifold_ray(self, Z: Array, kind: str, slopes: bool = True) -> Ray:
+        """The retraction of that name along Z; `slopes`: whether velocities are asked for."""
+        return ManifoldRay(TangentSpace(self.manifold, self.X, self.kept), Z, kind, slopes)
 
     @property
     def kept(self) -> Array | None:
@@ -267,9 +267,7 @@ def _cayley_slope(
     return inner(ct(X) @ G, factor) + inner(ct(Z) @ G, along)
 
 
-def _velocity_factors(
-    A: Array, S: Array, HH: Array, inv: Array, t: float
-) -> tuple[Array, Array]:
+def _velocity_factors(A: Array, S: Array, HH: Array, inv: Array, t: float) -> tuple[Array, Array]:
     """What X and Z are multiplied by in c'(t)."""
     turned = inv @ ((S - t * HH) / 2) @ inv
     along = inv + t * turned
@@ -280,8 +278,9 @@ def _velocity_factors(
 class ManifoldRay(Ray):
     """A retraction of the manifold, by name."""
 
-    def __init__(self, manifold: GenOrthManifold, X: Array, P: Array, Z: Array, kind: str) -> None:
-        self.kind, self._ray = kind, RETRACTIONS[kind](TangentSpace(manifold, X, P), Z)
+    def __init__(self, space: TangentSpace, Z: Array, kind: str, slopes: bool) -> None:
+        self.kind, self._ray = kind, RETRACTIONS[kind](space, Z)
+        self._ray.velocities = slopes
 
     def point(self, t: float) -> tuple[Array, bool]:
         """c(t)."""

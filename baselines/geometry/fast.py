@@ -161,9 +161,9 @@ def _half(manifold: GenOrthManifold, spectrum: _Spectrum, R: Array) -> Array:
     return U @ rotated @ Ut
 
 
-def _without(V: Array, N: Array, Y: Array) -> Array:
-    """V - N Y."""
-    D = N @ -Y
+def _without(manifold: GenOrthManifold, V: Array, X: Array, N: Array | None, Y: Array) -> Array:
+    """V - A X Y, by N = A X where it is kept: else N may be gone, and its memory is used again."""
+    D = _applied(manifold, X @ -Y, None) if N is None else N @ -Y
     D += V
     return D
 
@@ -179,11 +179,11 @@ def _gradient(
     manifold: GenOrthManifold, X: Array, N: Array | None, G: Array
 ) -> tuple[Array, Array, Array, _Spectrum]:
     """d = G - N Y, N^T G, Y, and the spectrum of K."""
-    N = _applied(manifold, X, N)
-    K, R = ct(N) @ N, ct(N) @ G
+    AX = _applied(manifold, X, N)
+    K, R = ct(AX) @ AX, ct(AX) @ G
     spectrum = _spectrum(K)
     Y = _half(manifold, spectrum, R)
-    return _without(G, N, Y), R, Y, spectrum
+    return _without(manifold, G, X, N, Y), R, Y, spectrum
 
 
 @compiled
@@ -191,10 +191,9 @@ def _transported(
     manifold: GenOrthManifold, X: Array, N: Array | None, spectrum: _Spectrum, V: Array
 ) -> tuple[Array, Array, Array]:
     """V - N Y, N^T V and Y."""
-    N = _applied(manifold, X, N)
-    R = ct(N) @ V
+    R = ct(_applied(manifold, X, N)) @ V
     Y = _half(manifold, spectrum, R)
-    return _without(V, N, Y), R, Y
+    return _without(manifold, V, X, N, Y), R, Y
 
 
 @compiled

@@ -96,9 +96,11 @@ def _solve(run: Run, pairs: Pairs, conditions: Conditions) -> None:
                 return
             pairs.clear()
             continue
+        del Z
+        trial.settle()
         run.accept(trial)
-        S, Y = trial.X - point.X, trial.covector - point.covector
-        pairs.add(S, Y, _CAUTION * math.sqrt(trial.decrease) / first)
+        caution = _CAUTION * math.sqrt(trial.decrease) / first
+        pairs.add(trial.X, point.X, trial.covector, point.covector, caution)
         point = trial
 
 

@@ -105,6 +105,10 @@ class Iterate:
         for name in ("velocity", "end_slope"):
             vars(self).pop(name, None)
 
+    def release(self) -> None:
+        """Forget G: another iterate was accepted, and of this one the covector is enough."""
+        self.G = None
+
 
 class Run:
     """One run of a solver, which is a function of the Run.
@@ -155,7 +159,8 @@ class Run:
         self.guard = Guard(self.monitor)
         self._drift = max(_DRIFT * options.feasibility_tol, 20 * eps(self._start))
         self._last: Iterate | None = None
-        self._best: Iterate | None = None
+        # the lowest cost, where and with which G: what a run that meets NaN returns
+        self._best: tuple[float, Array, Array] | None = None
 
     # ------------------------------------------------------------------ what solvers call
 
@@ -169,8 +174,11 @@ class Run:
         """f and its gradient at a place; a value that is not finite ends the run."""
         return Iterate(place, *self.guard.evaluate(place.X), self.phases, step)
 
-    def line(self, point: Iterate, Z: Array) -> Callable[[float], Iterate]:
-        """t -> the iterate at the end of the step t Z, not yet accepted."""
+    def line(self, point: Iterate, Z: Array, slopes: bool = False) -> Callable[[float], Iterate]:
+        """t -> the iterate at the end of the step t Z, not yet accepted.
+
+        With `slopes` the ray keeps what makes its slopes and velocities cheap.
+        """
         point.settle()
         ray: Ray | None = None
 
@@ -179,7 +187,7 @@ class Run:
             with self.phases.retraction:
                 try:
                     if ray is None:
-                        ray = self._ray(point.place, Z, t)
+                        ray = self._ray(point.place, Z, t, slopes)
                     X, trusted = ray.point(t)
                     place = self.place(X)
                     if not trusted or self.monitor.nit % _CHECK == 0:
@@ -190,15 +198,15 @@ class Run:
 
         return step
 
-    def _ray(self, place: Place, Z: Array, t: float) -> Ray:
+    def _ray(self, place: Place, Z: Array, t: float, slopes: bool) -> Ray:
         """The ray of a line search whose first trial is t."""
         if self._retraction in ("auto", "cayley"):
             ray = place.ray(Z)
             bends = self._retraction == "auto" and isinstance(ray, CayleyRay)
             if bends and ray.sideways(t, place.transport) > BEND:
-                ray = place.manifold_ray(Z, "normal")
+                ray = place.manifold_ray(Z, "normal", slopes)
         else:
-            ray = place.manifold_ray(Z, self._retraction)
+            ray = place.manifold_ray(Z, self._retraction, slopes)
         self.retractions[ray.kind] = self.retractions.get(ray.kind, 0) + 1
         return ray
 
@@ -213,14 +221,14 @@ class Run:
     ) -> tuple[Iterate, float]:
         """The iterate at the end of an acceptable step t Z, and t.
 
-        carries: `carried` is called next, which needs c'(t) and not its slope alone.
+        A solver that `carries` Z to the next iterate needs the velocity that the slope is made of.
         """
-        step = self.line(point, Z)
+        step = self.line(point, Z, slopes=True)
 
         def curve(t: float) -> tuple[float, float, Iterate]:
             trial = step(t)
             if carries:
-                trial.velocity  # noqa: B018  the slope is then made from it
+                _ = trial.velocity
             return trial.value, trial.end_slope, trial
 
         return strong_wolfe(curve, point.value, slope, t, conditions, eps(point.X))
@@ -252,9 +260,11 @@ class Run:
 
     def accept(self, point: Iterate) -> None:
         """The point is the next iterate: to the trace. Raises `Stop` where it is the last one."""
+        if self._last is not None and self._last is not point:
+            self._last.release()
         self._last = point
-        if self._best is None or point.value < self._best.value:
-            self._best = point
+        if self._best is None or point.value < self._best[0]:
+            self._best = point.value, point.X, point.G
         measure = math.sqrt(point.decrease)
         with self.monitor.paused():
             feasibility = point.place.feasibility
@@ -269,8 +279,11 @@ class Run:
             solver(self)
         except Stop as stop:
             status = stop.status
-        last = self._best if status is Status.NOT_FINITE else self._last
-        X, known = (self._start, None) if last is None else (last.X, (last.value, last.G))
+        X, known = self._start, None
+        if self._last is not None and self._best is not None:
+            last = self._last.value, self._last.X, self._last.G
+            value, X, G = self._best if status is Status.NOT_FINITE else last
+            known = value, G
         end = end_at(self.monitor, X, self._start, known)
         return result(
             self.monitor,

@@ -160,8 +160,10 @@ def _derivative(manifold: GenOrthManifold, X: Array, S: Array, V: Array) -> Arra
     return step.derivative(V)
 
 
-def to_manifold(space: TangentSpace) -> tuple[TangentSpace, list[NewtonStep]]:
+def to_manifold(space: TangentSpace, keep: bool = True) -> tuple[TangentSpace, list[NewtonStep]]:
     """The limit of Newton's map from X, to rounding, and the steps that led there.
+
+    Only the last step, unless they are to be kept: each holds arrays of the size of X.
 
     Raises `OutsideDomainError` where |C| does not fall in every step. Traced by JAX, the number of
     steps is fixed, and a block that is not on M after them is NaN.
@@ -185,7 +187,7 @@ def to_manifold(space: TangentSpace) -> tuple[TangentSpace, list[NewtonStep]]:
         if steps and _SAFETY * violation**2 <= rounding * last * steps[-1].regularity ** 2:
             # K has changed by the factor that |C| fell by, times up to the condition number of K
             return TangentSpace(space.manifold, step.chord(steps[-1])), steps
-        steps.append(step)
+        steps = [*steps, step] if keep else [step]
         space = TangentSpace(space.manifold, step.end)
         # |C(X - D)| = |D^T phi(D)| is a multiple of |D|^2, about the same one in the next step
         length = step.length

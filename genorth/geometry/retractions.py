@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, final
 from genorth.geometry.newton import NewtonStep, to_manifold
 from genorth.geometry.tangent import TangentSpace
 from genorth.linalg.arrays import Array, ct, eye_like, is_lazy, namespace, norm, number, plus
+from genorth.linalg.compiled import Owner, compiled
 from genorth.linalg.functions import expm, inverse, inverse_sqrt
 
 if TYPE_CHECKING:
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 class Ray(ABC):
     """The curve c(t) = R_X(t Z) on M, c(0) = X and c'(0) = Z for tangent Z."""
+
+    #: Whether velocities are expected, so that what only they need is kept. It saves time only.
+    velocities = True
 
     def __init__(self, space: TangentSpace, Z: Array) -> None:
         self.manifold, self.space, self.X, self.Z = space.manifold, space, space.X, Z
@@ -194,6 +198,7 @@ class Normal(Ray):
 
     def __init__(self, space: TangentSpace, Z: Array) -> None:
         super().__init__(space, Z)
+        # t, the end, and the steps of Newton that led there, where they are kept
         self._last: tuple[float, TangentSpace, list[NewtonStep]] | None = None
 
     @cached_property
@@ -206,7 +211,8 @@ class Normal(Ray):
         if self._last is None or is_lazy(t) or self._last[0] != t:
             Y = plus(t * self.Z, self.X)
             PY = plus(t * self._PZ, self.space.P) if "_PZ" in vars(self) else None
-            self._last = (t, *to_manifold(TangentSpace(self.manifold, Y, PY)))
+            end, steps = to_manifold(TangentSpace(self.manifold, Y, PY), keep=self.velocities)
+            self._last = t, end, steps if self.velocities else []
         return self._last[1:]
 
     def point(self, t: float) -> Array:
@@ -215,6 +221,8 @@ class Normal(Ray):
 
     def velocity(self, t: float) -> Array:
         """V <- V - DD(X_k)[V] along the steps X_k, from Z; then P_c(V), as DA_n = P_c on M."""
+        if not self.velocities:
+            self.velocities, self._last = True, None  # the steps were not kept
         end, steps = self._path(t)
         V, PV = self.Z, self._PZ
         for step in steps:
@@ -314,7 +322,16 @@ def sideways_within(
     most = size * _spectral_bound(S) + number(norm(X)) * _spectral_bound(factor)
     if share * most <= BEND:
         return share * most
-    return share * number(norm(project(Z @ S + X @ factor)))
+    return share * number(norm(project(_bend(_OWNER, X, Z, S, factor))))
+
+
+_OWNER = Owner()
+
+
+@compiled
+def _bend(owner: Owner, X: Array, Z: Array, S: Array, factor: Array) -> Array:  # noqa: ARG001
+    """c''(0) of the Cayley curve."""
+    return plus(Z @ S, X @ factor)
 
 
 def _turn(A: Array, S: Array, HH: Array) -> Array:

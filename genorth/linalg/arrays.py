@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import cache
 from typing import Any, TypeAlias
@@ -236,6 +236,33 @@ def _jax_inner() -> Callable[[Array, Array], Array]:
 
     function: Callable[[Array, Array], Array] = jax.jit(product)
     return function
+
+
+def inners(*pairs: tuple[Array, Array]) -> tuple[Any, ...]:
+    """The inner products of several pairs of one shape; JAX passes over all arrays once."""
+    if is_jax(pairs[0][0]):
+        return _jax_inners()(pairs)
+    return tuple(inner(U, V) for U, V in pairs)
+
+
+@cache
+def _jax_inners() -> Callable[..., tuple[Array, ...]]:
+    """Rows first, in one reduction of several arrays, which JAX does not split up again."""
+    jax = sys.modules["jax"]
+    xp = jax.numpy
+
+    def products(pairs: tuple[tuple[Array, Array], ...]) -> tuple[Array, ...]:
+        terms = [xp.real(xp.conj(U) * V) for U, V in pairs]
+        zeros = [xp.zeros((), term.dtype) for term in terms]
+        rows = jax.lax.reduce(terms, zeros, _sums, (terms[0].ndim - 1,))
+        return tuple(xp.sum(row) for row in rows)
+
+    function: Callable[..., tuple[Array, ...]] = jax.jit(products)
+    return function
+
+
+def _sums(first: Iterable[Array], second: Iterable[Array]) -> list[Array]:
+    return [a + b for a, b in zip(first, second, strict=True)]
 
 
 def norm(U: Array) -> Any:

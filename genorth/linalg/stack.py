@@ -29,8 +29,8 @@ class Stack(ABC):
         return _Rows(k, X) if type(X) is np.ndarray else _OnDevice(k, X)
 
     @abstractmethod
-    def put(self, i: int, X: Array) -> None:
-        """Array i is X."""
+    def put(self, i: int, X: Array, X0: Array) -> None:
+        """Array i is X - X0."""
 
     @abstractmethod
     def products(self, rows: int, first: int, last: int) -> _Vector:
@@ -57,8 +57,8 @@ class _Rows(Stack):
         flat = np.ascontiguousarray(X).reshape(-1)
         return flat.view(float) if X.dtype.kind == "c" else flat
 
-    def put(self, i: int, X: _Vector) -> None:
-        self._B[i] = self._real(X)
+    def put(self, i: int, X: _Vector, X0: _Vector) -> None:
+        np.subtract(self._real(X), self._real(X0), out=self._B[i])
 
     def products(self, rows: int, first: int, last: int) -> _Vector:
         return np.asarray(self._B[:rows] @ self._B[first:last].T)
@@ -80,8 +80,8 @@ class _OnDevice(Stack):
     def __init__(self, k: int, X: Array) -> None:
         self._B = _outer(_OWNER, X, np.zeros(k))
 
-    def put(self, i: int, X: Array) -> None:
-        self._B = _written(self._B, i, X)
+    def put(self, i: int, X: Array, X0: Array) -> None:
+        self._B = _written(self._B, i, X, X0)
 
     def products(self, rows: int, first: int, last: int) -> _Vector:
         columns = [_against_own(_OWNER, self._B, j) for j in range(first, last)]
@@ -96,11 +96,11 @@ class _OnDevice(Stack):
         return _combined(_OWNER, self._B, weights)
 
 
-def _written(B: Array, i: int, X: Array) -> Array:
-    """B with X as array i, in the memory of B."""
+def _written(B: Array, i: int, X: Array, X0: Array) -> Array:
+    """B with X - X0 as array i, in the memory of B."""
     if is_jax(B):
-        return _set()(B, i, X)
-    B[i, ...] = X
+        return _set()(B, i, X, X0)
+    B[i, ...] = X - X0
     return B
 
 
@@ -108,7 +108,7 @@ def _written(B: Array, i: int, X: Array) -> Array:
 def _set() -> Callable[..., Array]:
     """JAX writes into the memory of an array that it is given for good."""
     function: Callable[..., Array] = sys.modules["jax"].jit(
-        lambda B, i, X: B.at[i].set(X), donate_argnums=0
+        lambda B, i, X, X0: B.at[i].set(X - X0), donate_argnums=0
     )
     return function
 

@@ -45,6 +45,6 @@ def lean_lbfgs(objective: Objective, start: Array, curvature: float = 0.0) -> No
                 return
             pairs.clear()
             continue
-        pairs.add(trial - v, gradient - g)
+        pairs.add(trial, v, gradient, g)
         v, g = trial, gradient
         objective.iteration(v)

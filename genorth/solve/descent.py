@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 import attrs
 
 from genorth.errors import StepTooLong
-from genorth.linalg.arrays import Array, eps, inner, number
+from genorth.linalg.arrays import Array, eps, inners, number
 from genorth.linalg.compiled import Owner, compiled
 
 
@@ -93,9 +93,9 @@ def descend(
     while True:
         trial, t = _search(point, step, average, t, settings)
         count += 1
+        accept(trial)
         t = _barzilai_borwein(trial, point, count, settings)
         point = trial
-        accept(point)
         weight, previous = settings.averaging * weight + 1, weight
         average = (settings.averaging * previous * average + point.value) / weight
 
@@ -133,11 +133,13 @@ _OWNER = Owner()
 def _long(owner: Owner, X: Array, X0: Array, G: Array, G0: Array) -> tuple[Array, Array]:  # noqa: ARG001
     """<S,S> and <S,Y>."""
     S = X - X0
-    return inner(S, S), inner(S, G - G0)
+    over, under = inners((S, S), (S, G - G0))
+    return over, under
 
 
 @compiled
 def _short(owner: Owner, X: Array, X0: Array, G: Array, G0: Array) -> tuple[Array, Array]:  # noqa: ARG001
     """<S,Y> and <Y,Y>."""
     Y = G - G0
-    return inner(X - X0, Y), inner(Y, Y)
+    over, under = inners((X - X0, Y), (Y, Y))
+    return over, under

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import scipy.linalg.lapack
 
-from genorth.linalg.arrays import Array, inner, number, plus
+from genorth.linalg.arrays import Array, inner, inners, number, plus
+from genorth.linalg.compiled import Owner, compiled
 from genorth.linalg.stack import Stack
 
 _Small = np.ndarray[Any, Any]
@@ -43,18 +44,18 @@ class Pairs:
         """Forget all."""
         self._order.clear()
 
-    def add(self, s: Array, y: Array, caution: float = 2.0**-52) -> None:
-        """Store a pair, if its curvature is positive: <s,y> > caution |s||y|."""
-        sy, ss, yy = number(inner(s, y)), number(inner(s, s)), number(inner(y, y))
+    def add(self, x: Array, x0: Array, g: Array, g0: Array, caution: float = 2.0**-52) -> None:
+        """Store the pair s = x - x0, y = g - g0, if <s,y> > caution |s||y|."""
+        sy, ss, yy = map(number, _curvature(_OWNER, x, x0, g, g0))
         if not sy > caution * math.sqrt(ss) * math.sqrt(yy):
             return
         if self._B is None:
-            self._B = Stack.like(2 * self._memory, s)
+            self._B = Stack.like(2 * self._memory, x)
         full = len(self._order) == self._memory
         i = self._order.pop(0) if full else len(self._order)
         pair, rows = slice(2 * i, 2 * i + 2), 2 * max([i, *self._order]) + 2
-        self._B.put(2 * i, s)
-        self._B.put(2 * i + 1, y)
+        self._B.put(2 * i, x, x0)
+        self._B.put(2 * i + 1, g, g0)
         products = self._B.products(rows, pair.start, pair.stop)
         self._K[:rows, pair], self._K[pair, :rows] = products, products.T
         self._order.append(i)
@@ -96,3 +97,13 @@ def _triangular(R: _Small, b: _Small, transposed: bool = False) -> _Small:
     """R^-1 b, or R^-T b, of the upper triangle of a small R."""
     x: _Small = scipy.linalg.lapack.dtrtrs(R, b, trans=transposed)[0]
     return x
+
+
+_OWNER = Owner()
+
+
+@compiled
+def _curvature(owner: Owner, x: Array, x0: Array, g: Array, g0: Array) -> tuple[Array, ...]:  # noqa: ARG001
+    """<s,y>, <s,s>, <y,y>."""
+    s, y = x - x0, g - g0
+    return inners((s, y), (s, s), (y, y))

@@ -188,8 +188,8 @@ def test_a_stack_has_the_products_and_combinations_of_its_arrays(dtype: Any, wra
     for put in (np.asarray, wrap):
         stack = Stack.like(6, put(arrays[0]))
         for i, A in enumerate(arrays):
-            stack.put(i, put(np.zeros((4, 3), dtype)))
-            stack.put(i, put(A))
+            stack.put(i, put(A), put(A))
+            stack.put(i, put(3 * A), put(2 * A))
         np.testing.assert_allclose(stack.products(4, 1, 3), gram[:, 1:3], rtol=1e-13)
         np.testing.assert_allclose(stack.against(3, put(arrays[3])), gram[:3, 3], rtol=1e-13)
         c = np.array([1.0, -2.0, 0.5])

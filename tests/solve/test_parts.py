@@ -162,7 +162,7 @@ def test_the_two_loops_are_the_bfgs_matrix(
     used = []
     for _ in range(count):
         s = rng.standard_normal(n)
-        pairs.add(s, A @ s, 1e-8)
+        pairs.add(2 * s, s, 2 * (A @ s), A @ s, 1e-8)
         used = [*used, (s, A @ s)][-memory:]
     if not preconditioned:
         P = np.eye(n)
@@ -177,8 +177,8 @@ def test_the_two_loops_are_the_bfgs_matrix(
     assert np.linalg.norm(found - H @ w) <= 1e4 * EPS * np.linalg.norm(H) * np.linalg.norm(w)
     assert np.array_equal(w, kept)
     before = len(pairs)
-    pairs.add(s, -y, 1e-8)  # negative curvature is not stored
-    pairs.add(s, 0 * y)
+    pairs.add(s, 0 * s, -y, 0 * y, 1e-8)  # negative curvature is not stored
+    pairs.add(s, 0 * s, y, y)
     assert len(pairs) == before
     pairs.clear()
     assert np.array_equal(pairs.inverse(w), w)
