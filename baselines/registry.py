@@ -101,6 +101,15 @@ RECORDS = (
     _cdopt("cdopt-lbfgs", "lbfgs", "L-BFGS-B", "liu1989limited"),
     _cdopt("cdopt-tr", "tr", "trust-ncg", "steihaug1983conjugate"),
     _infeasible("landing", landing, *_LANDING, *_BB[:2], algorithm="gd", on_device=True),
+    _infeasible(
+        "landing-auto",
+        partial(landing, lam="auto"),
+        *_LANDING,
+        *_BB[:2],
+        algorithm="gd",
+        variant="auto",
+        on_device=True,
+    ),
     _infeasible("pogo", pogo, "javaloy2026embarrassingly", *_BB[:2], algorithm="gd"),
     _infeasible("plam", plam, "gao2019parallelizable", *_BB[:1], algorithm="gd"),
     *(

@@ -63,7 +63,7 @@ class _Lagrangian:
     def __init__(self, run: Run, point: Point, Y: Array, sigma: float, goal: float) -> None:
         self.run, self.Y, self.sigma, self.goal = run, Y, sigma, goal
         self.point = self._trial = point
-        self._limit = float(norm(point.C)) + _AWAY
+        self._limit = point.violation + _AWAY
         self.lost = False
 
     def value_and_gradient(self, v: _Vector) -> tuple[float, _Vector]:
@@ -86,7 +86,7 @@ class _Lagrangian:
         self.point = self._trial
         size = float(norm(self.gradient(self.point)))
         self.run.accept(self.point, size)
-        self.lost = float(norm(self.point.C)) > self._limit
+        self.lost = self.point.violation > self._limit
         if size <= self.goal or self.lost:
             raise _RoundDone
 
@@ -104,7 +104,7 @@ def _solve(run: Run, sigma: float) -> None:
             sigma, first = _GROWTH * sigma, True
             continue
         point = lagrangian.point
-        if float(norm(point.C)) <= max(allowed, math.ulp(1.0)):
+        if point.violation <= max(allowed, math.ulp(1.0)):
             Y = Y + sigma * point.C
             allowed, goal = allowed / sigma**0.9, goal / sigma
         else:

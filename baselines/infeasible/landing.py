@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, Unpack
 
 import attrs
@@ -22,8 +23,7 @@ from baselines.infeasible.run import (
 )
 from genorth.errors import StepTooLong
 from genorth.geometry.field import Direction, Field, Place, place
-from genorth.geometry.manifold import GenOrthManifold
-from genorth.linalg.arrays import Array, inner, norm, plus
+from genorth.linalg.arrays import Array, ct, inner, norm, plus
 from genorth.problem.problem import Problem
 from genorth.solve.descent import Settings
 from genorth.solve.metric import takes_metric
@@ -74,25 +74,40 @@ def landing(
     return run.solve(lambda run: follow(run, lam, eta, lambda at: at))
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, slots=False)
 class Iterate:
-    """A point with its landing direction and its merit, as `descend` wants it."""
+    """A point with its merit, as `descend` wants it; its direction is made where a step is taken.
 
-    manifold: GenOrthManifold
+    A line search that rejects the point does without the direction, two products of the five.
+    """
+
+    field: Field
+    lam: float
     point: Point
-    direction: Direction
+    #: phi(X)^T G, where it is known.
+    R: Array | None = None
     value: float = math.nan
-    decrease: float = math.nan
+    mu: float = math.nan
 
     @property
     def X(self) -> Array:
         """Where it is."""
         return self.point.X
 
+    @cached_property
+    def direction(self) -> Direction:
+        """The landing direction."""
+        return self.field.direction(self.point, self.point.G, self.lam, self.R)
+
     @property
     def gradient(self) -> Array:
         """The direction D."""
         return self.direction.D
+
+    @cached_property
+    def decrease(self) -> float:
+        """The slope of the merit along -D, at least."""
+        return self.direction.slope + self.lam * self.mu * self.direction.attraction
 
     def moved(self, t: float, tube: float) -> Place:
         """X - t D, or where that is outside of the tube the point at which the ray leaves it.
@@ -100,16 +115,17 @@ class Iterate:
         C(X - t D) = C - t L + t^2 E exactly, with E = D^T phi(D). So E is known from the point
         outside, and no further phi is needed.
         """
-        X, P, S, L = self.X, self.point.P, self.point.S, self.direction.L
-        t = min(t, _FAR * float(norm(X)) / max(float(norm(self.gradient)), 1e-300))
-        end = place(self.manifold, plus(self.gradient * -t, X))
-        if float(norm(end.C)) <= tube:
+        X, P, S, manifold = self.X, self.point.P, self.point.S, self.field.manifold
+        t = min(t, _FAR * self.point.size / max(self.direction.size, 1e-300))
+        end = place(manifold, plus(self.gradient * -t, X))
+        if end.violation <= tube:
             return end
+        L = self.direction.L
         E = (end.S - S + t * L) / t**2
         wall = leaves(self.point.C, L, E, tube)
         Y = X + wall / t * (end.X - X)
         if P is X:  # the Gram matrix makes the field here, and rounding in it would grow
-            return place(self.manifold, Y)
+            return place(manifold, Y)
         return Place(Y, P + wall / t * (end.P - P), S - wall * L + wall**2 * E)
 
 
@@ -134,29 +150,26 @@ def follow(
 
     A step that would leave the tube ends at its wall.
     """
-    manifold, field, mu = run.manifold, Field(run.manifold), math.nan
-    start = run.start()
-    auto = float(norm(start.G) / norm(start.X)) / 2
+    field, mu, start = Field(run.manifold), math.nan, run.start()
+    auto = float(norm(start.G)) / start.size / 2
     lam = max(auto, 1e-300) if isinstance(weight, str) else float(weight)
 
     def iterate(point: Point) -> Iterate:
         nonlocal mu
-        direction = field.direction(point, point.G, lam)
         if not isinstance(eta, str):
-            return Iterate(manifold, point, direction)
-        Theta = multiplier(manifold, direction.K, direction.R)
+            return Iterate(field, lam, point)
+        R = ct(point.P) @ point.G
+        Theta = multiplier(run.manifold, point.gram, R)
         if math.isnan(mu):
             mu = 2 * max(lam, float(norm(Theta)))
-        value = merit(point.f, Theta, point.C, mu)
-        decrease = direction.slope + lam * mu * direction.attraction
-        return Iterate(manifold, point, direction, value, decrease)
+        return Iterate(field, lam, point, R, merit(point.f, Theta, point.C, mu), mu)
 
     def step(at: Iterate, t: float) -> Iterate:
         end = after(at.moved(t, run.tube))
         return iterate(run.evaluate(end.X, end))
 
     first = iterate(start)
-    short = 0.1 * float(norm(first.X)) / max(float(norm(first.gradient)), 1e-300)
+    short = 0.1 * start.size / max(first.direction.size, 1e-300)
     steps: Steps[Iterate] = (
         Settings(first_step=min(Settings().first_step, short))
         if isinstance(eta, str)
@@ -173,7 +186,7 @@ def safe_step(run: Run, at: Iterate, lam: float) -> float:
     """
     if not run.manifold.isometric:
         return math.inf
-    d, square = float(norm(at.point.C)), float(norm(at.gradient)) ** 2
+    d, square = at.point.violation, at.direction.size**2
     b = lam * d * (1 - d)
     room = max(b * b + square * (run.tube - d), 0.0)
     longest = (b + math.sqrt(room)) / max(square, 1e-300)

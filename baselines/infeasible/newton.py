@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 
 from baselines.infeasible.run import Point, Run, march, merit, positive
-from baselines.riemannian.rtr import Step, truncated_cg
+from baselines.riemannian.rtr import Step, forcing, truncated_cg
 from genorth.errors import StepTooLong, refuse
 from genorth.geometry.field import Field, place
 from genorth.geometry.multiplier import realvec
@@ -32,21 +32,24 @@ NORMAL: dict[str, Callable[[TangentSpace, Array], Array]] = {
 
 @attrs.frozen
 class Settings:
-    """The constants of the method; the first three are the authors'."""
+    """The constants of the method; the first three are the authors', for "published"."""
 
     #: The residual of the tangent equation is at most min(forcing, |b|^exponent) |b|.
     forcing: float = 1e-2
     exponent: float = 1.0
-    #: How much of the whole step "published" takes.
+    #: How much of the whole step is taken.
     eta: float = 1.0
+    #: The same for "cg": this part of |b|, or less, see `baselines.riemannian.rtr.forcing`.
+    accuracy: float = 0.5
     #: A step is taken if the merit decreases by this share of what the model says.
     accept: float = 0.1
     #: The first and the largest tangent step, relative to |X|.
-    first_radius: float = 0.125
+    first_radius: float = 0.25
     largest_radius: float = 1.0
 
 
 _NOISE = 1e3 * 2.0**-52  # a decrease below this, relative to the merit, is rounding
+_POOR = 0.75  # share of the predicted decrease
 _SHORTEST = 2.0**-52  # relative to |X|: below, a step is rounding
 
 
@@ -138,9 +141,11 @@ def _trust_region(
     model = _Model(run, run.start(), normal)
     size = float(norm(model.point.X))
     radius, mu = settings.first_radius * size, 2 * float(norm(model.Theta))
+    accuracy = settings.accuracy
     model.complete()
     while True:
-        step = _tangent_step(run, model, radius, settings)
+        step = _tangent_step(run, model, radius, accuracy)
+        accuracy = settings.accuracy
         # what the quadratic model says of f - <Theta^T, C>/2, and of |C|^2, which n removes
         C, n = model.point.C, model.n
         change = float(
@@ -153,26 +158,41 @@ def _trust_region(
         if change > mu / 8 * square:
             mu = 8 * change / square if square > 0 else mu
         predicted = mu / 4 * square - change
-        trial, ratio = _tried(run, model, model.point.X + n + step.Z, predicted, mu, normal)
+        end = model.point.X + n + step.Z
+        trial, ratio = _tried(run, model, end, predicted, mu, normal)
+        if ratio < _POOR:  # a second-order correction: |C| of the step alone may outweigh its gain
+            corrected, better = _tried(
+                run, model, _corrected(run, end, normal), predicted, mu, normal
+            )
+            if better > ratio:
+                trial, ratio = corrected, better
         if ratio < 0.25:
             radius = 0.25 * min(step.length, radius)
         elif ratio > 0.75 and step.boundary:
             radius = min(2 * radius, settings.largest_radius * size)
         if trial is not None and ratio > settings.accept:
-            model = trial
+            before, model = float(norm(model.rhs)), trial
             run.accept(model.point, float(norm(model.residual)))
             model.complete()
+            if not step.boundary and before > 0:
+                accuracy = forcing(accuracy, abs(ratio - 1), float(norm(model.rhs)) / before)
         elif radius < _SHORTEST * size:
             return
         else:
             run.accept(model.point, float(norm(model.residual)))
 
 
-def _tangent_step(run: Run, model: _Model, radius: float, settings: Settings) -> Step:
+def _corrected(run: Run, X: Array, normal: Callable[[TangentSpace, Array], Array]) -> Array:
+    """X with the normal step from there."""
+    at = place(run.manifold, X)
+    return X + normal(TangentSpace(run.manifold, X, at.P), at.C)
+
+
+def _tangent_step(run: Run, model: _Model, radius: float, accuracy: float) -> Step:
     size = float(norm(model.rhs))
     if not size > 0:
         return Step(0 * model.rhs, 0 * model.rhs, 0.0, False)
-    goal = max(min(settings.forcing, size**settings.exponent) * size, 0.1 * run.monitor.tol)
+    goal = max(accuracy * size, 0.1 * run.monitor.tol)
     return truncated_cg(model.hessian, lambda V: V, model.rhs, radius, goal, run.manifold.dim)
 
 
@@ -251,10 +271,10 @@ def _published(
 
 def _length(run: Run, at: _Landing, eta: float) -> float:
     """Eta, or where that leaves the tube the authors' safe step (Lemma 5.1), where phi(X) = X."""
-    X, d = at.point.X, float(norm(at.point.C))
+    X, d = at.point.X, at.point.violation
     if not run.manifold.isometric:
         return eta
-    if float(norm(place(run.manifold, X + eta * at.step).C)) <= run.tube:
+    if place(run.manifold, X + eta * at.step).violation <= run.tube:
         return eta
     b, square = d * (1 - d) / 2, float(norm(at.step)) ** 2
     return min((math.sqrt(b * b + square * (run.tube - d)) - b) / square, 1.0)

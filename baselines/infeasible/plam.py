@@ -6,7 +6,18 @@ from typing import Any, Unpack
 
 import attrs
 
-from baselines.infeasible.run import TUBE, Point, Run, Steps, march, or_word, positive
+from baselines.infeasible.run import (
+    HALVINGS,
+    TUBE,
+    Point,
+    Run,
+    Steps,
+    march,
+    or_word,
+    positive,
+)
+from genorth.errors import StepTooLong
+from genorth.geometry.field import Place, place
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.linalg.arrays import Array, ct, norm, plus
 from genorth.penalty.beta import Oblique
@@ -77,6 +88,24 @@ def direction(manifold: GenOrthManifold, point: Point, beta: float) -> Array:
     return plus(point.P @ small, point.G)
 
 
+def moved(manifold: GenOrthManifold, at: Place, D: Array, t: float, tube: float) -> Place:
+    """X - t D, t halved until it is in the tube.
+
+    C(X - t D) = C - t L + t^2 E, L = DC(X)[D] = Phi(phi(X)^T D), and E is known from the first
+    point outside: a shorter step costs no further phi.
+    """
+    end = place(manifold, plus(D * -t, at.X))
+    if end.violation <= tube:
+        return end
+    L = manifold.symmetrize(ct(at.P) @ D)
+    E = (end.S - at.S + t * L) / t**2
+    for _ in range(HALVINGS):
+        t /= 2
+        if float(norm(at.C - t * L + t * t * E)) <= tube:
+            return place(manifold, plus(D * -t, at.X))
+    raise StepTooLong("no step along this direction stays in the tube")
+
+
 def _solve(run: Run, beta: float | str, eta: float | str) -> None:
     """March with one beta; where no step stays in the tube, "auto" raises beta and goes on."""
     point = run.start()
@@ -96,7 +125,8 @@ def _march(run: Run, point: Point, beta: float, eta: float | str) -> Point:
         return _Iterate(point, point.f, direction(run.manifold, point, beta))
 
     def step(at: _Iterate, t: float) -> _Iterate:
-        return iterate(run.evaluate(at.X - t * at.gradient))
+        end = moved(run.manifold, at.point, at.gradient, t, run.tube)
+        return iterate(run.evaluate(end.X, end))
 
     def accept(at: _Iterate) -> None:
         nonlocal last

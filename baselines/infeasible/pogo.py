@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, Unpack
 
 from baselines.infeasible.landing import follow
-from baselines.infeasible.run import TUBE, Run, or_word, positive
+from baselines.infeasible.run import Run, or_word, positive
 from genorth.geometry.field import Place, place
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.linalg.arrays import ct, eye_like
@@ -22,7 +22,7 @@ def pogo(
     x0: Any = None,
     *,
     eta: float | str = "bb",
-    tube: float = TUBE,
+    tube: float = 0.1,
     **common: Unpack[Common],
 ) -> Result:
     """Minimise f over M by POGO, with plain gradients [javaloy2026embarrassingly].
@@ -36,7 +36,9 @@ def pogo(
         problem: The problem.
         x0: Start, with |C(x0)| <= tube. Default: a random point of M.
         eta: The step size, or "bb", as in `landing`.
-        tube: The largest |C| of Y; a step that would leave the tube ends at its wall.
+        tube: The largest |C| of Y; a step that would leave the tube ends at its wall. It is
+            narrower than that of `landing`: A leaves 3/4 |C|^2, and the search takes X for a point
+            of M.
         metric: A metric of one's own, as for `GenOrthManifold.metric` (F20).
         **common: The arguments of every solver, see `genorth.minimize`.
 

@@ -26,7 +26,8 @@ from genorth.solve.solver import INFEASIBLE
 #: |C| of every iterate of a landing method is at most this: repeated A leads to M from there (F6).
 TUBE = 0.5
 _SLACK = 1e-6  # of the tube, for rounding
-_HALVINGS = 60  # of a step, down to rounding
+#: Of a step, down to rounding.
+HALVINGS = 60
 _P = TypeVar("_P", bound=Iterate)
 
 
@@ -79,7 +80,7 @@ class Run:
         self.problem, self.manifold = problem, problem.manifold
         self.method, self.tube = method, tube
         self._start = problem.start(x0, options.rng, on_device)
-        self._check_tube(float(norm(place(self.manifold, self._start).C)))
+        self._check_tube(place(self.manifold, self._start).violation)
         self.monitor = Monitor(problem, options)
         self._last: Point | None = None
         self._best: Point | None = None
@@ -107,7 +108,7 @@ class Run:
         finite ends the run.
         """
         at = place(self.manifold, X) if at is None else at
-        violation = float(norm(at.C))
+        violation = at.violation
         if not violation <= self.tube * (1 + _SLACK):
             raise StepTooLong(f"|C| = {violation:.3g} after the step, outside of the tube")
         self.monitor.check()
@@ -127,7 +128,7 @@ class Run:
         if self._best is None or point.f < self._best.f:
             self._best = point
         with self.monitor.paused():
-            violation = float(norm(point.C))
+            violation = point.violation
             if measure is None:
                 equation = TangentSpace(self.manifold, point.X, point.P).equation
                 measure = float(norm(equation.project(point.G)))
@@ -161,7 +162,7 @@ def march(
         return
     while True:
         t = steps(at)
-        for _ in range(_HALVINGS):
+        for _ in range(HALVINGS):
             try:
                 at = step(at, t)
                 break

@@ -32,6 +32,16 @@ class Place:
         return self.S - eye_like(self.S)
 
     @cached_property
+    def violation(self) -> float:
+        """|C(X)|."""
+        return float(norm(self.C))
+
+    @cached_property
+    def size(self) -> float:
+        """|X|."""
+        return float(norm(self.X))
+
+    @cached_property
     def gram(self) -> Array:
         """phi(X)^T phi(X)."""
         return self.S if self.P is self.X else ct(self.P) @ self.P
@@ -89,9 +99,12 @@ class Field:
         Q, e = self._companion.Q, self._companion.sign
         return e * Q.right(Q.left(K)), e * Q.right(Q.left(ct(R)))
 
-    def direction(self, at: Place, G: Array, weight: float) -> Direction:
-        """F(X) + weight grad N(X), N = |C|^2/4: five products at most, and no phi."""
-        C, K, R = at.C, at.gram, ct(at.P) @ G
+    def direction(self, at: Place, G: Array, weight: float, R: Array | None = None) -> Direction:
+        """F(X) + weight grad N(X), N = |C|^2/4: five products at most, and no phi.
+
+        R = phi(X)^T G may be known.
+        """
+        C, K, R = at.C, at.gram, ct(at.P) @ G if R is None else R
         normal = self.manifold.symmetrize(C) / 2  # grad N = phi(X) Phi(C)/2
         if self.by_products:
             left, right = self.factors(K, R)
@@ -133,6 +146,11 @@ class Direction:
     #: Phi(C)/2: grad N = phi(X) normal.
     normal: Array
     weight: float
+
+    @cached_property
+    def size(self) -> float:
+        """|D|."""
+        return float(norm(self.D))
 
     @cached_property
     def _pull(self) -> Array:

@@ -305,7 +305,7 @@ def test_a_newton_step_is_that_of_sqp(family: str) -> None:
     manifold, problem = known.manifold, known.problem()
     X = landing(problem, manifold.random_point(0), tol=1e-3).x
     X = X + 1e-3 * manifold.random_ambient(1)
-    forcing = Settings(forcing=1e-2, exponent=0.0)
+    forcing = Settings(accuracy=1e-2)
     arguments = {"tol": 0, "max_iterations": 1, "keep_points": True, "settings": forcing}
     points = landing_newton(problem, X, normal="newton", **arguments).trace.points
     assert points is not None
