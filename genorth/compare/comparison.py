@@ -242,6 +242,8 @@ _RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
         "None, or a whole number >= 1",
         lambda value: value is None or _whole(value, 1),
     ),
+    "epochs": ("a whole number >= 1", lambda value: _whole(value, 1)),
+    "tolerance": ("0 < tolerance < inf", lambda value: _number(value) and 0 < value < math.inf),
     "retry": ("True or False", lambda value: isinstance(value, bool)),
 }
 

@@ -68,10 +68,14 @@ def train(
         ValueError: If an argument is not valid, or `out` holds records of another comparison.
     """
     threadpoolctl()
-    check(time_limit=time_limit, jobs=jobs, threads=threads, max_iterations=epochs, retry=retry)
-    for name, value in (("epochs", epochs), ("tolerance", tolerance)):
-        if not isinstance(value, int | float) or not 0 < value < math.inf:
-            refuse(name, f"{name} > 0", repr(value))
+    check(
+        epochs=epochs,
+        tolerance=tolerance,
+        time_limit=time_limit,
+        jobs=jobs,
+        threads=threads,
+        retry=retry,
+    )
     grid, limit = _grid(rates), float(time_limit)
     known, ways = _named("trainings", trainings, Training), _named("methods", methods, Method)
     rated = {f"{method.name} {rate:g}": (method, rate) for method in ways for rate in grid}

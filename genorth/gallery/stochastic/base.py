@@ -14,6 +14,8 @@ from genorth.interop.fit import fit
 from genorth.linalg.arrays import Array
 
 _VALIDATION, _HELD_OUT = 0.2, 0.3  # of the samples
+#: All step sizes are multiplied by this after each epoch, so that the last iterate is a good one.
+DECAY = 0.7
 
 
 @attrs.frozen
@@ -85,7 +87,7 @@ class TorchLearner:
     Args:
         task: The task.
         model: The model, constrained.
-        optimizer: The optimiser.
+        optimizer: The optimiser; None to measure only.
         penalty: `penalty(model)` is added to the loss; None where there is none.
         finish: `finish(model)` restores the weights; None where they are restored as they are.
     """
@@ -102,6 +104,8 @@ class TorchLearner:
 
         self._task, self._model = task, model
         self._optimizer, self._penalty, self._finish = optimizer, penalty, finish
+        schedules = torch.optim.lr_scheduler
+        self._schedule = optimizer and schedules.ExponentialLR(optimizer, DECAY)
         self._order = torch.Generator().manual_seed(task.seed)
         self._train, self._validation, self._held_out = (
             torch.as_tensor(rows, dtype=getattr(torch, task.dtype))
@@ -115,6 +119,8 @@ class TorchLearner:
         order = torch.randperm(len(self._train), generator=self._order)
         for rows in order.split(self._task.batch):
             yield self._train[rows]
+        if self._schedule is not None:
+            self._schedule.step()
 
     def step(self, batch: Any) -> None:
         """Forward, backward, and one step."""

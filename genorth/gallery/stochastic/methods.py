@@ -16,7 +16,7 @@ from genorth.solve.solver import INFEASIBLE, OTHER, PENALTY, RIEMANNIAN
 _SETTINGS: dict[str, dict[str, Any]] = {"Adam": {}, "SGD": {"momentum": 0.9}}
 #: The step size of weights on no manifold, the same in all rows: it has the least validation loss,
 #: by Adam and by SGD, where the weights on manifolds stay as they are at the start.
-_FREE = 0.1
+_FREE = 0.3
 _ADAM = ("becigneul2019riemannian",)
 
 
