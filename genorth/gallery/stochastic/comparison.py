@@ -26,12 +26,12 @@ from genorth.gallery.stochastic.methods import methods
 from genorth.gallery.stochastic.tasks import SUBJECTS, Subject
 from genorth.optional import installed, missing
 
-_GRID = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+_GRID = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 #: The defaults of a comparison.
 DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "full": {"rates": _GRID, "epochs": 10, "starts": 5},
-        "quick": {"rates": _GRID[1::2], "epochs": 5, "starts": 2},
+        "quick": {"rates": _GRID[1:6:2], "epochs": 5, "starts": 2},
     }
 )
 #: |C| at the end; weights in single precision are not restored by other packages.
