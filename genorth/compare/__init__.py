@@ -5,13 +5,16 @@
 
 from genorth.compare.analysis import profiles
 from genorth.compare.analysis.effects import Effect, effect
+from genorth.compare.analysis.tuning import tuned
 from genorth.compare.comparison import run
 from genorth.compare.render import plots, summary, tables
-from genorth.compare.render.report import Html, report
+from genorth.compare.render.report import Html, report, training_report
 from genorth.compare.runs.record import ENDINGS, About, Record, Records, join
 from genorth.compare.runs.schedule import Progress
 from genorth.compare.runs.spec import Instance
 from genorth.compare.runs.store import load, save
+from genorth.compare.runs.training import Learner, Method, Training
+from genorth.compare.training import train
 
 __all__ = [
     "ENDINGS",
@@ -19,9 +22,12 @@ __all__ = [
     "Effect",
     "Html",
     "Instance",
+    "Learner",
+    "Method",
     "Progress",
     "Record",
     "Records",
+    "Training",
     "effect",
     "join",
     "load",
@@ -32,4 +38,7 @@ __all__ = [
     "save",
     "summary",
     "tables",
+    "train",
+    "training_report",
+    "tuned",
 ]

@@ -94,26 +94,23 @@ def run(
             executor's workers lack the code of a problem or a solver.
     """
     threadpoolctl()  # an error now rather than after the first problem is made
-    for name, value in (
-        ("time_limit", time_limit),
-        ("preparation_limit", preparation_limit),
-        ("grace", grace),
-        ("jobs", jobs),
-        ("threads", threads),
-        ("max_iterations", max_iterations),
-        ("give_up", give_up),
-        ("retry", retry),
-    ):
-        need, holds = _RULES[name]
-        if not holds(value):
-            refuse(name, need, repr(value))
+    check(
+        time_limit=time_limit,
+        preparation_limit=preparation_limit,
+        grace=grace,
+        jobs=jobs,
+        threads=threads,
+        max_iterations=max_iterations,
+        give_up=give_up,
+        retry=retry,
+    )
     if executor is not None:
         if isinstance(executor, type) or not callable(getattr(executor, "submit", None)):
             need = "None, or an object with submit() that returns futures"
             refuse("executor", need, repr(executor))
         if jobs != 1:
             refuse("jobs", "1 with an executor, which has its own workers", repr(jobs))
-    seeds, levels, limit = _seeds(starts), _tolerances(tolerances), float(time_limit)
+    seeds, levels, limit = seeds_of(starts), _tolerances(tolerances), float(time_limit)
     setup = Setup(
         tuple(as_instances(problems)),
         as_solvers(solvers),
@@ -124,20 +121,44 @@ def run(
         max_iterations,
         min(jobs, cores()),
     )
+    return compared(
+        setup,
+        tasks_of(setup, seeds, levels),
+        out=out,
+        jobs=jobs,
+        executor=executor,
+        give_up=give_up,
+        retry=retry,
+        progress=progress,
+    )
+
+
+def compared(
+    setup: Setup,
+    tasks: list[Task],
+    *,
+    out: Any,
+    jobs: int,
+    executor: Any = None,
+    give_up: int | None = None,
+    retry: bool = False,
+    progress: Any = None,
+) -> Records:
+    """Make the runs of a setup that are missing in a folder, and return the records of all."""
     settings = {
         "format": FORMAT,
         "genorth": genorth.__version__,
-        "time_limit": limit,
-        "threads": threads,
-        "max_iterations": max_iterations,
+        "time_limit": setup.time_limit,
+        "threads": setup.threads,
+        "max_iterations": setup.max_iterations,
     }
     shown = chosen(progress)
     with ExitStack() as stack:
         store = None if out is None else stack.enter_context(closing(Store(folder_of(out))))
         maker = stack.enter_context(_maker(setup, store, jobs, executor))
         stack.callback(shown.close)
-        setup, unprepared = _sized(setup, seeds[0], maker)
-        schedule = Schedule(fields_of(setup, _tasks(setup, seeds, levels)), store, shown, give_up)
+        setup, unprepared = _sized(setup, tasks[0].seed, maker)
+        schedule = Schedule(fields_of(setup, tasks), store, shown, give_up)
         schedule.unprepared |= unprepared
         schedule.resume(maker, retry)
         if store is not None:
@@ -181,7 +202,8 @@ def _sized(setup: Setup, seed: int, executor: Executor) -> tuple[Setup, dict[Pla
     return attrs.evolve(setup, instances=instances), reasons
 
 
-def _tasks(setup: Setup, seeds: list[int], tolerances: list[float]) -> list[Task]:
+def tasks_of(setup: Setup, seeds: list[int], tolerances: list[float]) -> list[Task]:
+    """Every solver on every problem from every seed to every tolerance."""
     return [
         Task(instance, seed, solver, tolerance)
         for instance in range(len(setup.instances))
@@ -192,6 +214,14 @@ def _tasks(setup: Setup, seeds: list[int], tolerances: list[float]) -> list[Task
 
 
 # ---------------------------------------------------------------------- arguments
+
+
+def check(**values: Any) -> None:
+    """Refuse arguments that are out of range."""
+    for name, value in values.items():
+        need, holds = _RULES[name]
+        if not holds(value):
+            refuse(name, need, repr(value))
 
 
 def _whole(value: Any, least: int) -> bool:
@@ -223,11 +253,14 @@ _RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
         "None, or a whole number of starts >= 1",
         lambda value: value is None or _whole(value, 1),
     ),
+    "epochs": ("a whole number >= 1", lambda value: _whole(value, 1)),
+    "tolerance": ("0 < tolerance < inf", lambda value: _number(value) and 0 < value < math.inf),
     "retry": ("True or False", lambda value: isinstance(value, bool)),
 }
 
 
-def _seeds(starts: Any) -> list[int]:
+def seeds_of(starts: Any) -> list[int]:
+    """The seeds of so many starts, or those given."""
     seeds = list(range(starts)) if _whole(starts, 1) else _listed(starts)
     if not seeds or not all(_whole(seed, 0) for seed in seeds) or len(set(seeds)) < len(seeds):
         need = "how many, at least 1, or the seeds, whole numbers >= 0, each once"

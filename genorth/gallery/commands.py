@@ -101,6 +101,31 @@ def _run(options: _Options) -> None:
     print(f"Report: {comparison.report(folder)}")
 
 
+def _stochastic(options: _Options) -> None:
+    from genorth.gallery.stochastic import comparison as training
+
+    mode = "quick" if options.quick else "full"
+    folder = options.out or Path("gallery_out") / f"stochastic-{mode}"
+    asked = training.subjects(options.names)
+    for package in ("threadpoolctl", "matplotlib", "jinja2"):
+        optional(package, "report", "a comparison")
+    reasons = {each.training.problem: training.why_not(each) for each in asked}
+    lacking = [f"{name} {reason}" for name, reason in reasons.items() if reason]
+    if lacking and (options.names or len(lacking) == len(asked)):
+        raise ImportError("; ".join(lacking))
+    for line in lacking:
+        print(line)
+    _make_folder(folder)
+    defaults = {"jobs": min(2, os.cpu_count() or 1), "time_limit": 60.0}
+    records = training.run(
+        folder,
+        [each for each in asked if not reasons[each.training.problem]],
+        **_chosen(options, {**defaults, **training.DEFAULTS[mode]}),
+    )
+    print(training.told(records))
+    print(f"Report: {training.report(folder)}")
+
+
 def _report(options: _Options) -> None:
     mode = "quick" if options.quick else "full"
     print(f"Report: {comparison.report(options.out or Path('gallery_out') / mode)}")
@@ -148,6 +173,17 @@ def parser() -> argparse.ArgumentParser:
     )
     run.add_argument("--time-limit", type=float, metavar="S", help="seconds of each run (60; 5)")
     run.add_argument("--jobs", type=int, metavar="K", help="processes (1; with --quick 2)")
+    text = (
+        "train models with weights on manifolds by every method, tune step sizes; write the report"
+    )
+    train = commands.add_parser("stochastic", help=text, description=text, parents=[shared])
+    train.set_defaults(command=_stochastic)
+    train.add_argument("names", nargs="*", metavar="NAME", help="digits, correlation, wave")
+    train.add_argument("--rates", type=float, nargs="+", metavar="T", help="the grid of step sizes")
+    train.add_argument("--epochs", type=int, metavar="K", help="passes over the data (10; 5)")
+    train.add_argument("--starts", type=int, metavar="K", help="seeds (5; 2)")
+    train.add_argument("--time-limit", type=float, metavar="S", help="seconds of each run (60)")
+    train.add_argument("--jobs", type=int, metavar="K", help="processes (2)")
     text = "write the report of the records in --out"
     report = commands.add_parser("report", help=text, description=text, parents=[shared])
     report.set_defaults(command=_report)

@@ -24,11 +24,11 @@ import genorth as go
 from genorth.gallery.base import Entry, Instance, Source, Visit, domain_solver
 from genorth.linalg.arrays import Array
 
-_BASES = ("psd_cotangent_lift", "psd_complex_svd", "psd_svd_like_decomp")
+BASES = ("psd_cotangent_lift", "psd_complex_svd", "psd_svd_like_decomp")
 
 
 @cache
-def _snapshots(speed: float, final_time: float, centre: float, width: float) -> Any:
+def snapshots(speed: float, final_time: float, centre: float, width: float) -> Any:
     """The wave equation of pyMOR's demo, for a bump at the centre, on 50 points: 400 steps."""
     from pymor.core.logger import set_log_levels
     from pymor.models.symplectic import QuadraticHamiltonianModel
@@ -49,23 +49,24 @@ def _snapshots(speed: float, final_time: float, centre: float, width: float) -> 
     return QuadraticHamiltonianModel(final_time, at_rest, energy, nt=400).solve()
 
 
-def _basis(kind: str, wave: tuple[float, ...], p: int) -> Array:
+def basis(kind: str, vectors: Any, p: int) -> Array:
+    """A symplectic basis of pyMOR for snapshots, by the name of the function."""
     import pymor.algorithms.symplectic
 
-    basis = getattr(pymor.algorithms.symplectic, kind)(_snapshots(*wave), p)
-    return np.ascontiguousarray(basis.to_array().to_numpy())
+    found = getattr(pymor.algorithms.symplectic, kind)(vectors, p)
+    return np.ascontiguousarray(found.to_array().to_numpy())
 
 
 def _row(kind: str, wave: tuple[float, ...], problem: go.Problem, _: Array, visit: Visit) -> None:
-    visit(_basis(kind, wave, problem.manifold.shape[1]))
+    visit(basis(kind, snapshots(*wave), problem.manifold.shape[1]))
 
 
 def _wave(name: str, p: int, *wave: float) -> Instance:
-    U, values, _ = np.linalg.svd(_snapshots(*wave).to_numpy(), full_matrices=False)
+    U, values, _ = np.linalg.svd(snapshots(*wave).to_numpy(), full_matrices=False)
     S = (U * values)[:, values > 1e-12 * values[0]]  # f depends on S S^T only
     manifold = go.SymplecticStiefel(len(S), p)
     phi = manifold.phi
-    lift = _basis(_BASES[0], wave, p)
+    lift = basis(BASES[0], snapshots(*wave), p)
     scale = float(np.linalg.norm(S - lift @ (phi(lift).T @ S))) ** 2
 
     def cost_and_gradient(V: Array) -> tuple[float, Array]:
@@ -81,7 +82,7 @@ def _wave(name: str, p: int, *wave: float) -> Instance:
     problem = go.Problem(
         manifold, cost_and_gradient=cost_and_gradient, euclidean_hessian=hessian, name=name
     )
-    errors = {kind: cost_and_gradient(_basis(kind, wave, p))[0] for kind in _BASES}
+    errors = {kind: cost_and_gradient(basis(kind, snapshots(*wave), p))[0] for kind in BASES}
     best = min(errors, key=errors.__getitem__)
     return Instance(
         problem=problem,
@@ -95,7 +96,7 @@ def _wave(name: str, p: int, *wave: float) -> Instance:
                 partial(_row, kind, wave),
                 cites=("milk2016pymor", "peng2016symplectic", "buchfink2019symplectic"),
             )
-            for kind in _BASES
+            for kind in BASES
         ),
         draw=partial(_draw, errors, float(np.sum(values[p:] ** 2)) / scale, problem),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import attrs
@@ -9,7 +10,7 @@ import numpy as np
 
 from genorth.errors import refuse
 from genorth.geometry.companion import Companion
-from genorth.linalg.arrays import Array, as_like, namespace
+from genorth.linalg.arrays import Array, as_like, index_like, is_jax, is_lazy, namespace
 from genorth.linalg.inputs import check_size
 from genorth.linalg.operators import (
     FEW_COLUMNS,
@@ -27,9 +28,11 @@ _SMALL = 400  # entries up to which one call, however slow per entry, is faster 
 
 def _turned(X: Array) -> Array:
     """-J X J in one pass: blocks exchanged crosswise, the off-diagonal ones with the other sign."""
-    if type(X) is not np.ndarray:
-        return _turned_by_blocks(X)
     *batch, n, p = X.shape
+    if type(X) is not np.ndarray:
+        compiled = is_jax(X) or is_lazy(X)  # by which the passes become one
+        small = n * p <= _SMALL and not compiled
+        return _turned_at_once(X) if small else _turned_by_blocks(X)
     if X.size <= _SMALL:
         blocks = (*batch, 2, n // 2, 2, p // 2)
         return (X.reshape(blocks)[..., ::-1, :, ::-1, :] * as_like(_SIGNS, X)).reshape(X.shape)
@@ -45,6 +48,22 @@ def _turned(X: Array) -> Array:
         np.negative(lower[..., :k], out=Y[..., :h, k:])
         np.negative(upper[..., k:], out=Y[..., h:, :k])
     return Y
+
+
+@cache
+def _places(n: int, p: int) -> tuple[Array, Array]:
+    """Where the entries of -J X J are found in X, row by row, and their signs."""
+    blocks = (2, n // 2, 2, p // 2)
+    places = np.arange(n * p).reshape(blocks)[::-1, :, ::-1, :]
+    return places.ravel(), np.broadcast_to(_SIGNS, blocks).ravel()
+
+
+def _turned_at_once(X: Array) -> Array:
+    """-J X J for many small X: all entries by one index, where blocks take five passes."""
+    xp, (*batch, n, p) = namespace(X), X.shape
+    places, signs = _places(n, p)
+    found = xp.take(xp.reshape(X, (*batch, n * p)), index_like(places, X), axis=-1)
+    return xp.reshape(found * as_like(signs, X), X.shape)
 
 
 def _turned_by_blocks(X: Array) -> Array:

@@ -99,6 +99,51 @@ def test_first_and_second_derivatives(name: str, kind: str) -> None:
         assert torch.autograd.gradgradcheck(weight.penalty, (X,))
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", MANIFOLDS)
+def test_loss_and_penalty_share_what_they_can_and_no_more(name: str, kind: str) -> None:
+    """One backward pass or two, copies in between, and a weight that changed: the same gradient."""
+    manifold = MANIFOLDS[name]
+    model = Weight(manifold.random_point(0), target(manifold, 1))
+    constrain(model, "weight", manifold, dissolving=kind)
+    original = off(model, near(manifold, 2))
+
+    def gradient(*orders: Any) -> Any:
+        original.grad = None
+        for order in orders:
+            order()
+        return original.grad.clone()
+
+    once = gradient(lambda: (model() + penalty(model)).backward())
+    tolerance = 1e3 * EPS * float(once.abs().max()) * float(manifold.scale(near(manifold, 2))) ** 2
+    for orders in (
+        (lambda: model().backward(), lambda: penalty(model).backward()),
+        (lambda: penalty(model).backward(), lambda: model().backward()),
+        (model, lambda: copy.deepcopy(model), lambda: (penalty(model) + model()).backward()),
+    ):
+        assert torch.dist(gradient(*orders), once) <= tolerance
+    model()  # then the weight changes
+    off(model, near(manifold, 3))
+    fresh = penalty(model).item()
+    with torch.no_grad():
+        assert penalty(model).item() == pytest.approx(fresh, rel=1e-12)
+
+
+def test_the_residual_is_computed_once_for_loss_and_penalty(monkeypatch) -> None:
+    manifold = go.SymplecticStiefel(8, 4)
+    model = Weight(manifold.random_point(0), target(manifold, 1))
+    constrain(model, "weight", manifold)
+    parametrisation, calls = model.parametrizations.weight[0], []
+    computed = parametrisation._computed
+    monkeypatch.setattr(
+        parametrisation, "_computed", lambda *given: calls.append(1) or computed(*given)
+    )
+    off(model, near(manifold, 2))
+    for count in (1, 2):
+        (model() + penalty(model)).backward()
+        assert len(calls) == count
+
+
 def test_a_weight_that_is_assigned_is_restored() -> None:
     layer = torch.nn.Linear(6, 3).double()
     constrain(layer, "weight", go.Stiefel(6, 3))

@@ -63,16 +63,21 @@ class Runs:
         finite = [value for value in values if math.isfinite(value)]
         return statistics.median(finite) if finite else math.nan
 
+    def spread(self, figure: str) -> tuple[float, float, float]:
+        """Least, median and greatest over the seeds, a failed run counting as infinite."""
+        values = [getattr(r, figure) if r.success else math.inf for r in self.records]
+        return min(values), statistics.median(values), max(values)
+
     @property
     def time(self) -> float:
         """The median time, a failed run counting as infinite."""
-        return statistics.median(r.time if r.success else math.inf for r in self.records)
+        return self.spread("time")[1]
 
     @property
     def range(self) -> tuple[float, float]:
         """The shortest and the longest time over the seeds, a failed run counting as infinite."""
-        times = [record.time if record.success else math.inf for record in self.records]
-        return min(times), max(times)
+        least, _, greatest = self.spread("time")
+        return least, greatest
 
     @property
     def out_of_time(self) -> bool:
@@ -89,10 +94,9 @@ class Runs:
         """Why runs failed and, if not all did, how many; empty if all succeeded."""
         return note_of([record.status for record in self.failed], len(self.records))
 
-    @property
-    def rank(self) -> tuple[float, float]:
-        """Sorts the solvers of a row: first by the share of seeds solved, then by time."""
-        return -len(self.solved) / len(self.records), self.time
+    def rank(self, figure: str = "time") -> tuple[float, float]:
+        """Sorts the solvers of a row: by the share of seeds solved, then by time or a figure."""
+        return -len(self.solved) / len(self.records), self.spread(figure)[1]
 
 
 def short_status(status: str) -> str:
@@ -142,21 +146,31 @@ def by_problem(records: Records) -> dict[str, dict[Row, dict[str, Runs]]]:
     }
 
 
-def best_of(runs: Mapping[str, Runs], among: Iterable[str] | None = None) -> str | None:
+def best_of(
+    runs: Mapping[str, Runs], among: Iterable[str] | None = None, figure: str = "time"
+) -> str | None:
     """Find the fastest solver among those that solved most seeds.
 
     Args:
         runs: The runs of a row, by solver.
         among: The solvers to consider; all by default.
+        figure: What is to be least, a field of a record.
 
     Returns:
         Its name; None if no solver solved more than half of the seeds.
     """
-    names = [name for name in (runs if among is None else among) if math.isfinite(runs[name].time)]
-    return min(names, key=lambda name: runs[name].rank, default=None)
+    names = _solving(runs, among)
+    return min(names, key=lambda name: runs[name].rank(figure), default=None)
 
 
-def leaders(runs: Mapping[str, Runs], among: Iterable[str] | None = None) -> tuple[str, ...]:
+def _solving(runs: Mapping[str, Runs], among: Iterable[str] | None) -> list[str]:
+    """Those that solve more than half of the seeds."""
+    return [name for name in (runs if among is None else among) if math.isfinite(runs[name].time)]
+
+
+def leaders(
+    runs: Mapping[str, Runs], among: Iterable[str] | None = None, figure: str = "time"
+) -> tuple[str, ...]:
     """Find the best solver, and those that cannot be told from it.
 
     These solve the row too, and their range of times over the seeds overlaps that of the best:
@@ -166,20 +180,18 @@ def leaders(runs: Mapping[str, Runs], among: Iterable[str] | None = None) -> tup
     Args:
         runs: The runs of a row, by solver.
         among: The solvers to consider; all by default.
+        figure: What is to be least, a field of a record, in place of the time t.
 
     Returns:
         The best first. One alone is the winner; of several none is.
     """
-    names = list(runs if among is None else among)
-    best = best_of(runs, names)
+    names = _solving(runs, among)
+    best = best_of(runs, names, figure)
     if best is None:
         return ()
-    longest = runs[best].range[1]
-    return best, *(
-        name
-        for name in names
-        if name != best and math.isfinite(runs[name].time) and runs[name].range[0] <= longest
-    )
+    _, _, longest = runs[best].spread(figure)
+    near = (name for name in names if name != best and runs[name].spread(figure)[0] <= longest)
+    return best, *near
 
 
 def best_by_family(runs: Mapping[str, Runs]) -> dict[str, str | None]:

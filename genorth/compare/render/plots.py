@@ -15,6 +15,7 @@ import numpy as np
 
 from genorth.compare.analysis import profiles, ranking
 from genorth.compare.analysis.rows import Runs, by_row, leaders, require_records
+from genorth.compare.analysis.tuning import tuned, tunings
 from genorth.compare.render.styles import FAMILY_STYLES, GREY, ORANGE, PHASES, Style, styles
 from genorth.compare.render.table import Labels, Names, names_of, plain, seconds_text
 from genorth.compare.runs.record import Record, Records
@@ -294,6 +295,115 @@ def _lane(
         axis.plot(min(ratio, last), height, **look | {"markerfacecolor": fill})
     middle = min(statistics.median(ratio for ratio, _ in dots), last)
     axis.plot([middle] * 2, [place - 0.34, place + 0.34], color=look["color"], linewidth=2.2)
+
+
+# ---------------------------------------------------------------------- training
+
+
+def training(
+    records: Records,
+    *,
+    known: Mapping[str, Mapping[str, float]] | None = None,
+    labels: Labels | None = None,
+    look: Styles | None = None,
+) -> Any:
+    """Plot the held-out loss against epochs and against seconds, and |C| against epochs.
+
+    A column for each training, a line for each method with its own best step size: the median over
+    the seeds, within the range of all seeds. Losses above that of the start are cut off.
+
+    Args:
+        records: The records of `train`.
+        known: Held-out losses of answers that are known, by training and name: dotted lines.
+        labels: How trainings and methods are to be called.
+        look: The styles of the methods, as `styles` gives them.
+
+    Returns:
+        The matplotlib Figure.
+    """
+    chosen = tuned(records)
+    names, look = _look(chosen, labels, look)
+    problems, handles = chosen.distinct("problem"), dict[str, Any]()
+    rows = (("evaluations", "cost"), ("time", "cost"), ("evaluations", "feasibility"))
+    with _matplotlib().rc_context(_LOOK):
+        figure = _figure(1.0 + 2.9 * len(problems), 7.4)
+        axes = figure.subplots(3, len(problems), squeeze=False)
+        for column, problem in zip(axes.T, problems, strict=True):
+            mine = chosen.where(problem=problem)
+            for solver in mine.solvers:
+                runs = [record for record in mine.where(solver=solver) if len(record.trace)]
+                for axis, (across, up) in zip(column, rows, strict=True):
+                    if runs:
+                        handles[solver] = _band(axis, runs, across, up, look[solver])
+            for axis in column[:2]:
+                _loss_axis(axis, mine, (known or {}).get(problem, {}))
+            column[2].set(yscale="log")
+            for axis, text in zip(column, ("epochs", "seconds", "epochs"), strict=True):
+                axis.set_xlabel(text)
+            column[0].set_title(_short(names[problem]), **_TEXT)
+        for axis, text in zip(axes[:, 0], ("held-out loss", "held-out loss", "|C|"), strict=True):
+            axis.set_ylabel(text)
+        shown = [solver for solver in chosen.solvers if solver in handles]
+        lines = [handles[solver] for solver in shown]
+        _legend(figure, lines, [names[solver] for solver in shown], 4)
+    return figure
+
+
+def _band(axis: Any, runs: Sequence[Record], across: str, up: str, style: Style) -> Any:
+    """The median over runs of one length and their range; returns the line."""
+    length = max(len(run.trace) for run in runs)
+    whole = [run.trace for run in runs if len(run.trace) == length]
+    x = np.median([getattr(trace, across) for trace in whole], axis=0)
+    y = np.asarray([getattr(trace, up) for trace in whole])
+    axis.fill_between(x, y.min(axis=0), y.max(axis=0), color=style.color, alpha=0.12, linewidth=0)
+    return axis.plot(x, np.median(y, axis=0), **style.line() | {"linewidth": 1.3})[0]
+
+
+def _loss_axis(axis: Any, records: Records, known: Mapping[str, float]) -> None:
+    """From the least loss to that of the start."""
+    costs = [record.trace.cost for record in records if len(record.trace)]
+    values = [value for cost in costs for value in cost if math.isfinite(value)]
+    for loss in known.values():
+        axis.axhline(loss, color=GREY, linewidth=0.9, linestyle=":", zorder=0)
+    if values:
+        top, bottom = max(cost[0] for cost in costs), min([*values, *known.values()])
+        margin = 0.05 * (top - bottom)
+        axis.set_ylim(bottom - margin, top + margin)
+
+
+def step_sizes(
+    records: Records, *, labels: Labels | None = None, look: Styles | None = None
+) -> Any:
+    """Plot the validation loss at the end against the step size, a panel for each training.
+
+    The median over the seeds; a step size with which half of the runs fail or more has no point.
+
+    Args:
+        records: The records of `train`.
+        labels: How trainings and methods are to be called.
+        look: The styles of the methods, as `styles` gives them.
+
+    Returns:
+        The matplotlib Figure.
+    """
+    chosen = tuned(records)
+    names, look = _look(chosen, labels, look)
+    problems, handles = chosen.distinct("problem"), dict[str, Any]()
+    with _matplotlib().rc_context(_LOOK):
+        figure = _figure(1.0 + 2.9 * len(problems), 3.6)
+        axes = dict(zip(problems, figure.subplots(1, len(problems), squeeze=False)[0], strict=True))
+        for (problem, method), tuning in tunings(records).items():
+            points = {rate: y for rate, y in tuning.scores.items() if math.isfinite(y)}
+            line = look[method].line() | {"linewidth": 1.3}
+            handles[method] = axes[problem].plot(list(points), list(points.values()), **line)[0]
+        for problem, axis in axes.items():
+            _loss_axis(axis, chosen.where(problem=problem), {})
+            axis.set(xscale="log", xlabel="step size")
+            axis.set_title(_short(names[problem]), **_TEXT)
+        axes[problems[0]].set_ylabel("validation loss")
+        shown = [solver for solver in chosen.solvers if solver in handles]
+        _legend(figure, [handles[solver] for solver in shown], [names[each] for each in shown], 4)
+    return figure
 
 
 # ---------------------------------------------------------------------- phases

@@ -13,7 +13,7 @@ import io
 import os
 import re
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -23,10 +23,11 @@ import attrs
 
 from genorth.bibliography import entries
 from genorth.compare.analysis.rows import require_records
+from genorth.compare.analysis.tuning import tuned
 from genorth.compare.render import plots
 from genorth.compare.render.formats import html as table_html
 from genorth.compare.render.formats import templates
-from genorth.compare.render.styles import styles
+from genorth.compare.render.styles import Style, styles
 from genorth.compare.render.summary import headline, paragraphs
 from genorth.compare.render.table import Labels, Names, Table, names_of, plain
 from genorth.compare.render.tables import (
@@ -37,6 +38,7 @@ from genorth.compare.render.tables import (
     solved_table,
     target_tables,
 )
+from genorth.compare.render.training import training_sentences, training_tables
 from genorth.compare.runs.record import Records
 from genorth.compare.runs.store import replace_file
 from genorth.errors import refuse
@@ -120,6 +122,66 @@ def report(
     name = plain(title or f"Comparison of {len(records.solvers)} solvers")
     text = _document(name, _counted(records), [part for part in parts if part.body])
     return replace_file(Path(os.fsdecode(path)), text.encode("utf-8"))
+
+
+def training_report(
+    records: Records,
+    path: str | os.PathLike[str],
+    title: str | None = None,
+    sections: Iterable[tuple[str, Content]] | None = None,
+    *,
+    known: Mapping[str, Mapping[str, float]] | None = None,
+    labels: Labels | None = None,
+    look: Mapping[str, Style] | None = None,
+) -> Path:
+    """Write a self-contained HTML report of a comparison by `train`.
+
+    Args:
+        records: The records of all step sizes.
+        path: The .html file; an old one is replaced when the new one is complete.
+        title: The title of the page.
+        sections: Further sections, as for `report`.
+        known: Held-out losses of answers that are known, by training and name.
+        labels: How trainings and methods are to be called.
+        look: The styles of the methods.
+
+    Returns:
+        The path.
+
+    Raises:
+        ValueError: If there are no records.
+    """
+    if not len(require_records(records)):
+        refuse("records", "at least one record", "none")
+    page = _Page()
+    drawn = plots.training(records, known=known, labels=labels, look=look)
+    rates = plots.step_sizes(records, labels=labels, look=look)
+    summary = [
+        "\n\n".join(training_sentences(records, labels)),
+        page.figure(drawn, "Held-out loss and |C|", _TRAINED),
+        training_tables(records, labels),
+    ]
+    parts = [
+        _Section("Summary", page.content(summary, "")),
+        *(_Section(plain(name), page.content(each, name)) for name, each in _pairs(sections)),
+        _Section("Step sizes", page.figure(rates, "Validation loss by step size", _RATES)),
+        _failures(page, records, labels),
+        _Section("Settings and machine", _settings(records), "Settings"),
+        _Section("What to cite", _citations(records), "Citations"),
+    ]
+    name = plain(title or f"Training by {len(tuned(records).solvers)} methods")
+    text = _document(name, _counted(records), [part for part in parts if part.body])
+    return replace_file(Path(os.fsdecode(path)), text.encode("utf-8"))
+
+
+_TRAINED = (
+    "Each method with the step size that has the least median loss on the validation data; the "
+    "median over the seeds, within the range of all seeds. Dotted: answers that are known."
+)
+_RATES = (
+    "The validation loss at the end, the median over the seeds. A step size with which half of the "
+    "runs fail or more has no point."
+)
 
 
 def _pairs(sections: Any) -> list[tuple[str, Content]]:

@@ -5,6 +5,7 @@ The bar shows the current run and the best of its row so far, and a table of win
 
 from __future__ import annotations
 
+import math
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TextIO
@@ -46,26 +47,29 @@ class Lines(Silent):
         self._finished += 1
         place = plain(f"{record.problem} {record.size} seed {record.seed}")
         end = f"{record.status}, {record.time:.3g} s, {record.nit} iterations"
+        trained = math.isnan(record.gradient_norm) and math.isfinite(record.validation)
+        figure = f"loss {record.fun:.4g}" if trained else f"gradient {record.gradient_norm:.2g}"
         stream = self._stream or sys.stderr  # looked up now: it may have been redirected since
         with suppress(OSError, ValueError, AttributeError):  # closed: the records matter more
             stream.write(
                 f"[{self._finished}/{self._total}] {place}, {plain(record.solver)} to "
-                f"{record.tolerance:g}: {end}, gradient {record.gradient_norm:.2g}\n"
+                f"{record.tolerance:g}: {end}, {figure}\n"
             )
             stream.flush()
 
 
-def chosen(progress: Any) -> Progress:
+def chosen(progress: Any, by_time: bool = True) -> Progress:
     """The object for "auto", "brief" (a bar alone on a terminal, else nothing) or None.
 
-    "auto" is a bar with a table of winners on a terminal if rich is installed, else lines.
+    "auto" is a bar with a table of winners on a terminal if rich is installed, else lines. Where
+    the time does not tell who is best, the bar says nothing of winners.
     """
     if progress is None:
         return Silent()
     if isinstance(progress, str) and progress in ("auto", "brief"):
         auto, terminal = progress == "auto", getattr(sys.stderr, "isatty", bool)
         if terminal() and installed("rich"):
-            return Bar(winners=auto)
+            return Bar(winners=auto and by_time, best=by_time)
         return Lines() if auto else Silent()
     if not all(callable(getattr(progress, name, None)) for name in _METHODS):
         need = "'auto', 'brief', None, or an object with start, begin, finish and close"
@@ -86,10 +90,13 @@ class Bar:
     Args:
         console: A rich Console; by default standard error.
         winners: Whether to print the table of winners at the end.
+        best: Whether to tell the fastest solver so far.
     """
 
-    def __init__(self, console: Console | None = None, winners: bool = True) -> None:
-        self._winners = winners
+    def __init__(
+        self, console: Console | None = None, winners: bool = True, best: bool = True
+    ) -> None:
+        self._winners, self._best = winners, best
         console_class = optional("rich.console", "report", "The progress bar").Console
         self._console = console_class(stderr=True) if console is None else console
         self._live: Live | None = None
@@ -162,6 +169,8 @@ class Bar:
 
         lines = [
             f"{text}   best so far: {self.best_so_far((key[0], key[1], key[4]))}"
+            if self._best
+            else text
             for key, text in self._running.items()
         ]
         texts = [Text(line, no_wrap=True, overflow="ellipsis") for line in lines]

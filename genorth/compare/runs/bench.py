@@ -149,6 +149,11 @@ class Bench:
             return environment(self._setup.processes)
 
 
+def bench_of(setup: Setup, passed_on: tuple[type[BaseException], ...] = ()) -> Any:
+    """What makes the runs of a setup."""
+    return (setup.bench or Bench)(setup, passed_on)
+
+
 class Here:
     """Makes all runs in this process, one after the other.
 
@@ -158,7 +163,7 @@ class Here:
 
     def __init__(self, setup: Setup, store: Store | None) -> None:
         self._setup, self._store = setup, store
-        self._bench = Bench(setup, (KeyboardInterrupt,))
+        self._bench = bench_of(setup, (KeyboardInterrupt,))
         self._crash: IO[str] | None = None
 
     def __enter__(self) -> Here:

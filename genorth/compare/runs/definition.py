@@ -169,6 +169,14 @@ def fingerprint(problem: Problem, start: Array) -> dict[str, Any]:
     return found
 
 
+def probed(made: Any) -> dict[str, Any]:
+    """Return numbers that tell the data of a training from others, for each array one."""
+    return {
+        name: _probe(value) if hasattr(value, "__array__") else described(value)
+        for name, value in _attributes(made).items()
+    }
+
+
 def _weights(like: Array) -> Array:
     return np.cos(np.arange(1.0, like.size + 1)).reshape(like.shape).astype(like.dtype)
 

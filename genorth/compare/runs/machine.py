@@ -26,7 +26,7 @@ import numpy as np
 
 from genorth.optional import optional
 
-_PACKAGES = ("numpy", "scipy", "pymanopt", "cdopt")
+_PACKAGES = ("numpy", "scipy", "pymanopt", "cdopt", "torch", "geoopt")
 # seconds between two alarms: a solver may have swallowed the first, or be busy cleaning up
 _AGAIN = 1.0
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import attrs
 
+from genorth.compare.runs.training import Method
 from genorth.errors import refuse
 from genorth.optional import optional
 from genorth.problem.problem import Counts
@@ -24,7 +25,13 @@ ENDINGS = {status.name: status.value for status in Status} | {
     "GIVEN_UP": "Not run: the solver ran out of time from other starts of the row.",
     "UNSUPPORTED": "The solver does not run on this problem.",
     "UNPREPARED": "The problem or its start could not be made.",
+    "TRAINED": "All epochs are done, and the weights are on their manifolds.",
 }
+
+#: How a run of `train` succeeds, which has no stopping rule but the number of epochs.
+TRAINED = "TRAINED"
+
+_SUCCESSES = (Status.CONVERGED.name, TRAINED)
 
 #: Runs that used up their time: the time of such a run is a lower bound, also for tighter
 #: tolerances. One that was given up has the least time of those for which it was.
@@ -53,7 +60,7 @@ class About:
     @classmethod
     def of(cls, name: str, solver: Any) -> About:
         """The description of a solver that a comparison calls `name`."""
-        if not isinstance(solver, Solver):
+        if not isinstance(solver, Solver | Method):
             return cls(label=name)
         label = solver.label if name == solver.name else name
         return cls(
@@ -99,6 +106,8 @@ class Record:
     seconds: dict[str, float] = attrs.field(factory=dict)
     beta: float | None = None
     threshold: float | None = None
+    #: Of a run of `train` the loss on the validation data; `fun` is that on the held-out data.
+    validation: float = math.nan
     trace: Trace = attrs.field(factory=Trace, repr=False)
     #: One of `TRACED_BY`.
     traced_by: str = "genorth"
@@ -111,10 +120,8 @@ class Record:
         for name, (need, holds) in _RULES.items():
             if not holds(value := getattr(self, name)):
                 refuse(name, need, repr(value))
-        if self.success and not (
-            self.status == Status.CONVERGED.name and math.isfinite(self.time + self.fun)
-        ):
-            refuse("success", "status CONVERGED, and fun and time finite", self.status)
+        if self.success and not (self.status in _SUCCESSES and math.isfinite(self.time + self.fun)):
+            refuse("success", f"status {' or '.join(_SUCCESSES)}, fun and time finite", self.status)
 
     @property
     def key(self) -> tuple[str, str, int, str, float]:

@@ -105,7 +105,8 @@ class Task:
 class Setup:
     """What all runs of a comparison share."""
 
-    instances: tuple[Instance, ...]
+    #: Each an `Instance`, or each a `Training`.
+    instances: tuple[Any, ...]
     solvers: dict[str, Any]
     time_limit: float
     #: Wall time after which a solver that ignores its limit is interrupted.
@@ -115,6 +116,8 @@ class Setup:
     threads: int
     max_iterations: int | None
     processes: int = 1
+    #: Makes the runs: a class such as `Bench`, which is the default.
+    bench: Callable[..., Any] | None = None
 
 
 # ---------------------------------------------------------------------- problems

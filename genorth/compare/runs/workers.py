@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from genorth.compare.runs.bench import Bench, Prepared, told
+from genorth.compare.runs.bench import Prepared, bench_of, told
 from genorth.compare.runs.machine import environment, pinned
 from genorth.compare.runs.record import Record, failed
 from genorth.compare.runs.schedule import Place, Schedule
@@ -301,9 +301,9 @@ def _work(connection: Connection, payload: bytes, parent: int) -> None:
                 connection.send(bench.record(task, fields, lambda: connection.send(_BEGINS)))
 
 
-def _loaded(connection: Connection, payload: bytes) -> Bench:
+def _loaded(connection: Connection, payload: bytes) -> Any:
     try:
-        bench = Bench(pickle.loads(payload))
+        bench = bench_of(pickle.loads(payload))
     except BaseException as error:
         connection.send(told(error))
         raise EOFError from error

@@ -10,9 +10,10 @@ import torch
 from torch.nn.utils import parametrize
 
 from genorth.errors import NotRestorableError, refuse
+from genorth.geometry.field import place as place_of
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.interop.fit import Fit, dissolving_maps, fit, restored_point
-from genorth.interop.torch.tags import Dissolved, Placed, tag_of, tagged
+from genorth.interop.torch.tags import Dissolved, Placed, TaggedParameter, tag_of, tagged
 from genorth.penalty.dissolving import check_beta
 
 _PRECISIONS = (torch.float32, torch.float64, torch.complex64, torch.complex128)
@@ -27,16 +28,21 @@ class DissolvedWeight(torch.nn.Module):  # type: ignore[misc]
     def __init__(self, fit: Fit, kind: str, beta: float) -> None:
         super().__init__()
         self.fit, self.kind, self.beta = fit, kind, beta
+        self._known: Any = None
 
     def extra_repr(self) -> str:
         """The manifold, the map and beta, for `print(model)`."""
         return f"{self.fit.manifold!r}, {self.kind}, beta={self.beta:g}"
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is known of the current step, whose graph cannot be copied."""
+        return {**self.__dict__, "_known": None}
+
     def forward(self, W: torch.Tensor) -> torch.Tensor:
         """The weight that the layer sees."""
-        X = self.fit.point(W)
         with torch.autocast(W.device.type, enabled=False):
-            return self.fit.array(dissolving_maps(self.kind).corrected(X, self._residual(X)))
+            X, R = self._residual(W)
+            return self.fit.array(dissolving_maps(self.kind).corrected(X, R))
 
     def right_inverse(self, W: torch.Tensor) -> torch.Tensor:
         """The weight, restored to M."""
@@ -45,14 +51,31 @@ class DissolvedWeight(torch.nn.Module):  # type: ignore[misc]
     def penalty(self, W: torch.Tensor) -> torch.Tensor:
         """beta/2 |C(X)|^2, or beta/2 |D(X)|^2."""
         with torch.autocast(W.device.type, enabled=False):
-            R = self._residual(self.fit.point(W))
+            _, R = self._residual(W)
             return self.beta / 2 * self.fit.manifold.inner(R, R)
 
-    def _residual(self, X: torch.Tensor) -> torch.Tensor:
-        """C(X), or D(X)."""
-        if self.kind == "oblique" and not torch.compiler.is_compiling():
-            return _Constraint.apply(X, self.fit.manifold)
-        return dissolving_maps(self.kind).residual(self.fit.manifold, X)
+    def _residual(self, W: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """X, and C(X) or D(X), which `forward` and `penalty` share until the next backward pass."""
+        compiling = torch.compiler.is_compiling()
+        if compiling or not (isinstance(W, TaggedParameter) and torch.is_grad_enabled()):
+            return self._computed(W, compiling)
+        if self._known is None or self._known[0] is not W or self._known[1] != W._version:
+            X, R = self._computed(W, compiling)
+            if not R.requires_grad:
+                return X, R
+            R.register_hook(self._forget)
+            self._known = W, W._version, X, R
+        return self._known[2:]
+
+    def _computed(self, W: torch.Tensor, compiling: bool) -> tuple[torch.Tensor, torch.Tensor]:
+        X = self.fit.point(W)
+        if self.kind == "oblique" and not compiling:
+            return X, _Constraint.apply(X, self.fit.manifold)
+        return X, dissolving_maps(self.kind).residual(self.fit.manifold, X)
+
+    def _forget(self, _: torch.Tensor) -> None:
+        """A backward pass has used up the graph."""
+        self._known = None
 
 
 class _Constraint(torch.autograd.Function):  # type: ignore[misc]
@@ -60,14 +83,17 @@ class _Constraint(torch.autograd.Function):  # type: ignore[misc]
 
     @staticmethod
     def forward(ctx: Any, X: torch.Tensor, manifold: GenOrthManifold) -> torch.Tensor:
-        ctx.save_for_backward(X)
+        at = place_of(manifold, X)
+        ctx.save_for_backward(X, at.P)
         ctx.manifold = manifold
-        return manifold.constraint(X)
+        return manifold._checked(at.C, X=X)
 
     @staticmethod
     def backward(ctx: Any, T: torch.Tensor) -> tuple[torch.Tensor, None]:
-        manifold, X = ctx.manifold, ctx.saved_tensors[0]
-        return manifold.phi(X) @ manifold.symmetrize(T), None  # DC(X)*[T], not looked at for NaN
+        X, P = ctx.saved_tensors
+        if torch.is_grad_enabled():  # a derivative of this one: P must depend on X
+            P = ctx.manifold.phi(X)
+        return P @ ctx.manifold.symmetrize(T), None  # DC(X)*[T], not looked at for NaN
 
 
 def restored(fit: Fit, W: torch.Tensor) -> torch.Tensor:

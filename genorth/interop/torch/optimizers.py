@@ -75,6 +75,27 @@ class _Optimizer(torch.optim.Optimizer):  # type: ignore[misc]
 class _Momentum(_Optimizer):
     """Momentum, by PyTorch's own function, for all parameters. Abstract."""
 
+    def __init__(
+        self,
+        params: Any,
+        lr: float,
+        momentum: float,
+        dampening: float,
+        weight_decay: float,
+        nesterov: bool,
+        **more: Any,
+    ) -> None:
+        """The settings of `torch.optim.SGD`, and further ones by name."""
+        defaults = {
+            "lr": lr,
+            "momentum": momentum,
+            "dampening": dampening,
+            "weight_decay": weight_decay,
+            "nesterov": nesterov,
+            **more,
+        }
+        super().__init__(params, defaults)
+
     def _usual(self, group: dict[str, Any], params: list[torch.Tensor]) -> None:
         grads = [W.grad for W in params]
         if not params:
@@ -130,16 +151,10 @@ class RiemannianSGD(_Momentum):
         maximize: bool = False,
         retraction: str = "cayley",
     ) -> None:
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "dampening": dampening,
-            "weight_decay": weight_decay,
-            "nesterov": nesterov,
-            "maximize": maximize,
-            "retraction": retraction,
-        }
-        super().__init__(params, defaults)
+        own = {"retraction": retraction}
+        super().__init__(
+            params, lr, momentum, dampening, weight_decay, nesterov, maximize=maximize, **own
+        )
 
     def _placed(self, group: dict[str, Any], W: torch.Tensor, tag: Placed) -> None:
         M, X = tag.fit.manifold, tag.fit.point(W)
@@ -279,17 +294,10 @@ class Landing(_Momentum):
         attraction: float = 1.0,
         tube: float = 0.5,
     ) -> None:
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "dampening": dampening,
-            "weight_decay": weight_decay,
-            "nesterov": nesterov,
-            "maximize": maximize,
-            "attraction": attraction,
-            "tube": tube,
-        }
-        super().__init__(params, defaults)
+        own = {"attraction": attraction, "tube": tube}
+        super().__init__(
+            params, lr, momentum, dampening, weight_decay, nesterov, maximize=maximize, **own
+        )
 
     def _placed(self, group: dict[str, Any], W: torch.Tensor, tag: Placed) -> None:
         M, X = tag.fit.manifold, tag.fit.point(W)

@@ -1,0 +1,125 @@
+"""`train`: every method on every training, with every step size of a grid, from the same seeds."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable
+from typing import Any
+
+import attrs
+
+from genorth.compare.comparison import check, compared, seeds_of
+from genorth.compare.render.terminal import chosen
+from genorth.compare.runs.machine import cores, threadpoolctl
+from genorth.compare.runs.record import Records
+from genorth.compare.runs.spec import Setup, Task
+from genorth.compare.runs.trainer import Trainer
+from genorth.compare.runs.training import Method, Training
+from genorth.errors import refuse
+
+_PREPARATION = 600.0  # seconds in which data and model must be made
+
+
+def train(
+    trainings: Iterable[Training],
+    methods: Iterable[Method],
+    *,
+    rates: Iterable[float],
+    epochs: int,
+    starts: int | Iterable[int] = 3,
+    tolerance: float = 1e-5,
+    time_limit: float = 60.0,
+    out: str | os.PathLike[str] | None = None,
+    jobs: int = 1,
+    threads: int = 1,
+    retry: bool = False,
+    progress: Any = "auto",
+) -> Records:
+    """Compare ways to train a model whose weights are on manifolds.
+
+    Every method runs with every step size of one grid, from the same first weights, through the
+    same minibatches. After each epoch the held-out loss and |C| are measured, off the clock. At the
+    end the weights are restored to their manifolds, and both losses are measured there: that on the
+    validation data chooses the step size (`tuned`), that on the held-out data is reported.
+
+    A run whose loss is not finite, whose weights cannot be restored, which raises, or which takes
+    too long, leaves a record that says so. The record of a run has the held-out loss in `fun` and
+    `trace.cost`, epochs in `trace.evaluations`, and steps in `nit`.
+
+    Args:
+        trainings: What is trained.
+        methods: The ways to train it; those that do not run on a training are left out there.
+        rates: The step sizes, the same for all methods.
+        epochs: Passes over the training data.
+        starts: How many seeds (0, 1, ...), or the seeds.
+        tolerance: The largest |C| at the end.
+        time_limit: Seconds of each run.
+        out: A folder to which each record is written, as for `run`: the same call resumes there.
+        jobs: Worker processes.
+        threads: BLAS threads of each run.
+        retry: Make runs again that raised or hung, or whose record was made of something else.
+        progress: As for `run`.
+
+    Returns:
+        The records of all step sizes; `tuned` chooses among them.
+
+    Raises:
+        ValueError: If an argument is not valid, or `out` holds records of another comparison.
+    """
+    threadpoolctl()
+    check(
+        epochs=epochs,
+        tolerance=tolerance,
+        time_limit=time_limit,
+        jobs=jobs,
+        threads=threads,
+        retry=retry,
+    )
+    grid, limit = _grid(rates), float(time_limit)
+    known, ways = _named("trainings", trainings, Training), _named("methods", methods, Method)
+    rated = {f"{method.name} {rate:g}": (method, rate) for method in ways for rate in grid}
+    options = {name: {"method": each.name, "rate": rate} for name, (each, rate) in rated.items()}
+    setup = Setup(
+        tuple(attrs.evolve(each, options=options) for each in known),
+        {
+            name: attrs.evolve(each, name=name, label=each.label)
+            for name, (each, _) in rated.items()
+        },
+        limit,
+        limit + max(10.0, limit),
+        _PREPARATION,
+        threads,
+        epochs,
+        min(jobs, cores()),
+        Trainer,
+    )
+    tasks = [
+        Task(number, seed, name, float(tolerance))
+        for number, training in enumerate(known)
+        for seed in seeds_of(starts)
+        for name, (method, _) in rated.items()
+        if method.only is None or training.problem in method.only
+    ]
+    if not tasks:
+        refuse("methods", "one that runs on the trainings", "none")
+    shown = chosen(progress, by_time=False)
+    return compared(setup, tasks, out=out, jobs=jobs, retry=retry, progress=shown)
+
+
+def _grid(rates: Any) -> list[float]:
+    given = list(rates) if isinstance(rates, Iterable) else []
+    good = all(isinstance(rate, int | float) and 0 < rate < math.inf for rate in given)
+    if not given or not good or len(set(given)) < len(given):
+        refuse("rates", "step sizes > 0, at least one, each once", repr(rates))
+    return sorted(map(float, given))
+
+
+def _named(argument: str, entries: Any, kind: type[Any]) -> list[Any]:
+    given = list(entries) if isinstance(entries, Iterable) else []
+    if not given or not all(isinstance(entry, kind) for entry in given):
+        refuse(argument, f"a list of genorth.compare.{kind.__name__}", repr(entries))
+    names = [entry.name for entry in given]
+    if len(set(names)) < len(names):
+        refuse(argument, "each name once", repr(names))
+    return given

@@ -1,0 +1,134 @@
+"""The stochastic comparison: which runs are made, what is said of them, and the report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from genorth import compare
+from genorth.compare import Records
+from genorth.compare.render.formats import text
+from genorth.compare.render.styles import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    VERMILLION,
+    Style,
+)
+from genorth.compare.render.training import training_sentences, training_tables
+from genorth.errors import refuse
+from genorth.gallery.base import EXTRA
+from genorth.gallery.stochastic.methods import methods
+from genorth.gallery.stochastic.tasks import SUBJECTS, Subject
+from genorth.optional import installed, missing
+
+_GRID = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+#: The defaults of a comparison.
+DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "full": {"rates": _GRID, "epochs": 10, "starts": 5},
+        "quick": {"rates": _GRID[1:6:2], "epochs": 5, "starts": 2},
+    }
+)
+#: |C| at the end; weights in single precision are not restored by other packages.
+TOLERANCE = 1e-4
+
+_COLORS = {
+    "penalty oblique": BLUE,
+    "penalty orthogonal": GREEN,
+    "Riemannian": VERMILLION,
+    "landing": PURPLE,
+    "geoopt": ORANGE,
+    "torch orthogonal": GREY,
+}
+
+
+def subjects(names: Iterable[str] | None = None) -> list[Subject]:
+    """The trainings of these names, all by default.
+
+    Raises:
+        ValueError: If there is no such training.
+    """
+    known = {subject.training.problem: subject for subject in SUBJECTS}
+    for name in names or ():
+        if name not in known:
+            refuse("name", f"one of {', '.join(map(repr, known))}", repr(name))
+    return [known[name] for name in dict.fromkeys(names or known)]
+
+
+def why_not(subject: Subject) -> str | None:
+    """Why a training cannot be made: a package is missing; None if it can."""
+    for module, extra in (("torch", "torch"), *((each, EXTRA) for each in subject.modules)):
+        if not installed(module):
+            return f"needs {missing(module, extra)}"
+    return None
+
+
+def run(folder: Path | None, chosen: Iterable[Subject], **how: Any) -> Records:
+    """Make the runs that are missing in a folder.
+
+    Args:
+        folder: Where the records are kept, in `records/`; None to keep none.
+        chosen: What is trained.
+        **how: Further arguments of `genorth.compare.train`.
+
+    Returns:
+        The records of all step sizes.
+    """
+    chosen = list(chosen)
+    stiefel = tuple(each.training.problem for each in chosen if each.stiefel)
+    return compare.train(
+        [each.training for each in chosen],
+        methods(stiefel),
+        tolerance=TOLERANCE,
+        out=None if folder is None else folder / "records",
+        **how,
+    )
+
+
+def told(records: Records) -> str:
+    """The tables and who has the least loss, as text for a terminal."""
+    tables = "\n".join(map(text, training_tables(records)))
+    return "\n".join([tables, *training_sentences(records)])
+
+
+def report(folder: Path) -> Path:
+    """Write the HTML report of everything in the folder.
+
+    Raises:
+        ValueError: If there are no records.
+    """
+    if not (folder / "records").is_dir():
+        need = "a folder in which `python -m genorth.gallery stochastic` has put records"
+        refuse("--out", need, f"none in {folder}")
+    records = compare.load(folder / "records")
+    mine = [each for each in SUBJECTS if each.training.problem in records.distinct("problem")]
+    known = {each.training.problem: each.known() for each in mine if why_not(each) is None}
+    return compare.training_report(
+        records,
+        folder / "report.html",
+        "Training with weights on manifolds",
+        [("What is trained", [_about(each, known) for each in mine])],
+        known=known,
+        look=look(records),
+    )
+
+
+def _about(subject: Subject, known: Mapping[str, Mapping[str, float]]) -> str:
+    name = subject.training.problem
+    answers = [f"{value:.4g} by {answer}" for answer, value in known.get(name, {}).items()]
+    also = f" Held-out loss of known answers: {', '.join(answers)}." if answers else ""
+    return f"{name}: {subject.about} Loss: {subject.loss}.{also}"
+
+
+def look(records: Records) -> dict[str, Style]:
+    """The styles: a colour for each way to hold the constraint, solid for Adam, broken for SGD."""
+    about = compare.tuned(records).solvers
+    return {
+        name: Style(_COLORS[each.variant], () if each.algorithm == "adam" else (4.0, 1.8))
+        for name, each in about.items()
+    }

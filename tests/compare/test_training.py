@@ -1,0 +1,275 @@
+"""`compare.train`: what is measured and when, what fails, how step sizes are chosen, what is shown.
+
+Nothing here needs PyTorch: a mean is learned (tests/training_cases.py).
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+from compare_records import record as made_up
+from hypothesis import given
+from hypothesis import strategies as st
+from training_cases import BATCHES, Mean, method, numbers, training
+
+from genorth import compare
+from genorth.compare import plots
+from genorth.compare.analysis.rows import by_row, leaders
+from genorth.compare.analysis.tuning import tunings
+from genorth.compare.render.training import training_sentences, training_tables
+from genorth.compare.runs.codec import encode
+from genorth.compare.runs.record import Record, Records
+
+pytest.importorskip("threadpoolctl", reason="the extra `report` is not installed")
+
+
+def train(*methods: compare.Method, rates: Any = (0.1,), epochs: int = 3, **more: Any) -> Records:
+    return compare.train(
+        [training()],
+        methods or [method()],
+        **{"rates": rates, "epochs": epochs, "starts": 1, "progress": None} | more,
+    )
+
+
+# ---------------------------------------------------------------------- what is measured
+
+
+def test_losses_and_violation_are_those_after_each_epoch() -> None:
+    for record in train(rates=(0.1, 0.5), starts=2):
+        learner = Mean(numbers(record.seed), record.definition["options"]["rate"])
+        found = [learner.losses()[1]]
+        for _ in range(3):
+            for batch in learner.batches():
+                learner.step(batch)
+            found.append(learner.losses()[1])
+        assert record.trace.cost == found and record.trace.evaluations == [0, 1, 2, 3]
+        assert (record.validation, record.fun) == learner.losses()
+        assert record.nit == 3 * BATCHES and record.evaluations == 3
+        assert record.trace.feasibility == [1.0] * 4 and record.feasibility == 0.0
+        assert record.success and record.status == "TRAINED"
+        assert record.trace.time == sorted(record.trace.time)
+
+
+def test_the_clock_stands_while_we_measure() -> None:
+    (record,) = train(method(pause=0.1))  # five times
+    assert record.time < 0.25
+
+
+def test_the_clock_runs_while_it_learns() -> None:
+    (record,) = train(method(wait=0.02))
+    assert record.time >= 3 * BATCHES * 0.02
+    assert record.trace.time[0] < 0.02 and record.trace.time[1] >= BATCHES * 0.02
+
+
+# ---------------------------------------------------------------------- what fails
+
+
+@pytest.mark.parametrize(
+    ("fault", "status", "word"),
+    [
+        ("nan", "NOT_FINITE", "after 4 steps. ZeroDivisionError: no such step"),
+        ("infinite", "NOT_FINITE", "The held-out loss is inf after epoch 2."),
+        ("raises", "RAISED", "ZeroDivisionError: no such step"),
+        ("unmeasurable", "RAISED", "ZeroDivisionError: no such loss"),
+        ("far", "DIVERGED", "X: too far"),
+        ("infeasible", "NOT_FEASIBLE", "|C| is 1 at the end, not 1e-05."),
+    ],
+)
+def test_a_run_that_fails_is_kept_and_explained(fault: str, status: str, word: str) -> None:
+    good, bad = train(method(), method("bad", fault=fault))
+    assert good.success and not bad.success
+    assert (bad.status, word in bad.message) == (status, True)
+    if status in ("NOT_FINITE", "DIVERGED"):
+        assert math.isnan(bad.fun) and math.isnan(bad.validation) and len(bad.trace) >= 2
+
+
+def test_a_run_that_takes_too_long_ends_after_an_epoch() -> None:
+    (record,) = train(method(wait=0.05), time_limit=0.1)
+    assert record.status == "TIME_LIMIT" and not record.success
+    assert record.trace.evaluations == [0, 1] and math.isfinite(record.fun)
+
+
+def test_what_cannot_be_made_is_told() -> None:
+    bad = attrs.evolve(training(), make=len)
+    (record,) = compare.train([bad], [method()], rates=[1.0], epochs=1, starts=1, progress=None)
+    assert record.status == "UNPREPARED" and "TypeError" in record.message
+
+
+# ---------------------------------------------------------------------- resumed
+
+
+def test_a_training_is_resumed(tmp_path: Path) -> None:
+    first = train(rates=(0.1,), out=tmp_path)
+    second = train(rates=(0.1, 0.5), starts=2, out=tmp_path)
+    assert len(second) == 4 and encode(second[0]) == encode(first[0])
+    kept = compare.load(tmp_path).where(seed=0, solver="plain 0.1")
+    assert [encode(record) for record in kept] == [encode(first[0])]
+
+
+def test_records_of_other_data_are_refused(tmp_path: Path) -> None:
+    train(out=tmp_path)
+    how: dict[str, Any] = {"rates": [0.1], "epochs": 3, "starts": 1, "progress": None}
+    with pytest.raises(ValueError, match="train at the start was"):
+        compare.train([training(shift=1.0)], [method()], out=tmp_path, **how)
+    with pytest.raises(ValueError, match="max_iterations was 3, is 4"):
+        train(epochs=4, out=tmp_path)
+
+
+@pytest.mark.slow
+def test_worker_processes_make_the_same_records(tmp_path: Path) -> None:
+    methods = method(), method("bad", fault="nan")
+    here, there = train(*methods, starts=2), train(*methods, starts=2, jobs=2, out=tmp_path)
+    for one, two in zip(here, there, strict=True):
+        assert (one.key, one.status, one.nit) == (two.key, two.status, two.nit)
+        np.testing.assert_array_equal(one.trace.cost, two.trace.cost)
+
+
+def test_a_method_is_left_out_where_it_does_not_run() -> None:
+    elsewhere = attrs.evolve(method("other"), only=("wave",))
+    assert train(method(), elsewhere).distinct("solver") == ["plain 0.1"]
+    with pytest.raises(ValueError, match="methods: need one that runs"):
+        train(elsewhere)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "word"),
+    [
+        ({"rates": []}, "rates: need step sizes > 0"),
+        ({"rates": [0.1, -1.0]}, "rates: need step sizes > 0"),
+        ({"rates": [0.1, 0.1]}, "rates: need step sizes > 0"),
+        ({"rates": 0.1}, "rates: need step sizes > 0"),
+        ({"epochs": 0}, "epochs: need"),
+        ({"epochs": 1.5}, "epochs: need"),
+        ({"tolerance": 0.0}, "tolerance: need"),
+        ({"starts": 0}, "starts: need"),
+        ({"time_limit": -1}, "time_limit: need"),
+        ({"jobs": 0}, "jobs: need"),
+    ],
+)
+def test_wrong_arguments_are_refused(wrong: dict[str, Any], word: str) -> None:
+    with pytest.raises(ValueError, match=word):
+        train(**wrong)
+
+
+def test_wrong_trainings_and_methods_are_refused() -> None:
+    how: dict[str, Any] = {"rates": [0.1], "epochs": 1}
+    with pytest.raises(ValueError, match="trainings: need a list of genorth"):
+        compare.train(training(), [method()], **how)
+    with pytest.raises(ValueError, match="methods: need a list of genorth"):
+        compare.train([training()], ["cdf-gd"], **how)
+    with pytest.raises(ValueError, match="methods: need each name once"):
+        compare.train([training()], [method(), method()], **how)
+
+
+# ---------------------------------------------------------------------- step sizes
+
+_LOSSES = st.integers(-8, 8).map(float) | st.just(math.inf)
+RATES = (0.01, 0.1, 1.0)
+
+
+def run(name: str, rate: float, seed: int, validation: float, fun: float = 0.5) -> Record:
+    """A record of `train`; an infinite validation loss is a failure."""
+    good = math.isfinite(validation)
+    return attrs.evolve(
+        made_up(
+            f"{name} {rate:g}",
+            seed=seed,
+            status="TRAINED" if good else "NOT_FINITE",
+            problem="mean",
+            about=compare.About(label=name, family="penalty"),
+            definition={"options": {"method": name, "rate": rate}},
+        ),
+        success=good,
+        validation=validation if good else math.nan,
+        fun=fun if good else math.nan,
+    )
+
+
+@given(
+    grid=st.lists(st.lists(_LOSSES, min_size=3, max_size=3), min_size=3, max_size=3),
+    held_out=st.lists(st.floats(-1, 1), min_size=3, max_size=3),
+)
+def test_the_least_median_of_the_validation_loss_is_chosen(
+    grid: list[list[float]], held_out: list[float]
+) -> None:
+    """Whatever the held-out losses are; the smaller step size of two that are equally good."""
+    records = Records(
+        run("plain", rate, seed, loss, fun)
+        for rate, row, fun in zip(RATES, grid, held_out, strict=True)
+        for seed, loss in enumerate(row)
+    )
+    medians = [statistics.median(row) for row in grid]
+    best = medians.index(min(medians))
+    chosen = compare.tuned(records)
+    assert chosen.distinct("solver") == ["plain"] and len(chosen) == 3
+    assert {record.definition["options"]["rate"] for record in chosen} == {RATES[best]}
+    tuning = tunings(records)["mean", "plain"]
+    assert tuning.edge == (best != 1)
+    assert tuning.lost == sum(map(math.isinf, medians))
+
+
+@given(losses=st.lists(st.lists(st.integers(0, 9), min_size=2, max_size=2), min_size=2, max_size=4))
+def test_no_method_wins_whose_range_meets_that_of_another(losses: list[list[int]]) -> None:
+    records = Records(
+        run(f"m{n}", 0.1, seed, 1.0, float(fun))
+        for n, pair in enumerate(losses)
+        for seed, fun in enumerate(pair)
+    )
+    best = min(range(len(losses)), key=lambda n: sum(losses[n]))
+    near = [n for n in range(len(losses)) if min(losses[n]) <= max(losses[best])]
+    (runs,) = by_row(compare.tuned(records)).values()
+    first = leaders(runs, figure="fun")
+    assert first[0] == f"m{best}" and set(first) == {f"m{n}" for n in near}
+    (table,) = training_tables(records)
+    bold = [line.entries[0].text for line in table.blocks[0].lines if line.entries[2].bold]
+    assert bold == ([f"m{best}"] if len(near) == 1 else [])
+    (said,) = training_sentences(records)
+    assert ("no winner" in said) == (len(near) > 1)
+
+
+# ---------------------------------------------------------------------- what is shown
+
+
+def test_the_table_has_medians_ranges_and_why_a_method_fails() -> None:
+    losses = {0: 1.0, 1: 4.0, 2: 2.0}
+    records = Records(
+        [run("plain", 0.1, seed, 1.0, fun) for seed, fun in losses.items()]
+        + [run("bad", 0.1, seed, math.inf) for seed in losses]
+        + [run("half", 0.1, seed, math.inf if seed else 1.0, 3.0) for seed in losses]
+    )
+    (table,) = training_tables(records)
+    shown = {line.entries[0].text: line.entries for line in table.blocks[0].lines}
+    assert shown["plain"][2].full == "2 (1 to 4)" and shown["plain"][1].full == "0.1"
+    assert shown["bad"][2].full == "- (not finite)" and shown["bad"][2].hint
+    assert shown["half"][2].full == "3 (2 of 3 not finite)"
+
+
+def test_the_report_shows_all_of_it(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
+    records = train(method(), method("bad", fault="nan"), rates=(0.1, 1.0, 5.0), starts=2)
+    page = compare.training_report(records, tmp_path / "r.html", known={"mean": {"exact": 0.4}})
+    text = page.read_text("utf-8")
+    for word in ("mean", "plain", "no such step", "epochs", "step size"):
+        assert word.lower() in text.lower(), word
+    with pytest.raises(ValueError, match="records: need at least one"):
+        compare.training_report(Records([]), tmp_path / "r.html")
+
+
+def test_curves_are_the_median_within_the_range() -> None:
+    pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
+    records = train(starts=3)
+    figure = plots.training(records)
+    costs = np.array([record.trace.cost for record in records])
+    (line,), (band,) = figure.axes[0].get_lines(), figure.axes[0].collections
+    np.testing.assert_array_equal(line.get_xdata(), [0, 1, 2, 3])
+    np.testing.assert_array_equal(line.get_ydata(), np.median(costs, axis=0))
+    edge = band.get_paths()[0].vertices
+    for epoch in range(4):
+        mine = edge[edge[:, 0] == epoch, 1]
+        np.testing.assert_allclose([mine.min(), mine.max()], [*np.sort(costs[:, epoch])[[0, -1]]])
