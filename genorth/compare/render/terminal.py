@@ -47,7 +47,7 @@ class Lines(Silent):
         self._finished += 1
         place = plain(f"{record.problem} {record.size} seed {record.seed}")
         end = f"{record.status}, {record.time:.3g} s, {record.nit} iterations"
-        trained = math.isnan(record.gradient_norm) and math.isfinite(record.validation)
+        trained = math.isnan(record.gradient_norm) and record.validation is not None
         figure = f"loss {record.fun:.4g}" if trained else f"gradient {record.gradient_norm:.2g}"
         stream = self._stream or sys.stderr  # looked up now: it may have been redirected since
         with suppress(OSError, ValueError, AttributeError):  # closed: the records matter more
