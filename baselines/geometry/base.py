@@ -267,9 +267,7 @@ def _cayley_slope(
     return inner(ct(X) @ G, factor) + inner(ct(Z) @ G, along)
 
 
-def _velocity_factors(
-    A: Array, S: Array, HH: Array, inv: Array, t: float
-) -> tuple[Array, Array]:
+def _velocity_factors(A: Array, S: Array, HH: Array, inv: Array, t: float) -> tuple[Array, Array]:
     """What X and Z are multiplied by in c'(t)."""
     turned = inv @ ((S - t * HH) / 2) @ inv
     along = inv + t * turned

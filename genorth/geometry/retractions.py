@@ -311,7 +311,7 @@ def sideways_within(
     if share * most <= BEND:
         return share * most
     factor = _turn(A, S, HH)
-    most = size * _spectral_bound(S) + number(norm(X)) * _spectral_bound(factor)
+    most = size * spectral_bound(S) + number(norm(X)) * spectral_bound(factor)
     if share * most <= BEND:
         return share * most
     return share * number(norm(project(Z @ S + X @ factor)))
@@ -322,7 +322,7 @@ def _turn(A: Array, S: Array, HH: Array) -> Array:
     return (S - A) @ S - HH
 
 
-def _spectral_bound(T: Array) -> float:
+def spectral_bound(T: Array) -> float:
     """A bound of |T|_2 by products: Schatten's norm of order 16, at most p^(1/16) times larger."""
     size = number(norm(T))
     if not 0 < size < math.inf:
