@@ -271,8 +271,8 @@ def sideways(
 
         c''(0) = H S + X (S^2 - <<H, H>>) = Z S + X (S^2 - <<H, H>> - A S)
 
-    An upper bound without a product of size n x p x p, where that is at most `BEND`: first by
-    Frobenius norms, then by nearly the spectral norms of the two p x p factors.
+    An upper bound, where that is at most `BEND`: by Frobenius norms, then by nearly the spectral
+    norms of the two p x p factors, both without a product of size n x p x p, then |c''(0)| itself.
 
     Args:
         t: The step.
@@ -314,7 +314,9 @@ def sideways_within(
     most = size * spectral_bound(S) + number(norm(X)) * spectral_bound(factor)
     if share * most <= BEND:
         return share * most
-    return share * number(norm(project(Z @ S + X @ factor)))
+    bend = plus(X @ factor, Z @ S)
+    most = number(norm(bend))
+    return share * (most if share * most <= BEND else number(norm(project(bend))))
 
 
 def _turn(A: Array, S: Array, HH: Array) -> Array:
