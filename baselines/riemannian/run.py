@@ -21,7 +21,7 @@ from genorth.solve.monitor import Guard, Monitor, Stop
 from genorth.solve.options import Common, Options, require
 from genorth.solve.result import Result, Status
 from genorth.solve.solver import RIEMANNIAN
-from genorth.solve.wolfe import Conditions, strong_wolfe
+from genorth.solve.wolfe import Conditions, in_noise, strong_wolfe
 
 #: preconditioner(X, V): an approximation of the inverse Hessian at X applied to V, symmetric and
 #: positive definite; as in pymanopt.
@@ -98,6 +98,19 @@ class Iterate:
         with self._phases.retraction:
             slope = step.ray.slope(step.t, self.G)
         return self.slope(step.Z) if slope is None else slope
+
+    def slope_within(self, limit: float) -> float:
+        """`end_slope`, or <w, Z> where both are sure to be at most `limit` in size.
+
+        They differ by <w, c'(t) - Z>, and the latter needs no product.
+        """
+        step = self._step
+        assert step is not None
+        if math.isfinite(away := step.ray.deviation(step.t)):
+            slope = self.slope(step.Z)
+            if abs(slope) + math.sqrt(self.decrease) * away <= limit:
+                return slope
+        return self.end_slope
 
     def settle(self) -> None:
         """Forget the step that led here: the next one begins, and arrays take memory."""
@@ -223,15 +236,17 @@ class Run:
 
         A solver that `carries` Z to the next iterate needs the velocity that the slope is made of.
         """
-        step = self.line(point, Z, slopes=True)
+        step, unit = self.line(point, Z, slopes=True), eps(point.X)
 
         def curve(t: float) -> tuple[float, float, Iterate]:
             trial = step(t)
             if carries:
                 _ = trial.velocity
+            elif trial.value < point.value and not in_noise(point.value, trial.value, unit):
+                return trial.value, trial.slope_within(-conditions.curvature * slope), trial
             return trial.value, trial.end_slope, trial
 
-        return strong_wolfe(curve, point.value, slope, t, conditions, eps(point.X))
+        return strong_wolfe(curve, point.value, slope, t, conditions, unit)
 
     def _repaired(self, place: Place) -> Place:
         """The place, led back to M where rounding, of one long step or of many, has left it."""

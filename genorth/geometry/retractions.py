@@ -279,8 +279,8 @@ def sideways(
 
         c''(0) = H S + X (S^2 - <<H, H>>) = Z S + X (S^2 - <<H, H>> - A S)
 
-    An upper bound without a product of size n x p x p, where that is at most `BEND`: first by
-    Frobenius norms, then by nearly the spectral norms of the two p x p factors.
+    An upper bound, where that is at most `BEND`: by Frobenius norms, then by nearly the spectral
+    norms of the two p x p factors, both without a product of size n x p x p, then |c''(0)| itself.
 
     Args:
         t: The step.
@@ -319,10 +319,12 @@ def sideways_within(
     if share * most <= BEND:
         return share * most
     factor = _turn(A, S, HH)
-    most = size * _spectral_bound(S) + number(norm(X)) * _spectral_bound(factor)
+    most = size * spectral_bound(S) + number(norm(X)) * spectral_bound(factor)
     if share * most <= BEND:
         return share * most
-    return share * number(norm(project(_bend(_OWNER, X, Z, S, factor))))
+    bend = _bend(_OWNER, X, Z, S, factor)
+    most = number(norm(bend))
+    return share * (most if share * most <= BEND else number(norm(project(bend))))
 
 
 _OWNER = Owner()
@@ -331,7 +333,7 @@ _OWNER = Owner()
 @compiled
 def _bend(owner: Owner, X: Array, Z: Array, S: Array, factor: Array) -> Array:  # noqa: ARG001
     """c''(0) of the Cayley curve."""
-    return plus(Z @ S, X @ factor)
+    return plus(X @ factor, Z @ S)
 
 
 def _turn(A: Array, S: Array, HH: Array) -> Array:
@@ -339,7 +341,7 @@ def _turn(A: Array, S: Array, HH: Array) -> Array:
     return (S - A) @ S - HH
 
 
-def _spectral_bound(T: Array) -> float:
+def spectral_bound(T: Array) -> float:
     """A bound of |T|_2 by products: Schatten's norm of order 16, at most p^(1/16) times larger."""
     size = number(norm(T))
     if not 0 < size < math.inf:

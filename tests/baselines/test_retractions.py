@@ -14,7 +14,7 @@ import genorth.testing as gt
 from baselines import rcg, rgd, rlbfgs, rtr
 from baselines.geometry import GEOMETRIES
 from baselines.geometry.base import CayleyRay
-from genorth.geometry.retractions import BEND, RETRACTIONS, step_size
+from genorth.geometry.retractions import BEND, RETRACTIONS, spectral_bound, step_size
 
 SOLVERS = {solver.__name__: solver for solver in (rgd, rcg, rlbfgs, rtr)}
 
@@ -58,6 +58,7 @@ def test_a_ray_knows_its_velocity(
     assert slope == pytest.approx(
         exact, abs=1e4 * unit * float(np.linalg.norm(G) * (np.linalg.norm(X) + np.linalg.norm(Z)))
     )
+    assert np.linalg.norm(V - Z) <= ray.deviation(t) * (1 + 1e-9) + bound
     at = ray.point(t)[0]
     rounding = 1e5 * unit * float(np.linalg.norm(manifold.phi(at))) * (1 + np.linalg.norm(V))
     assert float(manifold.tangency(at, V)) <= rounding * (1 + np.linalg.norm(X))
@@ -83,6 +84,16 @@ def test_the_sideways_part_of_cayley(
         slack = 1e-6 * (1 + t * float(manifold.scale(X)) * float(np.linalg.norm(Z)))
         assert value >= t * exact - slack
         assert value <= max(BEND, t * exact + slack)
+
+
+@given(seed=gt.seeds(), p=st.integers(1, 8), scale=st.integers(-140, 140))
+def test_a_bound_of_the_spectral_norm(seed: int, p: int, scale: int) -> None:
+    """|T|_2 <= bound <= p^(1/16) |T|_2, at every scale."""
+    T = np.random.default_rng(seed).standard_normal((p, p)) * 10.0**scale
+    exact = float(np.linalg.norm(T, 2))
+    rounding = 100 * p * np.finfo(float).eps
+    assert (1 - rounding) * exact <= spectral_bound(T) <= (1 + rounding) * p ** (1 / 16) * exact
+    assert spectral_bound(0 * T) == 0
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

@@ -124,6 +124,10 @@ def test_points_and_callbacks_are_in_the_variables_of_the_problem() -> None:
     )
     assert np.allclose(seen[0], start) and np.allclose(result.trace.points[0], start)
     assert all(float(M.feasibility(X)) <= 1e-8 for X in (*seen, *result.trace.points))
+    inside = problem().substitute(M.metric("B"))
+    Y = inside.manifold.T.solve(result.x)
+    gradient = inside.manifold.gradient(Y, inside.euclidean_gradient(Y))
+    assert result.metric_gradient_norm == pytest.approx(float(M.norm(gradient)), rel=1e-8)
 
 
 def test_a_pymanopt_manifold_takes_a_metric() -> None:
