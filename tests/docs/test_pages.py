@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from genorth import compare
+
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
 #: Written by a program, or by the helpers of the comparison.
@@ -67,7 +69,22 @@ def test_the_plot_shows_every_row(overview: dict[str, Any], records: Any) -> Non
         assert all(math.isfinite(ratio) and ratio > 0 for ratio in ratios)
 
 
+@pytest.fixture(scope="module")
+def stochastic() -> dict[str, Any]:
+    pytest.importorskip("matplotlib", reason="needs matplotlib: pip install 'genorth[report]'")
+    return runpy.run_path(str(ROOT / "docs" / "_ext" / "stochastic.py"))
+
+
+def test_the_table_of_training_is_that_of_the_records(stochastic: dict[str, Any]) -> None:
+    records = compare.load(stochastic["RECORDS"])
+    page = (ROOT / "docs" / "pytorch.md").read_text("utf-8")
+    assert stochastic["table"](records) in page
+    failed = sum(not record.success for record in records)
+    assert f"{failed} of the {len(records)} runs" in " ".join(page.split())
+
+
 def test_the_plot_is_small_and_needs_no_network() -> None:
+    assert (ROOT / "docs" / "_static" / "stochastic.png").stat().st_size < 60_000
     drawing = (ROOT / "docs" / "_static" / "overview.svg").read_text("utf-8")
     assert len(drawing) < 60_000
     assert not re.search(r"(href|src)=.https?:", drawing)
