@@ -1,4 +1,4 @@
-"""Draw docs/_static/stochastic.png, and print the table of pytorch.md, from docs/stochastic/records.
+"""Draw docs/_static/stochastic.png and print the table of pytorch.md, from docs/stochastic.
 
 The records are made by `python -m genorth.gallery stochastic --out FOLDER`. Then
 `python docs/_ext/stochastic.py FOLDER` saves them compressed, and draws.

@@ -106,7 +106,7 @@ class Record:
     beta: float | None = None
     threshold: float | None = None
     #: Of a run of `train` the loss on the validation data; `fun` is that on the held-out data.
-    validation: float = math.nan
+    validation: float | None = None
     trace: Trace = attrs.field(factory=Trace, repr=False)
     #: One of `TRACED_BY`.
     traced_by: str = "genorth"

@@ -77,7 +77,7 @@ def _made(
     module: str, optimizer: str, task: Task, model: Any, rate: float, kind: str = "{}"
 ) -> Any:
     """An optimiser of a module; the step size is that of the constrained weights."""
-    constrained = []
+    constrained: list[Any] = []
     for spot in task.spots:
         layer = model.get_submodule(spot.path)
         held = layer.parametrizations.weight if hasattr(layer, "parametrizations") else None
