@@ -105,6 +105,49 @@ def many() -> list[Figure]:
     return figures
 
 
+class _Many(torch.nn.Module):
+    """1000 dissolved weights in one."""
+
+    def __init__(self, points: Any) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.as_tensor(points))
+
+
+def many_in_torch() -> list[Figure]:
+    """1000 symplectic matrices in one call of PyTorch, eager, against the same products alone."""
+    M, rng = go.SymplecticStiefel(*_SMALL), np.random.default_rng(0)
+    noise, G = torch.as_tensor(rng.standard_normal((2, _MANY, *_SMALL)).astype(np.float32))
+    model = _Many(np.tile(M.random_point(0).astype(np.float32), (_MANY, 1, 1)))
+    constrain(model, "weight", M, beta=2.0)
+    entry = model.parametrizations.weight
+    with torch.no_grad():
+        entry.original += 0.01 * noise
+    X = entry.original.detach()
+    P = entry[0].fit.manifold.phi(X)
+
+    def two() -> Any:
+        return X @ (X.mT @ P)
+
+    def five() -> Any:
+        S = X.mT @ P
+        return X @ S, G @ S, P @ (X.mT @ G)
+
+    def seen() -> Any:
+        with torch.no_grad():
+            return entry[0](X)
+
+    def both() -> None:
+        model.zero_grad()
+        ((model.weight * G).sum() + penalty(model)).backward()
+
+    figures = []
+    for name, ours, bare in (("A", seen, two), ("h and grad h", both, five)):
+        above, below = medians(*(partial(_same, side) for side in (ours, bare)))
+        what = f"{name} of {_MANY} symplectic {_SMALL} / products alone, PyTorch"
+        figures.append(Figure(what, above / below, 1.5))
+    return figures
+
+
 def ends() -> list[Figure]:
     """|C| and the change of the loss by `finish`, after a short training."""
     figures = []
@@ -134,4 +177,4 @@ def ends() -> list[Figure]:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    sys.exit(show([wide, many, ends]))
+    sys.exit(show([wide, many, many_in_torch, ends]))

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from genorth import compare
 from genorth.compare.analysis.ranking import behind
 from genorth.compare.analysis.rows import by_row
 from paper_repro import report
@@ -65,7 +66,22 @@ def test_the_plot_shows_every_row(overview: dict[str, Any], evidence: Any) -> No
     assert len(dots) == sum(len(behind(runs)) for runs in rows.values())
 
 
+@pytest.fixture(scope="module")
+def stochastic() -> dict[str, Any]:
+    pytest.importorskip("matplotlib", reason="needs matplotlib: pip install 'genorth[report]'")
+    return runpy.run_path(str(ROOT / "docs" / "_ext" / "stochastic.py"))
+
+
+def test_the_table_of_training_is_that_of_the_records(stochastic: dict[str, Any]) -> None:
+    records = compare.load(stochastic["RECORDS"])
+    page = (ROOT / "docs" / "pytorch.md").read_text("utf-8")
+    assert stochastic["table"](records) in page
+    failed = sum(not record.success for record in records)
+    assert f"{failed} of the {len(records)} runs" in " ".join(page.split())
+
+
 def test_the_plot_is_small_and_needs_no_network() -> None:
+    assert (ROOT / "docs" / "_static" / "stochastic.png").stat().st_size < 60_000
     drawing = (ROOT / "docs" / "_static" / "overview.svg").read_text("utf-8")
     assert len(drawing) < 60_000
     assert not re.search(r"(href|src)=.https?:", drawing)

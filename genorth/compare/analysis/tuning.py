@@ -58,7 +58,8 @@ def tunings(records: Records) -> dict[tuple[str, str], Tuning]:
 def tuned(records: Records) -> Records:
     """Choose the step size of each method in each training.
 
-        the one with the least median of `validation` over the seeds, failures counting as infinite
+    It is the one with the least median of `validation` over the seeds, where a run that failed
+    counts as infinite.
 
     Args:
         records: The records of `train`.

@@ -310,7 +310,8 @@ def training(
     """Plot the held-out loss against epochs and against seconds, and |C| against epochs.
 
     A column for each training, a line for each method with its own best step size: the median over
-    the seeds, within the range of all seeds. Losses above that of the start are cut off.
+    the seeds, within the range of all seeds. The loss is drawn as its distance from the least one
+    that any run has on its way, so that the ends can be told apart.
 
     Args:
         records: The records of `train`.
@@ -329,19 +330,23 @@ def training(
         figure = _figure(1.0 + 2.9 * len(problems), 7.4)
         axes = figure.subplots(3, len(problems), squeeze=False)
         for column, problem in zip(axes.T, problems, strict=True):
-            mine = chosen.where(problem=problem)
+            mine, answers = chosen.where(problem=problem), (known or {}).get(problem, {})
+            least, start = _losses(mine, answers)
             for solver in mine.solvers:
                 runs = [record for record in mine.where(solver=solver) if len(record.trace)]
                 for axis, (across, up) in zip(column, rows, strict=True):
                     if runs:
-                        handles[solver] = _band(axis, runs, across, up, look[solver])
+                        shift = least if up == "cost" else 0.0
+                        handles[solver] = _band(axis, runs, across, up, shift, look[solver])
             for axis in column[:2]:
-                _loss_axis(axis, mine, (known or {}).get(problem, {}))
+                for loss in answers.values():
+                    axis.axhline(loss - least, color=GREY, linewidth=0.9, linestyle=":", zorder=0)
+                axis.set(yscale="log", ylim=(_NEAREST * (start - least), start - least))
             column[2].set(yscale="log")
             for axis, text in zip(column, ("epochs", "seconds", "epochs"), strict=True):
                 axis.set_xlabel(text)
             column[0].set_title(_short(names[problem]), **_TEXT)
-        for axis, text in zip(axes[:, 0], ("held-out loss", "held-out loss", "|C|"), strict=True):
+        for axis, text in zip(axes[:, 0], ("loss - least", "loss - least", "|C|"), strict=True):
             axis.set_ylabel(text)
         shown = [solver for solver in chosen.solvers if solver in handles]
         lines = [handles[solver] for solver in shown]
@@ -349,26 +354,27 @@ def training(
     return figure
 
 
-def _band(axis: Any, runs: Sequence[Record], across: str, up: str, style: Style) -> Any:
+_NEAREST = 1e-3  # to the least loss, relative to that of the start
+
+
+def _losses(records: Records, known: Mapping[str, float]) -> tuple[float, float]:
+    """The least held-out loss of a training, and the greatest one at the start."""
+    costs = [record.trace.cost for record in records if len(record.trace)]
+    values = [value for cost in costs for value in cost if math.isfinite(value)]
+    least, start = min([*values, *known.values()]), max(cost[0] for cost in costs)
+    return least, start if start > least else least + 1.0
+
+
+def _band(
+    axis: Any, runs: Sequence[Record], across: str, up: str, shift: float, style: Style
+) -> Any:
     """The median over runs of one length and their range; returns the line."""
     length = max(len(run.trace) for run in runs)
     whole = [run.trace for run in runs if len(run.trace) == length]
     x = np.median([getattr(trace, across) for trace in whole], axis=0)
-    y = np.asarray([getattr(trace, up) for trace in whole])
+    y = np.asarray([getattr(trace, up) for trace in whole]) - shift
     axis.fill_between(x, y.min(axis=0), y.max(axis=0), color=style.color, alpha=0.12, linewidth=0)
     return axis.plot(x, np.median(y, axis=0), **style.line() | {"linewidth": 1.3})[0]
-
-
-def _loss_axis(axis: Any, records: Records, known: Mapping[str, float]) -> None:
-    """From the least loss to that of the start."""
-    costs = [record.trace.cost for record in records if len(record.trace)]
-    values = [value for cost in costs for value in cost if math.isfinite(value)]
-    for loss in known.values():
-        axis.axhline(loss, color=GREY, linewidth=0.9, linestyle=":", zorder=0)
-    if values:
-        top, bottom = max(cost[0] for cost in costs), min([*values, *known.values()])
-        margin = 0.05 * (top - bottom)
-        axis.set_ylim(bottom - margin, top + margin)
 
 
 def step_sizes(
@@ -397,8 +403,9 @@ def step_sizes(
             line = look[method].line() | {"linewidth": 1.3}
             handles[method] = axes[problem].plot(list(points), list(points.values()), **line)[0]
         for problem, axis in axes.items():
-            _loss_axis(axis, chosen.where(problem=problem), {})
-            axis.set(xscale="log", xlabel="step size")
+            least, start = _losses(chosen.where(problem=problem), {})
+            margin = 0.05 * (start - least)
+            axis.set(xscale="log", xlabel="step size", ylim=(least - margin, start + margin))
             axis.set_title(_short(names[problem]), **_TEXT)
         axes[problems[0]].set_ylabel("validation loss")
         shown = [solver for solver in chosen.solvers if solver in handles]

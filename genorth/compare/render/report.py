@@ -176,7 +176,8 @@ def training_report(
 
 _TRAINED = (
     "Each method with the step size that has the least median loss on the validation data; the "
-    "median over the seeds, within the range of all seeds. Dotted: answers that are known."
+    "median over the seeds, within the range of all seeds. Loss: on the held-out data, minus the "
+    "least one of all runs and answers. Dotted: answers that are known."
 )
 _RATES = (
     "The validation loss at the end, the median over the seeds. A step size with which half of the "

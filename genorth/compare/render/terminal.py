@@ -5,7 +5,6 @@ The bar shows the current run and the best of its row so far, and a table of win
 
 from __future__ import annotations
 
-import math
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TextIO
@@ -47,7 +46,7 @@ class Lines(Silent):
         self._finished += 1
         place = plain(f"{record.problem} {record.size} seed {record.seed}")
         end = f"{record.status}, {record.time:.3g} s, {record.nit} iterations"
-        trained = math.isnan(record.gradient_norm) and record.validation is not None
+        trained = record.validation is not None
         figure = f"loss {record.fun:.4g}" if trained else f"gradient {record.gradient_norm:.2g}"
         stream = self._stream or sys.stderr  # looked up now: it may have been redirected since
         with suppress(OSError, ValueError, AttributeError):  # closed: the records matter more

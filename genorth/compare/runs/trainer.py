@@ -141,7 +141,7 @@ class _Run:
             message=message,
             success=status == TRAINED,
             fun=held_out,
-            validation=validation,
+            validation=validation if math.isfinite(validation) else None,
             nit=self.steps,
             feasibility=feasibility,
             time=self.clock.seconds[0],
