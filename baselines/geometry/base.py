@@ -9,7 +9,6 @@ measure of the others.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
@@ -134,10 +133,6 @@ class Ray(ABC):
         """c'(t), or None where it is not known."""
         return None
 
-    def deviation(self, t: float) -> float:  # noqa: ARG002
-        """A bound of |c'(t) - Z| without a product of size n x p x p; inf where none is known."""
-        return math.inf
-
     def slope(self, t: float, G: Array) -> float | None:
         """<G, c'(t)>, the derivative of a cost with gradient G at c(t) (F19); None as above."""
         V = self.velocity(t)
@@ -195,12 +190,6 @@ class CayleyRay(Ray):
         """c'(t) = X (2 E' - A E - t A E') + Z (E + t E'), E = B^-1, E' = -E B' E (F19)."""
         inv = self._inverse(t)
         return _cayley_velocity(self.manifold, self.X, self.Z, *self._parts, inv, t)
-
-    def deviation(self, t: float) -> float:
-        """|X| |2 E' - A (E + t E')| + |Z| |E + t E' - I|."""
-        factor, along = _velocity_factors(*self._parts, self._inverse(t), t)
-        of_X, of_Z = norm(factor), norm(along - eye_like(along))
-        return number(norm(self.X) * of_X + self._sizes[0] * of_Z)
 
     def slope(self, t: float, G: Array) -> float:
         """<X^T G, ...> + <Z^T G, ...> with the p x p factors of c'(t), which itself is not made."""

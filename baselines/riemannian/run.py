@@ -32,6 +32,7 @@ _CHECK = 16  # iterations between two checks of the drift from M, each of which 
 _DRIFT = 0.05
 # steps of A, which square the violation; a point that needs more was not reached by a retraction
 _REPAIRS = 3
+_SURE = 0.5  # share of the slope that may be left at which a parabola is believed
 
 
 @attrs.frozen(eq=False)
@@ -98,19 +99,6 @@ class Iterate:
         with self._phases.retraction:
             slope = step.ray.slope(step.t, self.G)
         return self.slope(step.Z) if slope is None else slope
-
-    def slope_within(self, limit: float) -> float:
-        """`end_slope`, or <w, Z> where both are sure to be at most `limit` in size.
-
-        They differ by <w, c'(t) - Z>, and the latter needs no product.
-        """
-        step = self._step
-        assert step is not None
-        if math.isfinite(away := step.ray.deviation(step.t)):
-            slope = self.slope(step.Z)
-            if abs(slope) + math.sqrt(self.decrease) * away <= limit:
-                return slope
-        return self.end_slope
 
     def settle(self) -> None:
         """Forget the step that led here: the next one begins, and arrays take memory."""
@@ -234,16 +222,21 @@ class Run:
     ) -> tuple[Iterate, float]:
         """The iterate at the end of an acceptable step t Z, and t.
 
-        A solver that `carries` Z to the next iterate needs the velocity that the slope is made of.
+        The slope at a trial is that of the parabola through f(0), s(0) and f(t) where this keeps
+        the second condition by far, else the exact one.
+
+        carries: `carried` is called next, which needs c'(t), and convergence the exact slope.
         """
         step, unit = self.line(point, Z, slopes=True), eps(point.X)
 
         def curve(t: float) -> tuple[float, float, Iterate]:
             trial = step(t)
             if carries:
-                _ = trial.velocity
-            elif trial.value < point.value and not in_noise(point.value, trial.value, unit):
-                return trial.value, trial.slope_within(-conditions.curvature * slope), trial
+                _ = trial.velocity  # the slope is then made from it
+            elif not in_noise(point.value, trial.value, unit):
+                guess = 2 * (trial.value - point.value) / t - slope
+                if abs(guess) <= -_SURE * conditions.curvature * slope:
+                    return trial.value, guess, trial
             return trial.value, trial.end_slope, trial
 
         return strong_wolfe(curve, point.value, slope, t, conditions, unit)
