@@ -7,7 +7,6 @@ from typing import Any, Unpack
 import attrs
 
 from baselines.infeasible.run import (
-    HALVINGS,
     TUBE,
     Point,
     Run,
@@ -16,19 +15,19 @@ from baselines.infeasible.run import (
     or_word,
     positive,
 )
-from genorth.errors import StepTooLong
 from genorth.geometry.field import Place, place
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.linalg.arrays import Array, ct, norm, plus
 from genorth.penalty.beta import Oblique
 from genorth.problem.problem import Problem
-from genorth.solve.descent import Settings
+from genorth.solve.descent import NoStep, Settings
 from genorth.solve.metric import takes_metric
 from genorth.solve.options import Common
 from genorth.solve.result import Result
 
 _ROUNDS = 12  # with a larger beta each
 _GROWTH = 4.0  # of beta, from round to round
+_HALVINGS = 20  # of a step; one that has to be shorter leads nowhere, and beta is too small
 
 
 @attrs.frozen(eq=False)
@@ -92,18 +91,19 @@ def moved(manifold: GenOrthManifold, at: Place, D: Array, t: float, tube: float)
     """X - t D, t halved until it is in the tube.
 
     C(X - t D) = C - t L + t^2 E, L = DC(X)[D] = Phi(phi(X)^T D), and E is known from the first
-    point outside: a shorter step costs no further phi.
+    point outside: a shorter step costs no further phi. Raises `NoStep` where none of them is
+    inside.
     """
     end = place(manifold, plus(D * -t, at.X))
     if end.violation <= tube:
         return end
     L = manifold.symmetrize(ct(at.P) @ D)
     E = (end.S - at.S + t * L) / t**2
-    for _ in range(HALVINGS):
+    for _ in range(_HALVINGS):
         t /= 2
         if float(norm(at.C - t * L + t * t * E)) <= tube:
             return place(manifold, plus(D * -t, at.X))
-    raise StepTooLong("no step along this direction stays in the tube")
+    raise NoStep
 
 
 def _solve(run: Run, beta: float | str, eta: float | str) -> None:

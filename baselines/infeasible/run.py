@@ -26,8 +26,7 @@ from genorth.solve.solver import INFEASIBLE
 #: |C| of every iterate of a landing method is at most this: repeated A leads to M from there (F6).
 TUBE = 0.5
 _SLACK = 1e-6  # of the tube, for rounding
-#: Of a step, down to rounding.
-HALVINGS = 60
+_HALVINGS = 60  # of a step, down to rounding
 _P = TypeVar("_P", bound=Iterate)
 
 
@@ -155,22 +154,23 @@ Steps: TypeAlias = Settings | Callable[[_P], float]
 def march(
     at: _P, step: Callable[[_P, float], _P], accept: Callable[[_P], None], steps: Steps[_P]
 ) -> None:
-    """Steps until `accept` raises `Stop`; one that leaves the tube is halved."""
-    if isinstance(steps, Settings):
-        with suppress(NoStep):
+    """Steps until `accept` raises `Stop`, or none is left; one that leaves the tube is halved."""
+    with suppress(NoStep):
+        if isinstance(steps, Settings):
             descend(at, step, accept, steps)
-        return
-    while True:
-        t = steps(at)
-        for _ in range(HALVINGS):
-            try:
-                at = step(at, t)
-                break
-            except StepTooLong:
-                t /= 2
-        else:
             return
-        accept(at)
+        while True:
+            at = _halved(at, step, steps(at))
+            accept(at)
+
+
+def _halved(at: _P, step: Callable[[_P, float], _P], t: float) -> _P:
+    for _ in range(_HALVINGS):
+        try:
+            return step(at, t)
+        except StepTooLong:
+            t /= 2
+    raise NoStep
 
 
 def multiplier(manifold: GenOrthManifold, K: Array, R: Array) -> Array:

@@ -16,13 +16,12 @@ from _timing import Figure, ratio, show
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from known_minima import KNOWN
+from nearest_points import COLUMNS, METHODS, outcome, rows
 
 import genorth as go
 from baselines import SOLVERS
 from genorth.geometry.field import Field, place
-from genorth.testing import conditioned_symmetric
 
-METHODS = [name for name, solver in SOLVERS.items() if solver.family == "infeasible"]
 _SIZE = (1000, 100)
 
 
@@ -105,54 +104,13 @@ def minima() -> list[Figure]:
     return figures
 
 
-#: The hard rows: manifold and how far its form is from an isometry.
-def hard_problems() -> dict[str, go.Problem]:
-    """The nearest point to a Gaussian one, at rising condition numbers, and large multipliers."""
-    rows = {}
-    for condition in (1.0, 30.0, 1000.0):
-        A = conditioned_symmetric(40, condition, 1, negative=15)
-        B = conditioned_symmetric(40, condition, 2)
-        for name, manifold in (
-            ("hyperbolic", go.HyperbolicStiefel(A, 6)),
-            ("generalized", go.GeneralizedStiefel(B, 6)),
-        ):
-            rows[f"{name}, condition {condition:g}"] = nearest(manifold)
-    rows["symplectic"] = nearest(go.SymplecticStiefel(40, 6))
-    rows["Stiefel, cost times 1e4"] = nearest(go.Stiefel(40, 6), 1e4)
-    rows["Stiefel, cost times 1e-4"] = nearest(go.Stiefel(40, 6), 1e-4)
-    return rows
-
-
-def nearest(manifold: go.GenOrthManifold, factor: float = 1.0) -> go.Problem:
-    """Half the squared distance to a Gaussian point, times a factor."""
-    T = manifold.random_ambient(3)
-    return go.Problem(
-        manifold,
-        lambda X: factor / 2 * float(np.vdot(X - T, X - T).real),
-        lambda X: factor * (X - T),
-        lambda X, Z: factor * Z,
-    )
-
-
-def table(budget: int = 3000) -> None:
-    """Iterations and Hessian products to a gradient of 1e-6, relative to that at the start."""
-    names = [*METHODS, "rlbfgs-fast", "cdf-lbfgs"]
-    print("| problem | " + " | ".join(names) + " |")
-    print("|---" * (1 + len(names)) + "|")
-    for row, problem in hard_problems().items():
-        start = problem.manifold.random_point(4)
-        first = np.linalg.norm(problem.manifold.gradient(start, problem.euclidean_gradient(start)))
-        cells = []
-        for name in names:
-            reason = SOLVERS[name].why_not(problem)
-            if reason is not None:
-                cells.append("-")
-                continue
-            result = SOLVERS[name](
-                problem, start, tol=1e-6 * float(first), max_iterations=budget, max_time=30.0
-            )
-            cells.append(str(result.evaluations) if result.success else result.status.name)
-        print(f"| {row} | " + " | ".join(cells) + " |", flush=True)
+def table() -> None:
+    """The rows of docs/infeasible.md."""
+    print("| problem | " + " | ".join(COLUMNS) + " |")
+    print("|---" * (1 + len(COLUMNS)) + "|")
+    for row in rows():
+        cells = [outcome(row, name) for name in COLUMNS]
+        print(f"| {row} | " + " | ".join(map(str, cells)) + " |", flush=True)
 
 
 FIGURES = {"iteration": iteration, "minima": minima}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import re
 import subprocess
 import sys
 import tomllib
@@ -64,6 +65,20 @@ def test_names_are_known_without_any_package() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert done.stdout == "[]\n"
+
+
+def test_the_gallery_has_instances_packages_and_manifolds_of_many_kinds() -> None:
+    """At least 14, 6 and 5; counted in the sources, as no one has all packages."""
+    sources = base.sources().values()
+    assert len(gallery.names()) >= 14
+    assert len({source.package for source in sources}) >= 6
+    named = {
+        name
+        for file in Path(base.__file__).parent.glob("*.py")
+        for name in re.findall(r"\bgo\.(\w+)\(", file.read_text(encoding="utf-8"))
+    }
+    kinds = {kind for name in named if isinstance(kind := getattr(go, name), type)}
+    assert len({kind for kind in kinds if issubclass(kind, go.GenOrthManifold)}) >= 5
 
 
 def test_an_instance_has_what_its_source_says(add) -> None:
