@@ -61,6 +61,7 @@ def test_the_solvers_that_stay() -> None:
     assert set(ON_DEVICE) == {
         *("rgd-fast", "rgd-products", "rcg-fast", "rcg-products", "rlbfgs-fast", "rlbfgs-products"),
         *("rtr-fast", "cdf-gd", "cdf-lbfgs-lean", "odf-gd", "odf-lbfgs-lean", "landing"),
+        "landing-auto",
     }
 
 
