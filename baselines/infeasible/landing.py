@@ -21,9 +21,9 @@ from baselines.infeasible.run import (
     positive,
 )
 from genorth.errors import StepTooLong
-from genorth.geometry.field import Direction, Field, Place, place
+from genorth.geometry.field import Direction, Field, Place, moved, place
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.linalg.arrays import Array, inner, norm, plus
+from genorth.linalg.arrays import Array, inner, norm
 from genorth.problem.problem import Problem
 from genorth.solve.descent import Settings
 from genorth.solve.metric import takes_metric
@@ -102,7 +102,7 @@ class Iterate:
         """
         X, P, S, L = self.X, self.point.P, self.point.S, self.direction.L
         t = min(t, _FAR * float(norm(X)) / max(float(norm(self.gradient)), 1e-300))
-        end = place(self.manifold, plus(self.gradient * -t, X))
+        end = moved(self.manifold, X, self.gradient, t)
         if float(norm(end.C)) <= tube:
             return end
         E = (end.S - S + t * L) / t**2
