@@ -22,8 +22,8 @@ from baselines.infeasible.run import (
     positive,
 )
 from genorth.errors import StepTooLong
-from genorth.geometry.field import Direction, Field, Place, place
-from genorth.linalg.arrays import Array, ct, inner, norm, plus
+from genorth.geometry.field import Direction, Field, Place, moved, place
+from genorth.linalg.arrays import Array, ct, inner, norm
 from genorth.problem.problem import Problem
 from genorth.solve.descent import Settings
 from genorth.solve.metric import takes_metric
@@ -117,7 +117,7 @@ class Iterate:
         """
         X, P, S, manifold = self.X, self.point.P, self.point.S, self.field.manifold
         t = min(t, _FAR * self.point.size / max(self.direction.size, 1e-300))
-        end = place(manifold, plus(self.gradient * -t, X))
+        end = moved(manifold, X, self.gradient, t)
         if end.violation <= tube:
             return end
         L = self.direction.L

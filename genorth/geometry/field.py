@@ -12,7 +12,19 @@ import attrs
 import numpy as np
 
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.linalg.arrays import Array, as_like, ct, eye_like, inner, is_complex, namespace, norm
+from genorth.linalg.arrays import (
+    Array,
+    as_like,
+    ct,
+    eye_like,
+    inner,
+    is_complex,
+    namespace,
+    norm,
+    plus,
+    untraced,
+)
+from genorth.linalg.compiled import compiled, compiles
 
 _HALVINGS = 40  # of a step, before it is as good as none
 _SAME = 1e-8  # psi(psi(T)) = T, relative: rounding is far below, another psi far above
@@ -49,8 +61,25 @@ class Place:
 
 def place(manifold: GenOrthManifold, X: Array) -> Place:
     """X with phi(X) and X^T phi(X)."""
+    P, S = _place(manifold, X)
+    return Place(X, X if P is None else P, S)
+
+
+def moved(manifold: GenOrthManifold, X: Array, D: Array, t: float) -> Place:
+    """The place X - t D."""
+    return place(manifold, _moved(manifold, X, D, t))
+
+
+@compiled
+def _place(manifold: GenOrthManifold, X: Array) -> tuple[Array | None, Array]:
+    """phi(X), None where it is X itself, and X^T phi(X)."""
     P = manifold.phi(X)
-    return Place(X, P, ct(X) @ P)
+    return None if P is X else P, ct(X) @ P
+
+
+@compiled
+def _moved(manifold: GenOrthManifold, X: Array, D: Array, t: float) -> Array:  # noqa: ARG001
+    return plus(D * -t, X)
 
 
 def _in_algebra(manifold: GenOrthManifold) -> Array:
@@ -104,6 +133,18 @@ class Field:
 
         R = phi(X)^T G may be known.
         """
+        if compiles(G):
+            P = None if at.P is at.X else at.P
+            made = _direction(self.manifold, at.X, P, at.S, G, weight, R)
+        else:
+            made = self._direction(at, G, weight, R)
+        D, K, R, normal = made
+        return Direction(self.manifold, D, G, K, R, normal, weight)
+
+    def _direction(
+        self, at: Place, G: Array, weight: float, R: Array | None
+    ) -> tuple[Array, Array, Array, Array]:
+        """D and the small matrices of `Direction`."""
         C, K, R = at.C, at.gram, ct(at.P) @ G if R is None else R
         normal = self.manifold.symmetrize(C) / 2  # grad N = phi(X) Phi(C)/2
         if self.by_products:
@@ -113,7 +154,7 @@ class Field:
         else:
             U = G @ at.S - at.P @ self.manifold.psi(ct(G) @ at.X)
             D = U @ ct(at.S) - at.X @ self.star(ct(at.P) @ U) + at.P @ (weight * normal)
-        return Direction(self.manifold, D, G, K, R, normal, weight)
+        return D, K, R, normal
 
     def _product(self, P: Array, T: Array, like: Array) -> Array:
         """P T, over the last one: a new large array costs as much as the product."""
@@ -131,6 +172,21 @@ class Field:
         P, PV = at.P, self.manifold.phi(V)
         first = H @ self.star(at.gram) - P @ self.star(ct(P) @ H)
         return first + G @ self.star(ct(P) @ PV) - PV @ self.star(ct(P) @ G)
+
+
+@compiled
+def _direction(
+    manifold: GenOrthManifold,
+    X: Array,
+    P: Array | None,
+    S: Array,
+    G: Array,
+    weight: float,
+    R: Array | None,
+) -> tuple[Array, Array, Array, Array]:
+    with untraced():
+        field = Field(manifold)
+    return field._direction(Place(X, X if P is None else P, S), G, weight, R)
 
 
 @attrs.frozen(eq=False, slots=False)

@@ -7,7 +7,9 @@ from typing import Any, final
 import attrs
 import numpy as np
 
+from genorth.geometry.manifold import GenOrthManifold
 from genorth.linalg.arrays import Array, ct, eye_like, inner
+from genorth.linalg.compiled import compiled
 from genorth.penalty.dissolving import Dissolving, Point
 from genorth.problem import Problem
 
@@ -51,25 +53,14 @@ class ConstraintDissolving(Dissolving[_Point]):
         self._eye = np.eye(self._shape[-1])
 
     def _dissolved(self, X: Array) -> _Point:
-        P = self.manifold.phi(X)
-        C = ct(X) @ P
-        eye = self._eye if type(C) is np.ndarray else eye_like(C)
-        C = C - eye
-        Wt = eye - 0.5 * C
-        # |C|^2 is of degree four in X and A(X) of degree three: where it is finite, so is A(X)
-        square = inner(C, C)
-        Y = X @ _transposed(Wt)
+        eye = self._eye if type(X) is np.ndarray else None
+        Y, C, square, P, Wt = _dissolved(self.manifold, X, eye)
         return _Point(X=X, Y=Y, C=C, violation=square, penalty=square, P=P, Wt=Wt)
 
     def _assemble(self, point: _Point) -> None:
-        R = ct(point.X) @ point.G
-        R *= -0.5
-        T = self.beta * point.C
-        T += ct(R)
-        point.M = self.manifold.symmetrize(T)
-        gradient = point.G @ point.Wt
-        gradient += point.P @ point.M
-        point.gradient = gradient
+        point.gradient, point.M = _gradient(
+            self.manifold, point.X, point.P, point.C, point.Wt, point.G, self.beta
+        )
 
     def _derivative(self, point: _Point, Z: Array) -> Array:
         """One phi, one Hessian product of f, nine products.
@@ -89,3 +80,30 @@ class ConstraintDissolving(Dissolving[_Point]):
         result += self.manifold.phi(Z) @ point.M
         result += P @ Phi(self.beta * dS - 0.5 * ct(dR))
         return result
+
+
+@compiled
+def _dissolved(manifold: GenOrthManifold, X: Array, eye: Array | None) -> tuple[Array, ...]:
+    """A(X), C(X), |C(X)|^2, phi(X) and W^T."""
+    P = manifold.phi(X)
+    C = ct(X) @ P
+    eye = eye_like(C) if eye is None else eye
+    C = C - eye
+    Wt = eye - 0.5 * C
+    # |C|^2 is of degree four in X and A(X) of degree three: where it is finite, so is A(X)
+    return X @ _transposed(Wt), C, inner(C, C), P, Wt
+
+
+@compiled
+def _gradient(
+    manifold: GenOrthManifold, X: Array, P: Array, C: Array, Wt: Array, G: Array, beta: float
+) -> tuple[Array, Array]:
+    """The gradient of h, and M."""
+    R = ct(X) @ G
+    R *= -0.5
+    T = beta * C
+    T += ct(R)
+    M = manifold.symmetrize(T)
+    gradient = G @ Wt
+    gradient += P @ M
+    return gradient, M

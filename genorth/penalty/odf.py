@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any, final
+from typing import Any, cast, final
 
 import attrs
 
-from genorth.geometry.multiplier import ThetaSolver, choose
-from genorth.linalg.arrays import Array, ct, eps, eye_like, inner, is_lazy
+from genorth.geometry.manifold import GenOrthManifold
+from genorth.geometry.multiplier import Eigendecomposition, ThetaSolver, choose
+from genorth.linalg.arrays import Array, ct, eps, eye_like, inner, is_lazy, namespace, number
+from genorth.linalg.compiled import compiled, compiles
 from genorth.penalty.dissolving import Dissolving, Point
 
 
@@ -52,6 +54,10 @@ class OrthogonalDissolving(Dissolving[_Point]):
     """
 
     def _dissolved(self, X: Array) -> _Point:
+        if self._compiles(X):
+            made, known, ratio = _dissolved(self.manifold, X)
+            if number(ratio) > X.shape[-1] * eps(X):  # else singular values tell more, see below
+                return _Point(X=X, equation=_equation(self.manifold, X, made["P"], known), **made)
         P = self.manifold.phi(X)
         C = ct(X) @ P
         C = C - eye_like(C)
@@ -67,17 +73,19 @@ class OrthogonalDissolving(Dissolving[_Point]):
             X=X, Y=Y, C=C, violation=square, penalty=penalty, P=P, equation=equation, S=S, D=D
         )
 
+    def _compiles(self, X: Array) -> bool:
+        """Whether programs of JAX do it: with a Q nothing is looked at, see `ThetaSolver`."""
+        return compiles(X) and self.manifold.companion is not None
+
     def _assemble(self, point: _Point) -> None:
-        P, St = point.P, ct(point.S)
-        V = self.beta * point.D
-        V -= point.G
-        T = point.equation.theta(V)
-        B = T @ St
-        inside = V @ St
-        inside -= P @ (B + ct(B))
-        gradient = self.manifold.phi(inside) + point.G
-        gradient += P @ T
-        point.V, point.T, point.gradient = V, T, gradient
+        X, P, S, D = point.X, point.P, point.S, point.D
+        if self._compiles(X):
+            equation = cast(Eigendecomposition, point.equation)
+            known = (equation.K, *equation.spectrum[:3])
+            made = _gradient(self.manifold, X, P, S, D, known, point.G, self.beta)
+        else:
+            made = _assembled(point.equation, S, D, point.G, self.beta)
+        point.gradient, point.V, point.T = made
 
     def _derivative(self, point: _Point, Z: Array) -> Array:
         """Two phi, one Hessian product of f, twelve products, two equations with the same P.
@@ -107,6 +115,62 @@ class OrthogonalDissolving(Dissolving[_Point]):
         result += PZ @ T
         result += P @ dT
         return result
+
+
+def _assembled(
+    equation: ThetaSolver, S: Array, D: Array, G: Array, beta: float
+) -> tuple[Array, Array, Array]:
+    """The gradient of h_n, V and T."""
+    P, St = equation.P, ct(S)
+    V = beta * D
+    V -= G
+    T = equation.theta(V)
+    B = T @ St
+    inside = V @ St
+    inside -= P @ (B + ct(B))
+    gradient = equation.manifold.phi(inside) + G
+    gradient += P @ T
+    return gradient, V, T
+
+
+def _equation(
+    manifold: GenOrthManifold, X: Array, P: Array, known: tuple[Array, ...]
+) -> Eigendecomposition:
+    """The equation, with K = P^T P and its spectrum."""
+    equation = Eigendecomposition(manifold, X, P)
+    vars(equation).update(K=known[0], spectrum=(*known[1:], math.nan))
+    return equation
+
+
+@compiled
+def _dissolved(
+    manifold: GenOrthManifold, X: Array
+) -> tuple[dict[str, Array], tuple[Array, ...], Array]:
+    """The fields of the point, K and its spectrum, and smallest / largest of that."""
+    P = manifold.phi(X)
+    C = ct(X) @ P
+    C = C - eye_like(C)
+    equation, xp = Eigendecomposition(manifold, X, P), namespace(X)
+    S = equation.solve(C)
+    D = P @ S
+    QU, Ut, sums, _ = equation.spectrum
+    ratio = xp.min(abs(sums)) / xp.max(abs(sums))
+    sizes = {"violation": inner(C, C), "penalty": inner(D, D)}
+    return {"Y": X - D, "C": C, "P": P, "S": S, "D": D, **sizes}, (equation.K, QU, Ut, sums), ratio
+
+
+@compiled
+def _gradient(
+    manifold: GenOrthManifold,
+    X: Array,
+    P: Array,
+    S: Array,
+    D: Array,
+    known: tuple[Array, ...],
+    G: Array,
+    beta: float,
+) -> tuple[Array, Array, Array]:
+    return _assembled(_equation(manifold, X, P, known), S, D, G, beta)
 
 
 def _regular(square: Any, equation: ThetaSolver) -> bool:

@@ -61,6 +61,21 @@ def test_a_ray_knows_its_velocity(
     at = ray.point(t)[0]
     rounding = 1e5 * unit * float(np.linalg.norm(manifold.phi(at))) * (1 + np.linalg.norm(V))
     assert float(manifold.tangency(at, V)) <= rounding * (1 + np.linalg.norm(X))
+    G = np.asarray(manifold.random_ambient(seed + 1))
+    slope, size = ray.slope(t, G), float(np.linalg.norm(G)) * (1 + float(np.linalg.norm(V)))
+    assert slope is not None and abs(slope - np.vdot(G, V).real) <= 1e4 * unit * size
+
+
+def test_velocities_that_were_not_expected_are_the_same() -> None:
+    """The steps of Newton are made again, and kept from then on."""
+    manifold = nearest(30.0).manifold
+    X = manifold.random_point(0)
+    place = GEOMETRIES["fast"].places(manifold)(X)
+    Z = manifold.random_tangent(X, 1)
+    kept, fresh = (place.manifold_ray(Z, "normal", slopes) for slopes in (True, False))
+    for t in (0.1, 0.2):
+        np.testing.assert_array_equal(kept.point(t)[0], fresh.point(t)[0])
+        np.testing.assert_array_equal(kept.velocity(t), fresh.velocity(t))
 
 
 @given(data=st.data(), manifold=gt.manifolds(max_condition=1e3), seed=gt.seeds())

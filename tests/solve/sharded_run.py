@@ -173,7 +173,7 @@ def main() -> None:
             report["programs"][name] = programs(name)
             methods = first + others if name == "generalized" else first[:1]
             report["differences"][name] = differences(name, methods)
-        elif name in ("generalized", "symplectic"):
+        elif name == "generalized":
             report["differences"][name] = differences(name, first)
     if PROCESSES == 1:
         report["refused"] = refused()

@@ -10,7 +10,7 @@ import pytest
 
 import baselines
 import genorth as go
-from genorth.linalg.arrays import kept, library, on_host, stays
+from genorth.linalg.arrays import inners, kept, library, number, on_host, stays
 from genorth.linalg.cache import ContentCache
 from genorth.linalg.compiled import compiled, compiles
 from genorth.linalg.stack import Stack
@@ -247,3 +247,38 @@ def test_random_points_on_a_device() -> None:
         assert np.abs(X - manifold.random_point(4, device=device)).max() > 0.01
     with pytest.raises(ValueError, match=r"device: need a jax.Device or"):
         go.Stiefel(N, P).random_point(0, device="cpu:0")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, float, complex])
+def test_several_inner_products_in_one_pass(dtype: Any, wrap: Any) -> None:
+    """Those of `inner`, also where a sum of float32 in sequence would stagnate."""
+    rng = np.random.default_rng(0)
+    U, V = (rng.standard_normal((4000, 5)) + 3 for _ in range(2))
+    if dtype is complex:
+        U, V = U + 1j * V, V - 2j
+    U, V = U.astype(dtype), V.astype(dtype)
+    found = inners((wrap(U), wrap(V)), (wrap(V), wrap(V)))
+    expected = [np.vdot(A.astype(complex), V.astype(complex)).real for A in (U, V)]
+    unit = np.finfo(dtype).eps
+    np.testing.assert_allclose([number(value) for value in found], expected, rtol=100 * unit)
+
+
+@pytest.mark.parametrize(("method", "most"), [("rgd-fast", 7), ("rlbfgs-fast", 6 + 2 * 3)])
+def test_arrays_that_are_kept_while_the_cost_is_evaluated(method: str, most: int) -> None:
+    """The start, the last X, G and gradient, the trial; and X and G of the best, or Z and pairs."""
+    jax = pytest.importorskip("jax", reason="the extra 'jax' is not installed")
+    with jax.enable_x64(True):
+        w = jax.numpy.asarray(WEIGHTS[:, None])
+        sizes: list[int] = []
+
+        def both(X: Any) -> tuple[Any, Any]:
+            arrays = [A for A in jax.live_arrays() if A.shape[-2:] == (N, P) and id(A) not in old]
+            sizes.append(sum(A.size // (N * P) for A in arrays))
+            return (X * (w * X)).sum() / 2, w * X
+
+        start = jax.numpy.asarray(go.GeneralizedStiefel(DIAGONAL, P).random_point(0))
+        options = {"memory": 3} if method == "rlbfgs-fast" else {}
+        old = {id(A) for A in jax.live_arrays()} - {id(start)}
+        f = go.Problem(go.GeneralizedStiefel(DIAGONAL, P), cost_and_gradient=both)
+        go.minimize(f, start, method=method, tol=0.0, max_iterations=12, **options)
+    assert 5 < max(sizes) <= most
