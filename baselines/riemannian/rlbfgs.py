@@ -45,6 +45,7 @@ def rlbfgs(
     H starts from the identity times <S,Y>/<Y,Y>, with a preconditioner from that, times
     <S,Y>/<Y, preconditioner(Y)>. A pair is stored only if <S,Y> > 1e-8 |S||Y| |w|/|w_0| (the
     cautious update of Li and Fukushima, without a unit). The first trial of each search is t = 1.
+    The slope at its end is computed only where a parabola through the costs leaves it in doubt.
 
     Args:
         problem: The problem.
