@@ -5,6 +5,7 @@ The clock stands while losses and |C| are measured, which happens after each epo
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
@@ -81,15 +82,18 @@ class Trainer:
         method, options = setup.solvers[task.solver], setup.instances[task.instance].options
         rate = float(options[task.solver]["rate"])
         clock = Clock(None)
-        with pinned(setup.threads), contained():
+        with contained():
             try:
-                with interrupted(setup.preparation):
-                    _warm_up(method.start(self._made, rate))
-                    learner = method.start(self._made, rate)
-                begin()
-                with interrupted(setup.patience):
-                    run = _Run(learner, clock, task.tolerance, setup.time_limit)
-                    return run.record(setup.max_iterations or 1, fields)
+                for module in method.modules:  # before the threads of all that is loaded are fixed
+                    importlib.import_module(module)
+                with pinned(setup.threads):
+                    with interrupted(setup.preparation):
+                        _warm_up(method.start(self._made, rate))
+                        learner = method.start(self._made, rate)
+                    begin()
+                    with interrupted(setup.patience):
+                        run = _Run(learner, clock, task.tolerance, setup.time_limit)
+                        return run.record(setup.max_iterations or 1, fields)
             except PastLimitError:
                 message = f"max_time was {setup.time_limit:g} s."
                 return failed("HUNG", message, fields, seconds=clock.seconds)

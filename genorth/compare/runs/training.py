@@ -71,6 +71,8 @@ class Method:
         label: How legends call it; the name by default.
         cites: Keys of the bibliography.
         only: The problems on which it runs; None for all.
+        modules: Modules that it imports when it first runs; they are loaded beforehand, so that
+            their threads are limited too.
     """
 
     name: str
@@ -81,3 +83,4 @@ class Method:
     label: str = attrs.Factory(lambda self: self.name, takes_self=True)
     cites: tuple[str, ...] = ()
     only: tuple[str, ...] | None = None
+    modules: tuple[str, ...] = ()

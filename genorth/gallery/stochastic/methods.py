@@ -126,5 +126,6 @@ def _method(name: str, family: str, start: Any, optimizer: str, **more: Any) -> 
         start=partial(start, optimizer=optimizer),
         algorithm=optimizer.lower(),
         variant=name,
+        modules=("torch", "genorth.interop.torch"),
         **more,
     )
