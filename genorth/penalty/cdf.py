@@ -54,11 +54,11 @@ class ConstraintDissolving(Dissolving[_Point]):
 
     def _dissolved(self, X: Array) -> _Point:
         eye = self._eye if type(X) is np.ndarray else None
-        Y, C, square, P, Wt = _dissolved(self.manifold, X, eye)
+        Y, C, square, P, Wt = _oblique_point(self.manifold, X, eye)
         return _Point(X=X, Y=Y, C=C, violation=square, penalty=square, P=P, Wt=Wt)
 
     def _assemble(self, point: _Point) -> None:
-        point.gradient, point.M = _gradient(
+        point.gradient, point.M = _oblique_gradient(
             self.manifold, point.X, point.P, point.C, point.Wt, point.G, self.beta
         )
 
@@ -83,7 +83,7 @@ class ConstraintDissolving(Dissolving[_Point]):
 
 
 @compiled
-def _dissolved(manifold: GenOrthManifold, X: Array, eye: Array | None) -> tuple[Array, ...]:
+def _oblique_point(manifold: GenOrthManifold, X: Array, eye: Array | None) -> tuple[Array, ...]:
     """A(X), C(X), |C(X)|^2, phi(X) and W^T."""
     P = manifold.phi(X)
     C = ct(X) @ P
@@ -95,7 +95,7 @@ def _dissolved(manifold: GenOrthManifold, X: Array, eye: Array | None) -> tuple[
 
 
 @compiled
-def _gradient(
+def _oblique_gradient(
     manifold: GenOrthManifold, X: Array, P: Array, C: Array, Wt: Array, G: Array, beta: float
 ) -> tuple[Array, Array]:
     """The gradient of h, and M."""
