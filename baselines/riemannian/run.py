@@ -21,7 +21,7 @@ from genorth.solve.monitor import Guard, Monitor, Stop
 from genorth.solve.options import Common, Options, require
 from genorth.solve.result import Result, Status
 from genorth.solve.solver import RIEMANNIAN
-from genorth.solve.wolfe import Conditions, in_noise, strong_wolfe
+from genorth.solve.wolfe import Conditions, in_noise, parabola_slope, strong_wolfe
 
 #: preconditioner(X, V): an approximation of the inverse Hessian at X applied to V, symmetric and
 #: positive definite; as in pymanopt.
@@ -234,7 +234,7 @@ class Run:
             if carries:
                 _ = trial.velocity  # the slope is then made from it
             elif not in_noise(point.value, trial.value, unit):
-                guess = 2 * (trial.value - point.value) / t - slope
+                guess = parabola_slope(point.value, slope, t, trial.value)
                 if abs(guess) <= -_SURE * conditions.curvature * slope:
                     return trial.value, guess, trial
             return trial.value, trial.end_slope, trial

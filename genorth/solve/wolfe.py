@@ -115,6 +115,14 @@ def in_noise(value: float, other: float, unit: float = _DOUBLE) -> bool:
     return abs(value - other) <= _NOISE * unit * max(abs(value), abs(other))
 
 
+def parabola_slope(value: float, slope: float, t: float, other: float) -> float:
+    """The slope at t of the parabola with this value and slope at 0 and the value `other` at t.
+
+    s(t) = 2 (f(t) - f(0)) / t - s(0)
+    """
+    return 2 * (other - value) / t - slope
+
+
 def difference(
     value: float, other: float, before: float, after: float, unit: float = _DOUBLE
 ) -> float:

@@ -22,7 +22,7 @@ from genorth.solve.monitor import Monitor
 from genorth.solve.options import Options
 from genorth.solve.pairs import Pairs
 from genorth.solve.solver import FAMILIES
-from genorth.solve.wolfe import Conditions, difference, strong_wolfe
+from genorth.solve.wolfe import Conditions, difference, parabola_slope, strong_wolfe
 from genorth.testing import conditioned_symmetric, seeds
 
 EPS = float(np.finfo(float).eps)
@@ -139,6 +139,19 @@ def test_the_search_turns_back_at_the_edge_of_the_domain_and_gives_up_uphill() -
 def test_a_value_that_is_not_finite_is_too_long_a_step(bad: float) -> None:
     found, _ = _searched(lambda t: bad if t > 0.5 else -t, lambda t: -1.0, 4.0, Conditions())
     assert 0 < found <= 0.5
+
+
+@given(
+    value=st.floats(-5, 5), slope=st.floats(-5, -0.1), bend=st.floats(-5, 5), t=st.floats(0.01, 10)
+)
+def test_the_slope_of_a_parabola_is_exact_on_parabolas(
+    value: float, slope: float, bend: float, t: float
+) -> None:
+    """f(t) = f(0) + s(0) t + b t^2/2 has s(t) = s(0) + b t."""
+    other = value + slope * t + bend * t * t / 2
+    size = (abs(value) + abs(other)) / t + abs(slope) + abs(bend) * t
+    found = parabola_slope(value, slope, t, other)
+    assert found == pytest.approx(slope + bend * t, rel=0, abs=16 * np.finfo(float).eps * size)
 
 
 def test_differences_of_costs_come_from_the_slopes_only_in_rounding() -> None:
