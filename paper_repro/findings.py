@@ -206,6 +206,8 @@ def effects(evidence: Evidence) -> list[tuple[str, Effect]]:
         ("metric of the form, B, ladder", definite, metric("rlbfgs-fast"), "rlbfgs-fast"),
         ("metric of the form, |A|, ladder", other, metric("rlbfgs-fast"), "rlbfgs-fast"),
         ("Hessian products, everywhere", both, "rtr-fast", "rlbfgs-fast"),
+        ("on the manifold instead of a penalty, L-BFGS", both, "rlbfgs-fast", ORTHOGONAL),
+        ("on the manifold instead of a penalty, trust regions", both, "rtr-fast", "odf-tr"),
     ]
     found = []
     for name, records, solver, without in asked:
