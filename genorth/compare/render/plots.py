@@ -289,10 +289,16 @@ def _lane(
     axis: Any, place: int, kind: str, dots: Sequence[tuple[float, bool]], last: float
 ) -> None:
     look = FAMILY_STYLES[kind].dot() | {"markersize": 4.5, "alpha": 0.75}
-    for number, (ratio, tied) in enumerate(dots):
-        height = place + 0.3 * ((number * 0.618) % 1.0 - 0.5)  # so that equal ones can be seen
-        fill = "none" if tied else look["color"]
-        axis.plot(min(ratio, last), height, **look | {"markerfacecolor": fill})
+    for hollow in (False, True):
+        # heights that differ, so that equal ratios can be seen
+        drawn = [
+            (min(ratio, last), place + 0.3 * ((number * 0.618) % 1.0 - 0.5))
+            for number, (ratio, tied) in enumerate(dots)
+            if tied == hollow
+        ]
+        fill = "none" if hollow else look["color"]
+        if drawn:
+            axis.plot(*zip(*drawn, strict=True), **look | {"markerfacecolor": fill})
     middle = min(statistics.median(ratio for ratio, _ in dots), last)
     axis.plot([middle] * 2, [place - 0.34, place + 0.34], color=look["color"], linewidth=2.2)
 
