@@ -262,6 +262,7 @@ def behind(records: Records, *, groups: Mapping[str, str] | None = None) -> Any:
             lanes.setdefault(kind, []).append((ratio, _tied(runs, kind)))
     every = [ratio for lanes in panels.values() for dots in lanes.values() for ratio, _ in dots]
     first, last = 0.9 * min([1.0, *every]), 2.0 * max(filter(math.isfinite, every), default=1.0)
+    ticker = optional("matplotlib.ticker", "report", "genorth.compare.plots")
     with _matplotlib().rc_context(_LOOK):
         heights = [len(lanes) + 0.8 for lanes in panels.values()]
         figure = _figure(9.0, 0.24 * sum(heights) + 0.9)
@@ -272,6 +273,9 @@ def behind(records: Records, *, groups: Mapping[str, str] | None = None) -> Any:
             axis.set_yticks(range(len(lanes)), list(lanes))
             axis.set_title(_short(plain(name)), loc="left", **_TEXT)
             axis.set(xscale="log", xlim=(first, 1.4 * last), ylim=(len(lanes) - 0.4, -0.6))
+            axis.xaxis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
+            axis.xaxis.set_major_formatter("{x:g}")
+            axis.minorticks_off()
             axis.grid(visible=False, axis="y")
         axes[-1, 0].set_xlabel("time over the best of the row (right edge: not solved)")
     return figure
