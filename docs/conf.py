@@ -33,6 +33,7 @@ exclude_patterns = [
     "tour/*",
     "gallery/*.ipynb",
     "instances/*.md",
+    "results/findings.md",
     "results/overview.md",
     "results/tables.md",
 ]

@@ -167,8 +167,9 @@ def make(folder: Path, with_report: bool = True) -> list[Path]:
         "tables.tex": tables.paper_layout(records, "latex", beside, LABELS),
     }
     if findings.is_complete(folder):
-        evidence = findings.load(folder)
-        contents |= {f"{name}.md": text for name, text in blocks(evidence).items()}
+        texts = blocks(findings.load(folder))
+        parts = (f"## {name.capitalize()}\n\n{text}" for name, text in texts.items())
+        contents["findings.md"] = "\n".join(parts)
     made = [replace_file(folder / name, content.encode()) for name, content in contents.items()]
     for number, data in figures.load_all(folder).items():
         for ending in ("svg", "png"):
