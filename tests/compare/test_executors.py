@@ -485,9 +485,7 @@ def test_ctrl_c_ends_the_call_and_leaves_no_process(tmp_path: Path) -> None:
         assert process.poll() is None and time.monotonic() < end
         time.sleep(0.01)
     said = None
-    for _ in range(
-        3
-    ):  # Python drops an interrupt that comes in a finaliser: who waits presses again
+    for _ in range(3):  # an interrupt can get lost, in a finaliser for one: press again
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does
         with suppress(subprocess.TimeoutExpired):
             _, said = process.communicate(timeout=20)
