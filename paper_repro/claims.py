@@ -7,12 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from genorth.compare import Records, effect
-from genorth.compare.analysis.ranking import behind
-from genorth.compare.analysis.rows import elsewhere
 from genorth.solve.solver import PENALTY, RIEMANNIAN
 from paper_repro import experiments
 from paper_repro.findings import Evidence, markdown, slower, times
-from paper_repro.internals import best_of, by_row
+from paper_repro.internals import behind, best_of, by_row, elsewhere
 
 _MOST = 0.5  # of the rows: a claim on all of them holds if it holds in so many
 
@@ -59,22 +57,21 @@ def _large(evidence: Evidence, numbers: Iterable[int]) -> tuple[str, str]:
 
 
 def _retraction_share(evidence: Evidence) -> tuple[str, str]:
-    shares = [
-        sum(record.seconds.get(phase, 0.0) for phase in ("retraction", "projection")) / record.time
-        for record in evidence.paper.where(solver="rgd-faithful")
-        if record.problem.endswith("matching") and record.time > 0
-    ]
-    middle = statistics.median(shares)
-    verdict = "confirmed, for retractions of O(n^3)" if middle > 0.8 else "not confirmed"
-    ours = [
-        sum(record.seconds.get(phase, 0.0) for phase in ("retraction", "projection")) / record.time
-        for record in evidence.paper.where(solver="rgd-fast")
-        if record.problem.endswith("matching") and record.time > 0
-    ]
+    theirs, ours = (_geometry_share(evidence, name) for name in ("rgd-faithful", "rgd-fast"))
+    verdict = "confirmed, for retractions of O(n^3)" if theirs > 0.8 else "not confirmed"
     return verdict, (
-        f"median share of retraction and projection on Tables 1, 2: {middle:.0%}; with our "
-        f"geometry {statistics.median(ours):.0%}, of a time that is "
+        f"median share of retraction and projection on Tables 1, 2: {theirs:.0%}; with our "
+        f"geometry {ours:.0%}, of a time that is "
         f"{times(effect(evidence.paper, 'rgd-fast', 'rgd-faithful').gain('time'))} shorter"
+    )
+
+
+def _geometry_share(evidence: Evidence, solver: str) -> float:
+    """The median share of retraction and projection in the time of a solver, on Tables 1 and 2."""
+    return statistics.median(
+        sum(record.seconds.get(phase, 0.0) for phase in ("retraction", "projection")) / record.time
+        for record in evidence.paper.where(solver=solver)
+        if record.problem.endswith("matching") and record.time > 0
     )
 
 

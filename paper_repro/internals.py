@@ -1,9 +1,10 @@
 """What paper_repro uses of genorth.compare beyond its public names, in one place."""
 
-from genorth.compare.analysis.rows import Row, Runs, best_of, by_row
+from genorth.compare.analysis.ranking import behind, duels, lead
+from genorth.compare.analysis.rows import Row, Runs, best_by_family, best_of, by_row, elsewhere
 from genorth.compare.render.formats import aligned, markdown
 from genorth.compare.render.styles import BLUE, GREEN, GREY, ORANGE, VERMILLION
-from genorth.compare.render.table import times, tolerance_text
+from genorth.compare.render.table import seconds_text, times, tolerance_text
 from genorth.compare.runs.machine import pinned
 from genorth.compare.runs.store import replace_file
 
@@ -16,11 +17,17 @@ __all__ = [
     "Row",
     "Runs",
     "aligned",
+    "behind",
+    "best_by_family",
     "best_of",
     "by_row",
+    "duels",
+    "elsewhere",
+    "lead",
     "markdown",
     "pinned",
     "replace_file",
+    "seconds_text",
     "times",
     "tolerance_text",
 ]

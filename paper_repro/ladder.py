@@ -26,7 +26,7 @@ from genorth import Solver, compare
 from genorth.compare import Instance, Records
 from genorth.gallery.comparison import gradient_factor, in_metric, metric_name
 from genorth.linalg.arrays import inner
-from genorth.testing.strategies import conditioned_symmetric
+from genorth.linalg.matrices import conditioned_symmetric
 from paper_repro.experiments import AUTO, ORTHOGONAL
 from paper_repro.problems.base import named
 

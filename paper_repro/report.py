@@ -20,7 +20,6 @@ from paper_repro.internals import Row, Runs, best_of, by_row, markdown, replace_
 
 #: Lines of each trace that a repository keeps, of the tables and of the rest.
 _LINES, _FEW = 40, 8
-_FACTOR, _FROM = 10.0, 5.0  # the lead over the faithful RGD, where that takes over so many seconds
 
 
 def reference() -> dict[Any, Any]:
@@ -31,7 +30,7 @@ def reference() -> dict[Any, Any]:
 
 def lead(records: Records) -> str:
     """In how many rows the best solver is ten times faster than the faithful RGD."""
-    return summary.lead(records, "rgd-faithful", _FACTOR, _FROM, LABELS)
+    return summary.lead(records, "rgd-faithful", guide.FACTOR, guide.FROM, LABELS)
 
 
 def words(records: Records) -> dict[str, list[str]]:

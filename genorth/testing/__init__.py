@@ -12,12 +12,11 @@ try:
 except ImportError as error:  # pragma: no cover
     raise ImportError("genorth.testing needs hypothesis: pip install 'genorth[test]'") from error
 
+from genorth.linalg.matrices import conditioned_skew, conditioned_symmetric
 from genorth.testing.contract import PROPERTIES, Property, Sample
 from genorth.testing.strategies import (
     FAMILIES,
     Recipe,
-    conditioned_skew,
-    conditioned_symmetric,
     manifolds,
     near_points,
     points,

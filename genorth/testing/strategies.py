@@ -20,70 +20,14 @@ from hypothesis import strategies as st
 import genorth as go
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.linalg.arrays import Array, norm
+from genorth.linalg.matrices import (
+    conditioned_skew,
+    conditioned_symmetric,
+    orthogonal,
+    signed_sizes,
+)
 
 _Matrix = np.ndarray[Any, Any]
-
-
-def conditioned_symmetric(
-    n: int, condition: float, rng: Any = None, negative: int = 0, dtype: Any = float
-) -> _Matrix:
-    """A symmetric (Hermitian) matrix with a given condition number.
-
-    The absolute eigenvalues lie in [1/condition, 1], with both ends attained; the eigenvectors are
-    Haar distributed.
-
-    Args:
-        n: The size.
-        condition: The condition number.
-        rng: A seed or a NumPy Generator.
-        negative: How many eigenvalues are negative.
-        dtype: The type of the entries.
-
-    Returns:
-        The matrix.
-    """
-    rng = np.random.default_rng(rng)
-    U = _orthogonal(n, rng, np.dtype(dtype))
-    A = (U * _signed_sizes(n, condition, rng, negative)) @ U.conj().T
-    return (A + A.conj().T) / 2
-
-
-def conditioned_skew(n: int, condition: float, rng: Any = None) -> _Matrix:
-    """A nonsingular skew matrix with singular values in [1/condition, 1].
-
-    Args:
-        n: The size, even.
-        condition: The condition number.
-        rng: A seed or a NumPy Generator.
-
-    Returns:
-        The matrix.
-    """
-    rng = np.random.default_rng(rng)
-    U, s = _orthogonal(n, rng, np.dtype(float)), np.abs(_signed_sizes(n // 2, condition, rng, 0))
-    K = (
-        U
-        @ np.block(
-            [[np.zeros((n // 2, n // 2)), np.diag(s)], [-np.diag(s), np.zeros((n // 2, n // 2))]]
-        )
-        @ U.T
-    )
-    return np.asarray((K - K.T) / 2)
-
-
-def _orthogonal(n: int, rng: np.random.Generator, dtype: np.dtype[Any]) -> _Matrix:
-    G = rng.standard_normal((n, n))
-    return np.asarray(
-        np.linalg.qr(G + 1j * rng.standard_normal((n, n)) if dtype.kind == "c" else G)[0]
-    )
-
-
-def _signed_sizes(n: int, condition: float, rng: np.random.Generator, negative: int) -> _Matrix:
-    sizes = condition ** -rng.uniform(0, 1, n)
-    if n > 1:
-        sizes[0], sizes[-1] = 1.0, 1.0 / condition
-    signs = np.where(np.arange(n) < negative, -1.0, 1.0)
-    return np.asarray(sizes * rng.permutation(signs))
 
 
 @attrs.frozen
@@ -124,7 +68,7 @@ def _generalized_complex(r: Recipe) -> GenOrthManifold:
 
 
 def _generalized_sparse(r: Recipe) -> GenOrthManifold:
-    d = np.abs(_signed_sizes(r.n, r.condition, r.rng, 0))
+    d = np.abs(signed_sizes(r.n, r.condition, r.rng, 0))
     band = (
         scipy.sparse.diags_array([np.full(r.n - 1, 0.3), np.full(r.n - 1, 0.3)], offsets=[-1, 1])
         if r.n > 1
@@ -155,7 +99,7 @@ def _indefinite_diagonal(r: Recipe) -> GenOrthManifold:
     minus = int(r.rng.integers(0, r.p + 1))
     negative = _spare_negatives(r, r.p - minus, minus)
     return go.IndefiniteStiefel(
-        _signed_sizes(r.n, r.condition, r.rng, negative),
+        signed_sizes(r.n, r.condition, r.rng, negative),
         np.where(np.arange(r.p) < minus, -1.0, 1.0),
     )
 
@@ -163,7 +107,7 @@ def _indefinite_diagonal(r: Recipe) -> GenOrthManifold:
 def _indefinite_dense(r: Recipe) -> GenOrthManifold:
     minus = int(r.rng.integers(0, r.p + 1))
     A = conditioned_symmetric(r.n, r.condition, r.rng, _spare_negatives(r, r.p - minus, minus))
-    U = _orthogonal(r.p, r.rng, np.dtype(float))
+    U = orthogonal(r.p, r.rng, np.dtype(float))
     J = (U * np.where(np.arange(r.p) < minus, -1.0, 1.0)) @ U.T
     return go.IndefiniteStiefel(A, (J + J.T) / 2)
 

@@ -115,12 +115,25 @@ def report(
         ),
         _convergence(page, records, names),
         _phases(page, records, names),
+        *_last(page, records, labels),
+    ]
+    return _written(path, title or f"Comparison of {len(records.solvers)} solvers", records, parts)
+
+
+def _last(page: _Page, records: Records, labels: Labels | None) -> list[_Section]:
+    """What every report ends with."""
+    return [
         _failures(page, records, labels),
         _Section("Settings and machine", _settings(records), "Settings"),
         _Section("What to cite", _citations(records), "Citations"),
     ]
-    name = plain(title or f"Comparison of {len(records.solvers)} solvers")
-    text = _document(name, _counted(records), [part for part in parts if part.body])
+
+
+def _written(
+    path: str | os.PathLike[str], title: str, records: Records, parts: Sequence[_Section]
+) -> Path:
+    """Write the page of those parts that hold something."""
+    text = _document(plain(title), _counted(records), [part for part in parts if part.body])
     return replace_file(Path(os.fsdecode(path)), text.encode("utf-8"))
 
 
@@ -165,13 +178,10 @@ def training_report(
         _Section("Summary", page.content(summary, "")),
         *(_Section(plain(name), page.content(each, name)) for name, each in _pairs(sections)),
         _Section("Step sizes", page.figure(rates, "Validation loss by step size", _RATES)),
-        _failures(page, records, labels),
-        _Section("Settings and machine", _settings(records), "Settings"),
-        _Section("What to cite", _citations(records), "Citations"),
+        *_last(page, records, labels),
     ]
-    name = plain(title or f"Training by {len(tuned(records).solvers)} methods")
-    text = _document(name, _counted(records), [part for part in parts if part.body])
-    return replace_file(Path(os.fsdecode(path)), text.encode("utf-8"))
+    methods = len(tuned(records).solvers)
+    return _written(path, title or f"Training by {methods} methods", records, parts)
 
 
 _TRAINED = (

@@ -213,9 +213,11 @@ class Schedule:
             first = max(looser, key=lambda record: record.tolerance)
             said = f"{first.message} (Not run again: the run to {first.tolerance:g} ended so.)"
             return attrs.evolve(first, tolerance=task.tolerance, message=said)
+        if self._give_up is None:
+            return None
         ran = [r for r in late if r.status != "GIVEN_UP" and r.tolerance >= task.tolerance]
         seeds = sorted({record.seed for record in ran})
-        if self._give_up is None or len(seeds) < self._give_up:
+        if len(seeds) < self._give_up:
             return None
         least = min(record.time for record in ran), min(record.cpu for record in ran)
         said = f"These are of seeds {', '.join(map(str, seeds))}."
