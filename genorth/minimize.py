@@ -40,12 +40,12 @@ def minimize(
             preconditioner hold if the solver takes them.
         x0: Start. A penalty method starts anywhere in F, a Riemannian one near M. Default: a random
             point of M.
-        method: The name of a solver ("odf-gd", "odf-cg", "odf-lbfgs", "odf-lbfgs-lean", "odf-tr",
-            the same five with "cdf", and with baselines installed "rlbfgs-fast", "rtr-fast",
-            "pymanopt-cg", ...), or a `Solver`. "odf-lbfgs" needs the fewest evaluations of the
-            penalty methods; "odf-lbfgs-lean" spends less time outside f, for many variables; those
-            that end in "tr" need a Hessian product. `Solver.on_device` says which ones stay on
-            the device of an x0 of JAX or PyTorch.
+        method: The name of a solver ("odf-gd", "odf-cg", "odf-cg-lean", "odf-lbfgs",
+            "odf-lbfgs-lean", "odf-tr", the same six with "cdf", and with baselines installed
+            "rlbfgs-fast", "rtr-fast", "pymanopt-cg", ...), or a `Solver`. "odf-lbfgs" needs the
+            fewest evaluations of the penalty methods; "odf-lbfgs-lean" and "odf-cg-lean" spend less
+            time outside f, for many variables; those that end in "tr" need a Hessian product.
+            `Solver.on_device` says which ones stay on the device of an x0 of JAX or PyTorch.
         beta: Penalty parameter of a penalty method, or "auto".
         tol: On the stopping measure: |grad h| of a penalty method, else the norm of the Riemannian
             gradient.

@@ -57,7 +57,7 @@ def _large(evidence: Evidence, numbers: Iterable[int]) -> tuple[str, str]:
 
 
 def _retraction_share(evidence: Evidence) -> tuple[str, str]:
-    theirs, ours = (_geometry_share(evidence, name) for name in ("rgd-faithful", "rgd-fast"))
+    theirs, ours = (_geometry_share(evidence, name) for name in (experiments.REFERENCE, "rgd-fast"))
     verdict = "confirmed, for retractions of O(n^3)" if theirs > 0.8 else "not confirmed"
     return verdict, (
         f"median share of retraction and projection on Tables 1, 2: {theirs:.0%}; with our "

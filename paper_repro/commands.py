@@ -223,7 +223,7 @@ _SHARED = {
     "--time-limit": {
         "type": float,
         "metavar": "S",
-        "help": "seconds of each run (20 to 60, by table; 5; 1)",
+        "help": "seconds of each run (10 to 60, by table; 5; 1)",
     },
     "--seeds": {"type": int, "metavar": "K", "help": "random instances and starts (1; all 5)"},
     "--peers": {"action": "store_true", "help": "the infeasible methods too, as in full runs"},

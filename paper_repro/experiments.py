@@ -26,9 +26,11 @@ TOLERANCES = (1e-5, 1e-9)
 AUTO, ORTHOGONAL = "cdf-lbfgs auto", "odf-lbfgs"
 #: The solvers of the paper, and ours.
 PAPERS = tuple(data.SOLVERS.values())
-OURS = (AUTO, ORTHOGONAL, "rgd-fast", "rcg-fast", "rlbfgs-fast", "rtr-fast")
+OURS = (AUTO, ORTHOGONAL, "odf-cg-lean", "rgd-fast", "rcg-fast", "rlbfgs-fast", "rtr-fast")
 #: How many starts the paper's solvers have in a full comparison: its tables have one too.
 PAPER_STARTS = 1
+#: The reference of all leads; it has so many times as long, so that they are figures, not bounds.
+REFERENCE, LONGER = "rgd-faithful", 5.0
 #: The infeasible methods, which run in full runs and where they are asked for.
 PEERS = tuple(solver.name for solver in RECORDS if solver.family == INFEASIBLE)
 #: All of them, by the names that the records have.
@@ -177,7 +179,8 @@ def run(
         experiments: What to run.
         solvers: Names of solvers; by default all but the peers.
         **settings: Further arguments of `genorth.compare.run`. Without `time_limit`, that of the
-            table. Of several starts the solvers of the paper have `PAPER_STARTS`.
+            table, and for `REFERENCE` `LONGER` times that. Of several starts the solvers of the
+            paper have `PAPER_STARTS`.
 
     Returns:
         The records of these experiments, with those of earlier calls.
@@ -188,18 +191,21 @@ def run(
     common = {"tolerances": TOLERANCES, "out": folder / "records"} | settings
     names = chosen(solvers)
     starts = common.pop("starts", 1)
-    groups = {
-        min(starts, PAPER_STARTS): {name: names[name] for name in names if name in PAPERS},
-        starts: {name: names[name] for name in names if name not in PAPERS},
-    }
-    if starts <= PAPER_STARTS:
-        groups = {starts: names}
+    groups: dict[tuple[int, float], dict[str, Solver]] = {}
+    for name, solver in names.items():
+        count = min(starts, PAPER_STARTS) if name in PAPERS else starts
+        longer = LONGER if name == REFERENCE and "time_limit" not in common else 1.0
+        groups.setdefault((count, longer), {})[name] = solver
     return compare.join(
         [
-            compare.run(each.instances(), group, starts=k, **{"time_limit": each.seconds} | common)
+            compare.run(
+                each.instances(),
+                group,
+                starts=count,
+                **{"time_limit": longer * each.seconds} | common,
+            )
             for each in experiments
-            for k, group in groups.items()
-            if group
+            for (count, longer), group in groups.items()
         ]
     )
 

@@ -37,7 +37,7 @@ LADDER, GALLERY = "Ladder of conditions", "Gallery of real problems"
 #: The families that are compared.
 FAMILIES = (PENALTY, RIEMANNIAN, INFEASIBLE)
 #: First-order solvers, of which a user without Hessian products chooses.
-FIRST_ORDER = (AUTO, ORTHOGONAL, "rgd-fast", "rcg-fast", "rlbfgs-fast", "landing")
+FIRST_ORDER = (AUTO, ORTHOGONAL, "odf-cg-lean", "rgd-fast", "rcg-fast", "rlbfgs-fast", "landing")
 
 
 # ---------------------------------------------------------------------- the records

@@ -183,7 +183,7 @@ def _with_retraction(name: str, retraction: str) -> Solver:
 #: The solvers of the ladder, by the names that the records have.
 SOLVERS: dict[str, Solver] = {
     AUTO: REGISTRY["cdf-lbfgs"],
-    **{name: REGISTRY[name] for name in (ORTHOGONAL, "odf-tr")},
+    **{name: REGISTRY[name] for name in (ORTHOGONAL, "odf-cg-lean", "odf-tr")},
     **{name: REGISTRY[name] for name in ("rgd-fast", "rcg-fast", "rlbfgs-fast", "rtr-fast")},
     **{name: REGISTRY[name] for name in ("landing", "landing-newton")},
     **{

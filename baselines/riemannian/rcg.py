@@ -8,7 +8,7 @@ from typing import Any, Unpack
 from baselines.riemannian.run import Iterate, Run
 from genorth.linalg.arrays import Array, norm, number
 from genorth.problem.problem import Problem
-from genorth.solve.descent import NoStep
+from genorth.solve.descent import NoStep, sato
 from genorth.solve.metric import takes_metric
 from genorth.solve.options import Common
 from genorth.solve.result import Result
@@ -84,20 +84,6 @@ def _solve(run: Run, conditions: Conditions) -> None:
         if not slope < 0:
             Z, slope = -point.gradient, -point.decrease
         t = min(t * before / slope, _LONGEST * number(norm(point.X)) / number(norm(Z)))
-
-
-def sato(squared: float, squared_old: float, growth: float) -> float:
-    """min(beta_FR, beta_DY), zero where the latter is not positive.
-
-    Args:
-        squared: |g|^2.
-        squared_old: |g_old|^2.
-        growth: <g, T(Z)> - <g_old, Z>.
-
-    Returns:
-        beta.
-    """
-    return squared / max(squared_old, growth) if growth > 0 else 0.0
 
 
 def _steepest(point: Iterate) -> tuple[Array, float, float]:

@@ -37,7 +37,7 @@ from genorth.solve.solver import SOLVERS
 
 #: The solvers of a comparison, the best of each family; fewer in a quick one.
 ALL = (
-    *("odf-lbfgs", "cdf-lbfgs", "odf-tr"),
+    *("odf-lbfgs", "odf-cg-lean", "cdf-lbfgs", "odf-tr"),
     *("rlbfgs-fast", "rcg-fast", "rtr-fast"),
     *("landing", "landing-newton"),
 )

@@ -184,7 +184,7 @@ class Orthogonal(Rule):
     # |C| of an iterate that has left M, and of a trial, relative to |I| or to |C| at the start: far
     # away D may be much shorter than X where phi is ill-conditioned
     _LOOSE, _LOOSEST = 3.0, 10.0
-    _ACCURACY = 0.05  # of the threshold during a run
+    _ACCURACY, _FINAL = 0.05, 1e-4  # of the threshold during a run, and at its end
 
     def __init__(self, monitor: Monitor, auto: bool) -> None:
         super().__init__(monitor, auto)
@@ -294,7 +294,7 @@ class Orthogonal(Rule):
 
     def threshold(self, x: _Matrix, Theta: _Matrix) -> float:
         """beta_n*(x)."""
-        return orthogonal_threshold(self.manifold, x, Theta)
+        return orthogonal_threshold(self.manifold, x, Theta, self._FINAL)
 
 
 class _Local:

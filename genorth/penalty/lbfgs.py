@@ -7,6 +7,7 @@ alone. And it takes arrays of JAX and PyTorch, which stay where they are.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from genorth.linalg.arrays import Array, eps, inner, kept, number
 from genorth.penalty.objective import Objective
@@ -30,21 +31,28 @@ def lean_lbfgs(objective: Objective, start: Array, curvature: float = 0.0) -> No
             pairs.clear()
             d, slope = -g, -number(inner(g, g))
         first = 1.0 if len(pairs) else 1 / (curvature or math.sqrt(-slope))
-
-        def curve(
-            t: float, v: Array = v, d: Array = d
-        ) -> tuple[float, float, tuple[Array, float, Array]]:
-            trial = v + t * d
-            value, gradient = objective.value_and_gradient(trial)
-            return value, number(inner(gradient, d)), (trial, value, gradient)
-
         try:
-            (trial, value, gradient), _ = strong_wolfe(curve, value, slope, first, unit=eps(v))
+            found, _ = strong_wolfe(along(objective, v, d), value, slope, first, unit=eps(v))
         except NoStep:
             if not len(pairs):
                 return
             pairs.clear()
             continue
+        trial, value, gradient, _ = found
         pairs.add(trial, v, gradient, g)
         v, g = trial, gradient
         objective.iteration(v)
+
+
+def along(
+    objective: Objective, v: Array, d: Array
+) -> Callable[[float], tuple[float, float, tuple[Array, float, Array, float]]]:
+    """t -> h(v + t d), its slope, and (v + t d, value, gradient, slope)."""
+
+    def curve(t: float) -> tuple[float, float, tuple[Array, float, Array, float]]:
+        trial = v + t * d
+        value, gradient = objective.value_and_gradient(trial)
+        slope = number(inner(gradient, d))
+        return value, slope, (trial, value, gradient, slope)
+
+    return curve

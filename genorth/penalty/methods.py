@@ -18,6 +18,7 @@ import numpy as np
 import scipy.optimize
 
 from genorth.linalg.arrays import inner, norm, number
+from genorth.penalty.cg import lean_cg
 from genorth.penalty.lbfgs import lean_lbfgs
 from genorth.penalty.objective import Objective
 from genorth.solve.descent import NoStep, Settings, descend
@@ -75,6 +76,11 @@ def lean(objective: Objective, start: _Vector) -> None:
     lean_lbfgs(objective, start, objective.curvature)
 
 
+def lean_conjugate_gradients(objective: Objective, start: _Vector) -> None:
+    """Our own conjugate gradients."""
+    lean_cg(objective, start, objective.curvature)
+
+
 def trust_region(objective: Objective, start: _Vector) -> None:
     """SciPy's trust-ncg, with Steihaug's conjugate gradients; trust-krylov fails near rounding."""
     radius = 0.1 * float(np.linalg.norm(start))
@@ -114,12 +120,13 @@ def scipy_minimize(
 
 
 #: The methods that take arrays of JAX and PyTorch as they are.
-ON_DEVICE = ("gd", "lbfgs-lean")
+ON_DEVICE = ("gd", "cg-lean", "lbfgs-lean")
 
 #: By name: the method, and at how many points h keeps its results for it.
 METHODS: dict[str, tuple[Callable[[Objective, _Vector], None], int]] = {
     "gd": (gradient_descent, 1),
     "cg": (conjugate_gradients, 1),
+    "cg-lean": (lean_conjugate_gradients, 1),
     "lbfgs": (lbfgs, 1),
     "lbfgs-lean": (lean, 1),
     "tr": (trust_region, 2),  # the iterate, and the trial

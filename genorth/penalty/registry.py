@@ -39,4 +39,7 @@ for _prefix, _rule in _PENALTIES:
         _record(_prefix, _rule, "tr", "steihaug1983conjugate", _SCIPY),
     )
 for _prefix, _rule in _PENALTIES:
-    SOLVERS.register(_record(_prefix, _rule, "lbfgs", "liu1989limited", variant="lean"))
+    SOLVERS.register(
+        _record(_prefix, _rule, "cg", "sato2022riemannian", variant="lean"),
+        _record(_prefix, _rule, "lbfgs", "liu1989limited", variant="lean"),
+    )

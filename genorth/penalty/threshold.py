@@ -7,9 +7,10 @@ With Theta = Theta_X(grad f), the curvature of the penalty functions normal to M
 
 So each threshold is the largest eigenvalue of a form on S1. With psi(T) = Q T Q^-1 and S = Q Y,
 Y^T = e Y, the forms are <Y, e/2 (B Y Q + Q Y B)>, B = Theta Q, in the metric tr(Y^T K Y) with
-K = Q^T Q, and -<Y, L Y Q^-1 Theta>, L = N^T A N, N = phi(X) Q = A X, with K = N^T N. In the
-eigenbasis of K the metric is the diagonal (k_i + k_j)/2; scaling the entries by its root leaves a
-standard symmetric eigenvalue problem with p x p products.
+K = Q^T Q, and -<Y, L Y Q^-1 Theta>, L = N^T A N, N = phi(X) Q = A X, with K = N^T N. Both are
+<Y, M Y R> with two p x p matrices. In the eigenbasis of K the metric is the diagonal
+(k_i + k_j)/2; scaling the entries by its root leaves a standard symmetric eigenvalue problem of two
+p x p products.
 """
 
 from __future__ import annotations
@@ -29,7 +30,6 @@ from genorth.linalg.arrays import Array, ct, on_host
 from genorth.problem.problem import Problem
 
 _Matrix = np.ndarray[Any, Any]
-_Form = Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]
 _DENSE = 12  # up to this p all p^2 products are formed at once
 _ACCURACY = 1e-8  # of the largest eigenvalue, relative; a penalty parameter needs no more
 
@@ -83,11 +83,7 @@ def largest_form(manifold: GenOrthManifold, Theta: _Matrix) -> float:
     if companion.trivial:
         return float(np.linalg.eigvalsh((Theta + ct(Theta)) / 2).max())
     Q, e = _matrix(companion, Theta), companion.sign
-
-    def form(Q: _Matrix, B: _Matrix) -> _Form:
-        return lambda Y: e * (B @ Y @ Q)
-
-    return _over_blocks(ct(Q) @ Q, form, (Q, Theta @ Q), e)
+    return _over_blocks(ct(Q) @ Q, e * Theta @ Q, Q, e)
 
 
 def orthogonal_threshold(
@@ -105,12 +101,8 @@ def orthogonal_threshold(
         return max(0.0, _over_basis(manifold, image, ct(P) @ P))
     N = companion.Q.right(P)
     L, K = on_host(ct(N) @ companion.Q.right(manifold.phi(N))), on_host(ct(N) @ N)
-    Y = on_host(companion.Qinv.left(Theta))
-
-    def form(L: _Matrix, B: _Matrix) -> _Form:
-        return lambda Y: -(L @ Y @ B)
-
-    return max(0.0, _over_blocks(K, form, (L, Y), companion.sign, accuracy))
+    R = on_host(companion.Qinv.left(Theta))
+    return max(0.0, _over_blocks(K, -L, R, companion.sign, accuracy))
 
 
 def _matrix(companion: Companion, like: _Matrix) -> _Matrix:
@@ -134,27 +126,21 @@ def _over_basis(
     return float(values.max())
 
 
-def _over_blocks(
-    K: _Matrix,
-    form: Callable[..., _Form],
-    parts: tuple[_Matrix, ...],
-    e: int,
-    accuracy: float = _ACCURACY,
-) -> float:
-    """The largest eigenvalue over all blocks of form(parts) on {Y^T = e Y}, metric K."""
-    p, parts = K.shape[-1], tuple(np.broadcast_to(part, K.shape) for part in parts)
-    blocks = zip(*(part.reshape(-1, p, p) for part in (K, *parts)), strict=True)
-    return max(_over_symmetric(k, form(*block), e, accuracy) for k, *block in blocks)
+def _over_blocks(K: _Matrix, M: _Matrix, R: _Matrix, e: int, accuracy: float = _ACCURACY) -> float:
+    """The largest eigenvalue over all blocks of Y -> M Y R on {Y^T = e Y}, metric K."""
+    p = K.shape[-1]
+    parts = (np.broadcast_to(part, K.shape).reshape(-1, p, p) for part in (K, M, R))
+    return max(_over_symmetric(k, m, r, e, accuracy) for k, m, r in zip(*parts, strict=True))
 
 
-def _over_symmetric(K: _Matrix, form: _Form, e: int, accuracy: float) -> float:
+def _over_symmetric(K: _Matrix, M: _Matrix, R: _Matrix, e: int, accuracy: float) -> float:
     """The largest eigenvalue on {Y^T = e Y}, scaled by ((k_i + k_j)/2)^(-1/2) in the basis of K."""
     k, U = np.linalg.eigh(K)
-    scale, Ut = 1 / np.sqrt((k[:, None] + k[None, :]) / 2), ct(U)
+    scale = 1 / np.sqrt((k[:, None] + k[None, :]) / 2)
+    M, R = ct(U) @ M @ U, ct(U) @ R @ U
 
     def scaled(Z: _Matrix) -> _Matrix:
-        Z = (Z + e * ct(Z)) / 2
-        L = Ut @ form(U @ (scale * Z) @ Ut) @ U
+        L = M @ (scale * (Z + e * ct(Z)) / 2) @ R
         return np.asarray(scale * (L + e * ct(L)) / 2)
 
     return _largest_eigenvalue(scaled, K.shape[-1], K.dtype, e, accuracy)

@@ -20,9 +20,9 @@ def moment() -> _Moment:
     return time.perf_counter(), time.process_time()
 
 
-def _since(begin: _Moment, without: _Moment = (0.0, 0.0)) -> _Moment:
+def _since(begin: _Moment, without: _Moment = (0.0, 0.0), until: _Moment | None = None) -> _Moment:
     """Seconds since then; never negative, as a clock may be set back."""
-    wall, cpu = moment()
+    wall, cpu = moment() if until is None else until
     return max(wall - begin[0] - without[0], 0.0), max(cpu - begin[1] - without[1], 0.0)
 
 
@@ -38,6 +38,7 @@ class Clock:
     def __init__(self, problem: Any) -> None:
         self._problem = problem
         self._measured = (0.0, 0.0)
+        self._paused: _Moment | None = None
         self._monitors: list[tuple[Monitor, float, int]] = []
         self.seconds = (0.0, 0.0)
 
@@ -51,8 +52,8 @@ class Clock:
         self._running.remove(self)
 
     def elapsed(self) -> _Moment:
-        """Wall and CPU seconds so far."""
-        return _since(self._begin, self._measured)
+        """Wall and CPU seconds so far; while the library is measuring, those until it began to."""
+        return _since(self._begin, self._measured, self._paused)
 
     def start_of(self, trace: Any) -> tuple[float, int] | None:
         """When a trace began, in our seconds and evaluations; None if no monitor kept it."""
@@ -71,7 +72,12 @@ class Clock:
     @classmethod
     def begin(cls) -> _Moment:
         """Now, for `measured`. CPU time takes a system call: NaN where no clock is running."""
-        return moment() if cls._running else (time.perf_counter(), math.nan)
+        if not cls._running:
+            return time.perf_counter(), math.nan
+        now = moment()
+        for clock in cls._running:
+            clock._paused = now
+        return now
 
     @classmethod
     def measured(cls, begin: _Moment) -> None:
@@ -80,3 +86,4 @@ class Clock:
             wall, cpu = _since(begin)
             for clock in cls._running:
                 clock._measured = clock._measured[0] + wall, clock._measured[1] + cpu
+                clock._paused = None

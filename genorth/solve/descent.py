@@ -143,3 +143,17 @@ def _short(owner: Owner, X: Array, X0: Array, G: Array, G0: Array) -> tuple[Arra
     Y = G - G0
     over, under = inners((X - X0, Y), (Y, Y))
     return over, under
+
+
+def sato(squared: float, squared_old: float, growth: float) -> float:
+    """min(beta_FR, beta_DY), zero where the latter is not positive.
+
+    Args:
+        squared: |g|^2.
+        squared_old: |g_old|^2.
+        growth: <g, T(Z)> - <g_old, Z>.
+
+    Returns:
+        beta.
+    """
+    return squared / max(squared_old, growth) if growth > 0 else 0.0

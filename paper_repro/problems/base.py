@@ -121,7 +121,7 @@ class PaperTable:
     corrected: Variant
     printed: Variant
     #: Seconds of each run of a full comparison.
-    seconds: float = 20.0
+    seconds: float = 10.0
     #: On the paper's figures in this table alone.
     remark: str = ""
 

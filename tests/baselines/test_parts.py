@@ -13,9 +13,9 @@ from known_minima import KNOWN
 
 import genorth as go
 from baselines import rcg, rgd, rlbfgs, rtr
-from baselines.riemannian.rcg import sato
 from baselines.riemannian.rtr import forcing, truncated_cg
 from genorth.solve.descent import Settings as BBSettings
+from genorth.solve.descent import sato
 from genorth.testing import conditioned_symmetric, seeds
 
 

@@ -38,6 +38,7 @@ from genorth.compare.render.terminal import Lines
 from genorth.compare.runs.codec import decode, encode
 from genorth.compare.runs.machine import PastLimitError, interrupted
 from genorth.compare.runs.store import thinned
+from genorth.solve.clock import Clock
 
 threadpoolctl = pytest.importorskip(
     "threadpoolctl", reason="comparisons pin BLAS threads by threadpoolctl"
@@ -280,6 +281,19 @@ def test_a_solver_that_hangs_is_interrupted() -> None:
     assert time.monotonic() - begin < 5  # a sleep without end, but for the alarm
     assert (first.status, second.status) == ("HUNG", "STALLED")
     assert "0.1 s" in first.message and 0.2 <= first.time < 5 and first.nfev == 1
+
+
+@alarms
+def test_a_solver_is_not_interrupted_for_what_we_measure() -> None:
+    """Its patience is of its own clock, which stands still meanwhile."""
+    clock = Clock(procrustes(0))
+    with clock, interrupted(0.1, clock):
+        begin = Clock.begin()
+        time.sleep(0.3)
+        Clock.measured(begin)
+        with pytest.raises(PastLimitError):
+            time.sleep(10)
+    assert 0.1 <= clock.seconds[0] < 5
 
 
 @alarms

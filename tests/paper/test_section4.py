@@ -48,7 +48,9 @@ def _run(name: str, method: str, tol: float) -> tuple[go.Problem, go.Result]:
 
 @pytest.mark.statement("al:1:2")
 @pytest.mark.statement("al:1:6")
-@pytest.mark.parametrize("method", ["cdf-gd", "cdf-cg", "cdf-lbfgs", "cdf-lbfgs-lean", "cdf-tr"])
+@pytest.mark.parametrize(
+    "method", ["cdf-gd", "cdf-cg", "cdf-cg-lean", "cdf-lbfgs", "cdf-lbfgs-lean", "cdf-tr"]
+)
 @pytest.mark.parametrize("name", RUNS)
 def test_algorithm_1(name: str, method: str) -> None:
     """Step 2 ends at the first X~ with |grad h(X~)| <= tol.

@@ -60,7 +60,8 @@ def test_the_solvers_that_stay() -> None:
     """Those that the documentation names."""
     assert set(ON_DEVICE) == {
         *("rgd-fast", "rgd-products", "rcg-fast", "rcg-products", "rlbfgs-fast", "rlbfgs-products"),
-        *("rtr-fast", "cdf-gd", "cdf-lbfgs-lean", "odf-gd", "odf-lbfgs-lean", "landing"),
+        *("rtr-fast", "cdf-gd", "cdf-cg-lean", "cdf-lbfgs-lean"),
+        *("odf-gd", "odf-cg-lean", "odf-lbfgs-lean", "landing"),
         "landing-auto",
     }
 

@@ -126,7 +126,7 @@ class Bench:
                     if _takes(solver, "rng"):
                         arguments["rng"] = task.seed  # of a solver that draws: the same each time
                 begin()
-                with interrupted(setup.patience), clock:
+                with clock, interrupted(setup.patience, clock):
                     result = solver(problem, start, **arguments | options)
                 with interrupted(setup.patience):
                     record = _reported(result, _counts(problem), clock, fields)

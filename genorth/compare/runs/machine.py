@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from genorth.optional import optional
+from genorth.solve.clock import Clock
 
 _PACKAGES = ("numpy", "scipy", "pymanopt", "cdopt", "torch", "geoopt")
 # seconds between two alarms: a solver may have swallowed the first, or be busy cleaning up
@@ -46,9 +47,10 @@ def pinned(threads: int) -> AbstractContextManager[Any]:
 
 
 @contextmanager
-def interrupted(seconds: float) -> Iterator[None]:
-    """Raise `PastLimitError` in the block after so many seconds of wall time.
+def interrupted(seconds: float, clock: Clock | None = None) -> Iterator[None]:
+    """Raise `PastLimitError` in the block after so many seconds.
 
+    They are of wall time, or of a clock that runs in the block and stands still while we measure.
     By SIGALRM: it reaches Python code only, so that a single call into C is waited for; and it
     needs the main thread of a POSIX system. Elsewhere the block is not interrupted. An alarm that
     was set before is set again afterwards.
@@ -62,7 +64,7 @@ def interrupted(seconds: float) -> Iterator[None]:
     armed = True
 
     def interrupt(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001  a handler's arguments
-        if armed:
+        if armed and (clock is None or clock.elapsed()[0] >= seconds):
             raise PastLimitError
 
     begin = time.monotonic()

@@ -219,13 +219,16 @@ class Worker:
             self.connection.send(message)
 
     def _wait(self) -> None:
-        """Set the deadline of its stage; what is made or run is evaluated once afterwards."""
+        """Set the deadline of its stage; what is made or run is evaluated once afterwards.
+
+        A run has its patience twice over for what we measure during it, off its clock.
+        """
         setup, now = self._setup, time.monotonic()
         limits = {
             "": _START,
             _READY: 2 * setup.preparation,
             _PREPARED: setup.preparation,
-            _BEGINS: 2 * setup.patience,
+            _BEGINS: 4 * setup.patience,
         }
         self.deadline = now + limits[self._stage] + _LATER
         if self._stage == _BEGINS:
