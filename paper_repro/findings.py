@@ -206,6 +206,7 @@ def effects(evidence: Evidence) -> list[tuple[str, Effect]]:
         ("metric of the form, |A|, ladder", other, metric("rlbfgs-fast"), "rlbfgs-fast"),
         ("Hessian products, everywhere", both, "rtr-fast", "rlbfgs-fast"),
         ("on the manifold instead of a penalty, L-BFGS", both, "rlbfgs-fast", ORTHOGONAL),
+        ("on the manifold instead of a penalty, CG", both, "rcg-fast", "odf-cg-lean"),
         ("on the manifold instead of a penalty, trust regions", both, "rtr-fast", "odf-tr"),
     ]
     found = []

@@ -91,6 +91,23 @@ def guide(evidence: Evidence) -> str:
     return markdown([*lines, *(line(evidence) for line in asked), stochastic])
 
 
+def default(evidence: Evidence) -> list[str]:
+    """The default of `go.minimize` beside others, by evaluations and time."""
+    lines = []
+    for other in (AUTO, "odf-cg-lean", "rlbfgs-fast", "rtr-fast"):
+        found = effect(evidence.union, ORTHOGONAL, other)
+        counts = found.gains["evaluations"]
+        fewer = sum(gain > 1 for gain in counts)
+        low, high = found.range("evaluations")
+        lines.append(
+            f"Against `{other}`: fewer evaluations in {fewer} of {len(counts)} rows that both "
+            f"solve; `{other}` takes {times(found.gain('evaluations'))} as many in the median "
+            f"({times(low)} to {times(high)}) and {times(found.gain('time'))} the time. Solved by "
+            f"`{ORTHOGONAL}` alone {found.only_solver}, by `{other}` alone {found.only_other}."
+        )
+    return lines
+
+
 def _second_order(evidence: Evidence) -> list[str]:
     found = _least(standings(evidence.union, _ALL))
     because = f"of {len(_ALL)} solvers {_stands(found)}"
@@ -178,7 +195,7 @@ def aims(evidence: Evidence) -> list[str]:
 
 def _lead(evidence: Evidence) -> str:
     """Against RGD as the paper ran it; rows below the aim by what keeps them there."""
-    found = lead(evidence.paper, "rgd-faithful", FACTOR, FROM)
+    found = lead(evidence.paper, experiments.REFERENCE, FACTOR, FROM)
     rows, total = by_row(evidence.paper), len(found.held + found.missed + found.undecided)
     bound: list[float] = []
     parts: dict[str, list[str]] = {"open": [], "missed": []}
@@ -191,7 +208,7 @@ def _lead(evidence: Evidence) -> str:
         elif row in found.undecided or best is None:
             parts["open"].append(_row(row))
         else:
-            ratio = runs["rgd-faithful"].time / runs[best].time
+            ratio = runs[experiments.REFERENCE].time / runs[best].time
             parts["missed"].append(f"{_row(row)} ({times(ratio)})")
     text = (
         f"The best solver is at least {FACTOR:.0f} times faster than RGD as the paper ran it in "

@@ -186,6 +186,7 @@ def blocks(evidence: Evidence) -> dict[str, str]:
         "classes": findings.by_class(evidence),
         "ingredients": markdown(tables.effects_table(findings.effects(evidence), LABELS)),
         "guide": guide.guide(evidence),
+        "default": "".join(f"- {line}\n" for line in guide.default(evidence)),
         "claims": claims.claims(evidence),
     }
 

@@ -1,7 +1,7 @@
 """Draw docs/_static/overview.svg, and fill in what pages say of docs/results: `python overview.py`.
 
 A page holds a text between `<!-- made: name -->` and `<!-- /made -->`; the texts are those of
-`paper_repro.report.blocks`, computed from the records. A test compares the two.
+`paper_repro.report.blocks` and of `benchmarks`, computed from the records. A test compares the two.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import re
 import textwrap
 from pathlib import Path
 from typing import Any
+
+import benchmarks
 
 from genorth.compare import plots
 from paper_repro import findings, report
@@ -23,6 +25,11 @@ _WIDTH = 100
 def load() -> findings.Evidence:
     """The records of docs/results."""
     return findings.load(DOCS / "results")
+
+
+def texts(evidence: findings.Evidence) -> dict[str, str]:
+    """What stands in the blocks, by name: of the comparison, and of the benchmarks."""
+    return report.blocks(evidence) | benchmarks.blocks()
 
 
 def figure(evidence: findings.Evidence) -> Any:
@@ -54,10 +61,10 @@ def main() -> None:
     # text stays text, and the same records give the same file
     matplotlib.rcParams |= {"svg.fonttype": "none", "svg.hashsalt": "genorth"}
     figure(evidence).savefig(DOCS / "_static" / "overview.svg", metadata={"Date": None})
-    texts = report.blocks(evidence)
+    filled_in = texts(evidence)
     for path in PAGES:
         page = path.read_text("utf-8")
-        if (made := filled(page, texts)) != page:
+        if (made := filled(page, filled_in)) != page:
             path.write_text(made, "utf-8")
 
 

@@ -1,18 +1,24 @@
 """How the benchmarks measure: two sides in alternation, medians, one BLAS thread.
 
-And how a figure is printed.
+And how a figure is printed and kept.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import statistics
 import time
 import tracemalloc
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
 
 import threadpoolctl
+
+from genorth.compare.runs.machine import environment
 
 #: Gives, outside of the clock, the call to be timed, with inputs that no earlier call has seen.
 Prepare = Callable[[], Callable[[], object]]
@@ -97,12 +103,55 @@ def peak_bytes(prepare: Prepare) -> int:
     return peak
 
 
-def show(measures: Iterable[Callable[[], list[Figure]]]) -> int:
-    """Print every figure; the exit status of a benchmark is the number of those missed."""
+# ---------------------------------------------------------------------- the command line
+
+#: What `--record` writes, and docs/benchmarks.md shows.
+RECORDS = Path(__file__).parents[2] / "docs" / "results" / "benchmarks"
+Measures = Mapping[str, Callable[[], list[Figure]]]
+
+
+def main(bench: str, measures: Measures) -> int:
+    """Print the figures of a benchmark; the exit status is the number of those missed.
+
+    Args:
+        bench: Its name, that of its file.
+        measures: What it measures, by name. On the command line, parts of names choose among
+            them, and `--record` keeps the figures for the documentation.
+
+    Returns:
+        How many figures missed their bounds.
+    """
+    words = argparse.ArgumentParser(description=f"The figures of {bench}.")
+    words.add_argument("names", nargs="*", help=f"only these, of {', '.join(measures)}")
+    words.add_argument("--record", action="store_true", help=f"write them to {RECORDS}")
+    options = words.parse_args()
     missed = 0
-    with one_thread():
-        for measure in measures:
-            for figure in measure():
-                print(figure, flush=True)
-                missed += not figure.passed
+    for name, measure in measures.items():
+        if options.names and not any(part in name for part in options.names):
+            continue
+        with one_thread():
+            figures = measure()
+            machine = environment(1)
+        for figure in figures:
+            print(figure, flush=True)
+            missed += not figure.passed
+        if options.record and figures:
+            record(bench, list(measures), name, figures, machine)
     return missed
+
+
+def record(
+    bench: str, order: list[str], name: str, figures: list[Figure], machine: dict[str, str]
+) -> None:
+    """Put the figures of one measure into the file of its benchmark, with commit and machine."""
+    path = RECORDS / f"{bench}.json"
+    found = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    today = datetime.now(UTC).date().isoformat()
+    found[name] = {
+        "date": today,
+        "environment": machine,
+        "figures": [asdict(figure) | {"passed": figure.passed} for figure in figures],
+    }
+    path.parent.mkdir(exist_ok=True)
+    kept = {name: found[name] for name in order if name in found}
+    path.write_text(json.dumps(kept, indent=1) + "\n", "utf-8")

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from _timing import Figure, show
+from _timing import Figure, main
 
 import genorth as go
 from baselines import SOLVERS
@@ -97,4 +97,4 @@ FIGURES: dict[str, Callable[[], list[Figure]]] = {
 
 
 if __name__ == "__main__":
-    sys.exit(show(FIGURES.values()))
+    sys.exit(main("compare", FIGURES))

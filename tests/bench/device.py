@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _timing import Figure, show
+from _timing import Figure, main
 
 import genorth as go
 
@@ -136,4 +136,4 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["peak"]:
         print(_peak(sys.argv[2], int(sys.argv[3])))
     else:
-        sys.exit(show(FIGURES.values()))
+        sys.exit(main("device", FIGURES))

@@ -21,7 +21,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import attrs
-from _timing import Figure, show
+from _timing import Figure, main
 
 import genorth as go
 from baselines import SOLVERS
@@ -163,6 +163,4 @@ FIGURES: dict[str, Callable[[], list[Figure]]] = {
 
 
 if __name__ == "__main__":
-    wanted = sys.argv[1:]
-    chosen = {n: f for n, f in FIGURES.items() if not wanted or n.split()[-1] in wanted}
-    sys.exit(show(chosen.values()))
+    sys.exit(main("executors", FIGURES))

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 
-from _timing import Figure, medians, show
+from _timing import Figure, main, medians
 
 from paper_repro.problems import JointDiagonalisation
 
@@ -66,4 +66,4 @@ FIGURES: dict[str, Callable[[], list[Figure]]] = {
 
 
 if __name__ == "__main__":
-    sys.exit(show(FIGURES.values()))
+    sys.exit(main("experiments", FIGURES))

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-from _timing import Figure, Prepare, medians, peak_bytes, ratio, show
+from _timing import Figure, Prepare, main, medians, peak_bytes, ratio
 
 import genorth as go
 
@@ -153,7 +153,7 @@ def retractions(n: int, p: int, bounds: dict[str, float]) -> list[Figure]:
     ]
 
 
-def normal(n: int, p: int, bound: float, length: float = 0.5) -> list[Figure]:
+def normal(n: int, p: int, bound: float | None, length: float = 0.5) -> list[Figure]:
     """The normal retraction of the symplectic manifold against Cayley."""
     manifold = go.SymplecticStiefel(n, p)
     fresh = _with_steps(manifold, length)
@@ -317,8 +317,12 @@ FIGURES: dict[str, Callable[[], list[Figure]]] = {
 OVERHEADS: dict[str, Callable[[], list[Figure]]] = {
     f"hot paths ({n},{p})": partial(hot_paths, n, p)
     for n, p in ((1000, 100), (1000, 10), (100, 10))
+} | {
+    f"normal ({n},{p}), |Z| = {length}": partial(normal, n, p, None, length)
+    for n, p in ((1000, 10), (1000, 100))
+    for length in (0.05, 2.0)
 }
 
 
 if __name__ == "__main__":
-    sys.exit(show((FIGURES | OVERHEADS).values()))
+    sys.exit(main("geometry", FIGURES | OVERHEADS))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _timing import Figure, ratio, show
+from _timing import Figure, main, ratio
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from known_minima import KNOWN
@@ -119,4 +119,4 @@ if __name__ == "__main__":
     if "--table" in sys.argv:
         table()
     else:
-        sys.exit(show(FIGURES.values()))
+        sys.exit(main("infeasible", FIGURES))

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pymanopt
-from _timing import Figure, Prepare, medians, show
+from _timing import Figure, Prepare, main, medians
 from pymanopt.optimizers import ConjugateGradient, TrustRegions
 
 import genorth as go
@@ -224,4 +224,4 @@ FIGURES: dict[str, Callable[[], list[Figure]]] = {
 
 
 if __name__ == "__main__":
-    sys.exit(show(FIGURES.values()))
+    sys.exit(main("interop", FIGURES))

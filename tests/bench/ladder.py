@@ -1,13 +1,9 @@
 """The ladder: Riemannian solvers on manifolds of rising condition number, by retraction.
 
 {hyperbolic, indefinite, bilinear, generalized} at condition 1, 30, 1000 and symplectic, times
-{nearest point to a Gaussian point, weighted trace with a Wishart matrix}. Run as
-
-    python tests/bench/ladder.py [--sizes 40x6 400x10] [--only hyperbolic] [--out rows.jsonl]
-
-It prints evaluations plus Hessian products by "cayley", "normal" and "auto", and the largest number
-of iterations. Rows are appended to the file and not measured again; `--only none --out rows.jsonl`
-prints the summary alone. The aims, for "auto":
+{nearest point to a Gaussian point, weighted trace with a Wishart matrix}, five starts each.
+Run as `python tests/bench/ladder.py "(40,6)"` (minutes) or for all sizes (most of an hour). The
+aims, for retraction="auto":
 
 - the nearest point is found in every run, on all but the generalized manifold with at most 200
   iterations;
@@ -17,13 +13,13 @@ prints the summary alone. The aims, for "auto":
 
 from __future__ import annotations
 
-import argparse
-import json
 import statistics
-from pathlib import Path
+import sys
+from functools import partial
 from typing import Any
 
 import numpy as np
+from _timing import Figure, main
 
 import genorth as go
 from baselines import rcg, rgd, rlbfgs, rtr
@@ -31,23 +27,21 @@ from paper_repro.ladder import rungs
 
 SOLVERS: dict[str, Any] = {"rgd": rgd, "rcg": rcg, "rlbfgs": rlbfgs, "rtr": rtr}
 RETRACTIONS = ("cayley", "normal", "auto")
+STARTS = 5
 BUDGET = {"tol": 1e-6, "max_iterations": 3000, "max_evaluations": 6000, "max_time": 30.0}
 
 
-# ---------------------------------------------------------------------- the table
-
-
-def measure(solver: str, kind: str, problem: go.Problem, starts: int) -> dict[str, Any]:
+def measure(solver: str, kind: str, problem: go.Problem) -> dict[str, Any]:
     """One solver with one retraction, over all starts.
 
     `cost` is the median of evaluations plus Hessian products, infinite where a run is not done;
     `iterations` the largest number, `per_iteration` the mean number of evaluations of each.
     """
-    costs, iterations, shares, done = [], [], [], 0
-    for seed in range(starts):
+    costs, iterations, shares, failed = [], [], [], 0
+    for seed in range(STARTS):
         start = problem.manifold.random_point(seed)
         r = SOLVERS[solver](problem, start, retraction=kind, **BUDGET)
-        done += r.success
+        failed += not r.success
         costs.append(max(r.nfev, r.njev) + r.nhev if r.success else np.inf)
         iterations.append(r.nit)
         shares.append(r.nfev / max(r.nit, 1))
@@ -55,71 +49,40 @@ def measure(solver: str, kind: str, problem: go.Problem, starts: int) -> dict[st
         "cost": statistics.median(costs),
         "iterations": max(iterations),
         "per_iteration": statistics.mean(shares),
-        "done": done == starts,
+        "failed": failed,
     }
 
 
-def line(row: dict[str, Any]) -> str:
-    """A row of the table."""
-    cells = (
-        f"{kind} {row[kind]['cost']:6.0f} ({row[kind]['iterations']:4} it, "
-        f"{row[kind]['per_iteration']:4.2f}/it{'' if row[kind]['done'] else ', FAILED'})"
-        for kind in RETRACTIONS
-    )
-    what = f"{row['size']:7} {row['problem']:26} {row['solver']:7}"
-    return " ".join((what, *cells, f"auto/best {ratio(row):5.2f}"))
+def by_retraction(n: int, p: int) -> list[Figure]:
+    """Each row by "cayley", "normal" and "auto"; it prints the rows."""
+    ratios, autos, nearest = [], [], []
+    for rung in rungs([(n, p)]):
+        for solver in SOLVERS:
+            row = {kind: measure(solver, kind, rung.problem()) for kind in RETRACTIONS}
+            cayley, normal, auto = (row[kind]["cost"] for kind in RETRACTIONS)
+            print(f"{rung.name:28} {solver:7} {cayley:6.0f} {normal:6.0f} {auto:6.0f}", flush=True)
+            autos.append(row["auto"])
+            if min(cayley, normal) < np.inf:
+                ratios.append(auto / min(cayley, normal))
+            if rung.task == "nearest":
+                nearest.append((rung.kind, row["auto"]))
+    failed = sum(row["failed"] for _, row in nearest)
+    longest = max(row["iterations"] for kind, row in nearest if kind != "generalized")
+    runs, share = STARTS * len(nearest), 100 * float(np.mean(np.array(ratios) <= 1.3))
+    per = max(row["per_iteration"] for row in autos)
+    where = f"'auto', ({n},{p})"
+    return [
+        Figure(f"{where}: of {runs} runs to the nearest point fail", failed, 0, unit=""),
+        Figure(f"{where}: most iterations to it, but for generalized", longest, 200, unit=""),
+        Figure(f"{where}: evaluations an iteration, mean of a row, at most", per, 3, unit=""),
+        Figure(f"{where}: rows with 1.3 times the better of the others", share, 90, True, "%"),
+        Figure(f"{where}: over the better of the others, at most", max(ratios), 2),
+    ]
 
 
-def ratio(row: dict[str, Any]) -> float:
-    """The cost of "auto" over the better of the other two; NaN where neither is done."""
-    best = min(row["cayley"]["cost"], row["normal"]["cost"])
-    return float(row["auto"]["cost"] / best) if best < np.inf else np.nan
-
-
-def summary(rows: list[dict[str, Any]]) -> None:
-    """What the aims are compared with."""
-    ratios = np.array([ratio(row) for row in rows])
-    known = ratios[~np.isnan(ratios)]
-    print(f"{len(rows)} rows, {known.size} solved by cayley or normal")
-    print(f"auto/best <= 1.3 in {np.mean(known <= 1.3):.1%}, worst {known.max():.2f}")
-    most = max(row["auto"]["per_iteration"] for row in rows)
-    print(f"evaluations an iteration: at most {most:.2f}")
-    nearest = [row for row in rows if row["problem"].endswith("nearest")]
-    failed = [row for row in nearest if not row["auto"]["done"]]
-    print(f"nearest point: {len(nearest)} rows, {len(failed)} with a run that failed")
-    long = [row["auto"]["iterations"] for row in nearest if "generalized" not in row["problem"]]
-    print(f"iterations, but for generalized: at most {max(long, default=0)}")
-
-
-def main() -> None:
-    """Print the table and the summary."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--sizes", nargs="+", default=["40x6", "400x10"])
-    parser.add_argument("--starts", type=int, default=5)
-    parser.add_argument("--solvers", nargs="+", default=list(SOLVERS))
-    parser.add_argument("--only", default="")
-    parser.add_argument("--out", type=Path)
-    arguments = parser.parse_args()
-    rows: list[dict[str, Any]] = []
-    if arguments.out is not None and arguments.out.exists():
-        rows = [json.loads(text) for text in arguments.out.read_text().splitlines()]
-    known = {(row["size"], row["problem"], row["solver"]) for row in rows}
-    for size in arguments.sizes:
-        n, p = map(int, size.split("x"))
-        for rung in rungs([(n, p)]):
-            name, problem = rung.name, rung.problem()
-            for solver in arguments.solvers:
-                if arguments.only not in name or (size, name, solver) in known:
-                    continue
-                row = {"size": size, "problem": name, "solver": solver}
-                row |= {k: measure(solver, k, problem, arguments.starts) for k in RETRACTIONS}
-                print(line(row), flush=True)
-                rows.append(row)
-                if arguments.out is not None:
-                    with arguments.out.open("a") as file:
-                        print(json.dumps(row), file=file)
-    summary(rows)
+#: Each gives its figures; too slow for a test.
+SLOW = {f"({n},{p})": partial(by_retraction, n, p) for n, p in ((40, 6), (400, 10))}
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main("ladder", SLOW))

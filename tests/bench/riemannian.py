@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from _timing import Figure, show
+from _timing import Figure, main
 
 from baselines import SOLVERS, rgd
 from genorth.solve.result import Result
@@ -150,4 +150,4 @@ FIGURES: dict[str, Callable[[], list[Figure]]] = {
 
 
 if __name__ == "__main__":
-    sys.exit(show(FIGURES.values()))
+    sys.exit(main("riemannian", FIGURES))

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import torch
-from _timing import Figure, medians, show
+from _timing import Figure, main, medians
 
 import genorth as go
 from genorth.interop.optax import dissolve
@@ -175,6 +175,13 @@ def ends() -> list[Figure]:
     return figures
 
 
+FIGURES = {
+    "a wide layer": wide,
+    "many matrices in JAX": many,
+    "many matrices in PyTorch": many_in_torch,
+    "the end of training": ends,
+}
+
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    sys.exit(show([wide, many, many_in_torch, ends]))
+    sys.exit(main("stochastic", FIGURES))

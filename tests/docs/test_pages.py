@@ -12,7 +12,6 @@ import pytest
 from genorth import compare
 from genorth.compare.analysis.ranking import behind
 from genorth.compare.analysis.rows import by_row
-from paper_repro import report
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -35,7 +34,10 @@ PAGES = [
 @pytest.fixture(scope="module")
 def overview() -> dict[str, Any]:
     pytest.importorskip("matplotlib", reason="needs matplotlib: pip install 'genorth[report]'")
-    return runpy.run_path(str(ROOT / "docs" / "_ext" / "overview.py"))
+    extensions = ROOT / "docs" / "_ext"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(extensions)
+        return runpy.run_path(str(extensions / "overview.py"))
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +49,7 @@ def test_what_pages_say_of_the_results_is_what_the_records_say(
     overview: dict[str, Any], evidence: Any
 ) -> None:
     """Every block, word for word; and each text stands on a page."""
-    texts, shown = report.blocks(evidence), set()
+    texts, shown = overview["texts"](evidence), set()
     for path in overview["PAGES"]:
         page = path.read_text("utf-8")
         shown |= {found[2] for found in overview["_BLOCK"].finditer(page)}
@@ -64,6 +66,45 @@ def test_the_plot_shows_every_row(overview: dict[str, Any], evidence: Any) -> No
         if line.get_marker() not in ("None", None)
     )
     assert dots == sum(len(behind(runs)) for runs in rows.values())
+
+
+#: A number with what it counts: measured, or stated.
+_NUMBER = re.compile(
+    r"(?<![\w$^{.-])\d[\d.,]*(?: (?:and|to) \d[\d.]*)?\s?"
+    r"(?:times|%|ms\b|s\b|µs|seconds|minutes|[GMT]B\b|evaluations|iterations|arrays|runs|rows)"
+)
+#: Those outside of made blocks and of printed output: set, derived, or held by another test.
+_STATED = {
+    "comparison.md": ["252 rows of the paper"],  # tests/paper_repro
+    "errata.md": ["below 40 arrays"],  # tests/paper/test_errata_experiments.py
+    "infeasible.md": ["over 20 iterations", "make 20 iterations", "within 3000 iterations"],  # set
+    "metrics.md": ["in 10 000 iterations and 10 s"],  # set
+    "penalty.md": ["less than 1.2 times as", "above 2.5 times the rule", "1.5 times it"],  # set
+    "pytorch.md": ["of the 1000 runs failed"],  # the test above
+    "real-problems.md": ["With 1000 rows"],  # of another program
+    "scaling.md": [
+        "160 GB",
+        "with 9 arrays",
+        "with 17 arrays",
+        "30 passes",
+        "With 2 TB",
+    ],  # derived
+    "statements.md": ["time of 100 iterations"],  # set
+}
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_every_measured_number_is_made_from_a_record(
+    path: Path, overview: dict[str, Any], stochastic: dict[str, Any]
+) -> None:
+    """Numbers with a unit stand in blocks that are filled from records, or are listed above."""
+    text = overview["_BLOCK"].sub("", path.read_text("utf-8"))
+    text = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    text = text.replace(stochastic["table"](compare.load(stochastic["RECORDS"])), "")
+    stated = _STATED.get(path.name, [])
+    measured = [line for line in text.splitlines() if _NUMBER.search(line)]
+    assert [line for line in measured if not any(part in line for part in stated)] == []
+    assert all(any(part in line for line in measured) for part in stated)
 
 
 @pytest.fixture(scope="module")
