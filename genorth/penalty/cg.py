@@ -24,15 +24,14 @@ def lean_cg(objective: Objective, start: Array, curvature: float = 0.0) -> None:
     v = kept(start)
     value, g = objective.value_and_gradient(v)
     squared = number(inner(g, g))
-    d, slope = -g, -squared
-    t = 1 / (curvature or math.sqrt(squared))
+    d, slope, t = -g, -squared, _first(squared, curvature)
     while True:
         try:
             found, t = strong_wolfe(along(objective, v, d), value, slope, t, unit=eps(v))
         except NoStep:
             if slope == -squared:
                 return  # d is the negative gradient already
-            d, slope, t = -g, -squared, 1 / (curvature or math.sqrt(squared))
+            d, slope, t = -g, -squared, _first(squared, curvature)
             continue
         v, value, g, end = found
         objective.iteration(v)
@@ -42,3 +41,8 @@ def lean_cg(objective: Objective, start: Array, curvature: float = 0.0) -> None:
         if not slope < 0:
             d, slope = -g, -squared
         t = min(t * before / slope, number(norm(v)) / number(norm(d)))
+
+
+def _first(squared: float, curvature: float) -> float:
+    """The first trial along a gradient g with <g, g> = squared."""
+    return 1 / (curvature or math.sqrt(squared))
