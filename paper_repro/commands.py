@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -18,6 +17,7 @@ from genorth.errors import refuse
 from genorth.optional import optional
 from paper_repro import example, experiments, figures, findings, ladder, report
 from paper_repro.experiments import TABLES, Experiment
+from paper_repro.internals import exit_code
 from paper_repro.problems import PROBLEMS
 
 #: Seconds of each run; a full one has the limits of its tables.
@@ -40,17 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code. What went wrong is told on stderr, in a sentence.
     """
     options = parser().parse_args(arguments)
-    try:
-        return _COMMANDS[options.command][0](_completed(options)) or 0
-    except (OSError, ImportError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    except ValueError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt as interrupt:
-        print("\nInterrupted.", *getattr(interrupt, "__notes__", []), file=sys.stderr)
-        return 130
+    return exit_code(lambda: _COMMANDS[options.command][0](_completed(options)))
 
 
 # ---------------------------------------------------------------------- the commands

@@ -5,6 +5,7 @@ from genorth.compare.analysis.rows import Row, Runs, best_by_family, best_of, by
 from genorth.compare.render.formats import aligned, markdown
 from genorth.compare.render.styles import BLUE, GREEN, GREY, ORANGE, VERMILLION
 from genorth.compare.render.table import seconds_text, times, tolerance_text
+from genorth.compare.render.terminal import exit_code
 from genorth.compare.runs.machine import pinned
 from genorth.compare.runs.store import replace_file
 
@@ -23,6 +24,7 @@ __all__ = [
     "by_row",
     "duels",
     "elsewhere",
+    "exit_code",
     "lead",
     "markdown",
     "pinned",

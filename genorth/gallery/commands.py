@@ -8,12 +8,12 @@ from __future__ import annotations
 import argparse
 import importlib.metadata
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from genorth.compare.render.terminal import exit_code
 from genorth.errors import refuse
 from genorth.gallery import comparison
 from genorth.gallery.base import Source, load, names, source_of, sources, why_not
@@ -39,18 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code. What went wrong is told on stderr, in a sentence.
     """
     options = parser().parse_args(arguments)
-    try:
-        options.command(options)
-    except (OSError, ImportError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    except ValueError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt as interrupt:
-        print("\nInterrupted.", *getattr(interrupt, "__notes__", []), file=sys.stderr)
-        return 130
-    return 0
+    return exit_code(lambda: options.command(options))
 
 
 # ---------------------------------------------------------------------- the commands
