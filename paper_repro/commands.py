@@ -24,8 +24,9 @@ from paper_repro.problems import PROBLEMS
 TIME_LIMITS = MappingProxyType({"full": None, "quick": 5.0, "toy": 1.0})
 #: Of a quick run, in whose time limit hardly any solver of the paper reaches the paper's 1e-9.
 QUICK_TOLERANCES = (1e-5, 1e-7)
-#: Seconds of each run of the ladder and the gallery in a full run, and of its figures.
-LADDER_LIMIT, FIGURE_LIMIT = 10.0, 60.0
+#: Seconds of each run of the ladder and the gallery in a full run; and of each method at each size
+#: of a figure, which its starts share.
+LADDER_LIMIT, FIGURE_LIMIT = 10.0, 30.0
 #: Starts of a full run, and of how many of them a solver may run out of time.
 STARTS, GIVE_UP = 5, 1
 
@@ -184,7 +185,8 @@ def _show(options: _Options, records: Records) -> None:
 
 def _measure(options: _Options, number: int) -> figures.Data:
     limit = options.time_limit or FIGURE_LIMIT
-    return figures.measure(options.out, number, mode=options.mode, time_limit=limit)
+    how = {"mode": options.mode, "time_limit": limit, "starts": options.seeds}
+    return figures.measure(options.out, number, **how)
 
 
 # ---------------------------------------------------------------------- the command line

@@ -110,6 +110,7 @@ def measure(
     *,
     mode: str,
     time_limit: float,
+    starts: int = 1,
     say: Callable[[str], object] = print,
 ) -> Data:
     """Measure what is missing of a figure; its file is written after every run.
@@ -118,7 +119,8 @@ def measure(
         folder: Where its data are kept.
         number: 1 to 3.
         mode: "full", or "quick" (the first two sizes), or "toy" (sizes of a few rows).
-        time_limit: Seconds of each run.
+        time_limit: Seconds of each method at each size, which its starts share.
+        starts: How many starts, or fewer where the time is up before.
         say: Called with a line for every run.
 
     Returns:
@@ -134,16 +136,19 @@ def measure(
         "version": go.__version__,
         "time_limit": time_limit,
         "iterations": iteration_times.ITERATIONS,
+        "starts": starts,
     }
     if known is not None and known.settings != settings:
         need = f"data of figure {number} with {settings}"
         refuse("out", need, known.settings, None, "Choose another folder, or remove its file.")
     data, kind = known or Data(problem, figure, settings), _KINDS[figure.kind]
-    done = {(run.size, run.solver) for run in data.runs}
+    cells = product(_sizes(problem, figure, mode), kind.METHODS, range(starts))
     with pinned(1):
-        for size, solver in product(_sizes(problem, figure, mode), kind.METHODS):
-            if (size.name, solver) not in done:
-                run = kind.measure(problem, size, solver, time_limit)
+        for size, solver, start in cells:
+            mine = [run for run in data.runs if (run.size, run.solver) == (size.name, solver)]
+            left = time_limit - sum(getattr(run, "seconds", 0.0) for run in mine)
+            if start >= len(mine) and (not mine or left > 0):
+                run = kind.measure(problem, size, solver, start, left)
                 data.runs.append(run)
                 save(folder, data)
                 say(f"figure {number}, {size.name}, {solver}: {run.told}")

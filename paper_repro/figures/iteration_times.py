@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -33,7 +34,7 @@ METHODS = MappingProxyType(
 
 @attrs.frozen
 class Run:
-    """The iterations of one method at one size, with the seconds of their parts."""
+    """The iterations of one method at one size from one start, with the seconds of their parts."""
 
     size: str = attrs.field(validator=instance_of(str))
     solver: str = attrs.field(validator=instance_of(str))
@@ -43,6 +44,7 @@ class Run:
     gradient: float = attrs.field(validator=ge(0))
     retraction: float = attrs.field(validator=ge(0))
     transport: float = attrs.field(validator=ge(0))
+    start: int = attrs.field(default=0, validator=[instance_of(int), ge(0)])
 
     @property
     def told(self) -> str:
@@ -54,7 +56,27 @@ class Run:
         return float(getattr(self, part)) / self.iterations
 
 
-def measure(problem: PaperProblem, size: Size, solver: str, limit: float) -> Run:
+@attrs.frozen
+class Cell:
+    """The runs of one method at one size from all starts: medians and ranges."""
+
+    runs: tuple[Run, ...]
+
+    def per_iteration(self, part: str = "seconds") -> float:
+        """Seconds per iteration, in all or in one part, the median."""
+        return statistics.median(run.per_iteration(part) for run in self.runs)
+
+    def range(self, part: str = "seconds") -> tuple[float, float]:
+        """The least and the most seconds per iteration."""
+        found = [run.per_iteration(part) for run in self.runs]
+        return min(found), max(found)
+
+    def shares(self) -> list[float]:
+        """Retraction and gradient in the time of each run, in percent."""
+        return [100 * (run.retraction + run.gradient) / run.seconds for run in self.runs]
+
+
+def measure(problem: PaperProblem, size: Size, solver: str, start: int, limit: float) -> Run:
     """100 iterations from a random point; fewer where the run ends before, by itself or by time.
 
     The time of an iteration does not depend on what the mean is one of, so `cheap` instances do.
@@ -64,7 +86,7 @@ def measure(problem: PaperProblem, size: Size, solver: str, limit: float) -> Run
     made = instance.problem()
     result = SOLVERS[solver](
         made,
-        instance.start(1),
+        instance.start(1 + start),
         tol=0,
         max_iterations=ITERATIONS,
         max_time=limit,
@@ -86,6 +108,7 @@ def measure(problem: PaperProblem, size: Size, solver: str, limit: float) -> Run
         min(gradient, result.time),
         seconds.get("retraction", 0.0),
         seconds.get("transport", 0.0),
+        start,
     )
 
 
@@ -104,22 +127,23 @@ def _penalty_gradient(h: go.ConstraintDissolving, result: go.Result) -> float:
 def sentences(runs: Sequence[Run]) -> list[str]:
     """The share of retraction and gradient in RGD, and how RGD compares."""
     found, told = _by_size(runs), []
-    for (size, solver), run in found.items():
+    for (size, solver), cell in found.items():
         if solver == "rgd-faithful":
-            share = 100 * (run.retraction + run.gradient) / run.seconds
+            share = _ranged(cell.shares())
             others = {"cdf-gd": "CDFGD", "rgd-fast": "RGD in the fast geometry"}
             ratios = " and ".join(
-                f"{run.per_iteration() / found[size, other].per_iteration():.3g} times that of "
+                f"{cell.per_iteration() / found[size, other].per_iteration():.3g} times that of "
                 f"{name}"
                 for other, name in others.items()
                 if (size, other) in found
             )
-            text = f"At {size} retraction and gradient are {share:.0f} % of the time of RGD"
+            text = f"At {size} retraction and gradient are {share} % of the time of RGD"
             told.append(f"{text}{f'; its iteration takes {ratios}' if ratios else ''}.")
     short = ", ".join(
-        f"{run.solver} at {run.size} ({run.iterations}, {run.status.lower().replace('_', ' ')})"
-        for run in runs
-        if run.iterations < ITERATIONS
+        f"{solver} at {size} ({_ended(early)})"
+        for (size, solver), early in _grouped(
+            [run for run in runs if run.iterations < ITERATIONS]
+        ).items()
     )
     if short:
         told.append(
@@ -128,19 +152,47 @@ def sentences(runs: Sequence[Run]) -> list[str]:
     return told
 
 
-_Found = Mapping[tuple[str, str], Run]
+def _ranged(values: Sequence[float]) -> str:
+    """The median, with the range where there are several: "91 (90 to 93)"."""
+    middle, low, high = (f"{f(values):.0f}" for f in (statistics.median, min, max))
+    return f"{middle} ({low} to {high})" if low != high else middle
+
+
+def _ended(runs: Sequence[Run]) -> str:
+    """How many iterations these runs made, and how they ended."""
+    counts = sorted({run.iterations for run in runs})
+    made = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0])
+    ends = dict.fromkeys(run.status.lower().replace("_", " ") for run in runs)
+    return f"{made}, {', '.join(ends)}"
+
+
+_Found = Mapping[tuple[str, str], Cell]
+
+
+def _grouped(runs: Sequence[Run]) -> dict[tuple[str, str], list[Run]]:
+    """The runs by size and solver."""
+    found: dict[tuple[str, str], list[Run]] = {}
+    for run in runs:
+        found.setdefault((run.size, run.solver), []).append(run)
+    return found
 
 
 def _by_size(runs: Sequence[Run]) -> _Found:
     """The runs that made an iteration, by size and solver."""
-    return {(run.size, run.solver): run for run in runs if run.iterations}
+    return {
+        key: Cell(tuple(each))
+        for key, each in _grouped([run for run in runs if run.iterations]).items()
+    }
 
 
 # ---------------------------------------------------------------------- drawn
 
 
 def draw(runs: Sequence[Run]) -> Any:
-    """Three panels: the shares of RGD, totals, and the time of an iteration."""
+    """Three panels: the shares of RGD, totals, and the time of an iteration.
+
+    Medians over the starts; thin lines and bands are their ranges.
+    """
     import matplotlib.figure
 
     figure = matplotlib.figure.Figure((11.0, 3.8), layout="constrained")
@@ -168,6 +220,13 @@ def _bars(sizes: Sequence[str], runs: _Found, solver: str, part: str) -> tuple[M
     places = [k for k, size in enumerate(sizes) if (size, solver) in runs]
     values = [runs[sizes[k], solver].per_iteration(part) for k in places]
     return np.array(places), np.array(values)
+
+
+def _ranges(sizes: Sequence[str], runs: _Found, solver: str, part: str) -> tuple[Matrix, Matrix]:
+    """The least and the most seconds per iteration, where `_bars` has the median."""
+    found = [runs[size, solver].range(part) for size in sizes if (size, solver) in runs]
+    low, high = np.array(found).reshape(-1, 2).T
+    return low, high
 
 
 def _shares(axis: Any, sizes: Sequence[str], runs: _Found) -> None:
@@ -204,7 +263,10 @@ def _totals(axis: Any, sizes: Sequence[str], runs: _Found) -> None:
     for i, (solver, part, color, name) in enumerate(bars):
         places, seconds = _bars(sizes, runs, solver, part)
         shift = (i + 0.5) * width - 0.42
-        axis.bar(places + shift, ITERATIONS * seconds, width, color=color, label=name)
+        low, high = _ranges(sizes, runs, solver, part)
+        spread = ITERATIONS * np.array([seconds - low, high - seconds])
+        look = {"color": color, "label": name, "error_kw": {"elinewidth": 0.8}}
+        axis.bar(places + shift, ITERATIONS * seconds, width, yerr=spread, **look)
     axis.set(yscale="log", ylabel=f"seconds of {ITERATIONS} iterations")
     _legend(axis, 2)
 
@@ -215,6 +277,8 @@ def _each_iteration(axis: Any, sizes: Sequence[str], runs: _Found) -> None:
     for (solver, name), look in zip(METHODS.items(), [*looks, f"{GREEN} :"], strict=True):
         places, seconds = _bars(sizes, runs, solver, "seconds")
         color, line = look.split()
+        low, high = _ranges(sizes, runs, solver, "seconds")
+        axis.fill_between(places, 1e3 * low, 1e3 * high, color=color, alpha=0.2, linewidth=0)
         axis.plot(places, 1e3 * seconds, marker="o", color=color, linestyle=line, label=name)
     axis.set(yscale="log", ylabel="milliseconds per iteration")
     axis.grid(axis="y", alpha=0.3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,6 +28,7 @@ class Run:
     status: str = attrs.field(validator=instance_of(str))
     initial: list[float] = attrs.field(validator=_distances)
     final: list[float] = attrs.field(validator=_distances)
+    start: int = attrs.field(default=0, validator=[instance_of(int), ge(0)])
 
     @property
     def told(self) -> str:
@@ -34,37 +36,50 @@ class Run:
         return self.status.lower().replace("_", " ")
 
 
-def measure(problem: PaperProblem, size: Size, solver: str, limit: float) -> Run:
-    """Solve the mean to 1e-9, starting at one more sample."""
-    instance: Any = size.evolve(keep=_SAMPLES).generated()
-    start = instance.table_start(None)
+def measure(problem: PaperProblem, size: Size, solver: str, start: int, limit: float) -> Run:
+    """Solve the mean of this seed to 1e-9, starting at one more sample."""
+    instance: Any = size.evolve(keep=_SAMPLES).generated(start)
+    first = instance.table_start(None)
     result = SOLVERS[solver](
         instance.problem(),
-        start,
+        first,
         beta=problem.beta,
         tol=1e-9,
         max_time=limit,
         max_iterations=None,
     )
     initial, final = (
-        np.linalg.norm(instance.samples - X, axis=(1, 2)).tolist() for X in (start, result.x)
+        np.linalg.norm(instance.samples - X, axis=(1, 2)).tolist() for X in (first, result.x)
     )
-    return Run(size.name, solver, result.status.name, initial, final)
+    return Run(size.name, solver, result.status.name, initial, final, start)
 
 
 def sentences(runs: Sequence[Run]) -> list[str]:
     """How far the mean is from the samples, before and after."""
-    before, after = np.array(runs[0].initial), np.array(runs[0].final)
+    pairs = [(np.array(run.initial), np.array(run.final)) for run in runs]
+    before, after = ([float(pair[k].mean()) for pair in pairs] for k in (0, 1))
+    smaller = [int(sum(last < first)) for first, last in pairs]
+    least = f"at least {min(smaller)}" if len(set(smaller)) > 1 else f"{smaller[0]}"
+    sets = f" in the median of {len(runs)} sets" if len(runs) > 1 else ""
     return [
         (
-            f"The mean error of {before.size} samples is {before.mean():.3g} at the start and "
-            f"{after.mean():.3g} at the end; it is smaller for {sum(after < before)} of them."
+            f"The mean error of {len(runs[0].initial)} samples is {_ranged(before)} at the start "
+            f"and {_ranged(after)} at the end{sets}; it is smaller for {least} of them."
         )
     ]
 
 
+def _ranged(values: Sequence[float]) -> str:
+    """The median, with the range where there are several."""
+    middle, low, high = (f"{f(values):.3g}" for f in (statistics.median, min, max))
+    return f"{middle} ({low} to {high})" if low != high else middle
+
+
 def draw(runs: Sequence[Run]) -> Any:
-    """Blue: the error of the start against each sample; orange: that of the solution."""
+    """Blue: the error of the start against each sample; orange: that of the solution.
+
+    Of the first set of samples.
+    """
     import matplotlib.figure
 
     figure = matplotlib.figure.Figure((9.0, 3.0), layout="constrained")

@@ -273,10 +273,49 @@ def test_a_figure_tells_which_runs_ended_early_and_scales_their_time() -> None:
     (told,) = iteration_times.sentences(runs)
     assert told.startswith("Ended before 100 iterations, totals scaled to 100: ")
     assert told.endswith(": cdf-cg at (4,2) (95, stalled), rgd-fast at (4,2) (0, raised).")
-    bars = figures.Data(*figures.FIGURES[1], {}, runs).draw().axes[1].containers
-    assert [bar.get_label() for bar in bars if len(bar)] == ["CDFGD total", "CDFGD gradient"]
+    drawn = figures.Data(*figures.FIGURES[1], {}, runs).draw().axes[1].containers
+    bars = [each for each in drawn if each.get_label() in ("CDFGD total", "CDFGD gradient")]
+    assert len(bars) == 2 and all(len(bar) == 1 for bar in bars)
     assert bars[0][0].get_height() == pytest.approx(1.9)
     assert runs[1].per_iteration() == pytest.approx(0.02)
+
+
+def test_a_figure_shows_medians_and_ranges_over_starts() -> None:
+    parts = {"retraction": 0.0, "transport": 0.0}
+    runs = [
+        iteration_times.Run(
+            "(4,2)", "rgd-faithful", 100, "ITERATION_LIMIT", 2.0 + k, (2.0 + k) * 0.1 * k, **parts
+        )
+        for k in (1, 2, 4)
+    ]
+    cell = iteration_times.Cell(tuple(runs))
+    assert cell.per_iteration() == pytest.approx(0.04)
+    assert cell.range() == pytest.approx((0.03, 0.06))
+    (told,) = iteration_times.sentences(runs)
+    assert told == "At (4,2) retraction and gradient are 20 (10 to 40) % of the time of RGD."
+    axes = figures.Data(*figures.FIGURES[1], {}, runs).draw().axes
+    (path,) = (path for band in axes[2].collections for path in band.get_paths())
+    heights = path.vertices[:, 1]
+    assert (heights.min(), heights.max()) == pytest.approx((30.0, 60.0))
+
+
+def test_the_starts_of_a_figure_share_its_time(tmp_path, monkeypatch) -> None:
+    """A method that takes half of the limit has two starts, one that takes more has one."""
+    seconds = {"cdf-gd": 15.0, "cdf-cg": 40.0}
+    given: list[tuple[str, int, float]] = []
+
+    def measure(problem, size, solver, start, limit):
+        given.append((solver, start, limit))
+        rest = {"gradient": 0.0, "retraction": 0.0, "transport": 0.0, "start": start}
+        spent = seconds.get(solver, 0.1)
+        return iteration_times.Run(size.name, solver, 100, "ITERATION_LIMIT", spent, **rest)
+
+    monkeypatch.setattr(iteration_times, "measure", measure)
+    how = {"mode": "toy", "time_limit": 30.0, "starts": 3, "say": lambda _: None}
+    data = figures.measure(tmp_path, 1, **how)
+    assert given[:3] == [("cdf-gd", 0, 30.0), ("cdf-gd", 1, 15.0), ("cdf-cg", 0, 30.0)]
+    assert [start for solver, start, _ in given if solver == "rgd-fast"] == [0, 1, 2]
+    assert figures.measure(tmp_path, 1, **how).runs == data.runs  # nothing is measured again
 
 
 @pytest.mark.statement("fig:2")
