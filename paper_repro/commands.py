@@ -27,8 +27,9 @@ QUICK_TOLERANCES = (1e-5, 1e-7)
 #: Seconds of each run of the ladder and the gallery in a full run; and of each method at each size
 #: of a figure, which its starts share.
 LADDER_LIMIT, FIGURE_LIMIT = 10.0, 30.0
-#: Starts of a full run, and of how many of them a solver may run out of time.
-STARTS, GIVE_UP = 5, 1
+#: Starts of a full run (of the ladder and the gallery, which have many rows), and from how many of
+#: them a solver may run out of time.
+STARTS, FEWER, GIVE_UP = 5, 3, 1
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -68,7 +69,10 @@ def _own(options: _Options) -> None:
 def _everything(options: _Options) -> None:
     figures.load_all(options.out)  # a damaged file is refused now, not after the tables
     _briefly(options)
-    how = _settings(options, "brief") | {"time_limit": options.time_limit or LADDER_LIMIT}
+    how = _settings(options, "brief") | {
+        "time_limit": options.time_limit or LADDER_LIMIT,
+        "starts": min(options.seeds, FEWER),
+    }
     sizes = {"full": ladder.SIZES, "quick": ladder.SIZES[:1], "toy": ladder.TOY}[options.mode]
     rungs = ladder.run(options.out / "ladder", sizes, **how)
     print(*report.lines(rungs), sep="\n", flush=True)

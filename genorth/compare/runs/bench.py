@@ -9,11 +9,8 @@ from __future__ import annotations
 import faulthandler
 import inspect
 import math
-import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from functools import cached_property
-from pathlib import Path
+from contextlib import contextmanager
 from typing import IO, Any
 
 import attrs
@@ -21,13 +18,8 @@ import numpy as np
 
 from genorth.compare.runs.codec import COLUMNS, structured
 from genorth.compare.runs.definition import fingerprint
-from genorth.compare.runs.machine import (
-    PastLimitError,
-    contained,
-    environment,
-    interrupted,
-    pinned,
-)
+from genorth.compare.runs.machine import interrupted
+from genorth.compare.runs.maker import Maker, Prepared, counts_of
 from genorth.compare.runs.record import Record, failed
 from genorth.compare.runs.schedule import Place, Schedule
 from genorth.compare.runs.spec import Setup, Task, size_of
@@ -45,67 +37,37 @@ _NEAR = 1e-6  # |C| of a success, whatever the scale
 ATTEMPTS = 3  # at a run in which the process is killed each time
 
 
-@attrs.frozen
-class Prepared:
-    """A problem that was made, or the reason why not."""
+class Bench(Maker):
+    """Holds one problem at a time, with the start that all solvers share."""
 
-    size: str | None = None
-    fingerprint: dict[str, Any] | None = None
-    reason: str = ""
+    _problem: Problem | None = None
+    _start: Array | None = None
 
+    def _making(self, place: Place) -> Iterator[Prepared]:
+        """Problem and start, then their fingerprint."""
+        self._problem = self._start = None
+        instance, seed = place
+        self._problem, self._start = self._setup.instances[instance].made(seed)
+        prepared = Prepared(size_of(self._problem))
+        yield prepared
+        yield attrs.evolve(prepared, fingerprint=fingerprint(self._problem, self._start))
 
-class Bench:
-    """Holds one problem at a time, with the start that all solvers share.
+    def _fresh(self) -> Problem:
+        assert self._problem is not None
+        return self._problem.fresh()
 
-    Args:
-        setup: What all runs share.
-        passed_on: Exceptions that end the comparison.
-    """
+    def _load(self, task: Task) -> None:
+        if load := getattr(self._setup.solvers[task.solver], "load", None):
+            load()
 
-    def __init__(self, setup: Setup, passed_on: tuple[type[BaseException], ...] = ()) -> None:
-        self._setup, self._passed_on = setup, passed_on
-        self.at: Place | None = None
-        self._problem: Problem | None = None
-        self._start: Array | None = None
-        self._prepared = Prepared()
-
-    def prepare(self, place: Place) -> Prepared:
-        """Make problem and start of a place; reuses the current ones if they are of this place."""
-        if self.at == place:
-            return self._prepared
-        self.at = self._problem = self._start = None
-        limit, (instance, seed) = self._setup.preparation, place
-        self._prepared = Prepared(reason=f"It took longer than {limit:g} s.")
-        with pinned(self._setup.threads), contained():
-            try:
-                with interrupted(limit):
-                    self._problem, self._start = self._setup.instances[instance].made(seed)
-                self._prepared = Prepared(size_of(self._problem))
-                with interrupted(limit):
-                    found = fingerprint(self._problem, self._start)
-                self._prepared = attrs.evolve(self._prepared, fingerprint=found)
-            except PastLimitError:
-                pass  # a cost that hangs does so again in the runs, whose records say it
-            except self._passed_on:
-                raise
-            except BaseException as error:
-                self._prepared = Prepared(reason=told(error))
-        self.at = place
-        return self._prepared
-
-    def record(self, task: Task, fields: dict[str, Any], begin: Callable[[], None]) -> Record:
-        """Run a task, which `prepare` has seen.
-
-        Args:
-            task: The task.
-            fields: What the record begins with.
-            begin: Called when the solver is loaded and begins.
-        """
-        made = self._prepared
-        fields = fields | {"environment": self._environment}
-        fields["definition"] = fields["definition"] | {"problem": made.fingerprint}
-        if made.reason:
-            return failed("UNPREPARED", made.reason, fields)
+    def _run(
+        self,
+        task: Task,
+        fields: dict[str, Any],
+        begin: Callable[[], None],
+        problem: Problem,
+        clock: Clock,
+    ) -> Record:
         setup, solver = self._setup, self._setup.solvers[task.solver]
         options = dict(setup.instances[task.instance].options.get(task.solver, {}))
         arguments: dict[str, Any] = {
@@ -114,39 +76,21 @@ class Bench:
             "max_iterations": setup.max_iterations,
         }
         assert self._problem is not None and self._start is not None
-        problem, start = self._problem.fresh(), self._start.copy()
-        clock = Clock(problem)
-        with pinned(setup.threads), contained():
-            try:
-                with interrupted(setup.preparation):
-                    if load := getattr(solver, "load", None):
-                        load()
-                    if reason := _why_not(solver, problem):
-                        return failed("UNSUPPORTED", f"{reason[0].upper()}{reason[1:]}.", fields)
-                    if _takes(solver, "rng"):
-                        arguments["rng"] = task.seed  # of a solver that draws: the same each time
-                begin()
-                with clock, interrupted(setup.patience, clock):
-                    result = solver(problem, start, **arguments | options)
-                with interrupted(setup.patience):
-                    record = _reported(result, _counts(problem), clock, fields)
-                    feasibility_tol = float(options.get("feasibility_tol", _FEASIBILITY_TOL))
-                    figures = Figures.at(self._problem, result.x)
-                    claimed = bool(result.success) and result.status is Status.CONVERGED
-                    limits = feasibility_tol, setup.time_limit
-                    return verified(record, figures, claimed, *limits)
-            except PastLimitError:
-                message = f"max_time was {setup.time_limit:g} s."
-                return failed("HUNG", message, fields, _counts(problem), clock.seconds)
-            except self._passed_on:
-                raise
-            except BaseException as error:
-                return failed("RAISED", told(error), fields, _counts(problem), clock.seconds)
-
-    @cached_property
-    def _environment(self) -> dict[str, str]:
-        with pinned(self._setup.threads):
-            return environment(self._setup.processes)
+        start = self._start.copy()
+        with interrupted(setup.preparation):
+            if reason := _why_not(solver, problem):
+                return failed("UNSUPPORTED", f"{reason[0].upper()}{reason[1:]}.", fields)
+            if _takes(solver, "rng"):
+                arguments["rng"] = task.seed  # of a solver that draws: the same each time
+        begin()
+        with clock, interrupted(setup.patience, clock):
+            result = solver(problem, start, **arguments | options)
+        with interrupted(setup.patience):
+            record = _reported(result, counts_of(problem), clock, fields)
+            feasibility_tol = float(options.get("feasibility_tol", _FEASIBILITY_TOL))
+            figures = Figures.at(self._problem, result.x)
+            claimed = bool(result.success) and result.status is Status.CONVERGED
+            return verified(record, figures, claimed, feasibility_tol, setup.time_limit)
 
 
 def bench_of(setup: Setup, passed_on: tuple[type[BaseException], ...] = ()) -> Any:
@@ -270,15 +214,6 @@ def _reported(result: Any, counts: Counts, clock: Clock, fields: dict[str, Any])
     )
 
 
-def _counts(problem: Problem) -> Counts:
-    """The counts of a problem that a solver may have spoiled."""
-    with suppress(Exception):
-        counts = problem.counts
-        if min(counts.nfev, counts.njev, counts.nhev) >= 0:
-            return attrs.evolve(counts, seconds=max(counts.seconds, 0.0))
-    return Counts()
-
-
 def _count(reported: int, measured: int) -> int:
     """What the problem has measured; a solver may leave out the evaluation of its last check."""
     return reported if measured - 1 <= reported <= measured else measured
@@ -289,20 +224,6 @@ def _phases(reported: Mapping[str, Any], counts: Counts) -> dict[str, Any]:
     cost = min(reported.get("cost", math.inf), counts.seconds)
     found = {**reported, "cost": cost}
     return {name: 0.0 if value < 0 else value for name, value in found.items()}
-
-
-def told(error: BaseException) -> str:
-    """Type, message and place of an exception, in one line; its message may raise."""
-    try:
-        text = " ".join(str(error).split())
-    except BaseException as second:
-        text = f"(its message raised {type(second).__name__})"
-    message = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    frames = traceback.extract_tb(error.__traceback__)
-    if not frames:
-        return message
-    last = frames[-1]
-    return f"{message} ({Path(last.filename).name}, line {last.lineno}, in {last.name})"
 
 
 # ---------------------------------------------------------------------- verification

@@ -20,7 +20,8 @@ from typing import Any, NoReturn
 import attrs
 
 import genorth
-from genorth.compare.runs.bench import ATTEMPTS, Prepared, told
+from genorth.compare.runs.bench import ATTEMPTS
+from genorth.compare.runs.maker import Prepared, told
 from genorth.compare.runs.record import Record, failed
 from genorth.compare.runs.schedule import Place, Schedule, Silent
 from genorth.compare.runs.spec import Setup, Task

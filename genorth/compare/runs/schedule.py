@@ -23,7 +23,7 @@ from genorth.compare.runs.store import Store
 from genorth.errors import refuse
 
 if TYPE_CHECKING:
-    from genorth.compare.runs.bench import Prepared
+    from genorth.compare.runs.maker import Prepared
 
 #: An instance, by its index, and a seed.
 Place = tuple[int, int]

@@ -7,105 +7,64 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
-from functools import cached_property
 from typing import Any
 
 import attrs
 
-from genorth.compare.runs.bench import Prepared, told
 from genorth.compare.runs.definition import probed
-from genorth.compare.runs.machine import (
-    PastLimitError,
-    contained,
-    environment,
-    interrupted,
-    pinned,
-)
-from genorth.compare.runs.record import ENDINGS, TRAINED, Record, failed
+from genorth.compare.runs.machine import interrupted
+from genorth.compare.runs.maker import Maker, Prepared, told
+from genorth.compare.runs.record import ENDINGS, TRAINED, Record
 from genorth.compare.runs.schedule import Place
-from genorth.compare.runs.spec import Setup, Task
+from genorth.compare.runs.spec import Task
 from genorth.compare.runs.training import Learner
 from genorth.errors import NotRestorableError
 from genorth.solve.clock import Clock, moment
 from genorth.solve.result import Status, Trace
 
 
-class Trainer:
+class Trainer(Maker):
     """Holds one training at a time, from which all methods start.
 
-    Args:
-        setup: What all runs share; `max_iterations` is the number of epochs.
-        passed_on: Exceptions that end the comparison.
+    `max_iterations` of its setup is the number of epochs.
     """
 
-    def __init__(self, setup: Setup, passed_on: tuple[type[BaseException], ...] = ()) -> None:
-        self._setup, self._passed_on = setup, passed_on
-        self.at: Place | None = None
-        self._made: Any = None
-        self._prepared = Prepared()
+    _made: Any = None
 
-    def prepare(self, place: Place) -> Prepared:
-        """Make the training of a place; reuses the current one if it is of this place."""
-        if self.at != place:
-            self.at = self._made = None
-            training, limit = self._setup.instances[place[0]], self._setup.preparation
-            self._prepared = Prepared(reason=f"It took longer than {limit:g} s.")
-            with pinned(self._setup.threads), contained():
-                try:
-                    with interrupted(limit):
-                        self._made = training.make(place[1])
-                        self._prepared = Prepared(training.size, probed(self._made))
-                except PastLimitError:
-                    pass
-                except self._passed_on:
-                    raise
-                except BaseException as error:
-                    self._prepared = Prepared(reason=told(error))
-            self.at = place
-        return self._prepared
+    def _making(self, place: Place) -> Iterator[Prepared]:
+        """The data and the model."""
+        self._made = None
+        training = self._setup.instances[place[0]]
+        self._made = training.make(place[1])
+        yield Prepared(training.size, probed(self._made))
 
-    def record(self, task: Task, fields: dict[str, Any], begin: Callable[[], None]) -> Record:
-        """Train, which `prepare` has seen to.
+    def _fresh(self) -> None:
+        """It counts epochs, not evaluations."""
 
-        Args:
-            task: The task.
-            fields: What the record begins with.
-            begin: Called when the model is there and the first step begins.
-        """
-        made, setup = self._prepared, self._setup
-        fields = fields | {"environment": self._environment}
-        fields["definition"] = fields["definition"] | {"problem": made.fingerprint}
-        if made.reason:
-            return failed("UNPREPARED", made.reason, fields)
+    def _load(self, task: Task) -> None:
+        for module in self._setup.solvers[task.solver].modules:
+            importlib.import_module(module)
+
+    def _run(
+        self,
+        task: Task,
+        fields: dict[str, Any],
+        begin: Callable[[], None],
+        problem: Any,  # noqa: ARG002  there is none
+        clock: Clock,
+    ) -> Record:
+        setup = self._setup
         method, options = setup.solvers[task.solver], setup.instances[task.instance].options
         rate = float(options[task.solver]["rate"])
-        clock = Clock(None)
-        with contained():
-            try:
-                for module in method.modules:  # before the threads of all that is loaded are fixed
-                    importlib.import_module(module)
-                with pinned(setup.threads):
-                    with interrupted(setup.preparation):
-                        _warm_up(method.start(self._made, rate))
-                        learner = method.start(self._made, rate)
-                    begin()
-                    with interrupted(setup.patience):
-                        run = _Run(learner, clock, task.tolerance, setup.time_limit)
-                        return run.record(setup.max_iterations or 1, fields)
-            except PastLimitError:
-                message = f"max_time was {setup.time_limit:g} s."
-                return failed("HUNG", message, fields, seconds=clock.seconds)
-            except self._passed_on:
-                raise
-            except BaseException as error:
-                return failed("RAISED", told(error), fields, seconds=clock.seconds)
-
-    @cached_property
-    def _environment(self) -> dict[str, str]:
-        with pinned(self._setup.threads):
-            return environment(self._setup.processes)
+        with interrupted(setup.preparation):
+            _warm_up(method.start(self._made, rate))
+            learner = method.start(self._made, rate)
+        begin()
+        with interrupted(setup.patience):
+            run = _Run(learner, clock, task.tolerance, setup.time_limit)
+            return run.record(setup.max_iterations or 1, fields)
 
 
 def _warm_up(learner: Learner) -> None:

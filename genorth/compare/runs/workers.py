@@ -20,8 +20,9 @@ from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from genorth.compare.runs.bench import Prepared, bench_of, told
+from genorth.compare.runs.bench import bench_of
 from genorth.compare.runs.machine import environment, pinned
+from genorth.compare.runs.maker import Prepared, told
 from genorth.compare.runs.record import Record, failed
 from genorth.compare.runs.schedule import Place, Schedule
 from genorth.compare.runs.spec import Setup, Task

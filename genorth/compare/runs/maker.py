@@ -1,0 +1,157 @@
+"""`Maker`: what `Bench` and `Trainer` share, one place at a time, and what is said of failures."""
+
+from __future__ import annotations
+
+import traceback
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from genorth.compare.runs.machine import (
+    PastLimitError,
+    contained,
+    environment,
+    interrupted,
+    pinned,
+)
+from genorth.compare.runs.record import Record, failed
+from genorth.compare.runs.schedule import Place
+from genorth.compare.runs.spec import Setup, Task
+from genorth.problem.problem import Counts
+from genorth.solve.clock import Clock
+
+
+@attrs.frozen
+class Prepared:
+    """A problem that was made, or the reason why not."""
+
+    size: str | None = None
+    fingerprint: dict[str, Any] | None = None
+    reason: str = ""
+
+
+class Maker(ABC):
+    """Makes the runs of a setup, with what it holds of one place at a time.
+
+    Args:
+        setup: What all runs share.
+        passed_on: Exceptions that end the comparison.
+    """
+
+    def __init__(self, setup: Setup, passed_on: tuple[type[BaseException], ...] = ()) -> None:
+        self._setup, self._passed_on = setup, passed_on
+        self.at: Place | None = None
+        self._prepared = Prepared()
+
+    # ------------------------------------------------------------------ what a maker gives
+
+    @abstractmethod
+    def _making(self, place: Place) -> Iterator[Prepared]:
+        """Make what a place needs, step by step; each step has the time of a preparation."""
+
+    @abstractmethod
+    def _fresh(self) -> Any:
+        """What the run counts its evaluations in, new for every run; None where it does not."""
+
+    @abstractmethod
+    def _load(self, task: Task) -> None:
+        """Import what the solver needs, before the threads of all that is loaded are fixed."""
+
+    @abstractmethod
+    def _run(
+        self,
+        task: Task,
+        fields: dict[str, Any],
+        begin: Callable[[], None],
+        problem: Any,
+        clock: Clock,
+    ) -> Record:
+        """Run the task; may raise anything."""
+
+    # ------------------------------------------------------------------ what follows
+
+    def prepare(self, place: Place) -> Prepared:
+        """Make what a place needs; reuses what is there if it is of this place."""
+        if self.at == place:
+            return self._prepared
+        self.at, limit = None, self._setup.preparation
+        self._prepared = Prepared(reason=f"It took longer than {limit:g} s.")
+        with pinned(self._setup.threads), contained():
+            try:
+                steps = self._making(place)
+                while True:
+                    with interrupted(limit):
+                        prepared = next(steps, None)
+                    if prepared is None:
+                        break
+                    self._prepared = prepared
+            except PastLimitError:
+                pass  # a cost that hangs does so again in the runs, whose records say it
+            except self._passed_on:
+                raise
+            except BaseException as error:
+                self._prepared = Prepared(reason=told(error))
+        self.at = place
+        return self._prepared
+
+    def record(self, task: Task, fields: dict[str, Any], begin: Callable[[], None]) -> Record:
+        """Run a task, which `prepare` has seen.
+
+        Args:
+            task: The task.
+            fields: What the record begins with.
+            begin: Called when the solver is loaded and begins.
+        """
+        made, setup = self._prepared, self._setup
+        fields = fields | {"environment": self._environment}
+        fields["definition"] = fields["definition"] | {"problem": made.fingerprint}
+        if made.reason:
+            return failed("UNPREPARED", made.reason, fields)
+        problem = self._fresh()
+        clock = Clock(problem)
+        with contained():
+            try:
+                with interrupted(setup.preparation):
+                    self._load(task)
+                with pinned(setup.threads):
+                    return self._run(task, fields, begin, problem, clock)
+            except PastLimitError:
+                message = f"max_time was {setup.time_limit:g} s."
+                return failed("HUNG", message, fields, counts_of(problem), clock.seconds)
+            except self._passed_on:
+                raise
+            except BaseException as error:
+                return failed("RAISED", told(error), fields, counts_of(problem), clock.seconds)
+
+    @cached_property
+    def _environment(self) -> dict[str, str]:
+        with pinned(self._setup.threads):
+            return environment(self._setup.processes)
+
+
+def counts_of(problem: Any) -> Counts:
+    """The counts of a problem that a solver may have spoiled."""
+    with suppress(Exception):
+        counts = problem.counts
+        if min(counts.nfev, counts.njev, counts.nhev) >= 0:
+            return attrs.evolve(counts, seconds=max(counts.seconds, 0.0))
+    return Counts()
+
+
+def told(error: BaseException) -> str:
+    """Type, message and place of an exception, in one line; its message may raise."""
+    try:
+        text = " ".join(str(error).split())
+    except BaseException as second:
+        text = f"(its message raised {type(second).__name__})"
+    message = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames:
+        return message
+    last = frames[-1]
+    return f"{message} ({Path(last.filename).name}, line {last.lineno}, in {last.name})"
