@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,7 @@ def _table(measures: Mapping[str, Any]) -> str:
 
 def _row(figure: Mapping[str, Any]) -> str:
     what, bound = figure["what"], figure["bound"]
-    name = what.strip().replace("|", r"\|")
+    name = re.sub(r"([|*])", r"\\\1", what.strip())
     name = f"... {name}" if what.startswith(" ") else name
     value = _number(figure["measured"], figure["unit"])
     value = value if figure["passed"] else f"**{value}**"
