@@ -22,7 +22,15 @@ from paper_repro import experiments, ladder
 from paper_repro.problems import ExtrinsicMean, Matching
 
 Array = np.ndarray[Any, Any]
-METHODS = ("odf-lbfgs", "odf-lbfgs-lean", "cdf-lbfgs", "rlbfgs-fast", "odf-tr", "rtr-fast")
+METHODS = (
+    "odf-lbfgs",
+    "odf-lbfgs-lean",
+    "odf-cg-lean",
+    "cdf-lbfgs",
+    "rlbfgs-fast",
+    "odf-tr",
+    "rtr-fast",
+)
 BETTER = "rlbfgs, the better retraction"
 OURS, THEIRS = ("odf-lbfgs", "odf-lbfgs-lean"), ("rgd-fast", "rcg-fast", "rlbfgs-fast", "rtr-fast")
 STARTS = 2
