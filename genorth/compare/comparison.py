@@ -78,9 +78,9 @@ def run(
             others; their records say so and count as failures. None: every solver from every start.
             An executor sends all starts at once, so that only earlier calls count there.
         retry: Make runs again that raised or hung, or whose record was made of something else.
-        grace: A solver that ignores its time limit is interrupted this many seconds later; by
-            default as many again, at least 10. In this process (jobs=1) that reaches Python code in
-            the main thread of a POSIX system; with jobs > 1 or an executor its
+        grace: A solver that ignores its time limit is interrupted this many seconds later, of its
+            own clock; by default as many again, at least 10. In this process (jobs=1) that reaches
+            Python code in the main thread of a POSIX system; with jobs > 1 or an executor its
             process is killed, everywhere.
         preparation_limit: Seconds in which a problem and its start must be made.
         progress: "auto" (a bar and a table of winners on a terminal, else lines), "brief" (the bar
