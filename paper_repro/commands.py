@@ -26,7 +26,7 @@ TIME_LIMITS = MappingProxyType({"full": None, "quick": 5.0, "toy": 1.0})
 QUICK_TOLERANCES = (1e-5, 1e-7)
 #: Seconds of each run of the ladder and the gallery in a full run; and of each method at each size
 #: of a figure, which its starts share.
-LADDER_LIMIT, FIGURE_LIMIT = 10.0, 30.0
+LADDER_LIMIT, FIGURE_LIMIT = 10.0, 20.0
 #: Starts of a full run (of the ladder and the gallery, which have many rows), and from how many of
 #: them a solver may run out of time.
 STARTS, FEWER, GIVE_UP = 5, 3, 1

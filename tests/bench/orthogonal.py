@@ -18,7 +18,7 @@ from problem_set import problem_set
 import baselines  # noqa: F401  registers the Riemannian solvers
 import genorth as go
 from genorth.geometry.multiplier import realvec
-from paper_repro import experiments, ladder
+from paper_repro import ladder
 from paper_repro.problems import ExtrinsicMean, Matching
 
 Array = np.ndarray[Any, Any]
@@ -32,7 +32,6 @@ METHODS = (
     "rtr-fast",
 )
 BETTER = "rlbfgs, the better retraction"
-OURS, THEIRS = ("odf-lbfgs", "odf-lbfgs-lean"), ("rgd-fast", "rcg-fast", "rlbfgs-fast", "rtr-fast")
 STARTS = 2
 BUDGET = {"tol": 1e-6, "max_iterations": 10_000, "max_time": 20.0}
 
@@ -209,35 +208,6 @@ def best(count: int = 2, first: int = 100) -> list[Figure]:
     ]
 
 
-def times(largest: float = 1e5) -> list[Figure]:
-    """Tables 3 and 4 with n p up to `largest`: time over that of the best Riemannian solver."""
-    figures = []
-    for number in (3, 4):
-        for size in experiments.table(number).sizes:
-            if np.prod(size.numbers[:2]) > largest:
-                continue
-            problem = size.problem(0)
-            start = size.start(problem, 0)
-            for tol in experiments.TOLERANCES:
-                spent = {name: _seconds(problem, start, name, tol) for name in (*OURS, *THEIRS)}
-                least = min(THEIRS, key=spent.__getitem__)
-                figures += [
-                    Figure(
-                        f"Table {number} {size.name}, {tol:g}: {name} over {least}",
-                        spent[name] / spent[least],
-                        3.0,
-                    )
-                    for name in OURS
-                ]
-    return figures
-
-
-def _seconds(problem: go.Problem, start: Array, method: str, tol: float) -> float:
-    """The median of three runs; infinite where one of them fails."""
-    runs = [go.minimize(problem, start, method=method, **(BUDGET | {"tol": tol})) for _ in range(3)]
-    return float(np.median([run.time if run.success else np.inf for run in runs]))
-
-
 #: Each gives its figures.
 FIGURES: dict[str, Callable[[], list[Figure]]] = {
     "h_n (1000,100)": partial(costs, 1000, 100, 1.7, 1.2),
@@ -249,7 +219,6 @@ SLOW = {
     "conditions": conditions,
     "beta on the ladder": best,
     "evaluations": table,
-    "time on Tables 3, 4": times,
 }
 
 

@@ -1,6 +1,6 @@
 """The figures of the Riemannian solvers.
 
-Fast against faithful, and the best solver against the paper's.
+Fast against faithful.
 
 Run as `python tests/bench/riemannian.py`; `pytest tests/bench` asserts the same figures.
 """
@@ -15,11 +15,11 @@ from typing import Any
 
 from _timing import Figure, main
 
-from baselines import SOLVERS, rgd
+from baselines import rgd
 from genorth.solve.result import Result
-from paper_repro.problems import ExtrinsicMean, JointDiagonalisation, Matching
+from paper_repro.problems import ExtrinsicMean, Matching
 
-Instance = Matching | ExtrinsicMean | JointDiagonalisation
+Instance = Matching | ExtrinsicMean
 
 
 def _steps(instance: Instance, start: Any, geometry: str, iterations: int) -> Result:
@@ -83,54 +83,12 @@ def outside_cost(n: int, p: int, bound: float, iterations: int = 30, runs: int =
     ]
 
 
-def best(name: str, make: Callable[[], Instance], tol: float = 1e-9) -> list[Figure]:
-    """The best solver of the registry against the faithful rgd, to |grad f| <= tol.
-
-    Bound where that takes over 1 s.
-    """
-    instance = make()
-    start = instance.start(1)
-
-    def run(solver: str, limit: float, times: int = 1) -> float:
-        options = {"tol": tol, "max_iterations": None, "max_time": limit}
-        results = [SOLVERS[solver](instance.problem(), start, **options) for _ in range(times)]
-        done = all(result.success and result.gradient_norm <= tol for result in results)
-        return statistics.median(result.time for result in results) if done else float("inf")
-
-    reference = run("rgd-faithful", 120.0, 3)
-    seconds = {
-        solver: run(solver, reference)
-        for solver, entry in SOLVERS.items()
-        if solver != "rgd-faithful" and entry.why_not(instance.problem()) is None
-    }
-    fastest = sorted(seconds, key=seconds.__getitem__)[:3]
-    times = {solver: run(solver, reference, 3) for solver in fastest}
-    winner = min(times, key=times.__getitem__)
-    return [
-        Figure(
-            f"{name}, to {tol:.0e}: {winner}, times faster than rgd-faithful",
-            reference / times[winner],
-            10.0 if reference > 1 else None,
-            at_least=True,
-        ),
-        Figure("    rgd-faithful", reference, unit="s"),
-        *(
-            Figure(f"    {solver}", times[solver], unit="s")
-            for solver in sorted(times, key=times.__getitem__)
-        ),
-    ]
-
-
 def _matching(n: int, p: int) -> Matching:
     return Matching.generate(n, p, 0)
 
 
 def _mean() -> ExtrinsicMean:
     return ExtrinsicMean.generate(1000, 20, 0)
-
-
-def _diagonalisation() -> JointDiagonalisation:
-    return JointDiagonalisation.generate(100, 5, 10, 10, 0, noise=0.5)
 
 
 #: Each gives its figures.
@@ -143,9 +101,6 @@ FIGURES: dict[str, Callable[[], list[Figure]]] = {
     ),
     "rgd, mean (1000,20)": partial(per_iteration, "mean (1000,20)", _mean, 30.0, 6),
     "outside cost (1000,100)": partial(outside_cost, 1000, 100, 1.5),
-    "best, matching (100,10)": partial(best, "matching (100,10)", partial(_matching, 100, 10)),
-    "best, mean (1000,20)": partial(best, "mean (1000,20)", _mean),
-    "best, diagonalisation": partial(best, "diagonalisation (100,5,10), N=10", _diagonalisation),
 }
 
 
