@@ -1,7 +1,15 @@
 """What paper_repro uses of genorth.compare beyond its public names, in one place."""
 
 from genorth.compare.analysis.ranking import behind, duels, lead
-from genorth.compare.analysis.rows import Row, Runs, best_by_family, best_of, by_row, elsewhere
+from genorth.compare.analysis.rows import (
+    Row,
+    Runs,
+    best_by_family,
+    best_of,
+    by_row,
+    elsewhere,
+    shared,
+)
 from genorth.compare.render.formats import aligned, markdown
 from genorth.compare.render.styles import BLUE, GREEN, GREY, ORANGE, VERMILLION
 from genorth.compare.render.table import seconds_text, times, tolerance_text
@@ -30,6 +38,7 @@ __all__ = [
     "pinned",
     "replace_file",
     "seconds_text",
+    "shared",
     "times",
     "tolerance_text",
 ]

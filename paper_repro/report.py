@@ -16,7 +16,7 @@ from paper_repro import agreement, claims, experiments, figures, findings, guide
 from paper_repro.data import TIME_LIMIT
 from paper_repro.experiments import LABELS, SOLVERS
 from paper_repro.findings import Evidence
-from paper_repro.internals import Row, Runs, best_of, by_row, markdown, replace_file, times
+from paper_repro.internals import Row, Runs, best_of, by_row, markdown, replace_file, shared, times
 
 #: Lines of each trace that a repository keeps, of the tables and of the rest.
 _LINES, _FEW = 40, 8
@@ -242,7 +242,12 @@ def _penalty(runs: Mapping[str, Runs]) -> str:
 
 
 def _faithful(runs: Mapping[str, Runs]) -> str:
-    return _ratio({name: run for name, run in runs.items() if name == experiments.REFERENCE}, runs)
+    """From the starts that RGD has."""
+    over = experiments.REFERENCE
+    if over not in runs:
+        return "-"
+    same = shared(runs, over)
+    return _ratio({over: same[over]}, same)
 
 
 def _ratio(slow: Mapping[str, Runs], fast: Mapping[str, Runs]) -> str:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from refusals import refused
 
 from genorth.compare import effect, plots, summary, tables
-from genorth.compare.analysis.ranking import behind, duels
-from genorth.compare.analysis.rows import Runs, best_of, by_row, leaders
+from genorth.compare.analysis.ranking import behind, duels, lead
+from genorth.compare.analysis.rows import Runs, best_of, by_row, leaders, shared
 from genorth.compare.render.formats import markdown
 from genorth.compare.render.terminal import winners
 from genorth.compare.runs.record import Records
@@ -166,6 +166,25 @@ def test_an_effect_counts_rows_that_both_solve_and_rows_of_one_alone(
         assert found.range("time") == (found.gain("time"),) * 2
     text = markdown(tables.effects_table([("beta", found)]))
     assert ("-" in text) and "cdf-gd" in text and "beta" in text
+
+
+@given(
+    one=st.floats(0.1, 10.0),
+    many=st.lists(st.floats(0.1, 10.0), min_size=2, max_size=5),
+)
+def test_solvers_with_other_starts_are_compared_from_those_they_share(
+    one: float, many: list[float]
+) -> None:
+    """A single start is held against the same start of others, and wins no row of several."""
+    records, runs = _row({"rgd-faithful": [one], "rtr-fast": many})
+    assert best_of(runs) == "rtr-fast" and leaders(runs) == ("rtr-fast",)
+    assert best_of(runs, ["rgd-faithful"]) == "rgd-faithful"
+    (gain,) = effect(records, "rtr-fast", "rgd-faithful").gains["time"]
+    assert math.isclose(gain, one / many[0])
+    found = lead(records, "rgd-faithful", 2.0, 0.0)
+    assert len(found.held) == (one >= 2.0 * min(one, many[0])) and not found.undecided
+    same = shared(runs, "rgd-faithful")
+    assert [len(each.records) for each in same.values()] == [1, 1]
 
 
 def test_in_words() -> None:

@@ -7,7 +7,7 @@ import statistics
 
 import attrs
 
-from genorth.compare.analysis.rows import by_row, require_records
+from genorth.compare.analysis.rows import by_row, require_records, shared
 from genorth.compare.runs.record import Records
 from genorth.errors import refuse
 
@@ -42,8 +42,8 @@ class Effect:
 def effect(records: Records, solver: str, other: str) -> Effect:
     """Compare a solver with another that lacks one ingredient.
 
-    A solver solves a row if it succeeds from more than half of the starts; figures are medians over
-    the starts.
+    A solver solves a row if it succeeds from more than half of the starts that both have; figures
+    are medians over these.
 
     Args:
         records: The records.
@@ -57,9 +57,11 @@ def effect(records: Records, solver: str, other: str) -> Effect:
         ValueError: If no row has records of both.
     """
     rows = [
-        (runs[solver], runs[other])
+        (same[solver], same[other])
         for runs in by_row(require_records(records)).values()
         if solver in runs and other in runs
+        for same in [shared(runs, solver, other)]
+        if solver in same
     ]
     if not rows:
         refuse("records", f"a row with {solver!r} and {other!r}", "none")

@@ -18,6 +18,7 @@ from genorth.compare.analysis.rows import (
     elsewhere,
     leaders,
     require_records,
+    shared,
 )
 from genorth.compare.runs.record import Records
 
@@ -147,6 +148,8 @@ class Lead:
 def lead(records: Records, over: str, factor: float, from_seconds: float) -> Lead:
     """Count the rows in which the best solver is at least `factor` times faster than `over`.
 
+    Both from the starts that `over` has.
+
     Args:
         records: The records.
         over: The name of a solver.
@@ -158,9 +161,10 @@ def lead(records: Records, over: str, factor: float, from_seconds: float) -> Lea
     """
     found: dict[str, list[Row]] = {"held": [], "missed": [], "undecided": []}
     for row, runs in by_row(require_records(records)).items():
-        theirs = runs.get(over)
-        if theirs is None:
+        if over not in runs:
             continue
+        runs = shared(runs, over)
+        theirs = runs[over]
         exact = math.isfinite(theirs.time)
         seconds = theirs.time if exact else theirs.spent if theirs.out_of_time else math.nan
         if seconds > from_seconds:

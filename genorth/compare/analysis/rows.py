@@ -164,8 +164,27 @@ def best_of(
 
 
 def _solving(runs: Mapping[str, Runs], among: Iterable[str] | None) -> list[str]:
-    """Those that solve more than half of the seeds."""
-    return [name for name in (runs if among is None else among) if math.isfinite(runs[name].time)]
+    """Those that solve more than half of the seeds; of these, those that have most seeds.
+
+    A single start, however lucky, is no rival of five.
+    """
+    names = runs if among is None else among
+    solving = [name for name in names if math.isfinite(runs[name].time)]
+    most = max((len(runs[name].records) for name in solving), default=0)
+    return [name for name in solving if len(runs[name].records) == most]
+
+
+def shared(runs: Mapping[str, Runs], *like: str) -> dict[str, Runs]:
+    """The runs of a row from the starts that all of these solvers have.
+
+    Each start has an instance of its own, so that a figure of one solver is held against that of
+    another from the same starts alone.
+    """
+    seeds = set.intersection(*({r.seed for r in runs[name].records} for name in like))
+    found = {
+        name: Runs(tuple(r for r in each.records if r.seed in seeds)) for name, each in runs.items()
+    }
+    return {name: each for name, each in found.items() if each.records}
 
 
 def leaders(
