@@ -15,7 +15,7 @@ from typing import Any
 import attrs
 
 from genorth import compare
-from genorth.compare import Effect, Records, effect
+from genorth.compare import Effect, Record, Records, effect
 from genorth.errors import refuse
 from genorth.gallery import comparison as gallery
 from genorth.gallery.base import load as load_instance
@@ -183,7 +183,7 @@ def slower(records: Records, solver: str, family: str = RIEMANNIAN) -> float:
 
 def effects(evidence: Evidence) -> list[tuple[str, Effect]]:
     """What each ingredient is worth, alone."""
-    rungs, tables = evidence.ladder, evidence.paper
+    rungs, tables = evidence.ladder, _equally_limited(evidence.paper)
     curved = rungs.where(lambda record: " 1 " not in record.size)
     definite = rungs.where(lambda record: record.size.startswith("generalized"))
     other = rungs.where(lambda record: not record.size.startswith("generalized"))
@@ -215,6 +215,18 @@ def effects(evidence: Evidence) -> list[tuple[str, Effect]]:
         if {solver, rival} <= records.solvers.keys():
             found.append((name, effect(records, solver, rival)))
     return found
+
+
+def _equally_limited(records: Records) -> Records:
+    """The records; those of the reference that took longer than others may count as out of time."""
+
+    def limited(record: Record) -> Record:
+        limit = float(record.definition.get("time_limit", math.inf)) / experiments.LONGER
+        if record.solver != experiments.REFERENCE or record.time <= limit:
+            return record
+        return attrs.evolve(record, success=False, status="TIME_LIMIT")
+
+    return attrs.evolve(records, records=map(limited, records))
 
 
 # ---------------------------------------------------------------------- by problem class

@@ -5,13 +5,23 @@ from __future__ import annotations
 import math
 import statistics
 
+import attrs
 from compare_records import record
 from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refused
 
 from genorth.compare import Records
-from paper_repro.findings import FAMILIES, markdown, slower, standings, times, won
+from paper_repro.experiments import LONGER, REFERENCE
+from paper_repro.findings import (
+    FAMILIES,
+    _equally_limited,
+    markdown,
+    slower,
+    standings,
+    times,
+    won,
+)
 from paper_repro.internals import by_row
 
 PENALTY, SECOND, RIEMANNIAN = "cdf-gd", "cdf-lbfgs", "rtr-fast"
@@ -73,3 +83,17 @@ def test_how_ratios_and_tables_read() -> None:
     assert [times(ratio) for ratio in (1.0, 1.26, 24.4, 985.2)] == ["1x", "1.3x", "24x", "985x"]
     assert times(math.inf) == "unsolved" and times(math.nan) == "-"
     assert markdown([["a", "|C|"], ["---"] * 2]) == "| a | \\|C\\| |\n| --- | --- |\n"
+
+
+def test_the_reference_has_no_longer_than_others_where_an_ingredient_is_judged() -> None:
+    """Its time limit is longer by a factor, so that leads over it are figures and not bounds."""
+    limit = {"time_limit": LONGER * 10.0}
+    made = [
+        attrs.evolve(record(solver, time, size=f"({n})"), definition=limit)
+        for n, (solver, time) in enumerate(
+            [(REFERENCE, 9.0), (REFERENCE, 11.0), ("rgd-fast", 11.0)]
+        )
+    ]
+    found = _equally_limited(Records(made))
+    assert [each.success for each in found] == [True, False, True]
+    assert [each.time for each in found] == [9.0, 11.0, 11.0]
