@@ -24,7 +24,7 @@ from genorth.gallery.base import why_not
 from genorth.solve.solver import INFEASIBLE, OTHER, PENALTY, RIEMANNIAN
 from paper_repro import experiments, ladder
 from paper_repro.experiments import AUTO, ORTHOGONAL
-from paper_repro.internals import Runs, behind, best_of, by_row, duels
+from paper_repro.internals import Runs, behind, best_of, by_row, duels, shared
 from paper_repro.ladder import retracted
 
 #: What a problem class is called, by the numbers of its tables.
@@ -143,12 +143,15 @@ class Standing:
 def standings(
     records: Records, solvers: Sequence[str], measure: str = "time"
 ) -> dict[str, Standing]:
-    """Compare solvers among themselves, by time or evaluations."""
+    """Compare solvers among themselves, by time or evaluations, from the starts that they share."""
     costs = []
     for runs in by_row(records).values():
-        mine = {name: _cost(runs[name], measure) for name in solvers if name in runs}
-        least = min(mine.values(), default=math.inf)
-        if len(mine) == len(solvers) and math.isfinite(least):
+        if not all(name in runs for name in solvers):
+            continue
+        same = shared(runs, *solvers)
+        mine = {name: _cost(same[name], measure) for name in solvers}
+        least = min(mine.values())
+        if math.isfinite(least):
             costs.append({name: cost / least for name, cost in mine.items()})
     if not costs:
         refuse("records", f"a row that one of {', '.join(solvers)} solves", "none")
@@ -175,9 +178,11 @@ def slower(records: Records, solver: str, family: str = RIEMANNIAN) -> float:
     """The time of a solver over that of the best of a family, the median over the rows."""
     ratios = []
     for runs in by_row(records).values():
-        best = best_of(runs, [name for name in runs if runs[name].family == family])
-        if solver in runs and best is not None:
-            ratios.append(runs[solver].time / runs[best].time)
+        if solver in runs:
+            same = shared(runs, solver)
+            best = best_of(same, [name for name in same if same[name].family == family])
+            if best is not None:
+                ratios.append(same[solver].time / same[best].time)
     return statistics.median(ratios) if ratios else math.nan
 
 
@@ -278,7 +283,7 @@ def times(ratio: float) -> str:
     """1.3x, 24x, 120x."""
     if not math.isfinite(ratio):
         return "unsolved" if ratio > 0 else "-"
-    return f"{ratio:.0f}x" if ratio >= 100 else f"{ratio:.2g}x"
+    return f"{ratio:.0f}x" if ratio >= 99.5 else f"{ratio:.2g}x"
 
 
 def markdown(lines: Iterable[Sequence[str]]) -> str:

@@ -58,10 +58,9 @@ def result(evidence: Evidence) -> list[str]:
     gain = next(found for _, found in effects(evidence) if found.solver == "rgd-fast")
     return [
         (
-            f"{ranked[0][0].upper()}{ranked[0][1:]} solvers win most of {len(rows)} rows, from "
-            f"{runs} runs on the paper's problems, a ladder of condition numbers and {real} real "
-            f"problems ({counts}; in {len(rows) - sum(wins.values())} the ranges over the starts "
-            "overlap)."
+            f"Of {len(rows)} rows, with {runs} runs on the paper's problems, a ladder of condition "
+            f"numbers and {real} real problems, each family wins so many: {counts}. In the other "
+            f"{len(rows) - sum(wins.values())} the ranges over the starts overlap."
         ),
         (
             f"In the median over the rows the best {second} and the best {third} the best time; "

@@ -82,17 +82,23 @@ def behind(runs: Mapping[str, Runs]) -> dict[str, float]:
         runs: The runs of a row, by solver.
 
     Returns:
-        The ratios, infinite for a family that does not solve the row, and below 1 for one that is
-        faster but fails from more starts; empty where none solves it.
+        The ratios, from the starts that the two share, infinite for a family that does not solve
+        the row, and below 1 for one that is faster but fails from more starts or has fewer; empty
+        where none solves it.
     """
     best = best_of(runs)
     if best is None:
         return {}
-    least = max(runs[best].time, np.finfo(float).tiny)
     return {
-        kind: math.inf if name is None else runs[name].time / least
+        kind: math.inf if name is None else _ratio(runs, name, best)
         for kind, name in best_by_family(runs).items()
     }
+
+
+def _ratio(runs: Mapping[str, Runs], name: str, other: str) -> float:
+    """The time of a solver over that of another, from the starts that they share."""
+    same = shared(runs, name, other) or runs
+    return same[name].time / max(same[other].time, np.finfo(float).tiny)
 
 
 @attrs.frozen
@@ -126,8 +132,9 @@ def duels(rows: Mapping[Row, Mapping[str, Runs]]) -> Iterator[Duel]:
                 continue
             first, second = (found[kind] for kind in pair)
             if first is not None and second is not None:
-                ratios.append(runs[second].time / runs[first].time)
-                overlap.append(len(leaders(runs, (first, second))) > 1)
+                same = shared(runs, first, second) or runs
+                ratios.append(_ratio(runs, second, first))
+                overlap.append(len(leaders(same, (first, second))) > 1)
             elif first is not None or second is not None:
                 alone[pair[0] if second is None else pair[1]] += 1
         yield Duel(*pair, tuple(ratios), alone, tuple(overlap))
