@@ -150,7 +150,7 @@ def record(
     found[name] = {
         "date": today,
         "environment": machine,
-        "figures": [asdict(figure) | {"passed": figure.passed} for figure in figures],
+        "figures": [asdict(figure) | {"passed": bool(figure.passed)} for figure in figures],
     }
     path.parent.mkdir(exist_ok=True)
     kept = {name: found[name] for name in order if name in found}
