@@ -200,7 +200,7 @@ def test_all_results_together_are_computed_from_the_records(folder) -> None:
     for each in cells:  # every row has a winner or none
         won = sum(int(cell[cell.index("(") + 1 : -1]) for cell in each[2:5] if "(" in cell)
         assert won + int(each[5].strip(" |")) == int(each[1])
-    assert f"most of {rows} rows" in made["result"] and made["result"].count("\n- ") == 2
+    assert f"Of {rows} rows" in made["result"] and made["result"].count("\n- ") == 2
     assert made["claims"].count("\n") == 2 + len(claims._CLAIMS)
     assert "| `rtr-fast` |" in made["guide"] or "| `landing-newton` |" in made["guide"]
     for name in ("guide", "claims", "ingredients", "classes"):
