@@ -224,10 +224,13 @@ def effects(evidence: Evidence) -> list[tuple[str, Effect]]:
 
 def _equally_limited(records: Records) -> Records:
     """The records; those of the reference that took longer than others may count as out of time."""
+    limits: dict[str, float] = {}
+    for record in records:
+        mine = float(record.definition.get("time_limit", math.inf))
+        limits[record.problem] = min(mine, limits.get(record.problem, math.inf))
 
     def limited(record: Record) -> Record:
-        limit = float(record.definition.get("time_limit", math.inf)) / experiments.LONGER
-        if record.solver != experiments.REFERENCE or record.time <= limit:
+        if record.solver != experiments.REFERENCE or record.time <= limits[record.problem]:
             return record
         return attrs.evolve(record, success=False, status="TIME_LIMIT")
 

@@ -12,7 +12,7 @@ from genorth.compare.analysis.rows import (
 )
 from genorth.compare.render.formats import aligned, markdown
 from genorth.compare.render.styles import BLUE, GREEN, GREY, ORANGE, VERMILLION
-from genorth.compare.render.table import seconds_text, times, tolerance_text
+from genorth.compare.render.table import ranged, seconds_text, times, tolerance_text
 from genorth.compare.render.terminal import exit_code
 from genorth.compare.runs.machine import pinned
 from genorth.compare.runs.store import replace_file
@@ -36,6 +36,7 @@ __all__ = [
     "lead",
     "markdown",
     "pinned",
+    "ranged",
     "replace_file",
     "seconds_text",
     "shared",

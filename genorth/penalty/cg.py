@@ -1,15 +1,14 @@
 """Lean conjugate gradients: one evaluation of h an iteration, mostly, and a strong Wolfe search.
 
 SciPy's CG asks its line search for a slope of 0.4 and begins each search from a guess by the costs;
-near a solution it takes many evaluations for each step. It takes arrays of JAX and PyTorch, too.
+near a solution it takes many evaluations for each step. And this one takes arrays of JAX and
+PyTorch.
 """
 
 from __future__ import annotations
 
-import math
-
 from genorth.linalg.arrays import Array, eps, inner, kept, norm, number
-from genorth.penalty.lbfgs import along
+from genorth.penalty.lbfgs import along, first_trial
 from genorth.penalty.objective import Objective
 from genorth.solve.descent import NoStep, sato
 from genorth.solve.wolfe import strong_wolfe
@@ -24,14 +23,14 @@ def lean_cg(objective: Objective, start: Array, curvature: float = 0.0) -> None:
     v = kept(start)
     value, g = objective.value_and_gradient(v)
     squared = number(inner(g, g))
-    d, slope, t = -g, -squared, _first(squared, curvature)
+    d, slope, t = -g, -squared, first_trial(squared, curvature)
     while True:
         try:
             found, t = strong_wolfe(along(objective, v, d), value, slope, t, unit=eps(v))
         except NoStep:
             if slope == -squared:
                 return  # d is the negative gradient already
-            d, slope, t = -g, -squared, _first(squared, curvature)
+            d, slope, t = -g, -squared, first_trial(squared, curvature)
             continue
         v, value, g, end = found
         objective.iteration(v)
@@ -41,8 +40,3 @@ def lean_cg(objective: Objective, start: Array, curvature: float = 0.0) -> None:
         if not slope < 0:
             d, slope = -g, -squared
         t = min(t * before / slope, number(norm(v)) / number(norm(d)))
-
-
-def _first(squared: float, curvature: float) -> float:
-    """The first trial along a gradient g with <g, g> = squared."""
-    return 1 / (curvature or math.sqrt(squared))

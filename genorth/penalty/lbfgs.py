@@ -30,7 +30,7 @@ def lean_lbfgs(objective: Objective, start: Array, curvature: float = 0.0) -> No
         if not slope < 0:
             pairs.clear()
             d, slope = -g, -number(inner(g, g))
-        first = 1.0 if len(pairs) else 1 / (curvature or math.sqrt(-slope))
+        first = 1.0 if len(pairs) else first_trial(-slope, curvature)
         try:
             found, _ = strong_wolfe(along(objective, v, d), value, slope, first, unit=eps(v))
         except NoStep:
@@ -42,6 +42,11 @@ def lean_lbfgs(objective: Objective, start: Array, curvature: float = 0.0) -> No
         pairs.add(trial, v, gradient, g)
         v, g = trial, gradient
         objective.iteration(v)
+
+
+def first_trial(squared: float, curvature: float) -> float:
+    """The first trial along a gradient g with <g, g> = squared, where the curvature may be 0."""
+    return 1 / (curvature or math.sqrt(squared))
 
 
 def along(

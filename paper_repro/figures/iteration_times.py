@@ -15,7 +15,7 @@ from attrs.validators import ge, gt, instance_of
 import genorth as go
 from baselines import SOLVERS
 from genorth.solve.solver import PENALTY
-from paper_repro.internals import BLUE, GREEN, GREY, ORANGE, VERMILLION
+from paper_repro.internals import BLUE, GREEN, GREY, ORANGE, VERMILLION, ranged
 from paper_repro.problems.base import Matrix, PaperProblem, Size
 
 ITERATIONS = 100
@@ -129,7 +129,7 @@ def sentences(runs: Sequence[Run]) -> list[str]:
     found, told = _by_size(runs), []
     for (size, solver), cell in found.items():
         if solver == "rgd-faithful":
-            share = _ranged(cell.shares())
+            share = ranged(cell.shares(), ".0f")
             others = {"cdf-gd": "CDFGD", "rgd-fast": "RGD in the fast geometry"}
             ratios = " and ".join(
                 f"{cell.per_iteration() / found[size, other].per_iteration():.3g} times that of "
@@ -150,12 +150,6 @@ def sentences(runs: Sequence[Run]) -> list[str]:
             f"Ended before {ITERATIONS} iterations, totals scaled to {ITERATIONS}: {short}."
         )
     return told
-
-
-def _ranged(values: Sequence[float]) -> str:
-    """The median, with the range where there are several: "91 (90 to 93)"."""
-    middle, low, high = (f"{f(values):.0f}" for f in (statistics.median, min, max))
-    return f"{middle} ({low} to {high})" if low != high else middle
 
 
 def _ended(runs: Sequence[Run]) -> str:

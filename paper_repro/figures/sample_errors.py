@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 from attrs.validators import deep_iterable, ge, instance_of, min_len
 
 from baselines import SOLVERS
-from paper_repro.internals import BLUE, ORANGE
+from paper_repro.internals import BLUE, ORANGE, ranged
 from paper_repro.problems.base import PaperProblem, Size
 
 METHODS = ("cdf-cg",)
@@ -63,16 +62,10 @@ def sentences(runs: Sequence[Run]) -> list[str]:
     sets = f" in the median of {len(runs)} sets" if len(runs) > 1 else ""
     return [
         (
-            f"The mean error of {len(runs[0].initial)} samples is {_ranged(before)} at the start "
-            f"and {_ranged(after)} at the end{sets}; it is smaller for {least} of them."
+            f"The mean error of {len(runs[0].initial)} samples is {ranged(before)} at the start "
+            f"and {ranged(after)} at the end{sets}; it is smaller for {least} of them."
         )
     ]
-
-
-def _ranged(values: Sequence[float]) -> str:
-    """The median, with the range where there are several."""
-    middle, low, high = (f"{f(values):.3g}" for f in (statistics.median, min, max))
-    return f"{middle} ({low} to {high})" if low != high else middle
 
 
 def draw(runs: Sequence[Run]) -> Any:

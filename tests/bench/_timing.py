@@ -131,24 +131,22 @@ def main(bench: str, measures: Measures) -> int:
             continue
         with one_thread():
             figures = measure()
-            machine = environment(1)
         for figure in figures:
             print(figure, flush=True)
             missed += not figure.passed
         if options.record and figures:
-            record(bench, list(measures), name, figures, machine)
+            record(bench, list(measures), name, figures)
     return missed
 
 
-def record(
-    bench: str, order: list[str], name: str, figures: list[Figure], machine: dict[str, str]
-) -> None:
+def record(bench: str, order: list[str], name: str, figures: list[Figure]) -> None:
     """Put the figures of one measure into the file of its benchmark, with commit and machine."""
     path = RECORDS / f"{bench}.json"
     found = json.loads(path.read_text("utf-8")) if path.exists() else {}
-    today = datetime.now(UTC).date().isoformat()
+    with one_thread():
+        machine = environment(1)
     found[name] = {
-        "date": today,
+        "date": datetime.now(UTC).date().isoformat(),
         "environment": machine,
         "figures": [asdict(figure) | {"passed": bool(figure.passed)} for figure in figures],
     }

@@ -90,15 +90,19 @@ def behind(runs: Mapping[str, Runs]) -> dict[str, float]:
     if best is None:
         return {}
     return {
-        kind: math.inf if name is None else _ratio(runs, name, best)
+        kind: math.inf if name is None else _ratio(_same(runs, name, best), name, best)
         for kind, name in best_by_family(runs).items()
     }
 
 
+def _same(runs: Mapping[str, Runs], *names: str) -> Mapping[str, Runs]:
+    """The runs from the starts that the solvers share; all where they share none."""
+    return shared(runs, *names) or runs
+
+
 def _ratio(runs: Mapping[str, Runs], name: str, other: str) -> float:
-    """The time of a solver over that of another, from the starts that they share."""
-    same = shared(runs, name, other) or runs
-    return same[name].time / max(same[other].time, np.finfo(float).tiny)
+    """The time of a solver over that of another."""
+    return runs[name].time / max(runs[other].time, np.finfo(float).tiny)
 
 
 @attrs.frozen
@@ -132,8 +136,8 @@ def duels(rows: Mapping[Row, Mapping[str, Runs]]) -> Iterator[Duel]:
                 continue
             first, second = (found[kind] for kind in pair)
             if first is not None and second is not None:
-                same = shared(runs, first, second) or runs
-                ratios.append(_ratio(runs, second, first))
+                same = _same(runs, first, second)
+                ratios.append(_ratio(same, second, first))
                 overlap.append(len(leaders(same, (first, second))) > 1)
             elif first is not None or second is not None:
                 alone[pair[0] if second is None else pair[1]] += 1

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+import statistics
 import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -118,6 +119,12 @@ def times(ratio: float) -> Entry:
     if not math.isfinite(ratio):
         return Entry(failed=True)
     return Entry(f"{ratio:.0f}" if ratio >= 100 else f"{ratio:.1f}", ratio)
+
+
+def ranged(values: Sequence[float], form: str = ".3g") -> str:
+    """The median, with the range where there is one: "91 (90 to 93)"."""
+    middle, low, high = (format(f(values), form) for f in (statistics.median, min, max))
+    return f"{middle} ({low} to {high})" if low != high else middle
 
 
 def tolerance(value: float) -> Entry:

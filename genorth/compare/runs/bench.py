@@ -9,7 +9,7 @@ from __future__ import annotations
 import faulthandler
 import inspect
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO, Any
 
@@ -19,7 +19,7 @@ import numpy as np
 from genorth.compare.runs.codec import COLUMNS, structured
 from genorth.compare.runs.definition import fingerprint
 from genorth.compare.runs.machine import interrupted
-from genorth.compare.runs.maker import Maker, Prepared, counts_of
+from genorth.compare.runs.maker import Attempt, Maker, Prepared, counts_of
 from genorth.compare.runs.record import Record, failed
 from genorth.compare.runs.schedule import Place, Schedule
 from genorth.compare.runs.spec import Setup, Task, size_of
@@ -60,14 +60,8 @@ class Bench(Maker):
         if load := getattr(self._setup.solvers[task.solver], "load", None):
             load()
 
-    def _run(
-        self,
-        task: Task,
-        fields: dict[str, Any],
-        begin: Callable[[], None],
-        problem: Problem,
-        clock: Clock,
-    ) -> Record:
+    def _run(self, attempt: Attempt) -> Record:
+        task, fields, problem, clock = attempt.task, attempt.fields, attempt.problem, attempt.clock
         setup, solver = self._setup, self._setup.solvers[task.solver]
         options = dict(setup.instances[task.instance].options.get(task.solver, {}))
         arguments: dict[str, Any] = {
@@ -82,7 +76,7 @@ class Bench(Maker):
                 return failed("UNSUPPORTED", f"{reason[0].upper()}{reason[1:]}.", fields)
             if _takes(solver, "rng"):
                 arguments["rng"] = task.seed  # of a solver that draws: the same each time
-        begin()
+        attempt.begin()
         with clock, interrupted(setup.patience, clock):
             result = solver(problem, start, **arguments | options)
         with interrupted(setup.patience):

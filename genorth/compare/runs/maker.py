@@ -35,6 +35,20 @@ class Prepared:
     reason: str = ""
 
 
+@attrs.frozen
+class Attempt:
+    """A run that is about to be made."""
+
+    task: Task
+    #: What the record begins with.
+    fields: dict[str, Any]
+    #: Is called when the solver is loaded and begins.
+    begin: Callable[[], None]
+    #: What `Maker._fresh` gave.
+    problem: Any
+    clock: Clock
+
+
 class Maker(ABC):
     """Makes the runs of a setup, with what it holds of one place at a time.
 
@@ -63,15 +77,8 @@ class Maker(ABC):
         """Import what the solver needs, before the threads of all that is loaded are fixed."""
 
     @abstractmethod
-    def _run(
-        self,
-        task: Task,
-        fields: dict[str, Any],
-        begin: Callable[[], None],
-        problem: Any,
-        clock: Clock,
-    ) -> Record:
-        """Run the task; may raise anything."""
+    def _run(self, attempt: Attempt) -> Record:
+        """Make the run; may raise anything."""
 
     # ------------------------------------------------------------------ what follows
 
@@ -119,7 +126,7 @@ class Maker(ABC):
                 with interrupted(setup.preparation):
                     self._load(task)
                 with pinned(setup.threads):
-                    return self._run(task, fields, begin, problem, clock)
+                    return self._run(Attempt(task, fields, begin, problem, clock))
             except PastLimitError:
                 message = f"max_time was {setup.time_limit:g} s."
                 return failed("HUNG", message, fields, counts_of(problem), clock.seconds)

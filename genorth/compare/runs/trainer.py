@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import nullcontext, suppress
 from typing import Any
 
@@ -15,7 +15,7 @@ import attrs
 
 from genorth.compare.runs.definition import probed
 from genorth.compare.runs.machine import interrupted
-from genorth.compare.runs.maker import Maker, Prepared, told
+from genorth.compare.runs.maker import Attempt, Maker, Prepared, told
 from genorth.compare.runs.record import ENDINGS, TRAINED, Record
 from genorth.compare.runs.schedule import Place
 from genorth.compare.runs.spec import Task
@@ -47,24 +47,17 @@ class Trainer(Maker):
         for module in self._setup.solvers[task.solver].modules:
             importlib.import_module(module)
 
-    def _run(
-        self,
-        task: Task,
-        fields: dict[str, Any],
-        begin: Callable[[], None],
-        problem: Any,  # noqa: ARG002  there is none
-        clock: Clock,
-    ) -> Record:
-        setup = self._setup
+    def _run(self, attempt: Attempt) -> Record:
+        setup, task = self._setup, attempt.task
         method, options = setup.solvers[task.solver], setup.instances[task.instance].options
         rate = float(options[task.solver]["rate"])
         with interrupted(setup.preparation):
             _warm_up(method.start(self._made, rate))
             learner = method.start(self._made, rate)
-        begin()
+        attempt.begin()
         with interrupted(setup.patience):
-            run = _Run(learner, clock, task.tolerance, setup.time_limit)
-            return run.record(setup.max_iterations or 1, fields)
+            run = _Run(learner, attempt.clock, task.tolerance, setup.time_limit)
+            return run.record(setup.max_iterations or 1, attempt.fields)
 
 
 def _warm_up(learner: Learner) -> None:
