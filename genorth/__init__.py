@@ -8,7 +8,7 @@ from genorth.checks.report import Report
 from genorth.errors import EmptyManifoldError, NotRestorableError, OutsideDomainError
 from genorth.geometry.companion import Companion
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.geometry.tangent import TangentSpace
+from genorth.geometry.place import Place
 from genorth.manifolds import (
     BilinearStiefel,
     GeneralizedStiefel,
@@ -43,6 +43,7 @@ __all__ = [
     "NotRestorableError",
     "OrthogonalDissolving",
     "OutsideDomainError",
+    "Place",
     "Problem",
     "Progress",
     "Report",
@@ -51,7 +52,6 @@ __all__ = [
     "Status",
     "Stiefel",
     "SymplecticStiefel",
-    "TangentSpace",
     "TensorStiefel",
     "Trace",
     "check_assumptions",

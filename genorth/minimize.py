@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import genorth.penalty
+import genorth.riemannian  # noqa: F401  these two register their solvers
 from genorth.errors import refuse
 from genorth.problem.problem import Problem
 from genorth.solve.options import Options

@@ -13,8 +13,8 @@ import scipy.sparse.linalg
 
 from genorth.checks.report import Finding, Report, title
 from genorth.errors import refuse
+from genorth.geometry.bases import realvec
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.geometry.multiplier import realvec
 from genorth.linalg.arrays import Array, ct, eps, norm
 from genorth.linalg.inputs import as_generator
 

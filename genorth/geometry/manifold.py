@@ -1,8 +1,8 @@
 """`GenOrthManifold`: the geometry of {X in F : X^T phi(X) = I}, derived from phi and psi alone.
 
 A concrete manifold gives data: phi, psi, its shape and known structure. It overrides nothing
-that is derived. `manifold.at(X)` returns a `TangentSpace`, which holds phi(X) and the
-factorisation for Theta_X and reuses them for every right-hand side at the same X.
+that is derived. `manifold.at(X)` returns the `Place` of X, which holds phi(X) and the factorisation
+for Theta_X and reuses them for every right-hand side at the same X.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import Any, SupportsFloat, TypeVar, final
 import numpy as np
 
 from genorth.errors import NotRestorableError, refuse
-from genorth.geometry import multiplier, sampling, substitution
+from genorth.geometry import bases, sampling, substitution
 from genorth.geometry.companion import Companion, read_companion
-from genorth.geometry.newton import NewtonStep, Restoration
+from genorth.geometry.newton import NewtonStep, Restoration, anywhere
 from genorth.geometry.newton import restore as restore_by_maps
+from genorth.geometry.place import Place, choose
 from genorth.geometry.retractions import RETRACTIONS, Ray
-from genorth.geometry.tangent import TangentSpace
 from genorth.geometry.user_maps import user_map
 from genorth.linalg import arrays
 from genorth.linalg.arrays import (
@@ -132,7 +132,7 @@ class GenOrthManifold(ABC):
         if self.ambient_projector is None and self.companion is not None:
             trace = blocks * p * self.companion.sign if real == 1 else 0
             return real * blocks * n * p, real * blocks * p * p, trace
-        basis = multiplier.algebra_basis(self)
+        basis = bases.algebra_basis(self)
         total = sum(float(self.inner(T, self.psi(ct(T)))) for T in basis)
         return self._ambient_dimension(), len(basis), round(total)
 
@@ -160,9 +160,9 @@ class GenOrthManifold(ABC):
 
     @final
     @cached_property
-    def theta_solver(self) -> type[multiplier.ThetaSolver]:
-        """How Theta_X is computed, chosen by structure; `theta_solver.name` is its name."""
-        return multiplier.choose(self)
+    def theta_solver(self) -> type[Place]:
+        """The kind of place on M, chosen by structure: `theta_solver.name` says how Theta_X is found."""
+        return choose(self)
 
     @final
     @cached_property
@@ -182,8 +182,8 @@ class GenOrthManifold(ABC):
         return ContentCache()
 
     @final
-    def at(self, X: Array) -> TangentSpace:
-        """The tangent space at X, with what X needs computed once.
+    def at(self, X: Array) -> Place:
+        """The place of X: its tangent space, with what X needs computed once.
 
         The last NumPy X is remembered, so that `project(X, D)` reuses it too.
 
@@ -191,21 +191,23 @@ class GenOrthManifold(ABC):
             X: A point of M.
 
         Returns:
-            The tangent space at X.
+            The place of X.
         """
         self._check(X=X)
-        return self._memo.get(X, self._tangent_space)
-
-    def _tangent_space(self, X: Array) -> TangentSpace:
-        return TangentSpace(self, X)
+        return self._memo.get(X, self.place)
 
     @final
-    def _at_once(self, X: Array) -> TangentSpace:
-        """The tangent space for one use; with a closed form, not even a copy of X is kept."""
+    def place(self, X: Array) -> Place:
+        """As `at`, without a check and without a memory: for solvers, which keep their places."""
+        return self.theta_solver(self, X)
+
+    @final
+    def _at_once(self, X: Array) -> Place:
+        """The place for one use; with a closed form, not even a copy of X is kept."""
         if not self.isometric:
             return self.at(X)
         self._check(X=X)
-        return TangentSpace(self, X)
+        return self.place(X)
 
     @final
     def _check(self, **arrays: Array) -> None:
@@ -604,7 +606,8 @@ class GenOrthManifold(ABC):
         Raises:
             OutsideDomainError: If phi(X) does not have full rank.
         """
-        step = NewtonStep(self.at(X))
+        self._check(X=X)
+        step = NewtonStep(anywhere(self, X))
         self._checked(step.constraint, X=X)
         return step.D
 
@@ -632,13 +635,14 @@ class GenOrthManifold(ABC):
     def retract(self, X: Array, Z: Array, kind: str = "cayley") -> Array:
         """A point of M near X + Z, exact to first order: R_X(Z) = X + Z + O(|Z|^2).
 
-        "cayley", "polar" and "exp" are formulas (F9). "normal" is Newton's method from X + Z (F18):
-        R_X(Z) = X + Z + normal + O(|Z|^3), exact to second order.
+        "cayley", "polar" and "exp" are formulas. "normal" is Newton's method from X + Z:
+        R_X(Z) = X + Z + normal + O(|Z|^3), exact to second order. "auto" is "cayley" while its
+        curve bends little to the side, else "normal".
 
         Args:
             X: A point of M.
             Z: A tangent vector at X.
-            kind: "cayley", "polar", "exp" or "normal".
+            kind: "cayley", "polar", "exp", "normal" or "auto".
 
         Returns:
             The point.

@@ -1,4 +1,4 @@
-"""Newton's map A_n(X) = X - D(X), D(X) the smallest D with DC(X)[D] = C(X) (F15).
+"""Newton's map A_n(X) = X - D(X), D(X) the smallest D with DC(X)[D] = C(X) (the page on mathematics has its theory).
 
 The way back to M by it, and by the map A of the paper, is here too: `restore`.
 """
@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 
 from genorth.errors import NotRestorableError, OutsideDomainError, refuse
-from genorth.geometry.tangent import TangentSpace
+from genorth.geometry.place import Place, choose, dissolved
 from genorth.linalg.arrays import (
     Array,
     ct,
@@ -41,19 +41,33 @@ FAR = 0.01
 NEAR = 1e-6
 
 
+def anywhere(manifold: GenOrthManifold, X: Array, P: Array | None = None) -> Place:
+    """The place of any X of F, on M or not.
+
+    Args:
+        manifold: The manifold.
+        X: An element of F.
+        P: phi(X), where it is known.
+
+    Returns:
+        The place.
+    """
+    return choose(manifold, on_manifold=False)(manifold, X, P)
+
+
 class NewtonStep:
     """D(X) = phi(X) S at one X, S in S1 with Phi(K S) = C(X), K = phi(X)^T phi(X)."""
 
-    def __init__(self, space: TangentSpace) -> None:
-        self._space = space
+    def __init__(self, place: Place) -> None:
+        self._place = place = place.general
         self._made: _Made | None = None
-        if compiles(space.X) and space.manifold.companion is not None:
-            self._made = _Made(*_made(space.manifold, space.X, vars(space).get("P")))
-            vars(space)["size"] = max(1.0, number(self._made.size))
+        if compiles(place.X) and place.manifold.companion is not None:
+            self._made = _Made(*_made(place.manifold, place.X, vars(place).get("P")))
+            vars(place)["size"] = max(1.0, number(self._made.size))
             #: C(X).
             self.constraint = self._made.constraint
         else:
-            S = ct(space.X) @ space.P
+            S = ct(place.X) @ place.P
             self.constraint = S - eye_like(S)
 
     @cached_property
@@ -61,11 +75,11 @@ class NewtonStep:
         """The smallest singular value of phi(X) relative to the largest."""
         if self._made is not None:
             return math.sqrt(max(number(self._made.regularity), 0.0))
-        return self._space.equation.regularity
+        return self._place.regularity
 
     @cached_property
     def multiplier(self) -> Array:
-        """S, or an error where phi(X) has not full rank."""
+        """S, or an error where phi(X) does not have full rank."""
         C = self.constraint
         if not is_lazy(C):
             bound = C.shape[-1] * eps(C)
@@ -79,12 +93,12 @@ class NewtonStep:
                     "Newton's map is not defined there.",
                     OutsideDomainError,
                 )
-        return self._space.equation.solve(C) if self._made is None else self._made.multiplier
+        return self._place.solve(C) if self._made is None else self._made.multiplier
 
     @property
     def D(self) -> Array:
         """D(X)."""
-        return self._space.P @ self.multiplier
+        return self._place.P @ self.multiplier
 
     @property
     def length(self) -> float:
@@ -92,7 +106,7 @@ class NewtonStep:
         S = self.multiplier
         if self._made is not None:
             return math.sqrt(max(number(self._made.square), 0.0))
-        return math.sqrt(max(number(inner(S, self._space.equation.K @ S)), 0.0))
+        return math.sqrt(max(number(inner(S, self._place.K @ S)), 0.0))
 
     @property
     def end(self) -> Array:
@@ -100,7 +114,7 @@ class NewtonStep:
         S = self.multiplier
         if self._made is not None:
             return self._made.end
-        return plus(self._space.P @ -S, self._space.X)
+        return plus(self._place.P @ -S, self._place.X)
 
     def chord(self, before: NewtonStep) -> Array:
         """X - phi(X) S, Phi(K S) = C(X) with the K of an earlier step: no factorisation.
@@ -109,21 +123,21 @@ class NewtonStep:
         """
         if self._made is not None:
             return self._made.end
-        S = before._space.equation.solve(self.constraint)
-        return plus(self._space.P @ -S, self._space.X)
+        S = before._place.solve(self.constraint)
+        return plus(self._place.P @ -S, self._place.X)
 
     def derivative(self, V: Array, PV: Array | None = None) -> Array:
         """DD(X)[V] = phi(V) S + phi(X) S', Phi(K S') = Phi(phi(X)^T V - K' S).
 
         K' = phi(V)^T phi(X) + phi(X)^T phi(V). `PV`: phi(V), where it is known.
         """
-        space, S = self._space, self.multiplier
+        place, S = self._place, self.multiplier
         if compiles(V) and self._made is not None:
-            return _derivative(space.manifold, space.X, S, V)
-        PV = space.manifold.phi(V) if PV is None else PV
-        cross = ct(PV) @ space.P
-        R = ct(space.P) @ V - (cross + ct(cross)) @ S
-        return PV @ S + space.P @ space.equation.solve(space.manifold.symmetrize(R))
+            return _derivative(place.manifold, place.X, S, V)
+        PV = place.manifold.phi(V) if PV is None else PV
+        cross = ct(PV) @ place.P
+        R = ct(place.P) @ V - (cross + ct(cross)) @ S
+        return PV @ S + place.P @ place.solve(place.manifold.symmetrize(R))
 
 
 class _Made(NamedTuple):
@@ -140,27 +154,29 @@ class _Made(NamedTuple):
 
 @compiled
 def _made(manifold: GenOrthManifold, X: Array, P: Array | None) -> tuple[Array, ...]:
-    space = TangentSpace(manifold, X, P)
-    step, equation, xp = NewtonStep(space), space.equation, namespace(X)
-    S, values = step.multiplier, xp.linalg.eigvalsh(equation.K)
+    place, xp = anywhere(manifold, X, P), namespace(X)
+    step = NewtonStep(place)
+    S, values = step.multiplier, xp.linalg.eigvalsh(place.K)
     return (
         step.end,
         step.constraint,
         S,
-        inner(S, equation.K @ S),
-        norm(X) * norm(space.P),
+        inner(S, place.K @ S),
+        norm(X) * norm(place.P),
         xp.min(values) / xp.max(values),
     )
 
 
 @compiled
 def _derivative(manifold: GenOrthManifold, X: Array, S: Array, V: Array) -> Array:
-    step = NewtonStep(TangentSpace(manifold, X))
+    step = NewtonStep(anywhere(manifold, X))
     vars(step)["multiplier"] = S
     return step.derivative(V)
 
 
-def to_manifold(space: TangentSpace, keep: bool = True) -> tuple[TangentSpace, list[NewtonStep]]:
+def to_manifold(
+    manifold: GenOrthManifold, X: Array, P: Array | None = None, keep: bool = True
+) -> tuple[Place, list[NewtonStep]]:
     """The limit of Newton's map from X, to rounding, and the steps that led there.
 
     Only the last step, unless they are to be kept: each holds arrays of the size of X.
@@ -169,31 +185,32 @@ def to_manifold(space: TangentSpace, keep: bool = True) -> tuple[TangentSpace, l
     steps is fixed, and a block that is not on M after them is NaN.
     """
     steps: list[NewtonStep] = []
-    if is_lazy(space.X):
+    place = anywhere(manifold, X, P)
+    if is_lazy(X):
         for _ in range(_TRACED_STEPS):
-            steps.append(NewtonStep(space))
-            space = TangentSpace(space.manifold, steps[-1].end)
-        return _or_nan(space), steps
+            steps.append(NewtonStep(place))
+            place = anywhere(manifold, steps[-1].end)
+        return _or_nan(place), steps
     last = before = math.inf
-    step, unit = NewtonStep(space), 4 * eps(space.X)
+    step, unit = NewtonStep(place), 4 * eps(X)
     for _ in range(_RETRACTION_STEPS):
-        violation, rounding = number(norm(step.constraint)), unit * space.size
+        violation, rounding = number(norm(step.constraint)), unit * place.size
         if not violation < math.inf:
             break
         if violation <= rounding or (last <= FAR and violation >= last / 2):
-            return space, steps
+            return place, steps
         if not violation < last:
             break
         if steps and _SAFETY * violation**2 <= rounding * last * steps[-1].regularity ** 2:
             # K has changed by the factor that |C| fell by, times up to the condition number of K
-            return TangentSpace(space.manifold, step.chord(steps[-1])), steps
+            return anywhere(manifold, step.chord(steps[-1])), steps
         steps = [*steps, step] if keep else [step]
-        space = TangentSpace(space.manifold, step.end)
+        place = anywhere(manifold, step.end)
         # |C(X - D)| = |D^T phi(D)| is a multiple of |D|^2, about the same one in the next step
         length = step.length
         if before < math.inf and _SAFETY * violation * (length / before) ** 2 <= rounding:
-            return space, steps
-        last, before, step = violation, length, NewtonStep(space)
+            return place, steps
+        last, before, step = violation, length, NewtonStep(place)
     refuse(
         "X + Z",
         "a step of Newton's map to decrease |C(X)|",
@@ -204,11 +221,11 @@ def to_manifold(space: TangentSpace, keep: bool = True) -> tuple[TangentSpace, l
     )
 
 
-def _or_nan(space: TangentSpace) -> TangentSpace:
+def _or_nan(place: Place) -> Place:
     """NaN in the blocks where |C| is not small."""
-    xp, C = namespace(space.X), NewtonStep(space).constraint
+    xp, C = namespace(place.X), NewtonStep(place).constraint
     near = xp.max(xp.abs(C), axis=(-2, -1), keepdims=True) <= FAR
-    return TangentSpace(space.manifold, xp.where(near, space.X, xp.nan))
+    return anywhere(place.manifold, xp.where(near, place.X, xp.nan))
 
 
 @attrs.frozen(eq=False)
@@ -233,7 +250,7 @@ def restore(manifold: GenOrthManifold, X: Array, tol: float) -> Restoration:
     found, first = _iterate(manifold, X, tol, _dissolve)
     if found is not None:
         return Restoration(found[0], "A" if found[1] else "none", found[1])
-    reason = "phi(X) has not full rank on the way."
+    reason = "phi(X) became rank-deficient during the iteration."
     try:
         found, last = _iterate(manifold, scaled(manifold, X), tol, _damped_newton)
         reason = f"After {_STEPS} steps of Newton's map it is {last[-1]:.3g}."
@@ -269,40 +286,27 @@ def _iterate(
     """
     violations: list[float] = []
     for count in range(_STEPS):
-        space = TangentSpace(manifold, X)
-        newton = NewtonStep(space)
+        place = anywhere(manifold, X)
+        newton = NewtonStep(place)
         violations.append(now := number(norm(newton.constraint)))
         stagnant = count > 0 and now >= violations[-2] / 2
-        if now <= min(tol * space.size, FAR if stagnant else max(tol, NEAR)):
+        if now <= min(tol * place.size, FAR if stagnant else max(tol, NEAR)):
             return (X, count), violations
         if not now <= 10 * violations[0] + 10:
             break
-        X = step(space, newton)
+        X = step(place, newton)
     return None, violations
 
 
-def _dissolve(space: TangentSpace, newton: NewtonStep) -> Array:
+def _dissolve(place: Place, newton: NewtonStep) -> Array:
     """A(X)."""
-    return dissolved(space.X, newton.constraint)
+    return dissolved(place.manifold, place.X, newton.constraint)
 
 
-def dissolved(X: Array, C: Array) -> Array:
-    """A(X) = X (I - C(X)^T/2), from C(X).
-
-    Args:
-        X: An element of F.
-        C: C(X).
-
-    Returns:
-        A(X).
-    """
-    return X @ (eye_like(C) - ct(C) / 2)
-
-
-def _damped_newton(space: TangentSpace, newton: NewtonStep) -> Array:
+def _damped_newton(place: Place, newton: NewtonStep) -> Array:
     """X - s D(X)."""
     D, C = newton.D, newton.constraint
-    return space.X - step_length(C, ct(D) @ space.manifold.phi(D)) * D
+    return place.X - step_length(C, ct(D) @ place.manifold.phi(D)) * D
 
 
 def step_length(C: Array, E: Array) -> float:

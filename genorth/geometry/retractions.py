@@ -1,41 +1,70 @@
-"""Retractions from phi alone (F9, F18), each O(n p^2 + p^3), as curves t -> R_X(t Z).
+"""Retractions from phi alone, each O(n p^2 + p^3), as curves t -> R_X(t Z).
 
 With the form <<U, V>> = phi(U)^T V every one of them is a classical formula of the unitary
-case. A `Ray` is made from X and Z, computes once what does not depend on t, and gives the point
-c(t) and the velocity c'(t) (F19), which is what the derivative of a cost along the step needs.
+case. A `Ray` is made from the place of X and Z, computes once what does not depend on t, and gives
+the point c(t) and the velocity c'(t), which is what the derivative of a cost along the step needs.
 `manifold.ray` and `manifold.retract` find them by name in `RETRACTIONS`.
 
 Cayley and exp first replace A = <<X, Z>> by its skew part (A - A*)/2, A* = psi(A)^T. For a tangent
 Z this only removes rounding errors, so that they never lead off M. For any other Z it amounts to
-the step DA(X)[Z], the oblique projection of F7.
+the step DA(X)[Z], the oblique projection.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, ClassVar, TypeAlias, final
+
+import numpy as np
+import scipy.linalg.lapack
 
 from genorth.geometry.newton import NewtonStep, to_manifold
-from genorth.geometry.tangent import TangentSpace
-from genorth.linalg.arrays import Array, ct, eye_like, is_lazy, namespace, norm, number, plus
-from genorth.linalg.compiled import Owner, compiled
-from genorth.linalg.functions import expm, inverse, inverse_sqrt
+from genorth.geometry.place import Place
+from genorth.linalg.arrays import (
+    Array,
+    ct,
+    eps,
+    eye_like,
+    inner,
+    is_lazy,
+    namespace,
+    norm,
+    number,
+    plus,
+)
+from genorth.linalg.compiled import compiled
+from genorth.linalg.functions import expm, inverse, inverse_sqrt, require_condition
 
 if TYPE_CHECKING:
     from genorth.geometry.manifold import GenOrthManifold
 
+_TRUSTED = 1e3  # condition numbers up to here cost fewer digits than are looked at
+# Units of roundoff that a step may lead from M without a check: a few are below all tolerances.
+# It is relative to p, which on M is tr(X^T phi(X)) <= |X||phi(X)|, what feasibility is relative to.
+_UNSEEN = 45.0
+
 
 class Ray(ABC):
-    """The curve c(t) = R_X(t Z) on M, c(0) = X and c'(0) = Z for tangent Z."""
+    """The curve c(t) = R_X(t Z) on M, c(0) = X and c'(0) = Z for tangent Z.
 
+    Args:
+        place: The place of X.
+        Z: A tangent vector.
+    """
+
+    #: The name of the retraction.
+    kind: ClassVar[str]
+    #: Whether the last point is on M to rounding, so that it need not be checked.
+    trusted: bool = False
+    #: Whether slopes cost next to nothing once the point and its gradient are known.
+    cheap_slopes: bool = False
     #: Whether velocities are expected, so that what only they need is kept. It saves time only.
     velocities = True
 
-    def __init__(self, space: TangentSpace, Z: Array) -> None:
-        self.manifold, self.space, self.X, self.Z = space.manifold, space, space.X, Z
+    def __init__(self, place: Place, Z: Array) -> None:
+        self.manifold, self.place, self.X, self.Z = place.manifold, place, place.X, Z
 
     @abstractmethod
     def point(self, t: float) -> Array:
@@ -65,6 +94,23 @@ class Ray(ABC):
             OutsideDomainError: If t Z is too long for the formula.
         """
 
+    def slope(self, t: float, G: Array) -> float:
+        """<G, c'(t)>, the derivative of a cost with gradient G at c(t).
+
+        Args:
+            t: The step length.
+            G: The Euclidean gradient of the cost at c(t).
+
+        Returns:
+            The slope.
+        """
+        return number(inner(G, self.velocity(t)))
+
+    @property
+    def used(self) -> str:
+        """The name of the retraction that was used; "auto" has chosen one."""
+        return self.kind
+
     def _form(self, U: Array, V: Array) -> Array:
         """<<U, V>>."""
         return ct(self.manifold.phi(U)) @ V
@@ -75,54 +121,202 @@ class Ray(ABC):
 
     def _skew_part(self) -> tuple[Array, Array]:
         """A = <<X, Z>> and (A - A*)/2."""
-        A = ct(self.space.P) @ self.Z
+        A = ct(self.place.P) @ self.Z
         return A, (A - self._star(A)) / 2
+
+
+#: A = <<X, Z>>, S = (A - A*)/2 and <<H, H>>, H = Z - X A.
+_Parts: TypeAlias = tuple[Array, Array, Array]
+_FORMULA = "I - A/2 + <<H,H>>/4 of the Cayley retraction"
 
 
 @final
 class Cayley(Ray):
-    """c = -X + (2X + t H) B^-1, B = I - t A/2 + t^2 <<H, H>>/4, A = <<X, Z>>, H = Z - X A."""
+    """The Cayley retraction, from A = <<X, Z>> and <<Z, Z>>.
 
-    def __init__(self, space: TangentSpace, Z: Array) -> None:
-        super().__init__(space, Z)
-        A, self.skew = self._skew_part()
-        self.H = plus(self.X @ -A, Z)
-        self.HH = self._form(self.H, self.H)
+        c(t) = X ((2I - tA) B^-1 - I) + t Z B^-1, B = I - t S/2 + t^2 <<H,H>>/4, S = (A - A*)/2
 
-    def _parts(self, t: float) -> tuple[Array, Array]:
-        """(2X + t H) B^-1 and B^-1."""
-        B = eye_like(self.skew) - (t / 2) * self.skew + (t * t / 4) * self.HH
-        inv = inverse(B, "I - A/2 + <<H,H>>/4 of the Cayley retraction")
-        return plus(t * self.H, 2 * self.X) @ inv, inv
+    With H = Z - X A this is -X + (2X + t H) B^-1, and <<H,H>> = <<Z,Z>> - A*A: only two products of
+    size n x p x p depend on t.
+    """
+
+    kind = "cayley"
+
+    def __init__(self, place: Place, Z: Array) -> None:
+        super().__init__(place, Z)
+        A, self._rounding = place.paired(Z)
+        self._parts: _Parts = _cayley_parts(self.manifold, self.X, Z, A)
+        self._last: tuple[float, Array] | None = None
 
     def point(self, t: float) -> Array:
-        """-X + (2X + t H) B^-1."""
-        R, _ = self._parts(t)
-        R -= self.X
+        """c(t)."""
+        R, inv, condition = _cayley_point(self.manifold, self.X, self.Z, *self._parts, t)
+        self._last = t, inv
+        if not is_lazy(R):
+            size = number(condition)
+            require_condition(size, inv, _FORMULA)
+            near = abs(t) * self._rounding <= _UNSEEN * eps(inv)
+            self.trusted = near and size <= _TRUSTED * inv.shape[-1]
         return R
 
+    def _inverse(self, t: float) -> Array:
+        """B^-1."""
+        if self._last is None or self._last[0] is not t:
+            self.point(t)
+        assert self._last is not None
+        return self._last[1]
+
     def velocity(self, t: float) -> Array:
-        """(H - (2X + t H) B^-1 B') B^-1, B' = -A/2 + t <<H, H>>/2."""
-        V, inv = self._parts(t)
-        slope = (t / 2) * self.HH - self.skew / 2
-        return plus(V @ -slope, self.H) @ inv
+        """c'(t) = X (2 E' - A E - t A E') + Z (E + t E'), E = B^-1, E' = -E B' E."""
+        inv = self._inverse(t)
+        return _cayley_velocity(self.manifold, self.X, self.Z, *self._parts, inv, t)
+
+    def slope(self, t: float, G: Array) -> float:
+        """<X^T G, ...> + <Z^T G, ...> with the p x p factors of c'(t), which itself is not made."""
+        inv = self._inverse(t)
+        return number(_cayley_slope(self.manifold, self.X, self.Z, *self._parts, inv, t, G))
 
     def bend(self) -> Array:
-        """c''(0) = H S + X (S^2 - <<H, H>>), S the skew part of A."""
-        return self.H @ self.skew + self.X @ (self.skew @ self.skew - self.HH)
+        """c''(0) = H S + X (S^2 - <<H,H>>) = Z S + X (S^2 - <<H,H>> - A S)."""
+        A, S, HH = self._parts
+        return _bend(self.manifold, self.X, self.Z, S, _turn(A, S, HH))
 
     def sideways(self, t: float = 1.0) -> float:
-        """t |P_X c''(0)|/(2 |Z|), or a bound of it; see `sideways`."""
-        A = ct(self.space.P) @ self.Z
-        return sideways(t, self.X, self.Z, A, self.skew, self.HH, self.space.project)
+        """The tangential part of the step beyond t Z, relative to t |Z|, or an upper bound of it.
+
+            t |P_X c''(0)| / (2 |Z|)
+
+        A bound, where that is at most `BEND`: by Frobenius norms, then by nearly the spectral norms
+        of the two p x p factors, both without a product of size n x p x p, then |c''(0)| itself.
+
+        Args:
+            t: The step.
+
+        Returns:
+            The figure; the Cayley retraction is as good as any where it is small.
+        """
+        X, Z, (A, S, HH) = self.X, self.Z, self._parts
+        size, length, most = map(number, _sizes(self.manifold, X, Z, A, S, HH))
+        share = abs(t) / (2 * size) if size > 0 else 0.0
+        if share * most <= BEND:
+            return share * most
+        most = size * spectral_bound(S) + length * spectral_bound(_turn(A, S, HH))
+        if share * most <= BEND:
+            return share * most
+        bend = self.bend()
+        most = number(norm(bend))
+        return share * (most if share * most <= BEND else number(norm(self.place.project(bend))))
+
+
+@compiled
+def _cayley_parts(manifold: GenOrthManifold, X: Array, Z: Array, A: Array) -> _Parts:
+    place = manifold.theta_solver(manifold, X)
+    star = ct(manifold.psi(A))
+    return A, (A - star) / 2, place.form(ct(place.image(Z)) @ Z) - star @ A
+
+
+@compiled
+def _cayley_point(
+    manifold: GenOrthManifold,  # noqa: ARG001
+    X: Array,
+    Z: Array,
+    A: Array,
+    S: Array,
+    HH: Array,
+    t: float,
+) -> tuple[Array, Array, Array]:
+    """c(t), B^-1 and |B| |B^-1|."""
+    eye = eye_like(A)
+    B = eye - (t / 2) * S + (t * t / 4) * HH
+    inv = _small_inverse(B)
+    R = plus(X @ (2 * inv - t * (A @ inv) - eye), Z @ (t * inv))
+    return R, inv, norm(B) * norm(inv)
+
+
+@compiled
+def _cayley_velocity(
+    manifold: GenOrthManifold,  # noqa: ARG001
+    X: Array,
+    Z: Array,
+    A: Array,
+    S: Array,
+    HH: Array,
+    inv: Array,
+    t: float,
+) -> Array:
+    """c'(t), from B^-1."""
+    factor, along = _velocity_factors(A, S, HH, inv, t)
+    return plus(X @ factor, Z @ along)
+
+
+@compiled
+def _cayley_slope(
+    manifold: GenOrthManifold,  # noqa: ARG001
+    X: Array,
+    Z: Array,
+    A: Array,
+    S: Array,
+    HH: Array,
+    inv: Array,
+    t: float,
+    G: Array,
+) -> Array:
+    """<G, c'(t)>, from B^-1."""
+    factor, along = _velocity_factors(A, S, HH, inv, t)
+    return inner(ct(X) @ G, factor) + inner(ct(Z) @ G, along)
+
+
+def _velocity_factors(A: Array, S: Array, HH: Array, inv: Array, t: float) -> tuple[Array, Array]:
+    """What X and Z are multiplied by in c'(t)."""
+    turned = inv @ ((S - t * HH) / 2) @ inv
+    along = inv + t * turned
+    return 2 * turned - A @ along, along
+
+
+@compiled
+def _sizes(
+    manifold: GenOrthManifold,  # noqa: ARG001
+    X: Array,
+    Z: Array,
+    A: Array,
+    S: Array,
+    HH: Array,
+) -> tuple[Array, Array, Array]:
+    """|Z|, |X|, and |Z| |S| + |X| |S^2 - <<H,H>> - A S| >= |c''(0)|."""
+    size, length = norm(Z), norm(X)
+    return size, length, size * norm(S) + length * norm(_turn(A, S, HH))
+
+
+@compiled
+def _bend(manifold: GenOrthManifold, X: Array, Z: Array, S: Array, factor: Array) -> Array:  # noqa: ARG001
+    return plus(X @ factor, Z @ S)
+
+
+def _turn(A: Array, S: Array, HH: Array) -> Array:
+    """S^2 - <<H,H>> - A S."""
+    return (S - A) @ S - HH
+
+
+def _small_inverse(B: Array) -> Array:
+    """B^-1 of a small matrix; LAPACK's getri takes 0.6 of the time of NumPy's inverse.
+
+    The caller looks at the condition number.
+    """
+    if type(B) is np.ndarray and B.ndim == 2 and B.dtype == np.float64:
+        lu, pivots, singular = scipy.linalg.lapack.dgetrf(B)
+        if not singular:
+            return scipy.linalg.lapack.dgetri(lu, pivots, overwrite_lu=True)[0]
+    return inverse(B, _FORMULA)
 
 
 @final
 class Polar(Ray):
     """c = Y <<Y, Y>>^(-1/2), Y = X + t Z; for tangent Z <<Y, Y>> = I + t^2 <<Z, Z>>."""
 
-    def __init__(self, space: TangentSpace, Z: Array) -> None:
-        super().__init__(space, Z)
+    kind = "polar"
+
+    def __init__(self, place: Place, Z: Array) -> None:
+        super().__init__(place, Z)
         self.PZ = self.manifold.phi(Z)
 
     def point(self, t: float) -> Array:
@@ -131,7 +325,7 @@ class Polar(Ray):
 
     def _at(self, t: float) -> tuple[Array, Array]:
         """Y and phi(Y)."""
-        return plus(t * self.Z, self.X), plus(t * self.PZ, self.space.P)
+        return plus(t * self.Z, self.X), plus(t * self.PZ, self.place.P)
 
     def velocity(self, t: float) -> Array:
         """Z W + Y W', W = M^(-1/2), W' its derivative in the direction M' = <<Y, Z>> + <<Z, Y>>.
@@ -162,8 +356,10 @@ class Exponential(Ray):
     it: c = X e22 - G e12. With G/s for G, s = |<<G, G>>|^(1/2), a short step has a small E.
     """
 
-    def __init__(self, space: TangentSpace, Z: Array) -> None:
-        super().__init__(space, Z)
+    kind = "exp"
+
+    def __init__(self, place: Place, Z: Array) -> None:
+        super().__init__(place, Z)
         A, skew = self._skew_part()
         half = skew / 2
         self.G = plus(self.X @ (half - A), Z)
@@ -191,27 +387,29 @@ class Exponential(Ray):
 
 @final
 class Normal(Ray):
-    """c = lim A_n^k(X + t Z), A_n Newton's map: X + t Z and a normal part, to second order (F18).
+    """c = lim A_n^k(X + t Z), A_n Newton's map: X + t Z and a normal part, to second order.
 
     On Stiefel this is the polar retraction, the nearest point.
     """
 
-    def __init__(self, space: TangentSpace, Z: Array) -> None:
-        super().__init__(space, Z)
+    kind, trusted = "normal", True
+
+    def __init__(self, place: Place, Z: Array) -> None:
+        super().__init__(place, Z)
         # t, the end, and the steps of Newton that led there, where they are kept
-        self._last: tuple[float, TangentSpace, list[NewtonStep]] | None = None
+        self._last: tuple[float, Place, list[NewtonStep]] | None = None
 
     @cached_property
     def _PZ(self) -> Array:
         """phi(Z), made by the first velocity; from then on phi(X + t Z) is a sum."""
         return self.manifold.phi(self.Z)
 
-    def _path(self, t: float) -> tuple[TangentSpace, list[NewtonStep]]:
+    def _path(self, t: float) -> tuple[Place, list[NewtonStep]]:
         """The end, and the steps of Newton that led there."""
         if self._last is None or is_lazy(t) or self._last[0] != t:
             Y = plus(t * self.Z, self.X)
-            PY = plus(t * self._PZ, self.space.P) if "_PZ" in vars(self) else None
-            end, steps = to_manifold(TangentSpace(self.manifold, Y, PY), keep=self.velocities)
+            PY = plus(t * self._PZ, self.place.P) if "_PZ" in vars(self) else None
+            end, steps = to_manifold(self.manifold, Y, PY, keep=self.velocities)
             self._last = t, end, steps if self.velocities else []
         return self._last[1:]
 
@@ -262,83 +460,80 @@ def _polar(manifold: GenOrthManifold, Y: Array, PY: Array) -> Array:
     return Y @ inverse_sqrt(ct(PY) @ Y, hermitian, lambda T: ct(manifold.psi(T)))
 
 
+@final
+class Auto(Ray):
+    """Cayley while its curve bends little to the side at the first trial, else normal.
+
+        t |P_X c''(0)| / (2 |Z|) <= 1/2
+
+    Traced by JAX or PyTorch, where values cannot be looked at, both are computed.
+    """
+
+    kind = "auto"
+
+    def __init__(self, place: Place, Z: Array) -> None:
+        super().__init__(place, Z)
+        self.chosen: Ray | None = None
+
+    @property
+    def used(self) -> str:
+        """The kind that was chosen."""
+        return self.kind if self.chosen is None else self.chosen.kind
+
+    def _choose(self, t: float) -> Ray:
+        if self.chosen is None:
+            self.chosen = ray = Cayley(self.place, self.Z)
+            if ray.sideways(t) > BEND:
+                self.chosen = Normal(self.place, self.Z)
+            self.chosen.velocities = self.velocities
+        return self.chosen
+
+    def point(self, t: float) -> Array:
+        """c(t) of the retraction chosen at the first t."""
+        if is_lazy(self.Z):
+            return self._traced(t)[0]
+        ray = self._choose(t)
+        X = ray.point(t)
+        self.trusted = ray.trusted
+        return X
+
+    def velocity(self, t: float) -> Array:
+        """c'(t) of the retraction chosen at the first t."""
+        return self._traced(t)[1] if is_lazy(self.Z) else self._choose(t).velocity(t)
+
+    def slope(self, t: float, G: Array) -> float:
+        """<G, c'(t)>."""
+        return self._choose(t).slope(t, G)
+
+    def _traced(self, t: float) -> tuple[Array, Array]:
+        """c(t) and c'(t), by the norm of c''(0) that has no test on the way."""
+        cayley, normal, xp = (
+            Cayley(self.place, self.Z),
+            Normal(self.place, self.Z),
+            namespace(self.Z),
+        )
+        bent = t * norm(self.place.project(cayley.bend())) > 2 * BEND * norm(self.Z)
+        point = xp.where(bent, normal.point(t), cayley.point(t))
+        return point, xp.where(bent, normal.velocity(t), cayley.velocity(t))
+
+
+@final
+class Line(Ray):
+    """The straight line c = X + t Z, the retraction of F itself."""
+
+    kind, trusted, cheap_slopes = "line", True, True
+
+    def point(self, t: float) -> Array:
+        """X + t Z."""
+        return plus(t * self.Z, self.X)
+
+    def velocity(self, t: float) -> Array:  # noqa: ARG002
+        """Z."""
+        return self.Z
+
+
 #: The tangential part of a step beyond t Z, relative to t |Z|, up to which "auto" takes Cayley.
 BEND = 0.5
-
-
-def sideways(
-    t: float,
-    X: Array,
-    Z: Array,
-    A: Array,
-    S: Array,
-    HH: Array,
-    project: Callable[[Array], Array],
-) -> float:
-    """t |P_X c''(0)|/(2 |Z|) of the Cayley curve: its tangential part beyond t Z, relative (F18).
-
-        c''(0) = H S + X (S^2 - <<H, H>>) = Z S + X (S^2 - <<H, H>> - A S)
-
-    An upper bound, where that is at most `BEND`: by Frobenius norms, then by nearly the spectral
-    norms of the two p x p factors, both without a product of size n x p x p, then |c''(0)| itself.
-
-    Args:
-        t: The step.
-        X: A point of M.
-        Z: A tangent vector.
-        A: <<X, Z>>.
-        S: The skew part of A.
-        HH: <<H, H>>, H = Z - X A.
-        project: P_X.
-
-    Returns:
-        The figure; the Cayley retraction is as good as any where it is small.
-    """
-    return sideways_within(t, X, Z, A, S, HH, sideways_sizes(X, Z, A, S, HH), project)
-
-
-def sideways_sizes(X: Array, Z: Array, A: Array, S: Array, HH: Array) -> tuple[Array, Array]:
-    """|Z|, and |Z| |S| + |X| |S^2 - <<H, H>> - A S| >= |c''(0)|."""
-    size = norm(Z)
-    return size, size * norm(S) + norm(X) * norm(_turn(A, S, HH))
-
-
-def sideways_within(
-    t: float,
-    X: Array,
-    Z: Array,
-    A: Array,
-    S: Array,
-    HH: Array,
-    sizes: tuple[Array, Array],
-    project: Callable[[Array], Array],
-) -> float:
-    """As `sideways`, with the `sideways_sizes` that are known."""
-    size, most = map(number, sizes)
-    share = abs(t) / (2 * size) if size > 0 else 0.0
-    if share * most <= BEND:
-        return share * most
-    factor = _turn(A, S, HH)
-    most = size * spectral_bound(S) + number(norm(X)) * spectral_bound(factor)
-    if share * most <= BEND:
-        return share * most
-    bend = _bend(_OWNER, X, Z, S, factor)
-    most = number(norm(bend))
-    return share * (most if share * most <= BEND else number(norm(project(bend))))
-
-
-_OWNER = Owner()
-
-
-@compiled
-def _bend(owner: Owner, X: Array, Z: Array, S: Array, factor: Array) -> Array:  # noqa: ARG001
-    """c''(0) of the Cayley curve."""
-    return plus(X @ factor, Z @ S)
-
-
-def _turn(A: Array, S: Array, HH: Array) -> Array:
-    """S^2 - <<H, H>> - A S."""
-    return (S - A) @ S - HH
 
 
 def spectral_bound(T: Array) -> float:
@@ -380,4 +575,5 @@ RETRACTIONS: dict[str, type[Ray]] = {
     "polar": Polar,
     "exp": Exponential,
     "normal": Normal,
+    "auto": Auto,
 }

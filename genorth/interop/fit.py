@@ -8,17 +8,17 @@ by the interfaces to PyTorch and to Optax.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import attrs
 
 from genorth.errors import refuse
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.geometry.newton import dissolved
 from genorth.geometry.retractions import RETRACTIONS
 from genorth.interop.power import Power
 from genorth.linalg.arrays import Array, namespace, number
+from genorth.penalty.base import Penalty
+from genorth.penalty.registry import PENALTIES
 
 
 @attrs.frozen(eq=False)
@@ -106,27 +106,11 @@ def check_retraction(kind: Any) -> str:
     return kind
 
 
-@attrs.frozen
-class Dissolving:
-    """A residual that is zero on M, and the map that it corrects X by (F6, F15)."""
-
-    #: The residual R(X): C(X), or D(X). The penalty is beta/2 |R(X)|^2.
-    residual: Callable[[GenOrthManifold, Array], Array]
-    #: What the loss sees, from X and R(X): A(X), or X - D(X).
-    corrected: Callable[[Array, Array], Array]
-
-
-_DISSOLVINGS = {
-    "oblique": Dissolving(lambda M, X: M.constraint(X), dissolved),
-    "orthogonal": Dissolving(lambda M, X: M.newton_step(X), lambda X, D: X - D),
-}
-
-
-def dissolving_maps(name: Any) -> Dissolving:
-    """The maps of "oblique" or "orthogonal"."""
-    if not isinstance(name, str) or name not in _DISSOLVINGS:
-        refuse("dissolving", "'oblique' or 'orthogonal'", repr(name))
-    return _DISSOLVINGS[name]
+def dissolving_maps(name: Any) -> type[Penalty[Any]]:
+    """The penalty, for its `residual` and `corrected`: "oblique" or "orthogonal"."""
+    if not isinstance(name, str) or name not in PENALTIES:
+        refuse("dissolving", f"one of {', '.join(map(repr, PENALTIES))}", repr(name))
+    return PENALTIES[name]
 
 
 def stepped(manifold: GenOrthManifold, X: Array, Z: Array, retraction: str) -> Array:

@@ -10,7 +10,7 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, TypeAlias
 
 import array_api_compat as compat
@@ -149,6 +149,8 @@ def is_complex(X: Array) -> bool:
 
 def ct(X: Array) -> Array:
     """The transpose of the last two axes, conjugated if the entries are complex."""
+    if type(X) is np.ndarray:
+        return X.mT if X.dtype.kind == "f" else X.mT.conj()
     return namespace(X).conj(X.mT) if is_complex(X) else X.mT
 
 
@@ -158,10 +160,17 @@ def numpy_dtype(X: Array) -> np.dtype[Any]:
 
 
 def eye_like(T: Array) -> Array:
-    """The identity of the size, type and device of the square matrix T."""
+    """The identity of the size, type and device of the square matrix T; in NumPy read-only."""
     if type(T) is np.ndarray:
-        return np.eye(T.shape[-1], dtype=T.dtype)
+        return _numpy_eye(T.shape[-1], T.dtype)
     return namespace(T).eye(T.shape[-1], dtype=T.dtype, device=_one_device(T))
+
+
+@lru_cache(maxsize=16)
+def _numpy_eye(size: int, dtype: np.dtype[Any]) -> Array:
+    eye = np.eye(size, dtype=dtype)
+    eye.flags.writeable = False
+    return eye
 
 
 def _one_device(X: Array) -> Any:

@@ -16,9 +16,8 @@ import numpy as np
 from genorth.errors import NotRestorableError, refuse
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.linalg.arrays import norm, stays
-from genorth.penalty.beta import NewBeta, Oblique, Rule
-from genorth.penalty.dissolving import AWAY, Point, check_beta
-from genorth.penalty.objective import Objective
+from genorth.penalty.base import AWAY, NewBeta, Penalty, Point, check_beta
+from genorth.penalty.run import OnSpace
 from genorth.problem.problem import Problem
 from genorth.solve.ending import End, end_at, result
 from genorth.solve.metric import takes_metric
@@ -28,10 +27,12 @@ from genorth.solve.result import Result, Status
 from genorth.solve.solver import PENALTY
 
 _Matrix = np.ndarray[Any, Any]
-_Solver = Callable[[Objective, np.ndarray[Any, Any]], None]
+#: What minimises h: a loop of `genorth.solve`, or another package's behind the same signature.
+Loop = Callable[[OnSpace], None]
 _RAISES = 25  # of beta within one round
 _NUDGES = 1e-3, 1e-1, 1.0  # relative size of the perturbation of a start that is of no use
 _ROUNDS = 12  # of a solver within one run: after a stall, after restoring, with a larger beta
+_ACCURACY = 1e-4  # of the threshold at the end, relative
 #: Ends of a round after which another one may help.
 _ANOTHER = (Status.CONVERGED, Status.STALLED, Status.DIVERGED, Status.NOT_STATIONARY)
 
@@ -41,8 +42,10 @@ def minimize_penalty(
     problem: Problem,
     x0: Any = None,
     *,
-    rule: type[Rule] = Oblique,
-    unconstrained: str = "lbfgs",
+    penalty: type[Penalty[Any]],
+    loop: Loop,
+    second_order: bool = False,
+    on_device: bool = True,
     beta: float | str = "auto",
     **common: Unpack[Common],
 ) -> Result:
@@ -51,11 +54,12 @@ def minimize_penalty(
     Args:
         problem: The problem.
         x0: Start, any point of F. Default: a random point of M.
-        rule: Which penalty, and how its beta is chosen: `Oblique` or `Orthogonal`.
-        unconstrained: What minimises h: a name of `genorth.penalty.methods.METHODS`.
+        penalty: `ConstraintDissolving` or `OrthogonalDissolving`.
+        loop: What minimises h.
+        second_order: Whether the loop needs a Hessian product.
+        on_device: Whether the loop takes arrays of JAX and PyTorch as they are.
         beta: Penalty parameter, or "auto".
-        metric: A metric of one's own, as for `GenOrthManifold.metric`: the solver runs in Y,
-            X = T Y (F20).
+        metric: Inner product to use (default: Euclidean), as for `GenOrthManifold.metric`.
         **common: The arguments of every solver, see `Options`; tol is on |grad h|, the Frobenius
             norm.
 
@@ -65,42 +69,38 @@ def minimize_penalty(
     Raises:
         ValueError: If the problem has no gradient, or an argument is wrong.
     """
-    # Loads scipy.optimize: here, where it is needed, and before the clock starts.
-    from genorth.penalty.methods import METHODS, ON_DEVICE
-
-    solver, keep = METHODS[unconstrained]
-    require(problem, unconstrained, second_order=unconstrained == "tr")
-    if isinstance(beta, str) and beta != "auto":
+    require(problem, "a penalty method", second_order)
+    auto = isinstance(beta, str)
+    if auto and beta != "auto":
         refuse("beta", "beta > 0, or 'auto'", repr(beta))
     options = Options(**common)
-    start = problem.start(x0, options.rng, unconstrained in ON_DEVICE)
-    chosen = rule(Monitor(problem, options), auto=isinstance(beta, str))
-    run = _Run(chosen, solver, keep, beta)
+    start = problem.start(x0, options.rng, on_device)
+    h = penalty(problem, 1.0 if auto else check_beta(beta))
+    h.watched(Monitor(problem, options), auto)
+    run = _Algorithm(h, loop)
     run.solve(start)
     return run.result()
 
 
-class _Run:
-    """One run of Algorithm 1: rounds of the solver, each from where the last one ended."""
+class _Algorithm:
+    """One run of Algorithm 1: rounds of the loop, each from where the last one ended."""
 
     end: End
     status: Status
 
-    def __init__(self, rule: Rule, solver: _Solver, keep: int, beta: float | str) -> None:
-        self.monitor, self.problem, self.manifold = rule.monitor, rule.problem, rule.manifold
-        self.rule, self.solver, self.keep = rule, solver, keep
-        self.beta = math.nan if isinstance(beta, str) else check_beta(beta)
+    def __init__(self, h: Penalty[Any], loop: Loop) -> None:
+        self.h, self.monitor, self.manifold, self.loop = h, h.monitor, h.manifold, loop
         self.raised, self.threshold, self.replaced = 0, math.nan, ""
 
     def solve(self, start: _Matrix) -> None:
         """Rounds until one ends well, a budget ends the run, or another round would not help."""
         x, X, self.replaced = _useful(self.manifold, start)
         try:
-            if self.rule.auto:
-                self.beta, X = self.rule.first(x, X)
+            if self.h.auto:
+                self.h.beta, X = self.h.first(x, X)
         except Stop as stop:
-            self.status, self.beta = stop.status, 1.0
-            self.end = end_at(self.monitor, x if self.rule.last is None else self.rule.last, x)
+            self.status = stop.status
+            self.end = end_at(self.monitor, x if self.h.last is None else self.h.last, x)
             return
         for _ in range(_ROUNDS):
             nit = self.monitor.nit
@@ -113,34 +113,15 @@ class _Run:
             X = self.end.x
 
     def _round(self, X: _Matrix) -> tuple[Status, Point]:
-        """The solver on h from X, with another beta from where one has proved too small."""
+        """The loop on h from X, with another beta from where one has proved too small."""
         for _ in range(_RAISES):
+            self.h.begin(self.h.point(X))
             try:
-                return self._minimised(X)
+                return OnSpace(self.h, self.monitor, X).minimised(self.loop)
             except NewBeta as signal:
                 X = signal.X
                 self._change(signal.beta)
-        return Status.DIVERGED, self.rule.dissolving(self.problem, self.beta).at(X)
-
-    def _minimised(self, X: _Matrix) -> tuple[Status, Point]:
-        """The solver on h from X, until it ends; where it stalls in rounding, again from there."""
-        h = self.rule.dissolving(self.problem, self.beta, keep=self.keep)
-        self.rule.begin(h.at(X))
-        objective = Objective(h, self.monitor, self.rule)
-        v, status, progress = objective.vector(X), Status.STALLED, True
-        try:
-            while progress:  # values are differences to the point where a solver starts
-                objective.begin(v)
-                nit = self.monitor.nit
-                self.solver(objective, v)
-                if objective.turned_back:
-                    raise Stop(Status.DIVERGED)  # the line search failed at the limit
-                progress = self.monitor.nit > nit
-                assert objective.last is not None
-                v = objective.last
-        except Stop as stop:
-            status = stop.status
-        return status, h.at(X if objective.last is None else objective.matrix(objective.last))
+        return Status.DIVERGED, self.h.point(X)
 
     def _end(self, last: Point, start: _Matrix) -> End:
         """The end of a round at its last iterate.
@@ -157,18 +138,19 @@ class _Run:
         """The threshold at x; the last one where the gradient is not finite."""
         if math.isnan(self.end.gradient_norm):
             return self.threshold
-        return self.rule.threshold(self.end.x, self.manifold.theta(self.end.x, self.end.G))
+        Theta = self.manifold.theta(self.end.x, self.end.G)
+        return self.h.threshold(self.manifold, self.end.x, Theta, _ACCURACY)
 
     def _again(self, progress: bool) -> bool:
         """Whether another round helps: with another beta, or from the restored point."""
         end = self.end
         stationary = end.restored and end.gradient_norm <= self.monitor.tol
-        exact = self.beta >= self.threshold * (1 - 1e-6)
+        exact = self.h.beta >= self.threshold * (1 - 1e-6)
         if stationary and exact:
             self.status = Status.CONVERGED
             return False
         lost = self.status is Status.DIVERGED or not end.restored or end.before > AWAY
-        if not (self.rule.auto and (lost or not exact)):
+        if not (self.h.auto and (lost or not exact)):
             return (
                 progress and end.restored and self.status is not Status.STALLED and not stationary
             )
@@ -177,19 +159,19 @@ class _Run:
         except Stop as stop:
             self.status = stop.status
             return False
-        self._change(self.rule.next(self.beta, self.threshold, self.status, end))
+        self._change(self.h.next(self.threshold, self.status, end))
         return True
 
     def _change(self, beta: float) -> None:
-        self.raised += beta > self.beta
-        self.beta = beta
+        self.raised += beta > self.h.beta
+        self.h.beta = beta
 
     def result(self) -> Result:
         """The Result of the run; it says so where beta is below the threshold at x."""
         known, below = not math.isnan(self.threshold), ""
-        if known and self.beta < self.threshold:
+        if known and self.h.beta < self.threshold:
             below = (
-                f"beta = {self.beta:.3g} is below the exactness threshold {self.threshold:.3g} at "
+                f"beta = {self.h.beta:.3g} is below the exactness threshold {self.threshold:.3g} at "
                 "x: h has no minimum there; use a larger beta or 'auto'."
             )
         return result(
@@ -199,7 +181,7 @@ class _Run:
             family=PENALTY,
             method="penalty",
             detail=" ".join(filter(None, (below, self.replaced))),
-            beta=self.beta,
+            beta=self.h.beta,
             beta_raised=self.raised,
             threshold=self.threshold if known else None,
         )

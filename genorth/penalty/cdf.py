@@ -1,17 +1,22 @@
-"""`ConstraintDissolving`: the penalty of the paper, h(X) = f(A(X)) + beta/2 |C(X)|^2 (F11)."""
+"""`ConstraintDissolving`: the penalty of the paper, h(X) = f(A(X)) + beta/2 |C(X)|^2."""
 
 from __future__ import annotations
 
+import math
 from typing import Any, final
 
 import attrs
 import numpy as np
 
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.linalg.arrays import Array, ct, eye_like, inner
+from genorth.geometry.place import dissolved
+from genorth.linalg.arrays import Array, ct, eye_like, inner, norm, on_host
 from genorth.linalg.compiled import compiled
-from genorth.penalty.dissolving import Dissolving, Point
-from genorth.problem import Problem
+from genorth.penalty.base import AWAY, Local, Penalty, Point, usable
+from genorth.penalty.forms import matrix_of, over_basis, over_blocks
+from genorth.solve.ending import End
+from genorth.solve.monitor import Monitor, Stop
+from genorth.solve.result import Status
 
 
 def _transposed(T: Array) -> Array:
@@ -29,7 +34,7 @@ class _Point(Point):
 
 
 @final
-class ConstraintDissolving(Dissolving[_Point]):
+class ConstraintDissolving(Penalty[_Point]):
     """The constraint dissolving function.
 
         h(X) = f(A(X)) + beta/2 |C(X)|^2, A(X) = 3/2 X - 1/2 X phi(X)^T X
@@ -38,6 +43,14 @@ class ConstraintDissolving(Dissolving[_Point]):
     Value and gradient together cost one phi, f and its gradient, and five n x p x p products:
 
         grad h = G W^T + P M, M = Phi(beta C - 1/2 R^T), R = X^T G
+
+    The rule for beta. At a stationary point the curvature of h along X S^T, S in S1, is
+
+        (4 beta |S|^2 - 3 Re tr(S^2 Theta)) / |X S^T|^2.
+
+    Hence the first estimate w beta*(x0) + c |x0|^2/(16 p), with c the curvature of f along its
+    gradient on M. The weight w is 1.2 where x0 is nearly stationary; elsewhere Theta at x0 says
+    less of Theta at the solution, and w falls to 0.4. A run has left M where |C| reaches a limit.
 
     Args:
         problem: f on a manifold, with its gradient.
@@ -48,13 +61,30 @@ class ConstraintDissolving(Dissolving[_Point]):
         ValueError: If `beta` is not positive and finite.
     """
 
-    def __init__(self, problem: Problem, beta: float, keep: int = 1) -> None:
-        super().__init__(problem, beta, keep)
-        self._eye = np.eye(self._shape[-1])
+    name, prefix = "oblique", "cdf"
+    _SHARE = 1 / 16  # normal curvature = a quarter of that along M
+    _NEAR, _FAR = 1.2, 0.4  # the weight at a stationary point, and where the gradient is tangent
+    _GROWTH = 4.0
+    _MARGIN = 1.5  # times the threshold, where a beta proved to be below it
+    _PATIENCE = 4  # times that |C| may reach its limit before beta is raised
+    _EDGE = 0.95  # share of the limit at which a run is said to have left M
+    # |grad h| over beta |C| that tells a stationary point away from M long before it is reached
+    _FLAT = 1e-3
+
+    # ------------------------------------------------------------------ maps
+
+    @staticmethod
+    def residual(manifold: GenOrthManifold, X: Array) -> Array:
+        """C(X)."""
+        return manifold.constraint(X)
+
+    @staticmethod
+    def corrected(manifold: GenOrthManifold, X: Array, R: Array) -> Array:
+        """A(X)."""
+        return dissolved(manifold, X, R)
 
     def _dissolved(self, X: Array) -> _Point:
-        eye = self._eye if type(X) is np.ndarray else None
-        Y, C, square, P, Wt = _oblique_point(self.manifold, X, eye)
+        Y, C, square, P, Wt = _oblique_point(self.manifold, X)
         return _Point(X=X, Y=Y, C=C, violation=square, penalty=square, P=P, Wt=Wt)
 
     def _assemble(self, point: _Point) -> None:
@@ -81,13 +111,80 @@ class ConstraintDissolving(Dissolving[_Point]):
         result += P @ Phi(self.beta * dS - 0.5 * ct(dR))
         return result
 
+    # ------------------------------------------------------------------ threshold and beta
+
+    @staticmethod
+    def threshold(
+        manifold: GenOrthManifold,
+        X: Array,
+        Theta: Array,
+        accuracy: float = 1e-8,  # noqa: ARG004
+    ) -> float:
+        """3/4 max(0, max over S in S1, |S| = 1, of Re tr(S^2 Theta))."""
+        return 0.75 * max(0.0, largest_form(manifold, on_host(Theta), accuracy))
+
+    def watched(self, monitor: Monitor, auto: bool) -> None:
+        """A run begins."""
+        super().watched(monitor, auto)
+        self._lost, self._limit = 0, math.inf
+
+    def first(self, x: Array, X: Array) -> tuple[float, Array]:
+        """The estimate at x; the solver starts at X."""
+        self.monitor.check()
+        return self._estimate(x), X
+
+    def begin(self, point: _Point) -> None:
+        """|C| may double from here, and reach the size of I in any case."""
+        blocks, p = math.prod(self.manifold.shape[:-2]), self.manifold.shape[-1]
+        least = max(1.0, 0.5 * math.sqrt(blocks * p))
+        self._limit = max(least, 2 * math.sqrt(point.violation))
+
+    def admits(self, point: _Point) -> bool:
+        """|C| within the limit."""
+        return bool(point.violation <= self._limit**2)
+
+    def watch(self, point: _Point, gradient_norm: float) -> None:
+        """h may decrease away from M, or have a stationary point there."""
+        feasibility = math.sqrt(point.violation)
+        if feasibility > self._EDGE * self._limit:
+            raise Stop(Status.DIVERGED)  # the run would creep along the limit
+        # where beta is large enough |grad h| is of the size of beta |C|
+        flat = gradient_norm <= self._FLAT * self.beta * feasibility
+        if self.auto and feasibility > AWAY and flat:
+            raise Stop(Status.NOT_STATIONARY)
+
+    def next(self, threshold: float, status: Status, end: End) -> float:
+        """The estimate at the restored point, raised once that has not helped for long.
+
+        The first steps from a long X are lost at every beta; to raise it at once would leave it too
+        large for good.
+        """
+        if status is Status.DIVERGED and end.restored:
+            self._lost += 1
+            times = max(self._lost - self._PATIENCE, 0)
+            return self._estimate(end.x) * self._GROWTH**times
+        return max(self.beta * self._GROWTH, self._MARGIN * threshold)
+
+    def _estimate(self, x: Array) -> float:
+        """One gradient, and one Hessian product or one more gradient."""
+        start = Local(self.problem, x)
+        if not start.finite:
+            return 1.0  # the run itself says what is wrong
+        threshold = self.threshold(self.manifold, x, start.Theta)
+        columns = math.prod(self.manifold.shape[:-2]) * self.manifold.shape[-1]
+        size = float(norm(start.G))
+        distance = float(norm(start.gradient)) / size if size > 0 else 0.0
+        weight = self._NEAR - (self._NEAR - self._FAR) * distance
+        share = self._SHARE * float(norm(x)) ** 2 / columns
+        return usable(weight * threshold + share * start.curvature())
+
 
 @compiled
-def _oblique_point(manifold: GenOrthManifold, X: Array, eye: Array | None) -> tuple[Array, ...]:
+def _oblique_point(manifold: GenOrthManifold, X: Array) -> tuple[Array, ...]:
     """A(X), C(X), |C(X)|^2, phi(X) and W^T."""
     P = manifold.phi(X)
     C = ct(X) @ P
-    eye = eye_like(C) if eye is None else eye
+    eye = eye_like(C)
     C = C - eye
     Wt = eye - 0.5 * C
     # |C|^2 is of degree four in X and A(X) of degree three: where it is finite, so is A(X)
@@ -107,3 +204,17 @@ def _oblique_gradient(
     gradient = G @ Wt
     gradient += P @ M
     return gradient, M
+
+
+def largest_form(
+    manifold: GenOrthManifold, Theta: np.ndarray[Any, Any], accuracy: float = 1e-8
+) -> float:
+    """max over S in S1, |S| = 1, of Re tr(S^2 Theta)."""
+    companion = manifold.companion
+    if companion is None:
+        # Re tr(T S Theta) = <T, (S Theta)^T> for real-linear spaces
+        return over_basis(manifold, lambda basis: ct(basis @ Theta))
+    if companion.trivial:
+        return float(np.linalg.eigvalsh((Theta + ct(Theta)) / 2).max())
+    Q, e = matrix_of(companion, Theta), companion.sign
+    return over_blocks(ct(Q) @ Q, e * Theta @ Q, Q, e, accuracy)

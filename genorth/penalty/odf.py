@@ -1,4 +1,4 @@
-"""`OrthogonalDissolving`: h_n(X) = f(X - D(X)) + beta/2 |D(X)|^2, D Newton's map (F15 to F17)."""
+"""`OrthogonalDissolving`: h_n(X) = f(X - D(X)) + beta/2 |D(X)|^2, D Newton's map."""
 
 from __future__ import annotations
 
@@ -6,12 +6,30 @@ import math
 from typing import Any, cast, final
 
 import attrs
+import numpy as np
 
+from genorth.errors import OutsideDomainError
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.geometry.multiplier import Eigendecomposition, ThetaSolver, choose
-from genorth.linalg.arrays import Array, ct, eps, eye_like, inner, is_lazy, namespace, number
+from genorth.geometry.newton import anywhere
+from genorth.geometry.place import Eigendecomposition, Place
+from genorth.linalg.arrays import (
+    Array,
+    ct,
+    eps,
+    eye_like,
+    inner,
+    is_lazy,
+    namespace,
+    norm,
+    number,
+    on_host,
+)
 from genorth.linalg.compiled import compiled, compiles
-from genorth.penalty.dissolving import Dissolving, Point
+from genorth.penalty.base import Local, NewBeta, Penalty, Point, usable
+from genorth.penalty.forms import over_basis, over_blocks
+from genorth.solve.ending import End
+from genorth.solve.monitor import Monitor, Stop
+from genorth.solve.result import Status
 
 
 @attrs.define(eq=False, kw_only=True)
@@ -19,7 +37,7 @@ class _Point(Point):
     """P = phi(X), the equation Phi(P^T P S) = T, its solution S for T = C, and D = P S; V and T."""
 
     P: Array
-    equation: ThetaSolver
+    equation: Place
     S: Array
     D: Array
     V: Any = None
@@ -27,22 +45,28 @@ class _Point(Point):
 
 
 @final
-class OrthogonalDissolving(Dissolving[_Point]):
+class OrthogonalDissolving(Penalty[_Point]):
     """The orthogonal dissolving function, with D(X) the smallest D for which DC(X)[D] = C(X).
 
         h_n(X) = f(X - D(X)) + beta/2 |D(X)|^2
 
     On M its gradient is the Riemannian gradient. At a stationary point X of f its Hessian is
     hess f(X) on the tangent space and beta |V|^2 + <V, phi(V) Theta> on normal V, without cross
-    terms (F16). So h_n is as well conditioned as f on M, for every beta of the size of the
+    terms. So h_n is as well conditioned as f on M, for every beta of the size of the
     eigenvalues of hess f. `exactness_threshold(problem, X, dissolving="orthogonal")` is the
     smallest beta. Where phi(X) does not have full rank h_n is infinite.
 
-    With P = phi(X), S in S1 with Phi(P^T P S) = C(X), D = P S, and (f, G) at X - D (F17):
+    With P = phi(X), S in S1 with Phi(P^T P S) = C(X), D = P S, and (f, G) at X - D:
 
         grad h_n = G + P T + phi(V S^T - P (T S^T + S T^T)), V = beta D - G, T = Theta_X(V)
 
     Two phi, seven n x p x p products, one p x p eigendecomposition, f and its gradient once.
+
+    The rule for beta. Theta at the start says little, so a few gradient steps are taken on M first
+    (they are progress, as the gradient of h_n on M is that of f). With c the largest curvature of f
+    that they meet, beta = max(c, 1.1 beta_n* + 0.3 c). The threshold is looked at again during the
+    run, from what the gradient of h_n has computed; a run has left M where |D| > 0.3 |X| for five
+    iterations. A beta that was raised on the way is lowered again, once, where |D| <= 0.01 |X|.
 
     Args:
         problem: f on a manifold, with its gradient.
@@ -53,6 +77,34 @@ class OrthogonalDissolving(Dissolving[_Point]):
         ValueError: If `beta` is not positive and finite.
     """
 
+    name, prefix = "orthogonal", "odf"
+    _STEPS, _TRIALS = 8, 6  # gradient steps on M, and how often each is shortened
+    _LONGEST = 1.0  # of these steps, relative to |X|
+    _THRESHOLD, _CURVATURE = 1.1, 0.3
+    _LEAST = 1.2  # times the threshold: below, the curvature normal to M is too small
+    _GROWTH, _RAISED = 3.0, 1.25
+    _EXCESS, _LOWERED = 2.5, 1.5  # times the estimate: above the first, beta becomes the second
+    _SETTLED = 0.01  # |D|/|X| of an iterate at which beta may be lowered
+    _LOOKS = 2  # the first iteration at which the threshold is looked at; then twice as many, ...
+    _FAR, _PATIENCE = 0.3, 5
+    _FARTHEST = 1.0  # |D|/|X| of a trial
+    # |C| of an iterate that has left M, and of a trial, relative to |I| or to |C| at the start: far
+    # away D may be much shorter than X where phi is ill-conditioned
+    _LOOSE, _LOOSEST = 3.0, 10.0
+    _ACCURACY = 0.05  # of the threshold during a run
+
+    # ------------------------------------------------------------------ maps
+
+    @staticmethod
+    def residual(manifold: GenOrthManifold, X: Array) -> Array:
+        """D(X)."""
+        return manifold.newton_step(X)
+
+    @staticmethod
+    def corrected(manifold: GenOrthManifold, X: Array, R: Array) -> Array:  # noqa: ARG004
+        """X - D(X)."""
+        return X - R
+
     def _dissolved(self, X: Array) -> _Point:
         if self._compiles(X):
             made, known, ratio = _dissolved(self.manifold, X)
@@ -62,7 +114,7 @@ class OrthogonalDissolving(Dissolving[_Point]):
         C = ct(X) @ P
         C = C - eye_like(C)
         square = inner(C, C)
-        equation = choose(self.manifold, on_manifold=False)(self.manifold, X, P)
+        equation = anywhere(self.manifold, X, P)
         if _regular(square, equation):
             S = equation.solve(C)
             D = P @ S
@@ -74,14 +126,14 @@ class OrthogonalDissolving(Dissolving[_Point]):
         )
 
     def _compiles(self, X: Array) -> bool:
-        """Whether programs of JAX do it: with a Q nothing is looked at, see `ThetaSolver`."""
+        """Whether programs of JAX do it: with a Q nothing is looked at, see `Place`."""
         return compiles(X) and self.manifold.companion is not None
 
     def _assemble(self, point: _Point) -> None:
         X, P, S, D = point.X, point.P, point.S, point.D
         if self._compiles(X):
             equation = cast(Eigendecomposition, point.equation)
-            known = (equation.K, *equation.spectrum[:3])
+            known = (equation.K, *equation.spectrum)
             made = _gradient(self.manifold, X, P, S, D, known, point.G, self.beta)
         else:
             made = _assembled(point.equation, S, D, point.G, self.beta)
@@ -116,15 +168,147 @@ class OrthogonalDissolving(Dissolving[_Point]):
         result += P @ dT
         return result
 
+    # ------------------------------------------------------------------ threshold and beta
+
+    @staticmethod
+    def threshold(
+        manifold: GenOrthManifold, X: Array, Theta: Array, accuracy: float = 1e-8
+    ) -> float:
+        """max(0, -min over V = phi(X) S, S in S1, |V| = 1, of <V, phi(V) Theta>)."""
+        companion, P = manifold.companion, manifold.phi(X)
+        if companion is None:
+            Theta, P = on_host(Theta), on_host(P)
+
+            def image(basis: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+                normal = np.stack([np.asarray(manifold.phi(P @ S)) for S in basis])
+                return np.asarray(-ct(P) @ normal @ Theta)
+
+            return max(0.0, over_basis(manifold, image, ct(P) @ P))
+        N = companion.Q.right(P)
+        L, K = on_host(ct(N) @ companion.Q.right(manifold.phi(N))), on_host(ct(N) @ N)
+        R = on_host(companion.Qinv.left(Theta))
+        return max(0.0, over_blocks(K, -L, R, companion.sign, accuracy))
+
+    def watched(self, monitor: Monitor, auto: bool) -> None:
+        """A run begins."""
+        super().watched(monitor, auto)
+        self._near: Array | None = None
+        self._iterations = self._far = 0
+        self._unit = 1.0
+        self._look, self._lowered = self._LOOKS, False
+
+    def first(self, x: Array, X: Array) -> tuple[float, Array]:
+        """The estimate after a few gradient steps on M from x."""
+        self.monitor.check()
+        here = Local(self.problem, x)
+        if not here.finite:
+            return 1.0, X
+        self.scale = here.curvature()
+        here = self._descend(here)
+        return self._estimate(here.x, here.Theta), here.x
+
+    def _descend(self, here: Local) -> Local:
+        """Barzilai-Borwein steps by Newton's map; each is shortened until f does not rise."""
+        t = 1 / self.scale if self.scale > 0 else math.inf
+        for k in range(self._STEPS):
+            size = float(norm(here.gradient))
+            if not size > self.monitor.tol:
+                break
+            t = min(t, self._LONGEST * float(norm(here.x)) / size)
+            there = None
+            for _ in range(self._TRIALS):
+                there = self._trial(here, t)
+                if there is not None:
+                    break
+                t /= 4
+            if there is None:
+                break
+            self._record(here)
+            s, y = there.x - here.x, there.gradient - self.manifold.project(there.x, here.gradient)
+            ss, sy, yy = (abs(float(inner(a, b))) for a, b in ((s, s), (s, y), (y, y)))
+            self.scale = max(self.scale, sy / ss if ss > 0 else 0.0)
+            over, under = (ss, sy) if k % 2 else (sy, yy)
+            t = over / under if under > 0 else t
+            here = there
+        return here
+
+    def _trial(self, here: Local, t: float) -> Local | None:
+        """The point at the step -t grad f, or None where it does not exist or f rises."""
+        self.monitor.check()
+        try:
+            x = self.manifold.retract(here.x, -t * here.gradient, kind="normal")
+        except OutsideDomainError:
+            return None
+        there = Local(self.problem, x)
+        if not there.finite:
+            self.last = here.x
+            raise Stop(Status.NOT_FINITE)
+        return there if there.cost <= here.cost + 1e-12 * abs(here.cost) else None
+
+    def _record(self, here: Local) -> None:
+        self.last = here.x
+        with self.monitor.paused():
+            feasibility = float(self.manifold.feasibility(here.x))
+        self.monitor.iteration(here.x, here.cost, float(norm(here.gradient)), feasibility)
+
+    def _estimate(self, x: Array, Theta: Array) -> float:
+        return self._wanted(self.threshold(self.manifold, x, Theta, self._ACCURACY))
+
+    def _wanted(self, threshold: float) -> float:
+        beta = self._THRESHOLD * threshold + self._CURVATURE * self.scale
+        return usable(max(beta, self.scale))
+
+    def begin(self, point: _Point) -> None:
+        """Iterations are counted from here."""
+        self._near, self._far, self._iterations, self._look = point.X, 0, 0, self._LOOKS
+        blocks, p = math.prod(self.manifold.shape[:-2]), self.manifold.shape[-1]
+        self._unit = max(blocks * p, point.violation)
+
+    def admits(self, point: _Point) -> bool:
+        """|D| <= |X|, and |C| not far above one."""
+        near = point.penalty <= (self._FARTHEST * float(norm(point.X))) ** 2
+        return bool(near and point.violation <= self._LOOSEST**2 * self._unit)
+
+    def watch(self, point: _Point, gradient_norm: float) -> None:  # noqa: ARG002
+        """Far from M for long, or a threshold above beta, or far below."""
+        self._iterations += 1
+        distance = math.sqrt(point.penalty) / float(norm(point.X))
+        if distance > self._FAR or point.violation > self._LOOSE**2 * self._unit:
+            self._far += 1
+            if self._far >= self._PATIENCE:
+                if self.auto and self._near is not None:
+                    raise NewBeta(self._GROWTH * self.beta, self._near)
+                raise Stop(Status.DIVERGED)
+            return
+        self._far, self._near = 0, point.X
+        if self.auto and self._iterations >= self._look:
+            self._look *= 2
+            Theta = self.beta * point.S - point.T  # Theta_X(G), as V = beta D - G and D = P S
+            threshold = self.threshold(self.manifold, point.X, Theta, self._ACCURACY)
+            wanted = self._wanted(threshold)
+            if self.beta < self._LEAST * threshold:
+                raise NewBeta(max(wanted, self._RAISED * self.beta), point.X)
+            if (
+                distance <= self._SETTLED
+                and self.beta > self._EXCESS * wanted
+                and not self._lowered
+            ):
+                self._lowered = True
+                raise NewBeta(self._LOWERED * wanted, point.X)
+
+    def next(self, threshold: float, status: Status, end: End) -> float:  # noqa: ARG002
+        """Three times as large, and above the threshold."""
+        return max(self._GROWTH * self.beta, threshold + self._CURVATURE * self.scale)
+
 
 def _assembled(
-    equation: ThetaSolver, S: Array, D: Array, G: Array, beta: float
+    equation: Place, S: Array, D: Array, G: Array, beta: float
 ) -> tuple[Array, Array, Array]:
     """The gradient of h_n, V and T."""
     P, St = equation.P, ct(S)
     V = beta * D
     V -= G
-    T = equation.theta(V)
+    T = equation.coefficients(ct(P) @ V)
     B = T @ St
     inside = V @ St
     inside -= P @ (B + ct(B))
@@ -138,7 +322,7 @@ def _equation(
 ) -> Eigendecomposition:
     """The equation, with K = P^T P and its spectrum."""
     equation = Eigendecomposition(manifold, X, P)
-    vars(equation).update(K=known[0], spectrum=(*known[1:], math.nan))
+    vars(equation).update(K=known[0], spectrum=known[1:])
     return equation
 
 
@@ -153,7 +337,7 @@ def _dissolved(
     equation, xp = Eigendecomposition(manifold, X, P), namespace(X)
     S = equation.solve(C)
     D = P @ S
-    QU, Ut, sums, _ = equation.spectrum
+    QU, Ut, sums = equation.spectrum
     ratio = xp.min(abs(sums)) / xp.max(abs(sums))
     sizes = {"violation": inner(C, C), "penalty": inner(D, D)}
     return {"Y": X - D, "C": C, "P": P, "S": S, "D": D, **sizes}, (equation.K, QU, Ut, sums), ratio
@@ -173,7 +357,7 @@ def _gradient(
     return _assembled(_equation(manifold, X, P, known), S, D, G, beta)
 
 
-def _regular(square: Any, equation: ThetaSolver) -> bool:
+def _regular(square: Any, equation: Place) -> bool:
     """Whether nothing has overflowed and phi(X) has full rank; unknown, so yes, under JAX."""
     if is_lazy(equation.P):
         return True

@@ -1,45 +1,70 @@
-"""The penalty methods as records: one entry each."""
+"""The penalties, and the methods that minimise them: a loop each."""
 
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
-from genorth.penalty.algorithm import minimize_penalty
-from genorth.penalty.beta import Oblique, Orthogonal, Rule
+from genorth.penalty.algorithm import Loop, minimize_penalty
+from genorth.penalty.base import Penalty
+from genorth.penalty.cdf import ConstraintDissolving
+from genorth.penalty.odf import OrthogonalDissolving
+from genorth.solve.cg import cg
+from genorth.solve.descent import gd
+from genorth.solve.lbfgs import lbfgs
 from genorth.solve.solver import PENALTY, SOLVERS, Solver
+from genorth.solve.tr import tr
 
-_CDF = ("zhang-improved", "xiao2024dissolving")
-_SCIPY = "virtanen2020scipy"
+#: The penalties by name; another one is a file and an entry here.
+PENALTIES: dict[str, type[Penalty[Any]]] = {
+    penalty.name: penalty for penalty in (ConstraintDissolving, OrthogonalDissolving)
+}
+
+_LOOPS: dict[str, tuple[Loop, tuple[str, ...]]] = {
+    "gd": (gd, ("barzilai1988two", "zhang2004nonmonotone")),
+    "cg": (cg, ("sato2022riemannian",)),
+    "lbfgs": (lbfgs, ("liu1989limited",)),
+    "tr": (tr, ("steihaug1983conjugate",)),
+}
 
 
-def _record(
-    prefix: str, rule: type[Rule], algorithm: str, *cites: str, variant: str = ""
+def record(
+    penalty: type[Penalty[Any]], algorithm: str, loop: Loop, *cites: str, **fields: Any
 ) -> Solver:
-    """A record; `algorithm`, and the variant "lean", are names of `genorth.penalty.methods`."""
-    unconstrained = f"{algorithm}-{variant}" if variant else algorithm
+    """The record of a method.
+
+    Args:
+        penalty: The penalty.
+        algorithm: "gd", "cg", "lbfgs" or "tr".
+        loop: What minimises it.
+        *cites: Keys of the bibliography, besides those of the penalties.
+        **fields: Other fields of `Solver`; `name` by default is that of the penalty and algorithm.
+
+    Returns:
+        The record.
+    """
+    second_order, on_device = algorithm == "tr", fields.setdefault("on_device", True)
+    defaults = {
+        "name": f"{penalty.prefix}-{algorithm}",
+        "variant": penalty.prefix,
+        "needs": ("gradient", "hessian") if second_order else ("gradient",),
+    }
+    run = partial(
+        minimize_penalty, penalty=penalty, loop=loop, second_order=second_order, on_device=on_device
+    )
     return Solver(
-        name=f"{prefix}-{unconstrained}",
         family=PENALTY,
-        run=partial(minimize_penalty, rule=rule, unconstrained=unconstrained),
+        run=run,
         algorithm=algorithm,
-        variant=f"{prefix}-{variant}" if variant else prefix,
-        needs=("gradient", "hessian") if algorithm == "tr" else ("gradient",),
-        cites=(*_CDF, *cites),
-        modules=("genorth.penalty.methods",),
-        on_device=algorithm == "gd" or variant == "lean",
+        cites=("zhang-improved", "xiao2024dissolving", *cites),
+        **(defaults | fields),
     )
 
 
-_PENALTIES = (("cdf", Oblique), ("odf", Orthogonal))
-for _prefix, _rule in _PENALTIES:
-    SOLVERS.register(
-        _record(_prefix, _rule, "gd", "barzilai1988two", "zhang2004nonmonotone"),
-        _record(_prefix, _rule, "cg", "polak1969note", _SCIPY),
-        _record(_prefix, _rule, "lbfgs", "liu1989limited", _SCIPY),
-        _record(_prefix, _rule, "tr", "steihaug1983conjugate", _SCIPY),
+SOLVERS.register(
+    *(
+        record(penalty, algorithm, loop, *cites)
+        for penalty in PENALTIES.values()
+        for algorithm, (loop, cites) in _LOOPS.items()
     )
-for _prefix, _rule in _PENALTIES:
-    SOLVERS.register(
-        _record(_prefix, _rule, "cg", "sato2022riemannian", variant="lean"),
-        _record(_prefix, _rule, "lbfgs", "liu1989limited", variant="lean"),
-    )
+)

@@ -1,20 +1,25 @@
-"""Barzilai-Borwein descent [barzilai1988two] with a nonmonotone search [zhang2004nonmonotone].
+"""`gd`: Barzilai-Borwein descent [barzilai1988two], nonmonotone search [zhang2004nonmonotone].
 
-The penalty method steps by addition, a Riemannian one by a retraction: both use this one loop, with
-the constants of OptM [wen2013feasible].
+`descend` is the loop itself, which infeasible methods use too, with the constants of OptM
+[wen2013feasible].
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from contextlib import suppress
+from functools import lru_cache
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import attrs
 
 from genorth.errors import StepTooLong
-from genorth.linalg.arrays import Array, eps, inners, number
+from genorth.linalg.arrays import Array, eps, inners, norm, number
 from genorth.linalg.compiled import Owner, compiled
+
+if TYPE_CHECKING:
+    from genorth.solve import run as runs
 
 
 class Iterate(Protocol):
@@ -69,6 +74,30 @@ _NOISE = 16.0  # units of roundoff: smaller differences of values, relative, are
 
 class NoStep(Exception):
     """No step along the negative gradient leads to an acceptable value."""
+
+
+_SHORT = 0.1  # the longest first step, relative to |X|
+
+
+def gd(run: runs.Run, settings: Settings | None = None) -> None:
+    """Gradient descent on the places of a run.
+
+    Args:
+        run: The run.
+        settings: The constants. Default: those of OptM, with a first step of at most |X|/10.
+    """
+    first = run.start()
+    if settings is None:
+        size = math.sqrt(first.decrease)
+        longest = _SHORT * number(norm(first.X)) / size if size > 0 else math.inf
+        settings = Settings(first_step=min(Settings().first_step, longest))
+
+    @lru_cache(maxsize=1)  # the trials of one line search share what depends on the point alone
+    def line(point: runs.Iterate) -> Callable[[float], runs.Iterate]:
+        return run.line(point, point.gradient)
+
+    with suppress(NoStep):
+        descend(first, lambda point, t: line(point)(-t), run.accept, settings)
 
 
 def descend(
@@ -143,17 +172,3 @@ def _short(owner: Owner, X: Array, X0: Array, G: Array, G0: Array) -> tuple[Arra
     Y = G - G0
     over, under = inners((X - X0, Y), (Y, Y))
     return over, under
-
-
-def sato(squared: float, squared_old: float, growth: float) -> float:
-    """min(beta_FR, beta_DY), zero where the latter is not positive.
-
-    Args:
-        squared: |g|^2.
-        squared_old: |g_old|^2.
-        growth: <g, T(Z)> - <g_old, Z>.
-
-    Returns:
-        beta.
-    """
-    return squared / max(squared_old, growth) if growth > 0 else 0.0

@@ -16,14 +16,10 @@ import attrs
 import numpy as np
 
 from genorth.checks.report import fit_slope
+from genorth.geometry.bases import dense_theta, realvec, symmetric_basis
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.geometry.multiplier import (
-    ConjugateGradients,
-    DenseLeastSquares,
-    realvec,
-    symmetric_basis,
-)
 from genorth.geometry.newton import NewtonStep
+from genorth.geometry.place import ConjugateGradients
 from genorth.geometry.retractions import RETRACTIONS, polar_factor
 from genorth.linalg.arrays import Array, ct, eps, inner, norm
 
@@ -470,7 +466,7 @@ def _theta(s: Sample) -> Iterator[Measured]:
     s.small()
     M, X, D = s.M, s.X, s.ambient()
     Theta = M.theta(X, D)
-    oracle = DenseLeastSquares(M, X, s.P).theta(D)
+    oracle = dense_theta(M, s.P, D)
     rest = 20 * (s.u * s.kappa + s.c) * s.q / float(s.singular[0])
     yield s.close("Theta = argmin |phi(X) S - D| over S1", Theta, oracle, rest)
     yield s.close("psi(Theta^T) = Theta", M.psi(ct(Theta)), Theta, s.q * rest)
@@ -693,7 +689,7 @@ def _f15(s: Sample) -> Iterator[Measured]:
     wide = 10 * s.u * s.L * float(norm(D)) ** 2
     yield s.close("C(Y - D) = D^T phi(D)", M.constraint(Y - D), M.gram(D), rest, wide)
     if realvec(X).size <= _SMALL:
-        S = DenseLeastSquares(M, Y, P).theta(D)
+        S = dense_theta(M, P, D)
         yield s.close("D = phi(Y) S, S in S1", P @ S, D, 100 * s.u * kappa * float(norm(D)))
     E = s.within_newton(E / s.steepness)
     PE, size = M.project(X, E), float(norm(E))

@@ -61,7 +61,7 @@ def dissolve(
             X = fit.point(leaf)
             R = maps.residual(fit.manifold, X)
             terms.append(weight / 2 * fit.manifold.inner(R, R))
-            return fit.array(maps.corrected(X, R))
+            return fit.array(maps.corrected(fit.manifold, X, R))
 
         return at_manifolds(one, manifolds, params, betas), terms
 

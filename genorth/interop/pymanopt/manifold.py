@@ -11,7 +11,7 @@ from pymanopt.manifolds.manifold import RiemannianSubmanifold
 from genorth.checks.report import title
 from genorth.errors import OutsideDomainError, refuse
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.geometry.retractions import BEND, RETRACTIONS, Cayley, polar_factor, step_size
+from genorth.geometry.retractions import RETRACTIONS, polar_factor, step_size
 from genorth.geometry.substitution import Substitution
 from genorth.linalg.arrays import Array
 from genorth.linalg.inputs import as_generator
@@ -29,8 +29,7 @@ class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt
 
     Args:
         manifold: The manifold.
-        retraction: A kind of `GenOrthManifold.retract`, or "auto": "cayley" while its curve bends
-            little to the side, else "normal" (F18).
+        retraction: A kind of `GenOrthManifold.retract`.
         rng: A seed or a Generator, which `random_point` and `random_tangent_vector` draw from, as
             pymanopt calls them without one.
         metric: Symmetric positive definite, as for `GenOrthManifold.metric`, or a name.
@@ -48,9 +47,8 @@ class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt
     ) -> None:
         if not isinstance(manifold, GenOrthManifold):
             refuse("manifold", "a GenOrthManifold", type(manifold).__name__)
-        known = ("auto", *RETRACTIONS)
-        if retraction not in known:
-            refuse("retraction", f"one of {', '.join(map(repr, known))}", repr(retraction))
+        if retraction not in RETRACTIONS:
+            refuse("retraction", f"one of {', '.join(map(repr, RETRACTIONS))}", repr(retraction))
         super().__init__(title(manifold), manifold.dim)
         self.manifold, self.kind, self.metric = manifold, retraction, metric
         self.rng = as_generator(rng)
@@ -135,20 +133,11 @@ class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt
         """
         Y, Z = self._in(point), self._in(tangent_vector)
         try:
-            return self._out(self._retracted(Y, Z))
+            return self._out(self._inside.retract(Y, Z, self.kind))
         except OutsideDomainError:
             self.outside += 1
         size = step_size(self._inside, Y, Z)  # shortened where exp would overflow
         return self._out(self._inside.retract(Y, Z * min(1.0, _FARTHEST / size), "exp"))
-
-    def _retracted(self, Y: Array, Z: Array) -> Array:
-        if self.kind != "auto":
-            return self._inside.retract(Y, Z, self.kind)
-        ray = self._inside.ray(Y, Z)
-        assert isinstance(ray, Cayley)
-        if ray.sideways() <= BEND:
-            return ray.point(1.0)
-        return self._inside.retract(Y, Z, "normal")
 
     def transport(self, point_a: Array, point_b: Array, tangent_vector_a: Array) -> Array:  # noqa: ARG002
         """Transport by projection."""

@@ -42,7 +42,7 @@ class DissolvedWeight(torch.nn.Module):  # type: ignore[misc]
         """The weight that the layer sees."""
         with torch.autocast(W.device.type, enabled=False):
             X, R = self._residual(W)
-            return self.fit.array(dissolving_maps(self.kind).corrected(X, R))
+            return self.fit.array(dissolving_maps(self.kind).corrected(self.fit.manifold, X, R))
 
     def right_inverse(self, W: torch.Tensor) -> torch.Tensor:
         """The weight, restored to M."""

@@ -1,6 +1,7 @@
-"""`Dissolving`: a penalty h(X) = f(Y(X)) + beta/2 |R(X)|^2 on all of F, with Y(X) = X on M.
+"""`Penalty`: a function h(X) = f(Y(X)) + beta/2 |R(X)|^2 on all of F, with Y(X) = X on M.
 
-The two penalties differ in Y and R. `ConstraintDissolving` (cdf.py) has Y = A(X) and R = C(X),
+A penalty is one class: its maps Y and R with gradient and Hessian product, its exactness threshold,
+and its rule for beta. `ConstraintDissolving` (cdf.py) has Y = A(X) and R = C(X),
 `OrthogonalDissolving` (odf.py) has Y = X - D(X) and R = D(X), Newton's map. What they share is
 here: results are kept for the last points, nothing is evaluated twice, and overflow is infinite.
 """
@@ -9,16 +10,20 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any, Generic, TypeVar, final
+from typing import Any, ClassVar, Generic, TypeVar, final
 
 import attrs
 import numpy as np
 
 from genorth.errors import refuse
-from genorth.linalg.arrays import Array, all_finite, is_lazy, namespace, number
+from genorth.geometry.manifold import GenOrthManifold
+from genorth.linalg.arrays import Array, all_finite, eps, inner, is_lazy, namespace, norm, number
 from genorth.linalg.cache import ContentCache
 from genorth.linalg.inputs import check_size
 from genorth.problem import Problem
+from genorth.solve.ending import End
+from genorth.solve.monitor import Monitor
+from genorth.solve.result import Status
 
 #: |C| at a stationary point of a penalty function: of the size of tol on M, else of that of one.
 AWAY = 0.1
@@ -56,8 +61,16 @@ class Point:
 _P = TypeVar("_P", bound=Point)
 
 
-class Dissolving(ABC, Generic[_P]):
-    """A penalty function with its gradient and Hessian product.
+class NewBeta(Exception):
+    """beta has proved too small, or far too large: the run goes on from X with this one."""
+
+    def __init__(self, beta: float, X: Array) -> None:
+        super().__init__(beta)
+        self.beta, self.X = beta, X
+
+
+class Penalty(ABC, Generic[_P]):
+    """A penalty function with its gradient and Hessian product, its threshold and rule for beta.
 
         h(X) = f(Y(X)) + beta/2 |R(X)|^2
 
@@ -71,6 +84,15 @@ class Dissolving(ABC, Generic[_P]):
     Raises:
         ValueError: If `beta` is not positive and finite, or `problem` is no `Problem`.
     """
+
+    #: What `exactness_threshold` and the layers of PyTorch and Optax call it.
+    name: ClassVar[str]
+    #: The first part of the names of its methods.
+    prefix: ClassVar[str]
+    #: The largest curvature of f that `first` met; zero where it is not known.
+    scale: float = 0.0
+    #: The last point of `first`, where it takes steps.
+    last: Array | None = None
 
     def __init__(self, problem: Problem, beta: float, keep: int = 1) -> None:
         if not isinstance(problem, Problem):
@@ -97,6 +119,64 @@ class Dissolving(ABC, Generic[_P]):
     @abstractmethod
     def _derivative(self, point: _P, Z: Array) -> Array:
         """The derivative of grad h at the point in the direction Z."""
+
+    @staticmethod
+    @abstractmethod
+    def residual(manifold: GenOrthManifold, X: Array) -> Array:
+        """R(X), zero on M."""
+
+    @staticmethod
+    @abstractmethod
+    def corrected(manifold: GenOrthManifold, X: Array, R: Array) -> Array:
+        """Y(X), from R(X)."""
+
+    @staticmethod
+    @abstractmethod
+    def threshold(
+        manifold: GenOrthManifold, X: Array, Theta: Array, accuracy: float = 1e-8
+    ) -> float:
+        """The smallest beta for which h is exact at X on M, Theta = Theta_X(grad f).
+
+        Args:
+            manifold: The manifold.
+            X: A point of M.
+            Theta: Its multiplier, in S1.
+            accuracy: How exact it has to be, relative.
+
+        Returns:
+            The threshold; zero where every beta > 0 is exact.
+        """
+
+    # ------------------------------------------------------------------ the rule for beta, in a run
+
+    def watched(self, monitor: Monitor, auto: bool) -> None:
+        """A run begins.
+
+        Args:
+            monitor: Its monitor.
+            auto: Whether beta is chosen; else only runs that leave M are ended.
+        """
+        self.monitor, self.auto = monitor, auto
+
+    @abstractmethod
+    def first(self, x: Array, X: Array) -> tuple[float, Array]:
+        """The first beta, and where the solver starts: x is on M, X is the start that was given."""
+
+    @abstractmethod
+    def begin(self, point: _P) -> None:
+        """A solver starts here."""
+
+    @abstractmethod
+    def admits(self, point: _P) -> bool:
+        """Whether a trial is so near to M that f should be called."""
+
+    @abstractmethod
+    def watch(self, point: _P, gradient_norm: float) -> None:
+        """End the round at this iterate, by `Stop` or `NewBeta`, where it leads away from M."""
+
+    @abstractmethod
+    def next(self, threshold: float, status: Status, end: End) -> float:
+        """The beta of the next round, after one that ended away from M or below the threshold."""
 
     # ------------------------------------------------------------------ derived
 
@@ -197,7 +277,7 @@ class Dissolving(ABC, Generic[_P]):
         """What is known at X; the last points are found by their entries."""
         if type(X) is not np.ndarray or X.dtype is not self._dtype or X.shape != self._shape:
             self.manifold._check(X=X)
-        return self._recent.get(X, self._new_point)
+        return self._recent.get(X, self.point)
 
     @final
     def complete(self, point: _P) -> _P:
@@ -215,7 +295,9 @@ class Dissolving(ABC, Generic[_P]):
                 self._assemble(point)  # a gradient that is not finite passes through
         return point
 
-    def _new_point(self, X: Array) -> _P:
+    @final
+    def point(self, X: Array) -> _P:
+        """What is known at X without f; not kept."""
         if is_lazy(X):
             return self._dissolved(X)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -233,3 +315,36 @@ def _overflowed(point: Point) -> bool:
     """Whether |R(X)|^2 is not finite. Then f is not called."""
     penalty = point.penalty
     return (type(penalty) is float or not is_lazy(penalty)) and not math.isfinite(penalty)
+
+
+class Local:
+    """f at x on M: cost, Euclidean and Riemannian gradient, multiplier."""
+
+    def __init__(self, problem: Problem, x: Array) -> None:
+        self.problem, self.x = problem, x
+        self.cost, self.G = problem.cost_and_gradient(x)
+        self.finite = all_finite(self.G) and math.isfinite(self.cost)
+        if self.finite:
+            place = problem.manifold.at(x)
+            self.gradient, T = place.split(self.G)
+            self.Theta = place.theta_of(T)
+
+    def curvature(self) -> float:
+        """|<d, hess f(x)[d]>| along M, d the normalised gradient; zero where there is none."""
+        size = float(norm(self.gradient))
+        if not size > 0:
+            return 0.0
+        d = self.gradient / size
+        if self.problem.has_hessian:
+            H = self.problem.euclidean_hessian(self.x, d)
+        else:
+            # a curvature to a few digits is all that is needed
+            t = max(1e-6, 50 * eps(self.x) ** 0.5) * float(norm(self.x))
+            H = (self.problem.evaluate_gradient(self.x + t * d) - self.G) / t
+        value = abs(float(inner(d, H - self.problem.manifold.phi(d) @ self.Theta)))
+        return value if math.isfinite(value) else 0.0
+
+
+def usable(beta: float) -> float:
+    """beta, or 1 where it says nothing."""
+    return beta if 0 < beta < math.inf else 1.0

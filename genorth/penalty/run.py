@@ -1,0 +1,116 @@
+"""`OnSpace`: a run on the whole space F, where a loop minimises a penalty h."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from genorth.errors import OutsideDomainError
+from genorth.geometry.retractions import Line, Ray
+from genorth.linalg.arrays import Array
+from genorth.penalty.base import Penalty, Point
+from genorth.solve.monitor import Monitor, Stop
+from genorth.solve.result import Status
+from genorth.solve.run import Iterate, Run, Step
+
+
+class Flat:
+    """A place of F: every direction is tangent.
+
+    Args:
+        h: The penalty.
+        point: What it knows at X.
+    """
+
+    def __init__(self, h: Penalty[Any], point: Point) -> None:
+        self.manifold, self.X, self.point = h.manifold, point.X, point
+
+    def split(self, V: Array) -> tuple[Array, None]:
+        """V, and no normal part."""
+        return V, None
+
+    def project(self, D: Array) -> Array:
+        """D."""
+        return D
+
+
+class OnSpace(Run):
+    """One run of a loop on F: h is minimised from X.
+
+    h may be unbounded below far from M. A trial that is farther from M than the penalty admits is
+    outside the domain, and f is not called.
+
+    Args:
+        h: The penalty.
+        monitor: The monitor of the run.
+        X: The start.
+    """
+
+    def __init__(self, h: Penalty[Any], monitor: Monitor, X: Array) -> None:
+        super().__init__(monitor)
+        self.h, self._start = h, X
+        self.dimension = math.prod(h.manifold.shape) * (2 if h.manifold.dtype.kind == "c" else 1)
+        self.curvature = h.scale
+        #: The last iterate, and whether a trial was too far from M since.
+        self.last: Flat | None = None
+        self.turned_back = False
+
+    def start(self) -> Iterate:
+        """The first iterate, in the trace; it may be anywhere."""
+        first = self.evaluate(Flat(self.h, self.h.point(self._start)))
+        self.accept(first)
+        return first
+
+    def ray(self, place: Any, Z: Array) -> Ray:
+        """The straight line."""
+        return Line(place, Z)
+
+    def arrive(self, ray: Ray, X: Array) -> Flat:  # noqa: ARG002
+        """The place of X, if it is near enough to M."""
+        point = self.h.point(X)
+        if not self.h.admits(point):
+            self.turned_back = True
+            raise OutsideDomainError("the trial is farther from M than the penalty admits")
+        return Flat(self.h, point)
+
+    def evaluate(self, place: Flat, step: Step | None = None) -> Iterate:
+        """h and its gradient; a value that is not finite ends the run."""
+        self.monitor.check()
+        point = self.h.complete(place.point)
+        iterate = Iterate(place, float(self.h.value_at(point)), point.gradient, self.phases, step)
+        if not math.isfinite(iterate.value) or not math.isfinite(iterate.decrease):
+            raise Stop(Status.NOT_FINITE)
+        return iterate
+
+    def accept(self, point: Iterate) -> None:
+        """The next iterate: to the trace, and to the rule for beta."""
+        assert isinstance(point.place, Flat)
+        self.last, self.turned_back, known = point.place, False, point.place.point
+        gradient_norm = math.sqrt(point.decrease)
+        self.monitor.iteration(
+            point.X, float(known.cost), gradient_norm, math.sqrt(known.violation)
+        )
+        self.h.watch(known, gradient_norm)
+
+    def hessian(self, point: Iterate) -> Callable[[Array], Array]:
+        """The Hessian of h."""
+        assert isinstance(point.place, Flat)
+        known = point.place.point
+
+        def product(Z: Array) -> Array:
+            self.monitor.check()
+            return self.h._derivative(known, Z)
+
+        return product
+
+    def minimised(self, loop: Callable[[OnSpace], None]) -> tuple[Status, Point]:
+        """Run the loop; how it ended, and where."""
+        status = Status.STALLED
+        try:
+            loop(self)
+        except Stop as stop:
+            status = stop.status
+        if status is Status.STALLED and self.turned_back:
+            status = Status.DIVERGED  # the line search failed at the limit
+        return status, self.h.point(self._start) if self.last is None else self.last.point

@@ -1,0 +1,170 @@
+"""`OnManifold`: a run on the places of M: the start is restored, steps are retractions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Unpack
+
+from genorth.errors import NotRestorableError, OutsideDomainError, refuse
+from genorth.geometry.place import Place
+from genorth.geometry.retractions import RETRACTIONS, Ray
+from genorth.linalg.arrays import Array, eps, plus
+from genorth.problem.problem import Problem
+from genorth.solve.ending import end_at, result
+from genorth.solve.monitor import Guard, Monitor, Stop
+from genorth.solve.options import Common, Options, require
+from genorth.solve.result import Result, Status
+from genorth.solve.run import Iterate, Preconditioner, Run, Step
+from genorth.solve.solver import RIEMANNIAN
+
+_CHECK = 16  # iterations between two checks of the drift from M, each of which costs a product
+# of feasibility_tol: a point farther from M is led back by A before anything is evaluated there
+_DRIFT = 0.05
+# steps of A, which square the violation; a point that needs more was not reached by a retraction
+_REPAIRS = 3
+
+
+class OnManifold(Run):
+    """One run of a loop on M.
+
+    Args:
+        problem: The problem.
+        x0: Start near M, which is restored. Default: a random point of M.
+        method: The name of the solver.
+        retraction: A kind of `GenOrthManifold.retract`.
+        second_order: Whether the solver needs a Hessian product.
+        precondition: The preconditioner of the solvers that take one. Under another name, so that a
+            solver that takes none refuses it.
+        on_device: Whether arrays of JAX and PyTorch are taken as they are.
+        **common: The arguments of every solver, see `genorth.solve.options.Options`.
+
+    Raises:
+        ValueError: If the problem lacks a derivative, or an argument is wrong.
+        NotRestorableError: If x0 is too far from M.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        x0: Any,
+        method: str,
+        *,
+        retraction: str = "auto",
+        second_order: bool = False,
+        precondition: Preconditioner | None = None,
+        on_device: bool = True,
+        **common: Unpack[Common],
+    ) -> None:
+        require(problem, method, second_order)
+        if retraction not in RETRACTIONS:
+            refuse("retraction", f"one of {', '.join(map(repr, RETRACTIONS))}", repr(retraction))
+        options = Options(**common)
+        self.problem, self.manifold, self.method = problem, problem.manifold, method
+        self.dimension, self._retraction = problem.manifold.dim, RETRACTIONS[retraction]
+        self._start = restored_start(problem, x0, options, on_device)
+        super().__init__(Monitor(problem, options), precondition)
+        self._guard = Guard(self.monitor)
+        self._drift = max(_DRIFT * options.feasibility_tol, 20 * eps(self._start))
+        self._last: Iterate | None = None
+        # the lowest cost, where and with which G: what a run that meets NaN returns
+        self._best: tuple[float, Array, Array] | None = None
+
+    def place(self, X: Array) -> Place:
+        """The place of X."""
+        return self.manifold.place(X)
+
+    def start(self) -> Iterate:
+        """The first iterate, in the trace."""
+        place = self.place(self._start)
+        with self.monitor.paused():
+            self._feasibility = place.feasibility
+        first = self.evaluate(place)
+        self.accept(first)
+        return first
+
+    def ray(self, place: Place, Z: Array) -> Ray:
+        """The retraction along Z."""
+        return self._retraction(place, Z)
+
+    def arrive(self, ray: Ray, X: Array) -> Place:
+        """The place of X, led back to M where rounding, of one long step or of many, has left it."""
+        place = self.place(X)
+        if ray.trusted and self.monitor.nit % _CHECK:
+            return place
+        for repairs in range(_REPAIRS + 1):
+            if place.feasibility <= self._drift * place.size:
+                return place
+            if repairs < _REPAIRS:
+                place = self.place(place.dissolved())
+        message = f"|C| = {place.feasibility:.3g} after the step, too long for this retraction"
+        raise OutsideDomainError(message)
+
+    def evaluate(self, place: Place, step: Step | None = None) -> Iterate:
+        """f and its gradient at a place; a value that is not finite ends the run."""
+        return Iterate(place, *self._guard.evaluate(place.X), self.phases, step)
+
+    def accept(self, point: Iterate) -> None:
+        """The point is the next iterate: to the trace. Raises `Stop` where it is the last one."""
+        if self._last is not None and self._last is not point:
+            self._last.release()
+        self._last = point
+        if self._best is None or point.value < self._best[0]:
+            self._best = point.value, point.X, point.G
+        self._feasibility = vars(point.place).get("feasibility", self._feasibility)
+        self.monitor.iteration(point.X, point.value, math.sqrt(point.decrease), self._feasibility)
+
+    def hessian(self, point: Iterate) -> Callable[[Array], Array]:
+        """Hess f(X)[Z] = P_X(H - phi(Z) Theta_X(G))."""
+        place, minus, guard, timer = (
+            point.place,
+            -point.multiplier,
+            self._guard.hessian,
+            self.phases.projection,
+        )
+        assert isinstance(place, Place)
+
+        def product(Z: Array) -> Array:
+            H = guard(point.X, Z)
+            with timer:
+                return place.split(plus(place.image(Z) @ minus, H))[0]
+
+        return product
+
+    def solve(self, loop: Callable[..., None], *constants: Any) -> Result:
+        """Run the loop until it is stopped, or returns because it is stuck."""
+        status = Status.STALLED
+        try:
+            loop(self, *constants)
+        except Stop as stop:
+            status = stop.status
+        X, known = self._start, None
+        if self._last is not None and self._best is not None:
+            last = self._last.value, self._last.X, self._last.G
+            value, X, G = self._best if status is Status.NOT_FINITE else last
+            known = value, G
+        end = end_at(self.monitor, X, self._start, known)
+        return result(
+            self.monitor,
+            status,
+            end,
+            family=RIEMANNIAN,
+            method=self.method,
+            seconds=self.phases.seconds(),
+            retractions=self.retractions,
+        )
+
+
+def restored_start(problem: Problem, x0: Any, options: Options, on_device: bool) -> Array:
+    """The start on M: x0 restored, or a random point. Refused where x0 is too far from M."""
+    X, tol = problem.start(x0, options.rng, on_device), options.feasibility_tol
+    manifold = problem.manifold
+    try:
+        return manifold.restore(X, tol)
+    except NotRestorableError:
+        need = "a point near M, where a Riemannian solver starts: |C(x0)|"
+        hint = (
+            "Neither A nor Newton's map leads to M from there. Start from "
+            "manifold.random_point(rng), or use a penalty method."
+        )
+        refuse("x0", need, float(manifold.feasibility(X)), tol, hint, NotRestorableError)

@@ -1,0 +1,67 @@
+"""`cg`: conjugate gradients with Sato's combination of Fletcher-Reeves and Dai-Yuan."""
+
+from __future__ import annotations
+
+from genorth.linalg.arrays import Array
+from genorth.solve.descent import NoStep
+from genorth.solve.run import Iterate, Run, largest_step
+from genorth.solve.wolfe import Conditions
+
+
+def cg(run: Run, conditions: Conditions | None = None) -> None:
+    """Conjugate gradients on the places of a run [sato2022riemannian].
+
+    Z <- -g + beta T(Z), g the gradient at the new point and T(Z) the velocity of the step at its
+    end, not longer than Z, with
+
+        beta = min(beta_FR, beta_DY),
+        beta_FR = |g|^2/|g_old|^2,  beta_DY = |g|^2/(<g, T(Z)> - <g_old, Z>).
+
+    Z is replaced by -g where it is not a direction of descent, and where no step along it can be
+    found. The first trial of each search is the last step times the ratio of the slopes, and not
+    longer than X.
+
+    Args:
+        run: The run.
+        conditions: The constants of the line search.
+    """
+    chosen = Conditions() if conditions is None else conditions
+    point = run.start()
+    Z, slope, t = _steepest(run, point)
+    while True:
+        try:
+            trial, t = run.search(point, Z, slope, t, chosen, carries=True)
+        except NoStep:
+            if slope == -point.decrease:
+                return  # Z is the negative gradient already
+            Z, slope, t = _steepest(run, point)
+            continue
+        run.accept(trial)
+        carried, end = run.carried(trial, Z)
+        beta = sato(trial.decrease, point.decrease, end - slope)
+        point, before = trial, slope
+        Z = beta * carried - point.gradient
+        slope = point.slope(Z)
+        if not slope < 0:
+            Z, slope = -point.gradient, -point.decrease
+        t = min(t * before / slope, largest_step(point, Z))
+
+
+def _steepest(run: Run, point: Iterate) -> tuple[Array, float, float]:
+    """The negative gradient, its slope, and the first step along it."""
+    Z = -point.gradient
+    return Z, -point.decrease, run.first_step(point, Z)
+
+
+def sato(squared: float, squared_old: float, growth: float) -> float:
+    """min(beta_FR, beta_DY), zero where the latter is not positive.
+
+    Args:
+        squared: |g|^2.
+        squared_old: |g_old|^2.
+        growth: <g, T(Z)> - <g_old, Z>.
+
+    Returns:
+        beta.
+    """
+    return squared / max(squared_old, growth) if growth > 0 else 0.0

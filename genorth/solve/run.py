@@ -1,0 +1,267 @@
+"""`Run`: what a loop knows of the world, whatever it minimises: the start, steps, the trace.
+
+A loop (`gd`, `cg`, `lbfgs`, `tr`) is a function of a Run. On the places of M it is a Riemannian
+solver (`genorth.riemannian`), on those of the whole space F it minimises a penalty
+(`genorth.penalty`): there the projection is the identity and a ray is a straight line.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, Protocol
+
+import attrs
+
+from genorth.errors import OutsideDomainError, StepTooLong, refuse
+from genorth.geometry.retractions import Ray
+from genorth.linalg.arrays import Array, eps, inner, norm, number
+from genorth.solve.monitor import Monitor
+from genorth.solve.phases import Phases
+from genorth.solve.wolfe import Conditions, in_noise, parabola_slope, strong_wolfe
+
+#: preconditioner(X, V): an approximation of the inverse Hessian at X applied to V, symmetric and
+#: positive definite; as in pymanopt.
+Preconditioner = Callable[[Array, Array], Array]
+
+_SURE = 0.5  # share of the slope that may be left at which a parabola is believed
+_FIRST = 0.01  # the first step of a search, relative to |X|, where no curvature is known
+
+
+class Where(Protocol):
+    """What a loop needs of a place: `genorth.Place`, or one of the whole space."""
+
+    X: Array
+
+    def split(self, V: Array) -> tuple[Array, Any]:
+        """The tangent part of V, and the coefficients of its normal part."""
+
+    def project(self, D: Array) -> Array:
+        """The tangent part of D."""
+
+
+@attrs.frozen(eq=False)
+class Step:
+    """The step t Z along a ray."""
+
+    ray: Ray
+    Z: Array
+    t: float
+
+
+class Iterate:
+    """A point with its cost and gradient.
+
+    Args:
+        place: The place.
+        value: The cost.
+        G: The Euclidean gradient.
+        phases: The timers of the run.
+        step: The step that led here.
+    """
+
+    def __init__(
+        self, place: Where, value: float, G: Array, phases: Phases, step: Step | None = None
+    ) -> None:
+        self.place, self.X, self.value, self.G = place, place.X, value, G
+        self._phases, self._step = phases, step
+
+    @cached_property
+    def _split(self) -> tuple[Array, Any]:
+        with self._phases.gradient:
+            return self.place.split(self.G)
+
+    @property
+    def gradient(self) -> Array:
+        """The Riemannian gradient."""
+        return self._split[0]
+
+    @property
+    def multiplier(self) -> Any:
+        """The coefficients of the normal part of G."""
+        return self._split[1]
+
+    @cached_property
+    def decrease(self) -> float:
+        """|grad f|^2."""
+        return number(inner(self.gradient, self.gradient))
+
+    def slope(self, Z: Array) -> float:
+        """<grad f, Z>: for tangent Z the derivative of f along Z."""
+        return number(inner(self.gradient, Z))
+
+    @property
+    def slopes_are_cheap(self) -> bool:
+        """Whether `end_slope` costs next to nothing."""
+        return self._step is not None and self._step.ray.cheap_slopes
+
+    @cached_property
+    def velocity(self) -> Array:
+        """c'(t) at the end of the step that led here."""
+        assert self._step is not None
+        with self._phases.retraction:
+            return self._step.ray.velocity(self._step.t)
+
+    @cached_property
+    def end_slope(self) -> float:
+        """The derivative of f along the step at its end: <G, c'(t)>."""
+        assert self._step is not None
+        if "velocity" in vars(self):
+            return number(inner(self.G, self.velocity))
+        with self._phases.retraction:
+            return self._step.ray.slope(self._step.t, self.G)
+
+    def settle(self) -> None:
+        """Forget the step that led here: the next one begins, and arrays take memory."""
+        self._step = None
+        for name in ("velocity", "end_slope"):
+            vars(self).pop(name, None)
+
+    def release(self) -> None:
+        """Forget G: another iterate was accepted, and of this one the gradient is enough."""
+        self.G = None
+
+
+class Run(ABC):
+    """One run of a loop, which ends by `Stop`, or returns where it is stuck.
+
+    Args:
+        monitor: The monitor of the run.
+        preconditioner: The preconditioner, or None.
+    """
+
+    #: The number of real variables: no model needs more Hessian products.
+    dimension: int
+    #: The largest curvature of the cost that is known; zero where none is.
+    curvature: float = 0.0
+
+    def __init__(self, monitor: Monitor, preconditioner: Preconditioner | None = None) -> None:
+        if preconditioner is not None and not callable(preconditioner):
+            refuse("preconditioner", "a callable, preconditioner(X, V)", repr(preconditioner))
+        self.monitor, self.preconditioner = monitor, preconditioner
+        self.phases = Phases()
+        #: How often each retraction was used, counted by line searches.
+        self.retractions: dict[str, int] = {}
+
+    # ------------------------------------------------------------------ what a family gives
+
+    @abstractmethod
+    def start(self) -> Iterate:
+        """The first iterate, in the trace."""
+
+    @abstractmethod
+    def ray(self, place: Any, Z: Array) -> Ray:
+        """The curve along Z."""
+
+    @abstractmethod
+    def arrive(self, ray: Ray, X: Array) -> Where:
+        """The place of X at the end of a step; `OutsideDomainError` where it is too long."""
+
+    @abstractmethod
+    def evaluate(self, place: Any, step: Step | None = None) -> Iterate:
+        """Cost and gradient at a place; a value that is not finite ends the run."""
+
+    @abstractmethod
+    def accept(self, point: Iterate) -> None:
+        """The point is the next iterate: to the trace. Raises `Stop` where it is the last one."""
+
+    @abstractmethod
+    def hessian(self, point: Iterate) -> Callable[[Array], Array]:
+        """The Hessian at the point, a map of the tangent space."""
+
+    # ------------------------------------------------------------------ what loops call
+
+    def line(self, point: Iterate, Z: Array, slopes: bool = False) -> Callable[[float], Iterate]:
+        """t -> the iterate at the end of the step t Z, not yet accepted.
+
+        With `slopes` the ray keeps what makes its slopes and velocities cheap.
+        """
+        point.settle()
+        ray: Ray | None = None
+
+        def step(t: float) -> Iterate:
+            nonlocal ray
+            with self.phases.retraction:
+                try:
+                    if ray is None:
+                        ray = self.ray(point.place, Z)
+                        ray.velocities = slopes
+                        X = ray.point(t)
+                        self.retractions[ray.used] = self.retractions.get(ray.used, 0) + 1
+                    else:
+                        X = ray.point(t)
+                    place = self.arrive(ray, X)
+                except OutsideDomainError as error:
+                    raise StepTooLong from error
+            return self.evaluate(place, Step(ray, Z, t))
+
+        return step
+
+    def search(
+        self,
+        point: Iterate,
+        Z: Array,
+        slope: float,
+        t: float,
+        conditions: Conditions,
+        carries: bool = False,
+    ) -> tuple[Iterate, float]:
+        """The iterate at the end of an acceptable step t Z, and t.
+
+        Where slopes are not cheap, the slope at a trial is that of the parabola through f(0), s(0)
+        and f(t) if this keeps the second condition by far, else the exact one.
+
+        carries: `carried` is called next, which needs c'(t), and convergence the exact slope.
+        """
+        step, unit = self.line(point, Z, slopes=True), eps(point.X)
+
+        def curve(t: float) -> tuple[float, float, Iterate]:
+            trial = step(t)
+            if carries:
+                _ = trial.velocity  # the slope is then made from it
+            elif not (trial.slopes_are_cheap or in_noise(point.value, trial.value, unit)):
+                guess = parabola_slope(point.value, slope, t, trial.value)
+                if abs(guess) <= -_SURE * conditions.curvature * slope:
+                    return trial.value, guess, trial
+            return trial.value, trial.end_slope, trial
+
+        return strong_wolfe(curve, point.value, slope, t, conditions, unit)
+
+    def carried(self, point: Iterate, Z: Array) -> tuple[Array, float]:
+        """The direction Z of the step that led to the point, carried there, and <grad f, T(Z)>.
+
+        T(Z) = c'(t), the differentiated retraction, scaled so that it is not longer than Z: what
+        the convergence of conjugate gradients needs [ring2012optimization, sato2015new].
+        """
+        V = point.velocity
+        length = number(norm(V))
+        scale = min(1.0, number(norm(Z)) / length) if length > 0 else 1.0
+        return scale * V, scale * point.end_slope
+
+    def first_step(self, point: Iterate, Z: Array) -> float:
+        """The first trial of a search along Z: by the curvature, or a hundredth of |X|."""
+        if self.curvature > 0:
+            return 1 / self.curvature
+        length = number(norm(Z))
+        return _FIRST * number(norm(point.X)) / length if length > 0 else 1.0
+
+    def precondition(self, point: Iterate) -> Callable[[Array], Array] | None:
+        """The preconditioner at the point, projected; None where there is none."""
+        given = self.preconditioner
+        if given is None:
+            return None
+
+        def preconditioned(V: Array) -> Array:
+            W = given(point.X, V)
+            with self.phases.projection:
+                return point.place.project(W)
+
+        return preconditioned
+
+
+def largest_step(point: Iterate, Z: Array) -> float:
+    """The step of the length of X: beyond, steps bend and end outside."""
+    length = number(norm(Z))
+    return number(norm(point.X)) / length if length > 0 else math.inf
