@@ -1,10 +1,10 @@
-"""Riemannian solvers to compare with: as the paper ran them, and as fast as they can be.
+"""What genorth is compared with: solvers as the paper ran them, infeasible methods, other packages.
 
-`rgd`, `rcg`, `rlbfgs` and `rtr` minimise a `genorth.Problem` over its manifold and return a
-`genorth.Result`, in the geometry "fast", "products" or "faithful". `landing`, `pogo`, `plam`,
-`landing_newton`, `alm`, `slsqp` and `trust_constr` do the same from outside of it, without a
-retraction. To import this package registers them, pymanopt's optimizers and CDOpt in `SOLVERS`,
-beside the penalty methods of genorth.
+`rgd_paper` and `rcg_paper` minimise a `genorth.Problem` over its manifold in the paper's geometry
+and return a `genorth.Result`. `landing`, `pogo`, `plam`, `landing_newton`, `alm`, `slsqp` and
+`trust_constr` do the same from outside of it, without a retraction. To import this package
+registers them, SciPy's solvers on the penalties, pymanopt's optimizers and CDOpt in `SOLVERS`,
+beside the solvers of genorth.
 """
 
 from baselines.infeasible.alm import alm
@@ -12,13 +12,9 @@ from baselines.infeasible.landing import landing
 from baselines.infeasible.newton import landing_newton
 from baselines.infeasible.plam import plam
 from baselines.infeasible.pogo import pogo
-from baselines.infeasible.slsqp import slsqp
-from baselines.infeasible.trust_constr import trust_constr
+from baselines.paper.riemannian import rcg_paper, rgd_paper
+from baselines.peers.scipy import slsqp, trust_constr
 from baselines.registry import RECORDS
-from baselines.riemannian.rcg import rcg
-from baselines.riemannian.rgd import rgd
-from baselines.riemannian.rlbfgs import rlbfgs
-from baselines.riemannian.rtr import rtr
 from genorth.solve.solver import SOLVERS, Solver
 
 __all__ = [
@@ -30,10 +26,8 @@ __all__ = [
     "landing_newton",
     "plam",
     "pogo",
-    "rcg",
-    "rgd",
-    "rlbfgs",
-    "rtr",
+    "rcg_paper",
+    "rgd_paper",
     "slsqp",
     "trust_constr",
 ]

@@ -1,4 +1,4 @@
-"""The records of the Riemannian and infeasible solvers, pymanopt's and CDOpt's: one entry each."""
+"""The records of what genorth is compared with: one entry each."""
 
 from __future__ import annotations
 
@@ -6,19 +6,17 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from baselines.geometry import GEOMETRIES
-from baselines.infeasible import slsqp as slsqp_module
-from baselines.infeasible import trust_constr as trust_constr_module
 from baselines.infeasible.alm import alm
 from baselines.infeasible.landing import landing
 from baselines.infeasible.newton import landing_newton
 from baselines.infeasible.plam import plam
 from baselines.infeasible.pogo import pogo
+from baselines.paper.geometry import unsupported
+from baselines.paper.penalty import LOOPS
+from baselines.paper.riemannian import rcg_paper, rgd_paper
 from baselines.peers import cdopt
-from baselines.riemannian.rcg import rcg
-from baselines.riemannian.rgd import rgd
-from baselines.riemannian.rlbfgs import rlbfgs
-from baselines.riemannian.rtr import rtr
+from baselines.peers import scipy as scipy_peers
+from genorth.penalty.registry import PENALTIES, record
 from genorth.problem.problem import Problem
 from genorth.solve.result import Result
 from genorth.solve.solver import INFEASIBLE, PENALTY, RIEMANNIAN, SOLVERS, Solver
@@ -26,20 +24,15 @@ from genorth.solve.solver import INFEASIBLE, PENALTY, RIEMANNIAN, SOLVERS, Solve
 _BOTH = ("gradient", "hessian")
 
 
-def _riemannian(
-    run: Callable[..., Result], algorithm: str, geometry: str, *cites: str, needs: Any = _BOTH[:1]
-) -> Solver:
-    kind = GEOMETRIES[geometry]
+def _paper(name: str, run: Callable[..., Result], algorithm: str, *cites: str) -> Solver:
     return Solver(
-        name=f"{run.__name__}-{geometry}",
+        name=name,
         family=RIEMANNIAN,
-        run=partial(run, geometry=geometry),
+        run=run,
         algorithm=algorithm,
-        variant=geometry,
-        needs=needs,
-        cites=("absil2008optimization", *cites, *kind.cites),
-        reason=lambda problem: kind.unsupported(problem.manifold),
-        on_device=geometry != "faithful",
+        variant="paper",
+        cites=("absil2008optimization", *cites, "gao2021riemannian"),
+        reason=lambda problem: unsupported(problem.manifold),
     )
 
 
@@ -87,13 +80,22 @@ _TR = ("absil2007trust", "steihaug1983conjugate")
 
 #: What this package adds to `genorth.SOLVERS`; the entry point of the group `genorth.solvers`.
 RECORDS = (
-    *(_riemannian(rgd, "gd", geometry, *_BB) for geometry in GEOMETRIES),
-    *(_riemannian(rcg, "cg", geometry, "sato2022riemannian") for geometry in GEOMETRIES),
+    _paper("rgd-paper", rgd_paper, "gd", *_BB),
+    _paper("rcg-paper", rcg_paper, "cg", "sato2022riemannian"),
     *(
-        _riemannian(rlbfgs, "lbfgs", geometry, "liu1989limited", "huang2015broyden")
-        for geometry in ("fast", "products")
+        record(
+            penalty,
+            algorithm,
+            loop,
+            *(cite, "virtanen2020scipy"),
+            name=f"{penalty.prefix}-{algorithm}-scipy",
+            variant=f"{penalty.prefix}-scipy",
+            modules=("scipy.optimize",),
+            on_device=False,
+        )
+        for penalty in PENALTIES.values()
+        for algorithm, (loop, cite) in LOOPS.items()
     ),
-    _riemannian(rtr, "tr", "fast", *_TR, needs=_BOTH),
     _pymanopt("pymanopt-sd", "gd", "SteepestDescent"),
     _pymanopt("pymanopt-cg", "cg", "ConjugateGradient"),
     _pymanopt("pymanopt-tr", "tr", "TrustRegions", *_TR),
@@ -126,20 +128,20 @@ RECORDS = (
     _infeasible("alm", alm, "nocedal2006numerical", "liu1989limited", algorithm="lbfgs"),
     _infeasible(
         "slsqp",
-        slsqp_module.slsqp,
+        scipy_peers.slsqp,
         "virtanen2020scipy",
         algorithm="sqp",
         variant="scipy",
-        reason=slsqp_module.reason,
+        reason=scipy_peers.slsqp_reason,
         modules="scipy.optimize",
     ),
     _infeasible(
         "trust-constr",
-        trust_constr_module.trust_constr,
+        scipy_peers.trust_constr,
         "virtanen2020scipy",
         algorithm="sqp",
         variant="scipy",
-        reason=trust_constr_module.reason,
+        reason=scipy_peers.trust_constr_reason,
         modules="scipy.optimize",
     ),
 )

@@ -9,15 +9,15 @@ from typing import Any, Unpack
 import numpy as np
 
 from baselines.infeasible.run import Point, Run, positive
-from genorth.geometry.multiplier import realvec
-from genorth.linalg.arrays import Array, inner, norm
-from genorth.penalty.lbfgs import lean_lbfgs
+from genorth.geometry.retractions import Line, Ray
+from genorth.linalg.arrays import Array, inner
 from genorth.problem.problem import Problem
+from genorth.solve import run as go_run
+from genorth.solve.lbfgs import lbfgs
 from genorth.solve.metric import takes_metric
 from genorth.solve.options import Common
 from genorth.solve.result import Result
 
-_Vector = np.ndarray[Any, Any]
 _GROWTH = 100.0  # of sigma
 _ROUNDS = 40
 _AWAY = 10.0  # |C|, above what the round began with: the round is lost, and sigma too small
@@ -39,7 +39,7 @@ def alm(
         problem: The problem.
         x0: Start, any point of F. Default: a random point of M.
         sigma: The first penalty parameter.
-        metric: A metric of one's own, as for `GenOrthManifold.metric` (F20).
+        metric: Inner product to use (default: Euclidean), as for `GenOrthManifold.metric`.
         **common: The arguments of every solver, see `genorth.minimize`.
 
     Returns:
@@ -57,55 +57,85 @@ class _RoundDone(Exception):
     """The gradient is small enough for this round."""
 
 
-class _Lagrangian:
-    """f + <Y, C> + sigma/2 |C|^2 of a real vector, as `lean_lbfgs` wants it."""
+class _Lagrangian(go_run.Run):
+    """A round: f + <Y, C> + sigma/2 |C|^2 is minimised over F from a point."""
 
     def __init__(self, run: Run, point: Point, Y: Array, sigma: float, goal: float) -> None:
+        super().__init__(run.monitor)
         self.run, self.Y, self.sigma, self.goal = run, Y, sigma, goal
-        self.point = self._trial = point
-        self._limit = point.violation + _AWAY
-        self.lost = False
+        self.point, self._limit, self.lost = point, point.at.feasibility + _AWAY, False
 
-    def value_and_gradient(self, v: _Vector) -> tuple[float, _Vector]:
-        """The function and its gradient G + phi(X) Phi(Y + sigma C)."""
-        X = np.ascontiguousarray(v).view(self.point.X.dtype).reshape(self.point.X.shape)
-        self._trial = point = self.point if X is self.point.X else self.run.evaluate(X)
-        value = (
-            point.f
-            + float(inner(self.Y, point.C))
-            + self.sigma / 2 * float(inner(point.C, point.C))
-        )
-        return value, realvec(self.gradient(point))
+    def start(self) -> go_run.Iterate:
+        """The point with which the round begins, in the trace already."""
+        return self._iterate(self.point, None)
+
+    def ray(self, place: Any, Z: Array) -> Line:
+        """The straight line."""
+        return Line(place, Z)
+
+    def arrive(self, ray: Ray, X: Array) -> _Flat:  # noqa: ARG002
+        """Any point of F."""
+        return _Flat(self.run.evaluate(X))
+
+    def evaluate(self, place: Any, step: go_run.Step | None = None) -> go_run.Iterate:
+        """The function and its gradient, from f and G that are known."""
+        return self._iterate(place.point, step)
+
+    def _iterate(self, point: Point, step: go_run.Step | None) -> go_run.Iterate:
+        C = point.at.constraint
+        value = point.f + float(inner(self.Y, C)) + self.sigma / 2 * float(inner(C, C))
+        return go_run.Iterate(_Flat(point), value, self.gradient(point), self.phases, step)
 
     def gradient(self, point: Point) -> Array:
-        """Also that of the Lagrangian with the next Y."""
-        return point.G + point.P @ self.run.manifold.symmetrize(self.Y + self.sigma * point.C)
+        """G + phi(X) Phi(Y + sigma C), also that of the Lagrangian with the next Y."""
+        Phi = self.run.manifold.symmetrize
+        return point.G + point.at.P @ Phi(self.Y + self.sigma * point.at.constraint)
 
-    def iteration(self, v: _Vector) -> None:  # noqa: ARG002
-        """The last trial is the next iterate."""
-        self.point = self._trial
-        size = float(norm(self.gradient(self.point)))
+    def accept(self, point: go_run.Iterate) -> None:
+        """The next iterate; ends the round where its gradient is small or it has left M."""
+        assert isinstance(point.place, _Flat)
+        self.point = point.place.point
+        size = math.sqrt(point.decrease)
         self.run.accept(self.point, size)
-        self.lost = self.point.violation > self._limit
+        self.lost = self.point.at.feasibility > self._limit
         if size <= self.goal or self.lost:
             raise _RoundDone
+
+    def hessian(self, point: go_run.Iterate) -> Any:
+        """Not used by L-BFGS."""
+        raise NotImplementedError
+
+
+class _Flat:
+    """A point of F as a place, in which every direction is tangent."""
+
+    def __init__(self, point: Point) -> None:
+        self.manifold, self.X, self.point = point.at.manifold, point.X, point
+
+    def split(self, V: Array) -> tuple[Array, None]:
+        """V, and no normal part."""
+        return V, None
+
+    def project(self, D: Array) -> Array:
+        """D."""
+        return D
 
 
 def _solve(run: Run, sigma: float) -> None:
     point = run.start()
-    Y, first = np.zeros_like(point.C), True
+    Y, first = np.zeros_like(point.at.constraint), True
     for _ in range(_ROUNDS):
         if first:
             goal, allowed, first = 1 / sigma, sigma**-0.1, False
         lagrangian = _Lagrangian(run, point, Y, sigma, max(goal, run.monitor.tol / 2))
         with suppress(_RoundDone):
-            lean_lbfgs(lagrangian, realvec(point.X))  # type: ignore[arg-type]
+            lbfgs(lagrangian)
         if lagrangian.lost:
             sigma, first = _GROWTH * sigma, True
             continue
         point = lagrangian.point
-        if point.violation <= max(allowed, math.ulp(1.0)):
-            Y = Y + sigma * point.C
+        if point.at.feasibility <= max(allowed, math.ulp(1.0)):
+            Y = Y + sigma * point.at.constraint
             allowed, goal = allowed / sigma**0.9, goal / sigma
         else:
             sigma, first = _GROWTH * sigma, True

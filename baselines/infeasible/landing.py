@@ -22,7 +22,9 @@ from baselines.infeasible.run import (
     positive,
 )
 from genorth.errors import StepTooLong
-from genorth.geometry.field import Direction, Field, Place, moved, place
+from genorth.geometry.field import Direction, Field, moved
+from genorth.geometry.newton import anywhere
+from genorth.geometry.place import Place
 from genorth.linalg.arrays import Array, ct, inner, norm
 from genorth.problem.problem import Problem
 from genorth.solve.descent import Settings
@@ -60,7 +62,7 @@ def landing(
             merit function f - <Theta^T, C>/2 + mu/4 |C|^2 of the papers. A fixed step is shortened
             where the papers' bound on the Stiefel manifold says so.
         tube: The largest |C| of an iterate; a step that would leave the tube ends at its wall.
-        metric: A metric of one's own, as for `GenOrthManifold.metric` (F20).
+        metric: Inner product to use (default: Euclidean), as for `GenOrthManifold.metric`.
         **common: The arguments of every solver, see `genorth.minimize`.
 
     Returns:
@@ -97,7 +99,7 @@ class Iterate:
     @cached_property
     def direction(self) -> Direction:
         """The landing direction."""
-        return self.field.direction(self.point, self.point.G, self.lam, self.R)
+        return self.field.direction(self.point.at, self.point.G, self.lam, self.R)
 
     @property
     def gradient(self) -> Array:
@@ -115,18 +117,18 @@ class Iterate:
         C(X - t D) = C - t L + t^2 E exactly, with E = D^T phi(D). So E is known from the point
         outside, and no further phi is needed.
         """
-        X, P, S, manifold = self.X, self.point.P, self.point.S, self.field.manifold
-        t = min(t, _FAR * self.point.size / max(self.direction.size, 1e-300))
+        X, P, S, manifold = self.X, self.point.at.P, self.point.at.S, self.field.manifold
+        t = min(t, _FAR * self.point.at.length / max(self.direction.size, 1e-300))
         end = moved(manifold, X, self.gradient, t)
-        if end.violation <= tube:
+        if end.feasibility <= tube:
             return end
         L = self.direction.L
         E = (end.S - S + t * L) / t**2
-        wall = leaves(self.point.C, L, E, tube)
+        wall = leaves(self.point.at.constraint, L, E, tube)
         Y = X + wall / t * (end.X - X)
         if P is X:  # the Gram matrix makes the field here, and rounding in it would grow
-            return place(manifold, Y)
-        return Place(Y, P + wall / t * (end.P - P), S - wall * L + wall**2 * E)
+            return anywhere(manifold, Y)
+        return anywhere(manifold, Y, P + wall / t * (end.P - P), S - wall * L + wall**2 * E)
 
 
 def leaves(C: Array, L: Array, E: Array, tube: float) -> float:
@@ -151,25 +153,25 @@ def follow(
     A step that would leave the tube ends at its wall.
     """
     field, mu, start = Field(run.manifold), math.nan, run.start()
-    auto = float(norm(start.G)) / start.size / 2
+    auto = float(norm(start.G)) / start.at.length / 2
     lam = max(auto, 1e-300) if isinstance(weight, str) else float(weight)
 
     def iterate(point: Point) -> Iterate:
         nonlocal mu
         if not isinstance(eta, str):
             return Iterate(field, lam, point)
-        R = ct(point.P) @ point.G
-        Theta = multiplier(run.manifold, point.gram, R)
+        R = ct(point.at.P) @ point.G
+        Theta = multiplier(run.manifold, point.at.K, R)
         if math.isnan(mu):
             mu = 2 * max(lam, float(norm(Theta)))
-        return Iterate(field, lam, point, R, merit(point.f, Theta, point.C, mu), mu)
+        return Iterate(field, lam, point, R, merit(point.f, Theta, point.at.constraint, mu), mu)
 
     def step(at: Iterate, t: float) -> Iterate:
         end = after(at.moved(t, run.tube))
         return iterate(run.evaluate(end.X, end))
 
     first = iterate(start)
-    short = 0.1 * start.size / max(first.direction.size, 1e-300)
+    short = 0.1 * start.at.length / max(first.direction.size, 1e-300)
     steps: Steps[Iterate] = (
         Settings(first_step=min(Settings().first_step, short))
         if isinstance(eta, str)
@@ -186,7 +188,7 @@ def safe_step(run: Run, at: Iterate, lam: float) -> float:
     """
     if not run.manifold.isometric:
         return math.inf
-    d, square = at.point.violation, at.direction.size**2
+    d, square = at.point.at.feasibility, at.direction.size**2
     b = lam * d * (1 - d)
     room = max(b * b + square * (run.tube - d), 0.0)
     longest = (b + math.sqrt(room)) / max(square, 1e-300)

@@ -11,22 +11,22 @@ import attrs
 import numpy as np
 
 from baselines.infeasible.run import Point, Run, march, merit, positive
-from baselines.riemannian.rtr import Step, forcing, truncated_cg
 from genorth.errors import StepTooLong, refuse
-from genorth.geometry.field import Field, place
-from genorth.geometry.multiplier import realvec
-from genorth.geometry.newton import NewtonStep
-from genorth.geometry.tangent import TangentSpace
+from genorth.geometry.bases import realvec
+from genorth.geometry.field import Field
+from genorth.geometry.newton import NewtonStep, anywhere
+from genorth.geometry.place import Place
 from genorth.linalg.arrays import Array, ct, inner, norm, plus
 from genorth.problem.problem import Problem
 from genorth.solve.metric import takes_metric
 from genorth.solve.options import Common
 from genorth.solve.result import Result
+from genorth.solve.tr import Step, forcing, truncated_cg
 
-#: The normal steps: A(X) - X, and -D(X) of F15.
-NORMAL: dict[str, Callable[[TangentSpace, Array], Array]] = {
-    "A": lambda space, C: space.X @ (ct(C) / -2),
-    "newton": lambda space, C: -NewtonStep(space).D,  # noqa: ARG005
+#: The normal steps: A(X) - X, and Newton's -D(X).
+NORMAL: dict[str, Callable[[Place], Array]] = {
+    "A": lambda at: at.X @ (ct(at.constraint) / -2),
+    "newton": lambda at: -NewtonStep(at).D,
 }
 
 
@@ -39,7 +39,7 @@ class Settings:
     exponent: float = 1.0
     #: How much of the whole step is taken.
     eta: float = 1.0
-    #: The same for "cg": this part of |b|, or less, see `baselines.riemannian.rtr.forcing`.
+    #: The same for "cg": this part of |b|, or less, see `genorth.solve.tr.forcing`.
     accuracy: float = 0.5
     #: A step is taken if the merit decreases by this share of what the model says.
     accept: float = 0.1
@@ -68,7 +68,7 @@ def landing_newton(
 
         X <- X + n + T,  P_X(H[T]) = -P_X(G + H[n]),  H[V] = hess f(X)[V] - phi(V) Theta_X(G)
 
-    n leads to M: A(X) - X, as the authors take it, or Newton's step -D(X) (F15), the smallest. T is
+    n leads to M: A(X) - X, as the authors take it, or Newton's step -D(X), the smallest. T is
     tangent to the level set of C through X, P_X the projector onto its tangent space. The term H[n]
     makes the convergence quadratic; with n = -D the step is that of SQP [goyens2026riemannian].
 
@@ -84,7 +84,7 @@ def landing_newton(
         tangent: "cg" or "published".
         tube: The largest |C| of an iterate; the default is the authors'.
         settings: The constants.
-        metric: A metric of one's own, as for `GenOrthManifold.metric` (F20).
+        metric: Inner product to use (default: Euclidean), as for `GenOrthManifold.metric`.
         **common: The arguments of every solver, see `genorth.minimize`.
 
     Returns:
@@ -111,11 +111,10 @@ def landing_newton(
 class _Model:
     """The level set at one point: Theta, the normal step, and the Hessian of the Lagrangian."""
 
-    def __init__(self, run: Run, point: Point, normal: Callable[[TangentSpace, Array], Array]):
+    def __init__(self, run: Run, point: Point, normal: Callable[[Place], Array]):
         self.run, self.point = run, point
-        self.space = TangentSpace(run.manifold, point.X, point.P)
-        self.Theta = self.space.equation.theta(point.G)
-        self.residual = point.G - point.P @ self.Theta  # P_X G, the stopping measure too
+        # P_X G is the stopping measure too
+        self.residual, self.Theta = point.at.split(point.G)
         self._normal = normal
 
     def lagrangian(self, V: Array) -> Array:
@@ -126,18 +125,16 @@ class _Model:
 
     def hessian(self, V: Array) -> Array:
         """The same, projected onto the level set."""
-        return self.space.equation.project(self.lagrangian(V))
+        return self.point.at.project(self.lagrangian(V))
 
     def complete(self) -> None:
         """The normal step, and the right-hand side of the tangent equation."""
-        self.n = self._normal(self.space, self.point.C)
+        self.n = self._normal(self.point.at)
         self.Hn = self.lagrangian(self.n)
-        self.rhs = self.space.equation.project(self.point.G + self.Hn)
+        self.rhs = self.point.at.project(self.point.G + self.Hn)
 
 
-def _trust_region(
-    run: Run, normal: Callable[[TangentSpace, Array], Array], settings: Settings
-) -> None:
+def _trust_region(run: Run, normal: Callable[[Place], Array], settings: Settings) -> None:
     model = _Model(run, run.start(), normal)
     size = float(norm(model.point.X))
     radius, mu = settings.first_radius * size, 2 * float(norm(model.Theta))
@@ -147,7 +144,7 @@ def _trust_region(
         step = _tangent_step(run, model, radius, accuracy)
         accuracy = settings.accuracy
         # what the quadratic model says of f - <Theta^T, C>/2, and of |C|^2, which n removes
-        C, n = model.point.C, model.n
+        C, n = model.point.at.constraint, model.n
         change = float(
             inner(model.residual, n)
             + inner(n, model.Hn) / 2
@@ -182,10 +179,9 @@ def _trust_region(
             run.accept(model.point, float(norm(model.residual)))
 
 
-def _corrected(run: Run, X: Array, normal: Callable[[TangentSpace, Array], Array]) -> Array:
+def _corrected(run: Run, X: Array, normal: Callable[[Place], Array]) -> Array:
     """X with the normal step from there."""
-    at = place(run.manifold, X)
-    return X + normal(TangentSpace(run.manifold, X, at.P), at.C)
+    return X + normal(anywhere(run.manifold, X))
 
 
 def _tangent_step(run: Run, model: _Model, radius: float, accuracy: float) -> Step:
@@ -193,7 +189,7 @@ def _tangent_step(run: Run, model: _Model, radius: float, accuracy: float) -> St
     if not size > 0:
         return Step(0 * model.rhs, 0 * model.rhs, 0.0, False)
     goal = max(accuracy * size, 0.1 * run.monitor.tol)
-    return truncated_cg(model.hessian, lambda V: V, model.rhs, radius, goal, run.manifold.dim)
+    return truncated_cg(model.hessian, None, model.rhs, radius, goal, run.manifold.dim)
 
 
 def _tried(
@@ -202,14 +198,14 @@ def _tried(
     X: Array,
     predicted: float,
     mu: float,
-    normal: Callable[[TangentSpace, Array], Array],
+    normal: Callable[[Place], Array],
 ) -> tuple[_Model | None, float]:
     """The end of the step, and the decrease of the merit relative to that of the model."""
     try:
         trial = _Model(run, run.evaluate(X), normal)
     except StepTooLong:
         return None, -math.inf
-    before, after = (merit(m.point.f, m.Theta, m.point.C, mu) for m in (model, trial))
+    before, after = (merit(m.point.f, m.Theta, m.point.at.constraint, mu) for m in (model, trial))
     if abs(predicted) <= _NOISE * max(abs(before), abs(after)):
         return trial, 1.0
     return trial, (before - after) / predicted
@@ -227,34 +223,31 @@ class _Landing:
         return self.whole(self.point)
 
 
-def _published(
-    run: Run, normal: Callable[[TangentSpace, Array], Array], settings: Settings
-) -> None:
+def _published(run: Run, normal: Callable[[Place], Array], settings: Settings) -> None:
     """Steps of one length, with the tangent equation (4.11) of the authors solved by BiCGSTAB."""
     from scipy.sparse.linalg import LinearOperator, bicgstab
 
     field = Field(run.manifold)
 
     def whole(at: Point) -> Array:
-        space = TangentSpace(run.manifold, at.X, at.P)
-        n, project = normal(space, at.C), space.equation.project
+        n, project = normal(at.at), at.at.project
 
         def image(V: Array) -> Array:
             # tangent but for rounding, which BiCGSTAB would blow up: the equation has no such part
             run.monitor.check()
             H = run.problem.euclidean_hessian(at.X, V)
-            return project(field.linearised(at, at.G, V, H))
+            return project(field.linearised(at.at, at.G, V, H))
 
         def matrix(v: Any) -> Array:
             return np.ascontiguousarray(v).view(at.X.dtype).reshape(at.X.shape)
 
-        b = realvec(-2 * project(field.direction(at, at.G, 0.0).D) - image(n))
+        b = realvec(-2 * project(field.direction(at.at, at.G, 0.0).D) - image(n))
         operator = LinearOperator(
             (b.size, b.size), matvec=lambda v: realvec(image(matrix(v))), dtype=float
         )
         rtol = min(settings.forcing, float(np.linalg.norm(b)) ** settings.exponent)
         # b is a difference of products of this size: below its rounding nothing can be solved
-        atol = 8 * math.ulp(1.0) * float(norm(at.G) * norm(at.gram))
+        atol = 8 * math.ulp(1.0) * float(norm(at.G) * norm(at.at.K))
         T, _ = bicgstab(operator, b, rtol=rtol, atol=atol, maxiter=200)
         return n + matrix(T)
 
@@ -271,10 +264,10 @@ def _published(
 
 def _length(run: Run, at: _Landing, eta: float) -> float:
     """Eta, or where that leaves the tube the authors' safe step (Lemma 5.1), where phi(X) = X."""
-    X, d = at.point.X, at.point.violation
+    X, d = at.point.X, at.point.at.feasibility
     if not run.manifold.isometric:
         return eta
-    if place(run.manifold, X + eta * at.step).violation <= run.tube:
+    if anywhere(run.manifold, X + eta * at.step).feasibility <= run.tube:
         return eta
     b, square = d * (1 - d) / 2, float(norm(at.step)) ** 2
     return min((math.sqrt(b * b + square * (run.tube - d)) - b) / square, 1.0)

@@ -15,10 +15,11 @@ from baselines.infeasible.run import (
     or_word,
     positive,
 )
-from genorth.geometry.field import Place, place
 from genorth.geometry.manifold import GenOrthManifold
+from genorth.geometry.newton import anywhere
+from genorth.geometry.place import Place
 from genorth.linalg.arrays import Array, ct, norm, plus
-from genorth.penalty.beta import Oblique
+from genorth.penalty.cdf import ConstraintDissolving
 from genorth.problem.problem import Problem
 from genorth.solve.descent import NoStep, Settings
 from genorth.solve.metric import takes_metric
@@ -67,7 +68,7 @@ def plam(
             raised where no step stays in the tube. The authors leave it to the user.
         eta: The proximal parameter, or "bb".
         tube: The largest |C| of an iterate; a step that leaves the tube is halved.
-        metric: A metric of one's own, as for `GenOrthManifold.metric` (F20).
+        metric: Inner product to use (default: Euclidean), as for `GenOrthManifold.metric`.
         **common: The arguments of every solver, see `genorth.minimize`.
 
     Returns:
@@ -83,8 +84,8 @@ def plam(
 
 def direction(manifold: GenOrthManifold, point: Point, beta: float) -> Array:
     """G - phi(X) Phi(G^T X)/2 + beta/2 phi(X) Phi(C); zero at stationary points of M."""
-    small = manifold.symmetrize(beta * point.C - ct(point.G) @ point.X) / 2
-    return plus(point.P @ small, point.G)
+    small = manifold.symmetrize(beta * point.at.constraint - ct(point.G) @ point.X) / 2
+    return plus(point.at.P @ small, point.G)
 
 
 def moved(manifold: GenOrthManifold, at: Place, D: Array, t: float, tube: float) -> Place:
@@ -94,15 +95,15 @@ def moved(manifold: GenOrthManifold, at: Place, D: Array, t: float, tube: float)
     point outside: a shorter step costs no further phi. Raises `NoStep` where none of them is
     inside.
     """
-    end = place(manifold, plus(D * -t, at.X))
-    if end.violation <= tube:
+    end = anywhere(manifold, plus(D * -t, at.X))
+    if end.feasibility <= tube:
         return end
     L = manifold.symmetrize(ct(at.P) @ D)
     E = (end.S - at.S + t * L) / t**2
     for _ in range(_HALVINGS):
         t /= 2
-        if float(norm(at.C - t * L + t * t * E)) <= tube:
-            return place(manifold, plus(D * -t, at.X))
+        if float(norm(at.constraint - t * L + t * t * E)) <= tube:
+            return anywhere(manifold, plus(D * -t, at.X))
     raise NoStep
 
 
@@ -112,7 +113,9 @@ def _solve(run: Run, beta: float | str, eta: float | str) -> None:
     if not isinstance(beta, str):
         _march(run, point, float(beta), eta)
         return
-    weight = 2 * Oblique(run.monitor, auto=True).first(point.X, point.X)[0]
+    penalty = ConstraintDissolving(run.problem, 1.0)
+    penalty.watched(run.monitor, auto=True)
+    weight = 2 * penalty.first(point.X, point.X)[0]
     for _ in range(_ROUNDS):
         point = _march(run, point, weight, eta)
         weight *= _GROWTH
@@ -125,7 +128,7 @@ def _march(run: Run, point: Point, beta: float, eta: float | str) -> Point:
         return _Iterate(point, point.f, direction(run.manifold, point, beta))
 
     def step(at: _Iterate, t: float) -> _Iterate:
-        end = moved(run.manifold, at.point, at.gradient, t, run.tube)
+        end = moved(run.manifold, at.point.at, at.gradient, t, run.tube)
         return iterate(run.evaluate(end.X, end))
 
     def accept(at: _Iterate) -> None:

@@ -7,8 +7,9 @@ from typing import Any, Unpack
 
 from baselines.infeasible.landing import follow
 from baselines.infeasible.run import Run, or_word, positive
-from genorth.geometry.field import Place, place
 from genorth.geometry.manifold import GenOrthManifold
+from genorth.geometry.newton import anywhere
+from genorth.geometry.place import Place
 from genorth.linalg.arrays import ct, eye_like
 from genorth.problem.problem import Problem
 from genorth.solve.metric import takes_metric
@@ -29,7 +30,7 @@ def pogo(
 
         Y = X - eta F(X),  X <- A(Y) = Y + (Y - Y phi(Y)^T Y)/2
 
-    F is the tangent field of `landing`. C(Y) = C(X) + eta^2 F^T phi(F), and A squares it (F6), so
+    F is the tangent field of `landing`. C(Y) = C(X) + eta^2 F^T phi(F), and A squares it, so
     that the iterates stay next to M: |C| is of order eta^4.
 
     Args:
@@ -39,7 +40,7 @@ def pogo(
         tube: The largest |C| of Y; a step that would leave the tube ends at its wall. It is
             narrower than that of `landing`: A leaves 3/4 |C|^2, and the search takes X for a point
             of M.
-        metric: A metric of one's own, as for `GenOrthManifold.metric` (F20).
+        metric: Inner product to use (default: Euclidean), as for `GenOrthManifold.metric`.
         **common: The arguments of every solver, see `genorth.minimize`.
 
     Returns:
@@ -54,7 +55,9 @@ def pogo(
 
 
 def _dissolved(manifold: GenOrthManifold, at: Place) -> Place:
-    """A(Y) = Y W, with phi(Y W) = phi(Y) psi(W) and psi(W) = W^T, as C(Y) is in S1 (F4)."""
+    """A(Y) = Y W, with phi(Y W) = phi(Y) psi(W) and psi(W) = W^T, as C(Y) is in S1."""
     W = 1.5 * eye_like(at.S) - 0.5 * ct(at.S)
     X = at.X @ W
-    return place(manifold, X) if at.P is at.X else Place(X, at.P @ ct(W), ct(W) @ at.S @ ct(W))
+    if at.P is at.X:
+        return anywhere(manifold, X)
+    return anywhere(manifold, X, at.P @ ct(W), ct(W) @ at.S @ ct(W))

@@ -11,9 +11,9 @@ from typing import Any, TypeAlias, TypeVar, Unpack
 import attrs
 
 from genorth.errors import StepTooLong, refuse
-from genorth.geometry.field import Place, place
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.geometry.tangent import TangentSpace
+from genorth.geometry.newton import anywhere
+from genorth.geometry.place import Place
 from genorth.linalg.arrays import Array, ct, inner, namespace, norm
 from genorth.problem.problem import Problem
 from genorth.solve.descent import Iterate, NoStep, Settings, descend
@@ -43,12 +43,18 @@ def or_word(value: Any, word: str) -> Any:
     return 1.0 if isinstance(value, str) and value == word else value
 
 
-@attrs.frozen(eq=False, slots=False)
-class Point(Place):
+@attrs.frozen(eq=False)
+class Point:
     """A place with f and its Euclidean gradient."""
 
+    at: Place
     f: float
     G: Array
+
+    @property
+    def X(self) -> Array:
+        """Where it is."""
+        return self.at.X
 
 
 class Run:
@@ -79,7 +85,7 @@ class Run:
         self.problem, self.manifold = problem, problem.manifold
         self.method, self.tube = method, tube
         self._start = problem.start(x0, options.rng, on_device)
-        self._check_tube(place(self.manifold, self._start).violation)
+        self._check_tube(anywhere(self.manifold, self._start).feasibility)
         self.monitor = Monitor(problem, options)
         self._last: Point | None = None
         self._best: Point | None = None
@@ -106,15 +112,15 @@ class Run:
         Raises `StepTooLong` outside of the tube, before f is called; a value that is not
         finite ends the run.
         """
-        at = place(self.manifold, X) if at is None else at
-        violation = at.violation
+        at = anywhere(self.manifold, X) if at is None else at
+        violation = at.feasibility
         if not violation <= self.tube * (1 + _SLACK):
             raise StepTooLong(f"|C| = {violation:.3g} after the step, outside of the tube")
         self.monitor.check()
         value, G = self.problem.evaluate(X)
         if not (math.isfinite(value) and math.isfinite(norm(G))):
             raise Stop(Status.NOT_FINITE)
-        return Point(at.X, at.P, at.S, value, G)
+        return Point(at, value, G)
 
     def accept(self, point: Point, measure: float | None = None) -> None:
         """The point is the next iterate: to the trace. Raises `Stop` where it is the last one.
@@ -127,10 +133,9 @@ class Run:
         if self._best is None or point.f < self._best.f:
             self._best = point
         with self.monitor.paused():
-            violation = point.violation
+            violation = point.at.feasibility
             if measure is None:
-                equation = TangentSpace(self.manifold, point.X, point.P).equation
-                measure = float(norm(equation.project(point.G)))
+                measure = float(norm(point.at.project(point.G)))
             measure += max(1.0, float(norm(point.G))) * violation
         self.monitor.iteration(point.X, point.f, measure, violation)
 

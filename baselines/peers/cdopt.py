@@ -13,10 +13,10 @@ from typing import Any, Unpack
 import numpy as np
 
 import genorth as go
+from baselines.paper.penalty import scipy_minimize
 from genorth.errors import refuse
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.optional import installed, missing, optional
-from genorth.penalty.methods import scipy_minimize
 from genorth.problem.problem import Problem
 from genorth.solve.ending import end_at, result
 from genorth.solve.monitor import Monitor, Stop

@@ -12,11 +12,12 @@ import attrs
 import numpy as np
 
 from genorth.geometry.manifold import GenOrthManifold
+from genorth.geometry.newton import anywhere
+from genorth.geometry.place import Place
 from genorth.linalg.arrays import (
     Array,
     as_like,
     ct,
-    eye_like,
     inner,
     is_complex,
     namespace,
@@ -30,51 +31,9 @@ _HALVINGS = 40  # of a step, before it is as good as none
 _SAME = 1e-8  # psi(psi(T)) = T, relative: rounding is far below, another psi far above
 
 
-@attrs.frozen(eq=False, slots=False)
-class Place:
-    """A point of F with what its level set needs: P = phi(X) and S = X^T phi(X)."""
-
-    X: Array
-    P: Array
-    S: Array
-
-    @cached_property
-    def C(self) -> Array:
-        """C(X)."""
-        return self.S - eye_like(self.S)
-
-    @cached_property
-    def violation(self) -> float:
-        """|C(X)|."""
-        return float(norm(self.C))
-
-    @cached_property
-    def size(self) -> float:
-        """|X|."""
-        return float(norm(self.X))
-
-    @cached_property
-    def gram(self) -> Array:
-        """phi(X)^T phi(X)."""
-        return self.S if self.P is self.X else ct(self.P) @ self.P
-
-
-def place(manifold: GenOrthManifold, X: Array) -> Place:
-    """X with phi(X) and X^T phi(X)."""
-    P, S = _place(manifold, X)
-    return Place(X, X if P is None else P, S)
-
-
 def moved(manifold: GenOrthManifold, X: Array, D: Array, t: float) -> Place:
     """The place X - t D."""
-    return place(manifold, _moved(manifold, X, D, t))
-
-
-@compiled
-def _place(manifold: GenOrthManifold, X: Array) -> tuple[Array | None, Array]:
-    """phi(X), None where it is X itself, and X^T phi(X)."""
-    P = manifold.phi(X)
-    return None if P is X else P, ct(X) @ P
+    return anywhere(manifold, _moved(manifold, X, D, t))
 
 
 @compiled
@@ -134,8 +93,7 @@ class Field:
         R = phi(X)^T G may be known.
         """
         if compiles(G):
-            P = None if at.P is at.X else at.P
-            made = _direction(self.manifold, at.X, P, at.S, G, weight, R)
+            made = _direction(self.manifold, at.X, at.kept, at.S, G, weight, R)
         else:
             made = self._direction(at, G, weight, R)
         D, K, R, normal = made
@@ -145,7 +103,7 @@ class Field:
         self, at: Place, G: Array, weight: float, R: Array | None
     ) -> tuple[Array, Array, Array, Array]:
         """D and the small matrices of `Direction`."""
-        C, K, R = at.C, at.gram, ct(at.P) @ G if R is None else R
+        C, K, R = at.constraint, at.K, ct(at.P) @ G if R is None else R
         normal = self.manifold.symmetrize(C) / 2  # grad N = phi(X) Phi(C)/2
         if self.by_products:
             left, right = self.factors(K, R)
@@ -170,7 +128,7 @@ class Field:
         H is the Euclidean Hessian of f applied to V. Where psi(psi(T)) = T only.
         """
         P, PV = at.P, self.manifold.phi(V)
-        first = H @ self.star(at.gram) - P @ self.star(ct(P) @ H)
+        first = H @ self.star(at.K) - P @ self.star(ct(P) @ H)
         return first + G @ self.star(ct(P) @ PV) - PV @ self.star(ct(P) @ G)
 
 
@@ -186,7 +144,7 @@ def _direction(
 ) -> tuple[Array, Array, Array, Array]:
     with untraced():
         field = Field(manifold)
-    return field._direction(Place(X, X if P is None else P, S), G, weight, R)
+    return field._direction(anywhere(manifold, X, P, S), G, weight, R)
 
 
 @attrs.frozen(eq=False, slots=False)

@@ -41,18 +41,24 @@ FAR = 0.01
 NEAR = 1e-6
 
 
-def anywhere(manifold: GenOrthManifold, X: Array, P: Array | None = None) -> Place:
+def anywhere(
+    manifold: GenOrthManifold, X: Array, P: Array | None = None, S: Array | None = None
+) -> Place:
     """The place of any X of F, on M or not.
 
     Args:
         manifold: The manifold.
         X: An element of F.
         P: phi(X), where it is known.
+        S: X^T phi(X), where it is known.
 
     Returns:
         The place.
     """
-    return choose(manifold, on_manifold=False)(manifold, X, P)
+    place = choose(manifold, on_manifold=False)(manifold, X, P)
+    if S is not None:
+        vars(place)["S"] = S
+    return place
 
 
 class NewtonStep:

@@ -127,7 +127,8 @@ class Place(ABC):
     @cached_property
     def K(self) -> Array:
         """N^T N."""
-        return ct(self.N) @ self.N
+        N = self.N
+        return self.S if N is self.X else ct(N) @ N
 
     @property
     def regularity(self) -> float:
@@ -249,16 +250,17 @@ class Place(ABC):
 
     @final
     @cached_property
+    def S(self) -> Array:
+        """X^T phi(X)."""
+        if self.kept is None:
+            return _gram(self.manifold, self.X)
+        return ct(self.form(ct(self.N) @ self.X))
+
+    @final
+    @cached_property
     def constraint(self) -> Array:
         """C(X)."""
-        if compiles(self.X):
-            return _constraint(self.manifold, self.X, self.kept)
-        return self._constraint(self.N)
-
-    def _constraint(self, N: Array) -> Array:
-        """X^T phi(X) - I, from the frame."""
-        S = ct(self.form(ct(N) @ self.X))
-        return S - eye_like(S)
+        return self.S - eye_like(self.S)
 
     @final
     @cached_property
@@ -268,9 +270,15 @@ class Place(ABC):
 
     @final
     @cached_property
+    def length(self) -> float:
+        """|X|."""
+        return number(norm(self.X))
+
+    @final
+    @cached_property
     def size(self) -> float:
         """max(1, |X| |phi(X)|), what |C(X)| is relative to."""
-        return max(1.0, number(norm(self.X) * norm(self.P)))
+        return max(1.0, self.length * number(norm(self.P)))
 
     @final
     def dissolved(self) -> Array:
@@ -279,9 +287,8 @@ class Place(ABC):
 
 
 @compiled
-def _constraint(manifold: GenOrthManifold, X: Array, N: Array | None) -> Array:
-    place = manifold.theta_solver(manifold, X)
-    return place._constraint(place.N if N is None else N)
+def _gram(manifold: GenOrthManifold, X: Array) -> Array:
+    return ct(X) @ manifold.phi(X)
 
 
 @compiled

@@ -49,7 +49,9 @@ class OnSpace(Run):
 
     def __init__(self, h: Penalty[Any], monitor: Monitor, X: Array) -> None:
         super().__init__(monitor)
-        self.h, self._start = h, X
+        #: Where the round begins.
+        self.first = X
+        self.h = h
         self.dimension = math.prod(h.manifold.shape) * (2 if h.manifold.dtype.kind == "c" else 1)
         self.curvature = h.scale
         #: The last iterate, and whether a trial was too far from M since.
@@ -58,7 +60,7 @@ class OnSpace(Run):
 
     def start(self) -> Iterate:
         """The first iterate, in the trace; it may be anywhere."""
-        first = self.evaluate(Flat(self.h, self.h.point(self._start)))
+        first = self.evaluate(Flat(self.h, self.h.point(self.first)))
         self.accept(first)
         return first
 
@@ -113,4 +115,4 @@ class OnSpace(Run):
             status = stop.status
         if status is Status.STALLED and self.turned_back:
             status = Status.DIVERGED  # the line search failed at the limit
-        return status, self.h.point(self._start) if self.last is None else self.last.point
+        return status, self.h.point(self.first) if self.last is None else self.last.point

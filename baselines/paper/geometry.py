@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import final
+from typing import Any, final
 
 import numpy as np
 import scipy.linalg
 
-from baselines.geometry.base import Place, Ray
 from genorth.errors import OutsideDomainError
 from genorth.geometry.manifold import GenOrthManifold
+from genorth.geometry.place import Place
+from genorth.geometry.retractions import Ray
 from genorth.linalg.arrays import Array, ct
 
 _LARGEST = 4e9  # bytes of an n x n matrix
@@ -37,75 +38,86 @@ def unsupported(manifold: GenOrthManifold) -> str | None:
     return None
 
 
-def places(manifold: GenOrthManifold) -> Callable[[Array], Place]:
-    """X -> the Place of X; phi(X) = A X Q^-1 with A as an n x n array, where the paper forms it."""
-    phi, form, companion = manifold.phi, manifold.form, manifold.companion
-    dense = not manifold.isometric and not _compact(manifold)
-    if dense and form is not None and companion is not None:
-        A = np.asarray(form.left(np.eye(form.size, dtype=form.dtype)))
-
-        def phi(X: Array) -> Array:
-            return companion.Qinv.right(A @ X)
-
-    return lambda X: Faithful(manifold, X, phi)
+def dense_phi(manifold: GenOrthManifold) -> Callable[[Array], Array]:
+    """phi(X) = A X Q^-1 with A as an n x n array, where the paper forms it."""
+    form, companion = manifold.form, manifold.companion
+    if manifold.isometric or _compact(manifold) or form is None or companion is None:
+        return manifold.phi
+    A = np.asarray(form.left(np.eye(form.size, dtype=form.dtype)))
+    return lambda X: companion.Qinv.right(A @ X)
 
 
 @final
-class Faithful(Place):
-    """Theta by `scipy.linalg.solve_continuous_lyapunov`; QR, Cholesky-QR or dense Cayley."""
+class PaperPlace(Place):
+    """Theta by `scipy.linalg.solve_continuous_lyapunov`, in the frame N = phi(X) Q.
+
+    Args:
+        manifold: The manifold.
+        X: A point of M.
+        phi: phi, as the paper computes it.
+    """
+
+    name = "Lyapunov solver"
 
     def __init__(self, manifold: GenOrthManifold, X: Array, phi: Callable[[Array], Array]) -> None:
         super().__init__(manifold, X)
-        self._phi = phi
+        self.phi, self._companion = phi, None if manifold.isometric else manifold.companion
 
     @cached_property
     def P(self) -> Array:
         """phi(X)."""
-        return self._phi(self.X)
+        return self.phi(self.X)
 
-    def gradient(self, G: Array) -> tuple[Array, Array]:
-        """P_X(G), twice."""
-        d = self.transport(G)
-        return d, d
+    @cached_property
+    def N(self) -> Array:  # type: ignore[override]
+        """phi(X) Q."""
+        return self.P if self._companion is None else self._companion.Q.right(self.P)
 
-    def transport(self, V: Array) -> Array:
-        """P_X(V) = V - phi(X) Theta_X(V)."""
-        return V - self.P @ self.theta(V)
+    def form(self, R: Array) -> Array:
+        """phi(X)^T Z = e Q^-1 N^T Z."""
+        if self._companion is None:
+            return R
+        return self._companion.sign * self._companion.Qinv.left(R)
 
-    def theta(self, D: Array) -> Array:
-        """(X^T D + D^T X)/2 where that is it, else Q Y, K Y + Y K = N^T D + e D^T N, K = N^T N."""
-        if self.manifold.isometric:
-            R = ct(self.X) @ D
+    def coefficients(self, R: Array) -> Array:
+        """(R + R^T)/2 where that is it, else Y, K Y + Y K = R + e R^T."""
+        if self._companion is None:
             return (R + ct(R)) / 2
-        companion = self.manifold.companion
-        assert companion is not None
-        N = companion.Q.right(self.P)
-        R = ct(N) @ D
-        Y = scipy.linalg.solve_continuous_lyapunov(ct(N) @ N, R + companion.sign * ct(R))
-        return companion.Q.left(Y)
+        return scipy.linalg.solve_continuous_lyapunov(self.K, R + self._companion.sign * ct(R))
 
-    def ray(self, Z: Array) -> Ray:
-        """By QR, Cholesky-QR or the dense Cayley transform, each step anew."""
-        X = self.X
-        if self.manifold.isometric:
-            return _PaperRay(lambda t: qr_retraction(X, t * Z), True)
-        if _compact(self.manifold):
-            return _PaperRay(lambda t: cholesky_qr(self._phi, X, t * Z), True)
-        return _PaperRay(lambda t: dense_cayley(self._phi, X, self.P, t * Z), False)
+    def solve(self, T: Array, size: Any = None) -> Array:
+        """Not needed: the paper has no Newton step."""
+        raise NotImplementedError
 
 
 @final
-class _PaperRay(Ray):
-    """A retraction of the literature; its velocity is not used."""
+class PaperRay(Ray):
+    """QR, Cholesky-QR or the dense Cayley transform, each step anew.
 
-    kind = "faithful"
+    The paper carries directions by projection, which stands for the velocity.
+    """
 
-    def __init__(self, step: Callable[[float], Array], trusted: bool) -> None:
-        self._step, self._trusted = step, trusted
+    kind = "paper"
+    #: The place at the end of the last step.
+    end: Place | None = None
 
-    def point(self, t: float) -> tuple[Array, bool]:
-        """c(t)."""
-        return self._step(t), self._trusted
+    def __init__(self, place: PaperPlace, Z: Array) -> None:
+        super().__init__(place, Z)
+        self._phi, self._P = place.phi, place.P
+        self.trusted = self.manifold.isometric or _compact(self.manifold)
+
+    def point(self, t: float) -> Array:
+        """The retraction of the literature."""
+        if self.manifold.isometric:
+            return qr_retraction(self.X, t * self.Z)
+        if _compact(self.manifold):
+            return cholesky_qr(self._phi, self.X, t * self.Z)
+        return dense_cayley(self._phi, self.X, self._P, t * self.Z)
+
+    def velocity(self, t: float) -> Array:  # noqa: ARG002
+        """Z, projected at the end of the step."""
+        assert self.end is not None
+        return self.end.project(self.Z)
 
 
 def _compact(manifold: GenOrthManifold) -> bool:

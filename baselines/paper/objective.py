@@ -1,13 +1,13 @@
-"""`Objective`: h of a real vector, as unconstrained solvers want it.
+"""`Objective`: h of a real vector, as SciPy's unconstrained solvers want it.
 
-It keeps the budgets inside line searches and tells the monitor of each iteration. And it lets any
+It keeps the budgets inside line searches and tells the run of each iteration. And it lets any
 solver work:
 
 - Values are differences to the start of the solver, and where two values differ by no more than
   rounding, their difference is taken from the gradients, (g + g0)/2 . (v - v0), exact to third
   order. A line search then works down to gradients of the size of rounding, not of its square root.
-- h may be unbounded below far from M. A trial step that is farther from M than the rule allows gets
-  a higher value and an upward slope, and f is not called: the line search turns back.
+- h may be unbounded below far from M. A trial step that is farther from M than the penalty admits
+  gets a higher value and an upward slope, and f is not called: the line search turns back.
 """
 
 from __future__ import annotations
@@ -17,35 +17,28 @@ from typing import Any
 
 import numpy as np
 
-from genorth.linalg.arrays import Array, eps, inner, kept, norm, number, stays
-from genorth.penalty.beta import Rule
-from genorth.penalty.dissolving import Dissolving, Point
-from genorth.solve.monitor import Monitor, Stop
+from genorth.linalg.arrays import eps, inner, norm, number
+from genorth.penalty.base import Point
+from genorth.penalty.run import Flat, OnSpace
+from genorth.solve.monitor import Stop
 from genorth.solve.result import Status
 from genorth.solve.wolfe import in_noise
 
-_Vector = Array  # a real vector of NumPy, or an array of the shape of X on its device
+_Vector = np.ndarray[Any, Any]
 _REJECTIONS = 30  # steps of a trust region, each a quarter of the last
 
 
 class Objective:
     """h on real vectors: complex entries are two real ones, blocks follow one another.
 
-    Arrays of JAX and PyTorch are not flattened: a solver that stays on the device needs sums,
-    multiples and inner products alone.
-
     Args:
-        h: The dissolving function.
-        monitor: The monitor of the run.
-        rule: Says which trials are too far from M, and which iterates have left it.
+        run: The run on h.
     """
 
-    def __init__(self, h: Dissolving[Any], monitor: Monitor, rule: Rule) -> None:
-        self.h, self.monitor, self._rule = h, monitor, rule
-        self._shape = h.manifold.shape
-        self._dtype = np.dtype(complex if h.manifold.dtype.kind == "c" else float)
-        #: Trial steps beyond the limit since the last iterate.
-        self.turned_back = 0
+    def __init__(self, run: OnSpace) -> None:
+        self.run, self.h, self.monitor = run, run.h, run.monitor
+        self._shape = run.h.manifold.shape
+        self._dtype = np.dtype(complex if run.h.manifold.dtype.kind == "c" else float)
         self._rejected = 0
         #: The last iterate.
         self.last: _Vector | None = None
@@ -54,14 +47,10 @@ class Objective:
 
     def vector(self, X: _Vector) -> _Vector:
         """X as a real vector."""
-        if stays(X):
-            return X
         return np.ascontiguousarray(X, self._dtype).reshape(-1).view(float)
 
     def matrix(self, v: _Vector) -> _Vector:
         """The point that a real vector stands for."""
-        if stays(v):
-            return v
         return np.ascontiguousarray(v).view(self._dtype).reshape(self._shape)
 
     def begin(self, v: _Vector) -> None:
@@ -70,11 +59,6 @@ class Objective:
             self.iteration(v)
         assert self._reference is not None
         self._reference = (*self._reference[:3], 0.0)
-
-    @property
-    def curvature(self) -> float:
-        """The largest curvature of f that is known; zero where none is."""
-        return self._rule.scale
 
     def value_and_gradient(self, v: _Vector) -> tuple[float, _Vector]:
         """h, repaired, and its gradient."""
@@ -114,7 +98,7 @@ class Objective:
         return self.vector(self.h.hessian_product(self.matrix(v), self.matrix(w)))
 
     def iteration(self, v: _Vector) -> None:
-        """v is the new iterate: to the trace, and the new reference of values.
+        """v is the new iterate: to the run, and the new reference of values.
 
         Raises:
             Stop: If it is the last iterate.
@@ -124,12 +108,9 @@ class Objective:
             raise Stop(Status.DIVERGED)  # a line search that ended in rounding, at the limit
         self._count_rejections(v)
         value, g = self._evaluated(point)
-        self._reference = (kept(v), g, float(value), self._repaired(value, v, g))
-        self.last, self.turned_back = self._reference[0], 0
-        feasibility = math.sqrt(point.violation)
-        gradient_norm = math.sqrt(number(inner(g, g)))
-        self.monitor.iteration(self.matrix(v), float(point.cost), gradient_norm, feasibility)
-        self._rule.watch(self.h, point, gradient_norm)
+        self._reference = (v.copy(), g, float(value), self._repaired(value, v, g))
+        self.last = self._reference[0]
+        self.run.accept(self.run.evaluate(Flat(self.h, point)))
 
     def _count_rejections(self, v: _Vector) -> None:
         """A trust region that rejects every step never ends: its radius is rounding then."""
@@ -139,19 +120,17 @@ class Objective:
 
     def _is_last(self, v: _Vector) -> bool:
         """Whether v is the last iterate."""
-        if self.last is None or stays(v):
-            return v is self.last
-        return np.array_equal(v, self.last)
+        return self.last is not None and np.array_equal(v, self.last)
 
     def _admitted(self, v: _Vector) -> Point | None:
         """The point, or None where it is so far from M that f should not be called."""
         point = self.h.at(self.matrix(v))
-        return point if self._reference is None or self._rule.admits(point) else None
+        return point if self._reference is None or self.h.admits(point) else None
 
     def _turn_back(self, v: _Vector) -> tuple[float, _Vector]:
         """repaired + |g0| |d|/2 with gradient |g0| d/|d|, d = v - v0."""
         assert self._reference is not None
-        self.turned_back += 1
+        self.run.turned_back = True
         v0, g0, _, repaired = self._reference
         d = v - v0
         size, slope = number(norm(d)), number(norm(g0))

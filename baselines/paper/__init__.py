@@ -1,0 +1,1 @@
+"""Solvers as the paper ran them."""

@@ -1,0 +1,218 @@
+"""`slsqp` and `trust_constr`: SciPy's solvers with equality constraints, for small problems.
+
+They want real vectors, and C as independent equations.
+C(X) lies in S1, so that its entries repeat themselves; c_i(X) = <B_i, C(X)> with an orthonormal
+basis B_i of S1 has dim S1 equations, and its Jacobian the rows phi(X) Phi(B_i).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Unpack
+
+import numpy as np
+
+from baselines.infeasible.run import Point, Run
+from genorth.errors import refuse
+from genorth.geometry.bases import realvec, symmetric_basis
+from genorth.geometry.manifold import GenOrthManifold
+from genorth.geometry.newton import anywhere
+from genorth.geometry.place import Place
+from genorth.linalg.arrays import Array, all_finite
+from genorth.problem.problem import Problem
+from genorth.solve.metric import takes_metric
+from genorth.solve.monitor import Stop
+from genorth.solve.options import Common
+from genorth.solve.result import Result, Status
+
+_Vector = np.ndarray[Any, Any]
+_NEVER = 2**31 - 1
+_MOST_UNKNOWNS = 1000  # half a second for a step of SLSQP
+_MOST_ENTRIES = 2_000_000  # of the Jacobian of C; half a second for a step of trust-constr
+
+
+def unknowns(manifold: GenOrthManifold) -> int:
+    """Real unknowns of a point."""
+    return int(np.prod(manifold.shape)) * (2 if manifold.dtype.kind == "c" else 1)
+
+
+def slsqp_reason(problem: Problem) -> str | None:
+    """Why SLSQP cannot run on the problem; None where it can."""
+    size = unknowns(problem.manifold)
+    return (
+        None if size <= _MOST_UNKNOWNS else _too_large("matrix of that order", size, _MOST_UNKNOWNS)
+    )
+
+
+def trust_constr_reason(problem: Problem) -> str | None:
+    """Why trust-constr cannot run on the problem; None where it can."""
+    manifold = problem.manifold
+    size = unknowns(manifold) ** 2 * manifold.shape[-1] // manifold.shape[-2]
+    return None if size <= _MOST_ENTRIES else _too_large("Jacobian of C", size, _MOST_ENTRIES)
+
+
+def _too_large(what: str, size: int, limit: int) -> str:
+    return f"it factors a dense {what} in every step: {size} > {limit}"
+
+
+@takes_metric
+def slsqp(problem: Problem, x0: Any = None, **common: Unpack[Common]) -> Result:
+    """Minimise f over M by SciPy's SLSQP [virtanen2020scipy], with C and its Jacobian given.
+
+    Args:
+        problem: The problem, with at most 1000 unknowns.
+        x0: Start, any point of F. Default: a random point of M.
+        metric: Inner product to use (default: Euclidean), as for `GenOrthManifold.metric`.
+        **common: The arguments of every solver, see `genorth.minimize`.
+
+    Returns:
+        The result; `x` is on M.
+
+    Raises:
+        ValueError: If the problem is too large.
+    """
+    return _solved("slsqp", problem, x0, slsqp_reason, _slsqp, common)
+
+
+@takes_metric
+def trust_constr(problem: Problem, x0: Any = None, **common: Unpack[Common]) -> Result:
+    """Minimise f over M by SciPy's trust-constr [virtanen2020scipy], with C and DC given.
+
+    Byrd and Omojokun's method. The Hessian of C is given too, and that of f where the problem has
+    one; else SciPy's BFGS stands for it.
+
+    Args:
+        problem: The problem, with at most 2e6 entries in the Jacobian of C.
+        x0: Start, any point of F. Default: a random point of M.
+        metric: Inner product to use (default: Euclidean), as for `GenOrthManifold.metric`.
+        **common: The arguments of every solver, see `genorth.minimize`.
+
+    Returns:
+        The result; `x` is on M.
+
+    Raises:
+        ValueError: If the problem is too large.
+    """
+    return _solved("trust-constr", problem, x0, trust_constr_reason, _trust_constr, common)
+
+
+def _solved(
+    name: str,
+    problem: Problem,
+    x0: Any,
+    reason: Callable[[Problem], str | None],
+    solver: Callable[[Run], None],
+    common: Common,
+) -> Result:
+    if isinstance(problem, Problem) and (why := reason(problem)):
+        refuse("problem", "a small problem", why)
+    return Run(problem, x0, name, **common).solve(solver)
+
+
+def _slsqp(run: Run) -> None:
+    vectors, start = Vectors(run), run.start()
+    equations = {"type": "eq", "fun": vectors.constraint, "jac": vectors.jacobian}
+    options = {"ftol": 0.0, "maxiter": _NEVER}
+    vectors.minimize(start, "SLSQP", constraints=[equations], options=options)
+
+
+def _trust_constr(run: Run) -> None:
+    from scipy.optimize import BFGS, NonlinearConstraint
+    from scipy.sparse.linalg import LinearOperator
+
+    vectors, start, size = Vectors(run), run.start(), unknowns(run.manifold)
+
+    def second(v: Any, y: Any) -> LinearOperator:  # noqa: ARG001
+        return LinearOperator((size, size), partial(vectors.constraint_hessian, y))
+
+    exact = run.problem.has_hessian
+    vectors.minimize(
+        start,
+        "trust-constr",
+        constraints=NonlinearConstraint(
+            vectors.constraint, 0.0, 0.0, jac=vectors.jacobian, hess=second
+        ),
+        options={"gtol": 0.0, "xtol": 0.0, "maxiter": _NEVER},
+        **{"hessp": vectors.hessian_product} if exact else {"hess": BFGS()},
+    )
+
+
+class Vectors:
+    """f, C and their derivatives of a real vector; f counts, and keeps the budgets."""
+
+    def __init__(self, run: Run) -> None:
+        self.run, self.manifold = run, run.manifold
+        self.basis = symmetric_basis(run.manifold)
+        self._rows = np.stack([realvec(B) for B in self.basis])
+        self._dtype = np.dtype(complex if run.manifold.dtype.kind == "c" else float)
+        self._place: tuple[_Vector, Place] | None = None
+        self._point: tuple[_Vector, Point] | None = None
+
+    def matrix(self, v: _Vector) -> Array:
+        """The point of F that a real vector stands for."""
+        X = np.array(v, float).view(self._dtype).reshape(self.manifold.shape)
+        return np.asarray(self.manifold.ambient(X))
+
+    def at(self, v: _Vector) -> Place:
+        """phi(X) and C(X), kept for the last v."""
+        if self._place is None or not np.array_equal(v, self._place[0]):
+            self._place = (np.array(v), anywhere(self.manifold, self.matrix(v)))
+        return self._place[1]
+
+    def point(self, v: _Vector) -> Point:
+        """f and its gradient too, kept for the last v."""
+        if self._point is None or not np.array_equal(v, self._point[0]):
+            if not all_finite(v):
+                raise Stop(Status.STALLED)  # the solver has broken down
+            self._point = (np.array(v), self.run.evaluate(self.matrix(v)))
+        return self._point[1]
+
+    def cost(self, v: _Vector) -> float:
+        """f."""
+        return self.point(v).f
+
+    def gradient(self, v: _Vector) -> _Vector:
+        """The gradient of f."""
+        return realvec(self.point(v).G)
+
+    def hessian_product(self, v: _Vector, w: _Vector) -> _Vector:
+        """The Hessian of f times w."""
+        if w.dtype.kind != "f":
+            return np.zeros(w.shape)  # SciPy asks for the type of a result, not for a product
+        self.run.monitor.check()
+        H = self.run.problem.euclidean_hessian(self.matrix(v), self.matrix(w))
+        return realvec(np.asarray(H, self._dtype))
+
+    def constraint(self, v: _Vector) -> _Vector:
+        """c(X)."""
+        return self._rows @ realvec(np.asarray(self.at(v).constraint, self._dtype))
+
+    def jacobian(self, v: _Vector) -> _Vector:
+        """The rows phi(X) Phi(B_i)."""
+        P, Phi = self.at(v).P, self.manifold.symmetrize
+        return np.stack([realvec(np.asarray(P @ Phi(B), self._dtype)) for B in self.basis])
+
+    def constraint_hessian(self, y: _Vector, w: _Vector) -> _Vector:
+        """The Hessian of sum y_i c_i times w: phi(W) Phi(sum y_i B_i)."""
+        T = self.manifold.symmetrize(np.tensordot(y, self.basis, axes=1))
+        return realvec(np.asarray(self.manifold.phi(self.matrix(w)) @ T, self._dtype))
+
+    def minimize(self, start: Point, method: str, **arguments: Any) -> None:
+        """SciPy's minimiser from the start; its own tests are switched off where they can be."""
+        import scipy.optimize
+
+        def callback(v: _Vector, *state: Any) -> None:  # noqa: ARG001
+            self.run.accept(self.point(v))
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            scipy.optimize.minimize(
+                self.cost,
+                realvec(start.X),
+                method=method,
+                jac=self.gradient,
+                callback=callback,
+                **arguments,
+            )

@@ -1,1 +1,0 @@
-"""Riemannian solvers: gradient descent, conjugate gradients, L-BFGS and trust regions."""
