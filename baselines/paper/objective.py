@@ -110,7 +110,7 @@ class Objective:
         value, g = self._evaluated(point)
         self._reference = (v.copy(), g, float(value), self._repaired(value, v, g))
         self.last = self._reference[0]
-        self.run.accept(self.run.evaluate(Flat(self.h, point)))
+        self.run.accept(self.run.known(Flat(self.h, point)))
 
     def _count_rejections(self, v: _Vector) -> None:
         """A trust region that rejects every step never ends: its radius is rounding then."""

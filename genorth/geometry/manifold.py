@@ -19,7 +19,7 @@ import numpy as np
 from genorth.errors import NotRestorableError, refuse
 from genorth.geometry import bases, sampling, substitution
 from genorth.geometry.companion import Companion, read_companion
-from genorth.geometry.newton import NewtonStep, Restoration, anywhere
+from genorth.geometry.newton import NewtonStep, Restoration
 from genorth.geometry.newton import restore as restore_by_maps
 from genorth.geometry.place import Place, choose
 from genorth.geometry.retractions import RETRACTIONS, Ray
@@ -606,8 +606,7 @@ class GenOrthManifold(ABC):
         Raises:
             OutsideDomainError: If phi(X) does not have full rank.
         """
-        self._check(X=X)
-        step = NewtonStep(anywhere(self, X))
+        step = NewtonStep(self.at(X))
         self._checked(step.constraint, X=X)
         return step.D
 

@@ -451,8 +451,12 @@ class FormEigendecomposition(Eigendecomposition):
 
     @cached_property
     def general(self) -> Place:  # type: ignore[override]
-        """In the frame phi(X), as Newton's map and the penalties need it."""
-        return Eigendecomposition(self.manifold, self.X, self.P)
+        """In the frame phi(X), as Newton's map needs it; with the same factorisation."""
+        general = Eigendecomposition(self.manifold, self.X, self.P)
+        if "_factored" in vars(self):
+            (U, Ut, sums), ratio = self._factored
+            vars(general)["_factored"] = (self.Q.left(U), Ut, sums), ratio
+        return general
 
     @property
     def gram(self) -> Array:

@@ -79,6 +79,10 @@ class OnSpace(Run):
     def evaluate(self, place: Flat, step: Step | None = None) -> Iterate:
         """h and its gradient; a value that is not finite ends the run."""
         self.monitor.check()
+        return self.known(place, step)
+
+    def known(self, place: Flat, step: Step | None = None) -> Iterate:
+        """As `evaluate`, where f is known already: no budget is asked for."""
         point = self.h.complete(place.point)
         iterate = Iterate(place, float(self.h.value_at(point)), point.gradient, self.phases, step)
         if not math.isfinite(iterate.value) or not math.isfinite(iterate.decrease):

@@ -157,8 +157,8 @@ def test_cdopt_leaves_the_global_random_state_as_it_was() -> None:
 
 def test_the_registry_says_what_a_solver_is() -> None:
     assert {s.family for s in SOLVERS.values()} == {"Riemannian", "penalty", "infeasible"}
-    variants = {"cdf-gd": "cdf", "odf-lbfgs-lean": "odf-lean", "cdopt-lbfgs": "cdopt"}
-    variants |= {name: name.split("-")[1] for name in ("rgd-faithful", "rcg-products", "rtr-fast")}
+    variants = {"cdf-gd": "cdf", "odf-lbfgs": "odf-lean", "cdopt-lbfgs": "cdopt"}
+    variants |= {name: name.split("-")[1] for name in ("rgd-paper", "rcg-products", "rtr")}
     for name, variant in (variants | {"pymanopt-cg": "pymanopt"}).items():
         assert SOLVERS[name].variant == variant
         penalty = name.startswith(("cd", "odf"))
@@ -197,9 +197,9 @@ def test_every_solver_is_behind_the_front_door(name: str) -> None:
 
 def test_what_the_name_of_a_solver_stands_for_is_fixed() -> None:
     known = KNOWN["stiefel"]()
-    assert go.minimize(known.problem(), method="rlbfgs-fast", geometry="fast", memory=3).success
-    with pytest.raises(ValueError, match=r"^geometry: need 'fast', which 'rlbfgs-fast' stands"):
-        go.minimize(known.problem(), method="rlbfgs-fast", geometry="products")
+    assert go.minimize(known.problem(), method="rlbfgs", geometry="fast", memory=3).success
+    with pytest.raises(ValueError, match=r"^geometry: need 'fast', which 'rlbfgs' stands"):
+        go.minimize(known.problem(), method="rlbfgs", geometry="products")
 
 
 # ---------------------------------------------------------------------- the geometries in a run

@@ -152,7 +152,7 @@ def test_order_of_a_retraction() -> None:
 def test_a_broken_retraction_is_named(monkeypatch: pytest.MonkeyPatch, name: str, broken) -> None:
     class Broken(Ray):
         def point(self, t: float):
-            return broken(self.space, t * self.Z)
+            return broken(self.place, t * self.Z)
 
         def velocity(self, t: float):
             return self.Z

@@ -7,7 +7,7 @@ import pytest
 
 import genorth as go
 import genorth.testing as gt
-from genorth.geometry.multiplier import realvec, symmetric_basis
+from genorth.geometry.bases import realvec, symmetric_basis
 from genorth.penalty import threshold
 
 MANIFOLDS = {

@@ -19,7 +19,7 @@ from genorth.solve.ending import End
 from genorth.solve.monitor import Monitor
 from paper_repro.problems import Matching
 
-OBLIQUE = ("cdf-gd", "cdf-cg", "cdf-cg-lean", "cdf-lbfgs", "cdf-lbfgs-lean", "cdf-tr")
+OBLIQUE = ("cdf-gd", "cdf-cg", "cdf-cg", "cdf-lbfgs", "cdf-lbfgs", "cdf-tr")
 METHODS = (*OBLIQUE, *(name.replace("cdf", "odf") for name in OBLIQUE))
 KNOWN = known_minima()
 EASY = trace(go.Stiefel(12, 3), spd(12, 20, 1), fused=False)

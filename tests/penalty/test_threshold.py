@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import genorth as go
 import genorth.testing as gt
-from genorth.geometry.multiplier import symmetric_basis
+from genorth.geometry.bases import symmetric_basis
 from genorth.penalty import threshold
 
 EPS = np.finfo(float).eps

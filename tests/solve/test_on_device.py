@@ -59,9 +59,9 @@ def problem(wrap: Any, dtype: Any = float, manifold: Any = None) -> go.Problem:
 def test_the_solvers_that_stay() -> None:
     """Those that the documentation names."""
     assert set(ON_DEVICE) == {
-        *("rgd-fast", "rgd-products", "rcg-fast", "rcg-products", "rlbfgs-fast", "rlbfgs-products"),
-        *("rtr-fast", "cdf-gd", "cdf-cg-lean", "cdf-lbfgs-lean"),
-        *("odf-gd", "odf-cg-lean", "odf-lbfgs-lean", "landing"),
+        *("rgd", "rgd-products", "rcg", "rcg-products", "rlbfgs", "rlbfgs-products"),
+        *("rtr", "cdf-gd", "cdf-cg", "cdf-lbfgs"),
+        *("odf-gd", "odf-cg", "odf-lbfgs", "landing"),
         "landing-auto",
     }
 
@@ -69,11 +69,11 @@ def test_the_solvers_that_stay() -> None:
 @pytest.mark.parametrize(
     "method",
     [
-        "rlbfgs-fast",
+        "rlbfgs",
         *(
             pytest.param(name, marks=pytest.mark.slow)
             for name in ON_DEVICE
-            if name != "rlbfgs-fast"
+            if name != "rlbfgs"
         ),
     ],
 )
@@ -119,9 +119,9 @@ def test_single_precision(wrap: Any) -> None:
 def test_a_start_on_the_device_for_a_solver_of_numpy(wrap: Any) -> None:
     """The message names those that stay."""
     f, X0 = problem(wrap), wrap(go.GeneralizedStiefel(DIAGONAL, P).random_point(0))
-    for method in ("odf-lbfgs", "cdf-tr", "rgd-faithful"):
+    for method in ("odf-lbfgs", "cdf-tr", "rgd-paper"):
         with pytest.raises(
-            ValueError, match=r"x0: need a NumPy array, as .*copies.*'odf-lbfgs-lean'.*'rgd-fast'"
+            ValueError, match=r"x0: need a NumPy array, as .*copies.*'odf-lbfgs'.*'rgd'"
         ):
             go.minimize(f, X0, method=method)
     with pytest.raises(ValueError, match=r"x0: need a NumPy array.*on_device"):
@@ -264,7 +264,7 @@ def test_several_inner_products_in_one_pass(dtype: Any, wrap: Any) -> None:
     np.testing.assert_allclose([number(value) for value in found], expected, rtol=100 * unit)
 
 
-@pytest.mark.parametrize(("method", "most"), [("rgd-fast", 7), ("rlbfgs-fast", 6 + 2 * 3)])
+@pytest.mark.parametrize(("method", "most"), [("rgd", 7), ("rlbfgs", 6 + 2 * 3)])
 def test_arrays_that_are_kept_while_the_cost_is_evaluated(method: str, most: int) -> None:
     """The start, the last X, G and gradient, the trial; and X and G of the best, or Z and pairs."""
     jax = pytest.importorskip("jax", reason="the extra 'jax' is not installed")
@@ -278,7 +278,7 @@ def test_arrays_that_are_kept_while_the_cost_is_evaluated(method: str, most: int
             return (X * (w * X)).sum() / 2, w * X
 
         start = jax.numpy.asarray(go.GeneralizedStiefel(DIAGONAL, P).random_point(0))
-        options = {"memory": 3} if method == "rlbfgs-fast" else {}
+        options = {"memory": 3} if method == "rlbfgs" else {}
         old = {id(A) for A in jax.live_arrays()} - {id(start)}
         f = go.Problem(go.GeneralizedStiefel(DIAGONAL, P), cost_and_gradient=both)
         go.minimize(f, start, method=method, tol=0.0, max_iterations=12, **options)

@@ -8,7 +8,8 @@ import jax
 import optax
 
 from genorth.errors import refuse
-from genorth.geometry.field import Field, place, shortened
+from genorth.geometry.field import Field, shortened
+from genorth.geometry.newton import anywhere
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.interop.fit import Fit, check_retraction, stepped
 from genorth.interop.optax.trees import at_manifolds, check_manifolds
@@ -153,10 +154,10 @@ def landing(
         return steps, LandingState(state.count + 1, kept)
 
     def _step(M: GenOrthManifold, X: Any, G: Any, rate: Any) -> Any:
-        at = place(M, X)
+        at = anywhere(M, X)
         ahead = Field(M).direction(at, G, attraction)
         E = ct(ahead.D) @ M.phi(ahead.D)
-        return -shortened(rate, at.C, ahead.L, E, tube) * ahead.D
+        return -shortened(rate, at.constraint, ahead.L, E, tube) * ahead.D
 
     return optax.GradientTransformation(init, update)
 

@@ -10,7 +10,7 @@ import torch
 from torch.nn.utils import parametrize
 
 from genorth.errors import NotRestorableError, refuse
-from genorth.geometry.field import place as place_of
+from genorth.geometry.newton import anywhere
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.interop.fit import Fit, dissolving_maps, fit, restored_point
 from genorth.interop.torch.tags import Dissolved, Placed, TaggedParameter, tag_of, tagged
@@ -83,10 +83,10 @@ class _Constraint(torch.autograd.Function):  # type: ignore[misc]
 
     @staticmethod
     def forward(ctx: Any, X: torch.Tensor, manifold: GenOrthManifold) -> torch.Tensor:
-        at = place_of(manifold, X)
+        at = anywhere(manifold, X)
         ctx.save_for_backward(X, at.P)
         ctx.manifold = manifold
-        return manifold._checked(at.C, X=X)
+        return manifold._checked(at.constraint, X=X)
 
     @staticmethod
     def backward(ctx: Any, T: torch.Tensor) -> tuple[torch.Tensor, None]:

@@ -11,8 +11,8 @@ from torch.optim.adam import adam
 from torch.optim.sgd import sgd
 
 from genorth.errors import OutsideDomainError, refuse
-from genorth.geometry.field import place as at_place
 from genorth.geometry.field import shortened
+from genorth.geometry.newton import anywhere
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.interop.fit import check_retraction, stepped
 from genorth.interop.torch.tags import Dissolved, Placed, tag_of
@@ -303,10 +303,10 @@ class Landing(_Momentum):
         M, X = tag.fit.manifold, tag.fit.point(W)
         lr = float(group["lr"])
         G = self._direction({**group, "lr": 1.0}, W, tag.fit.point(_gradient(group, W)))
-        at = at_place(M, X)
+        at = anywhere(M, X)
         ahead = tag.field.direction(at, -G, group["attraction"])
         E = ct(ahead.D) @ M.phi(ahead.D)
-        t = shortened(lr, at.C, ahead.L, E, group["tube"])
+        t = shortened(lr, at.constraint, ahead.L, E, group["tube"])
         W.copy_(tag.fit.array(X - t * ahead.D))
 
 
