@@ -399,3 +399,53 @@ def test_inertia_of_large_matrices_without_a_diagonal():
     assert (found.positive, found.negative) == (np.sum(values > 0), np.sum(values < 0))
     long = scipy.sparse.diags_array([np.ones(99_999), np.ones(99_999)], offsets=[-1, 1])
     assert inertia.of_sparse(long) == Inertia(50_000, 50_000, inertia.of_sparse(long).margin)
+
+
+# ---------------------------------------------------------------------- at the edge
+
+
+S = conditioned_symmetric(6, 10.0, 0)
+CORNER = np.zeros((6, 6))
+CORNER[0, 5] = 1.0
+
+
+def test_p_is_at_most_n() -> None:
+    assert go.Stiefel(4, 4).shape == (4, 4)
+    for p in (5, 6):
+        with pytest.raises(ValueError, match=r"^p: need p <= n = 4"):
+            go.Stiefel(4, p)
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
+@pytest.mark.parametrize("kind", ["dense", "csr", "operator"])
+def test_symmetry_is_asked_for_relative_to_the_size(kind: str, scale: float) -> None:
+    """An asymmetry of 1e-14 |S| is rounding, one of 1e-10 |S| is not."""
+    go.GeneralizedStiefel(FORMATS[kind](scale * (S + 1e-14 * CORNER)), 2)
+    with pytest.raises(ValueError, match=r"^B: need "):
+        go.GeneralizedStiefel(FORMATS[kind](scale * (S + 1e-10 * CORNER)), 2)
+
+
+def test_the_hint_names_the_part_that_would_pass() -> None:
+    with pytest.raises(ValueError, match=r"\|B - B\^T\|.*Pass \(B \+ B\.T\)/2"):
+        go.GeneralizedStiefel(S + CORNER, 2)
+    K = conditioned_skew(6, 3.0, 0)
+    with pytest.raises(ValueError, match=r"\|A \+ A\^T\|.*Pass \(A - A\.T\)/2"):
+        go.BilinearStiefel(K + 1e-3 * CORNER, conditioned_skew(2, 1.0, 0))
+
+
+@pytest.mark.parametrize("kind", ["dense", "csr"])
+def test_an_empty_matrix_is_refused(kind: str) -> None:
+    with pytest.raises(ValueError, match=r"^B: need .*\(0, 0\)"):
+        go.GeneralizedStiefel(FORMATS[kind](np.zeros((0, 0))), 1)
+
+
+def test_a_sparse_matrix_of_objects_is_refused() -> None:
+    B = scipy.sparse.csr_array(np.eye(3))
+    B.data = B.data.astype(object)
+    with pytest.raises(ValueError, match=r"^B: need real or complex numbers.*object"):
+        go.GeneralizedStiefel(B, 1)
+
+
+def test_a_complex_stiefel_manifold_has_complex_points() -> None:
+    manifold = go.Stiefel(6, 2, complex)
+    assert manifold.dtype == complex and np.linalg.norm(manifold.random_point(0).imag) > 0.1

@@ -1,4 +1,4 @@
-"""Matrices at the edge of what is accepted."""
+"""Inertia of symmetric and skew matrices, and directions of one sign."""
 
 from __future__ import annotations
 
@@ -8,65 +8,10 @@ import pytest
 import scipy.sparse
 import scipy.sparse.linalg
 
-import genorth as go
 import genorth.testing as gt
 from genorth.linalg import inertia
 from genorth.linalg.krylov import signed_directions
 from genorth.linalg.operators import Identity, Sparse
-
-KINDS = {
-    "dense": np.asarray,
-    "sparse": scipy.sparse.csr_array,
-    "operator": scipy.sparse.linalg.aslinearoperator,
-}
-S = gt.conditioned_symmetric(6, 10.0, 0)
-CORNER = np.zeros((6, 6))
-CORNER[0, 5] = 1.0
-
-
-def test_p_is_at_most_n() -> None:
-    assert go.Stiefel(4, 4).shape == (4, 4)
-    for p in (5, 6):
-        with pytest.raises(ValueError, match=r"^p: need p <= n = 4"):
-            go.Stiefel(4, p)
-
-
-@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
-@pytest.mark.parametrize("kind", KINDS)
-def test_symmetry_is_asked_for_relative_to_the_size(kind: str, scale: float) -> None:
-    """An asymmetry of 1e-14 |S| is rounding, one of 1e-10 |S| is not."""
-    go.GeneralizedStiefel(KINDS[kind](scale * (S + 1e-14 * CORNER)), 2)
-    with pytest.raises(ValueError, match=r"^B: need "):
-        go.GeneralizedStiefel(KINDS[kind](scale * (S + 1e-10 * CORNER)), 2)
-
-
-def test_the_hint_names_the_part_that_would_pass() -> None:
-    with pytest.raises(ValueError, match=r"\|B - B\^T\|.*Pass \(B \+ B\.T\)/2"):
-        go.GeneralizedStiefel(S + CORNER, 2)
-    K = gt.conditioned_skew(6, 3.0, 0)
-    with pytest.raises(ValueError, match=r"\|A \+ A\^T\|.*Pass \(A - A\.T\)/2"):
-        go.BilinearStiefel(K + 1e-3 * CORNER, gt.conditioned_skew(2, 1.0, 0))
-
-
-@pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_an_empty_matrix_is_refused(kind: str) -> None:
-    with pytest.raises(ValueError, match=r"^B: need .*\(0, 0\)"):
-        go.GeneralizedStiefel(KINDS[kind](np.zeros((0, 0))), 1)
-
-
-def test_a_sparse_matrix_of_objects_is_refused() -> None:
-    B = scipy.sparse.csr_array(np.eye(3))
-    B.data = B.data.astype(object)
-    with pytest.raises(ValueError, match=r"^B: need real or complex numbers.*object"):
-        go.GeneralizedStiefel(B, 1)
-
-
-# ---------------------------------------------------------------------- operators and inertia
-
-
-def test_a_complex_stiefel_manifold_has_complex_points() -> None:
-    manifold = go.Stiefel(6, 2, complex)
-    assert manifold.dtype == complex and np.linalg.norm(manifold.random_point(0).imag) > 0.1
 
 
 def test_inertia_of_the_identity_and_of_a_skew_matrix() -> None:
@@ -78,6 +23,7 @@ def test_inertia_of_the_identity_and_of_a_skew_matrix() -> None:
 
 
 def test_products_of_scipy_take_numpy_arrays_only() -> None:
+    S = gt.conditioned_symmetric(6, 10.0, 0)
     op = Sparse(scipy.sparse.csr_array(S), name="B")
     with pytest.raises(ValueError, match="a NumPy array, as B is a SciPy csr_array"):
         op.left(strict.asarray(S))
@@ -116,3 +62,18 @@ def test_up_to_twice_as_many_directions_as_asked_for() -> None:
     V = signed_directions(lambda X: 3 * X, 10, np.dtype(float), 2, 1)
     assert V.shape[1] == 4
     np.testing.assert_allclose(V.T @ V, np.eye(4), atol=1e-14)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_sparse_directions_of_a_badly_scaled_matrix(sign: int) -> None:
+    """Columns V = D L^-T e_j with V^T M V of one sign; the rows of M differ by six decades."""
+    n, rng = 40, np.random.default_rng(5)
+    B = scipy.sparse.random_array((n, n), density=0.1, rng=rng)
+    signs = np.where(np.arange(n) % 2, 1.0, -1.0)
+    D = scipy.sparse.diags_array(10.0 ** rng.uniform(-3, 3, n))
+    M = scipy.sparse.csr_array(D @ (scipy.sparse.diags_array(3 * signs) + B + B.T) @ D)
+    V = inertia.sparse_directions(M, 5, sign)
+    assert V.shape[1] >= 5
+    form = V.T @ (M @ V)
+    sizes = np.sqrt(np.abs(np.diagonal(form)))
+    assert np.linalg.eigvalsh(sign * form / np.outer(sizes, sizes)).min() > 0
