@@ -1,4 +1,4 @@
-"""The figures of all benchmarks, asserted: `pytest tests/bench`.
+"""The figures of all benchmarks, asserted: `pytest benchmarks`.
 
 Each script by itself prints its own.
 """

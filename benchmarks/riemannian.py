@@ -2,7 +2,7 @@
 
 Fast against faithful.
 
-Run as `python tests/bench/riemannian.py`; `pytest tests/bench` asserts the same figures.
+Run as `python benchmarks/riemannian.py`; `pytest benchmarks` asserts the same figures.
 """
 
 from __future__ import annotations

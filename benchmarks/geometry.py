@@ -2,7 +2,7 @@
 
 Time as ratios within one process, memory in arrays of the size of a point.
 
-Run as `python tests/bench/geometry.py`; `pytest tests/bench` asserts the same figures.
+Run as `python benchmarks/geometry.py`; `pytest benchmarks` asserts the same figures.
 """
 
 from __future__ import annotations

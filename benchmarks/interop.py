@@ -1,6 +1,6 @@
 """The figures of the interface to pymanopt, against pymanopt's own Stiefel manifold.
 
-Both have the same problem and start. Run as `python tests/bench/interop.py`; `pytest tests/bench`
+Both have the same problem and start. Run as `python benchmarks/interop.py`; `pytest benchmarks`
 asserts the same figures.
 """
 

@@ -106,7 +106,7 @@ def peak_bytes(prepare: Prepare) -> int:
 # ---------------------------------------------------------------------- the command line
 
 #: What `--record` writes, and docs/benchmarks.md shows.
-RECORDS = Path(__file__).parents[2] / "docs" / "results" / "benchmarks"
+RECORDS = Path(__file__).parents[1] / "docs" / "results" / "benchmarks"
 Measures = Mapping[str, Callable[[], list[Figure]]]
 
 

@@ -1,6 +1,6 @@
 """The figures of solvers on the device: JAX against NumPy, memory, and how time grows with n.
 
-Run as `python tests/bench/device.py`, on one core (`taskset -c 0`), so that both sides have one
+Run as `python benchmarks/device.py`, on one core (`taskset -c 0`), so that both sides have one
 thread. NumPy asks the system for large pages itself. JAX gets them by
 `GLIBC_TUNABLES=glibc.malloc.hugetlb=1`, which docs/scaling.md recommends; the script starts itself
 with it.

@@ -1,6 +1,6 @@
 """What an executor adds to a sweep: per run of one second, and once for each worker.
 
-Run as `python tests/bench/executors.py`; `pytest tests/bench` asserts the same figures. Executors
+Run as `python benchmarks/executors.py`; `pytest benchmarks` asserts the same figures. Executors
 that are not installed (extra `sweeps`) are left out.
 """
 

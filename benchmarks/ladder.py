@@ -2,7 +2,7 @@
 
 {hyperbolic, indefinite, bilinear, generalized} at condition 1, 30, 1000 and symplectic, times
 {nearest point to a Gaussian point, weighted trace with a Wishart matrix}, five starts each.
-Run as `python tests/bench/ladder.py "(40,6)"` (minutes) or for all sizes (most of an hour). The
+Run as `python benchmarks/ladder.py "(40,6)"` (minutes) or for all sizes (most of an hour). The
 aims, for retraction="auto":
 
 - the nearest point is found in every run, on all but the generalized manifold with at most 200

@@ -1,6 +1,6 @@
 """The figures of constrained layers: a step, many small matrices, the end of training.
 
-Needs PyTorch and Optax. Run as `python tests/bench/stochastic.py`.
+Needs PyTorch and Optax. Run as `python benchmarks/stochastic.py`.
 """
 
 from __future__ import annotations

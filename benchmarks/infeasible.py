@@ -1,6 +1,6 @@
 """The figures of the infeasible methods: work of an iteration, and who reaches which minimum.
 
-Run as `python tests/bench/infeasible.py`; `--table` prints the rows of docs/infeasible.md.
+Run as `python benchmarks/infeasible.py`; `--table` prints the rows of docs/infeasible.md.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from _timing import Figure, main, ratio
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from known_minima import KNOWN
 from nearest_points import COLUMNS, METHODS, outcome, rows
 

@@ -1,6 +1,6 @@
 """The figures of the benchmarks, as docs/benchmarks.md shows them.
 
-`python tests/bench/NAME.py --record` puts them into docs/results/benchmarks; the page has a block
+`python benchmarks/NAME.py --record` puts them into docs/results/benchmarks; the page has a block
 `bench_NAME` for each file (`overview.py` fills it in, a test compares the two).
 """
 

@@ -1,6 +1,6 @@
 """The figures of orthogonal dissolving: the cost of h_n, its condition, odf-lbfgs against others.
 
-Run as `python tests/bench/orthogonal.py` (some minutes); `pytest tests/bench` asserts the costs.
+Run as `python benchmarks/orthogonal.py` (some minutes); `pytest benchmarks` asserts the costs.
 """
 
 from __future__ import annotations

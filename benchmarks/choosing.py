@@ -1,6 +1,6 @@
 """How much a beta other than the automatic one costs.
 
-Run as `python tests/bench/choosing.py`.
+Run as `python benchmarks/choosing.py`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Cost and gradient of the joint diagonalisation against its bare products.
 
-Run as `python tests/bench/experiments.py`; `pytest tests/bench` asserts the same figure.
+Run as `python benchmarks/experiments.py`; `pytest benchmarks` asserts the same figure.
 """
 
 from __future__ import annotations

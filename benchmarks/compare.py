@@ -1,6 +1,6 @@
 """The figure of the comparison framework: what `compare.run` adds to runs of one second.
 
-Run as `python tests/bench/compare.py`; `pytest tests/bench` asserts the same figure.
+Run as `python benchmarks/compare.py`; `pytest benchmarks` asserts the same figure.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 h against its bare products and against CDOpt, the solvers' own time, the automatic beta.
 
-Run as `python tests/bench/penalty.py` (some minutes); `pytest tests/bench` asserts the same figures
+Run as `python benchmarks/penalty.py` (some minutes); `pytest benchmarks` asserts the same figures
 but for those of the automatic beta.
 """
 

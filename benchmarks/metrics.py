@@ -1,6 +1,6 @@
 """What a metric is worth: evaluations and Hessian products with and without it.
 
-Run as `python tests/bench/metrics.py`; the second part needs scikit-learn (extra `gallery`).
+Run as `python benchmarks/metrics.py`; the second part needs scikit-learn (extra `gallery`).
 """
 
 from __future__ import annotations
