@@ -15,12 +15,11 @@ import numpy as np
 from _timing import Figure, main, ratio
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from known_minima import KNOWN
-from nearest_points import COLUMNS, METHODS, outcome, rows
-
 import genorth as go
 from baselines import SOLVERS
 from genorth.geometry.field import Field, place
+from support.known_minima import KNOWN
+from support.nearest_points import COLUMNS, METHODS, outcome, rows
 
 _SIZE = (1000, 100)
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from known_minima import KNOWN
 
 import genorth as go
 from baselines import rcg, rgd, rlbfgs, rtr
@@ -17,6 +16,7 @@ from baselines.riemannian.rtr import forcing, truncated_cg
 from genorth.solve.descent import Settings as BBSettings
 from genorth.solve.descent import sato
 from genorth.testing import conditioned_symmetric, seeds
+from support.known_minima import KNOWN
 
 
 @given(data=st.data())

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from _problems import smooth
 
 import genorth as go
 import genorth.testing as gt
 from genorth.checks import slopes
 from genorth.checks.report import Finding, Report, fit_slope
+from support.problems import smooth
 
 B = gt.conditioned_symmetric(7, 10, 0)
 

@@ -9,12 +9,12 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from _problems import Matrix, smooth, spd, trace
 from hypothesis import given
 from hypothesis import strategies as st
 
 import genorth as go
 import genorth.testing as gt
+from support.problems import Matrix, smooth, spd, trace
 
 M = go.GeneralizedStiefel(spd(7, 5, 0), 3)
 GOOD = smooth(M, 1)

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pymanopt
 import pytest
-from _problems import known_minima, smooth
 from hypothesis import given
 from hypothesis import strategies as st
 from pymanopt.manifolds.manifold import Manifold, RiemannianSubmanifold
@@ -20,6 +19,8 @@ from pymanopt.manifolds.manifold import Manifold, RiemannianSubmanifold
 import genorth as go
 import genorth.testing as gt
 from genorth.interop.pymanopt import PymanoptManifold, from_pymanopt, to_pymanopt
+from support.known_minima import known_minima
+from support.problems import smooth
 
 Matrix = np.ndarray[Any, Any]
 METHODS = [

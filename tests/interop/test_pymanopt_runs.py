@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pymanopt
 import pytest
-from _problems import known_minima, spd, trace
 from pymanopt.optimizers import (
     ConjugateGradient,
     NelderMead,
@@ -21,6 +20,8 @@ from pymanopt.optimizers.line_search import AdaptiveLineSearcher, BackTrackingLi
 
 import genorth as go
 from genorth.interop.pymanopt import PymanoptManifold, from_pymanopt, run, to_pymanopt
+from support.known_minima import known_minima
+from support.problems import spd, trace
 
 Matrix = np.ndarray[Any, Any]
 OPTIMIZERS = [SteepestDescent, ConjugateGradient, TrustRegions]

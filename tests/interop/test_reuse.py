@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from _problems import spd, trace
 from pymanopt.optimizers import ConjugateGradient, SteepestDescent, TrustRegions
 
 import genorth as go
 from genorth.interop.pymanopt import run
+from support.problems import spd, trace
 
 
 @pytest.mark.parametrize("optimizer", [SteepestDescent, ConjugateGradient, TrustRegions])

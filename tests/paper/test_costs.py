@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flops import flops
 from hypothesis import given
 
 import genorth as go
 import genorth.testing as gt
 from baselines.geometry import faithful
+from support.flops import flops
 
 Matrix = np.ndarray[Any, Any]
 EPS = np.finfo(float).eps

@@ -11,11 +11,8 @@ from __future__ import annotations
 import hypothesis
 import numpy as np
 import pytest
-from _problems import smooth
-from constants import Constants, constraint_singular_values, operator_norm
 from hypothesis import given
 from hypothesis import strategies as st
-from small import ELLIPSE, EPS, NORMAL, POINT, TANGENT, Matrix, linear, norm, spectral
 
 import genorth as go
 import genorth.testing as gt
@@ -23,6 +20,10 @@ from genorth.errors import NotRestorableError
 from genorth.geometry.multiplier import symmetric_basis
 from genorth.linalg.arrays import ct
 from genorth.testing.contract import Sample
+from support.ellipse import ELLIPSE, NORMAL, POINT, TANGENT
+from support.norms import EPS, Matrix, norm, spectral
+from support.problems import linear, smooth
+from support.section2_constants import Constants, constraint_singular_values, operator_norm
 
 MANIFOLDS = gt.manifolds(max_n=6)
 GENERAL = hypothesis.settings(max_examples=2 * hypothesis.settings().max_examples)

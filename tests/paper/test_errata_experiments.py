@@ -12,7 +12,6 @@ import pytest
 import scipy.sparse.linalg
 from hypothesis import given
 from hypothesis import strategies as st
-from small import ELLIPSE, EPS, NORMAL, POINT, Matrix, linear, norm
 
 import genorth as go
 import genorth.testing as gt
@@ -22,6 +21,9 @@ from genorth.errors import EmptyManifoldError
 from genorth.linalg.arrays import ct
 from genorth.testing.contract import Sample
 from paper_repro.problems import ExtrinsicMean, JointDiagonalisation, Matching
+from support.ellipse import ELLIPSE, NORMAL, POINT
+from support.norms import EPS, Matrix, norm
+from support.problems import linear
 
 # ---------------------------------------------------------------- R7 to R9: the experiments
 

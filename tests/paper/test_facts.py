@@ -15,8 +15,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from manifolds_beyond import complex_bilinear, pairs, quaternionic
-from small import EPS, Matrix, linear, norm, spectral
 
 import genorth as go
 import genorth.testing as gt
@@ -26,6 +24,9 @@ from genorth.geometry.retractions import polar_factor
 from genorth.linalg.arrays import ct
 from genorth.penalty.threshold import largest_form
 from genorth.testing.contract import Measured, Sample
+from support.norms import EPS, Matrix, norm, spectral
+from support.problems import linear
+from support.unusual_manifolds import complex_bilinear, pairs, quaternionic
 
 PROPERTIES = {prop.name: prop for prop in gt.PROPERTIES}
 MANIFOLDS = gt.manifolds(max_n=7)

@@ -8,11 +8,8 @@ from __future__ import annotations
 import hypothesis
 import numpy as np
 import pytest
-from counting import CountingManifold
-from flops import flops
 from hypothesis import given
 from hypothesis import strategies as st
-from small import EPS, Matrix, linear, norm
 
 import genorth as go
 import genorth.testing as gt
@@ -21,6 +18,9 @@ from genorth.geometry.newton import NewtonStep
 from genorth.linalg.arrays import ct
 from genorth.penalty.threshold import orthogonal_threshold
 from genorth.testing.contract import Measured, Sample
+from support.flops import CountingManifold, flops
+from support.norms import EPS, Matrix, norm
+from support.problems import linear
 
 MANIFOLDS = gt.manifolds(max_n=7)
 #: There are about twenty families.

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import scipy.fft
 import scipy.linalg
-from constants import ambient_basis, matrix_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ import genorth as go
 import genorth.testing as gt
 from genorth.geometry.multiplier import algebra_basis, realvec
 from genorth.testing.contract import Sample
+from support.section2_constants import ambient_basis, matrix_of
 
 Matrix = np.ndarray[Any, Any]
 EPS = np.finfo(float).eps

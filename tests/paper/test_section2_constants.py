@@ -10,17 +10,23 @@ from typing import Any
 import hypothesis
 import numpy as np
 import pytest
-from _problems import smooth
-from constants import Constants, ambient_basis, constraint_singular_values, matrix_of, operator_norm
 from hypothesis import given
 from hypothesis import strategies as st
-from quadratic import quadratic
 
 import genorth as go
 import genorth.testing as gt
 from genorth.geometry.multiplier import realvec, symmetric_basis
 from genorth.linalg.arrays import ct
 from genorth.testing.contract import Sample
+from support.problems import smooth
+from support.section2_constants import (
+    Constants,
+    ambient_basis,
+    constraint_singular_values,
+    matrix_of,
+    operator_norm,
+    quadratic,
+)
 
 Matrix = np.ndarray[Any, Any]
 EPS = np.finfo(float).eps

@@ -10,10 +10,7 @@ from typing import Any
 import hypothesis
 import numpy as np
 import pytest
-from _problems import stationary
-from constants import Constants, ambient_basis, matrix_of
 from hypothesis import given
-from quadratic import quadratic
 
 import genorth as go
 import genorth.testing as gt
@@ -21,6 +18,8 @@ from genorth.checks.report import fit_slope
 from genorth.geometry.multiplier import algebra_basis, realvec, symmetric_basis
 from genorth.linalg.arrays import ct
 from genorth.testing.contract import Sample
+from support.problems import stationary
+from support.section2_constants import Constants, ambient_basis, matrix_of, quadratic
 
 Matrix = np.ndarray[Any, Any]
 EPS = np.finfo(float).eps

@@ -11,8 +11,6 @@ from typing import Any
 import hypothesis
 import numpy as np
 import pytest
-from _problems import smooth
-from constants import matrix_of
 from hypothesis import given
 
 import genorth as go
@@ -20,6 +18,8 @@ import genorth.testing as gt
 from genorth.geometry.multiplier import algebra_basis, realvec, symmetric_basis
 from genorth.linalg.arrays import ct
 from genorth.testing.contract import Sample
+from support.problems import smooth
+from support.section2_constants import matrix_of
 
 Matrix = np.ndarray[Any, Any]
 PROPERTIES = {prop.name: prop for prop in gt.PROPERTIES}

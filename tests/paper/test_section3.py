@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from arena import Arena, arenas, build, record, run_on
-from exact import FAMILIES as EXACT_FAMILIES
-from exact import ExactManifold, digits, exactly, floats  # noqa: F401  (digits is a fixture)
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from objectives import Objective, Penalty
 
 import genorth.testing as gt
+from support.arena import Arena, arenas, build, record, run_on
+from support.decimal_manifold import FAMILIES as EXACT_FAMILIES
+from support.decimal_manifold import ExactManifold, exactly, floats
+from support.penalty_formulas import Objective, Penalty
 
 Matrix = np.ndarray[Any, Any]
 EPS = float(np.finfo(float).eps)

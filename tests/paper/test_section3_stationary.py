@@ -9,16 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from arena import Arena, arenas, build, record, run_on
-from constants import ambient_basis
-from exact import digits  # noqa: F401  (a fixture)
 from hypothesis import given, settings
-from objectives import Objective, Penalty
 
 import genorth as go
 import genorth.testing as gt
 from genorth.geometry.multiplier import symmetric_basis
 from genorth.penalty.threshold import multiplier_threshold
+from support.arena import Arena, arenas, build, record, run_on
+from support.penalty_formulas import Objective, Penalty
+from support.section2_constants import ambient_basis
 
 Matrix = np.ndarray[Any, Any]
 MANY = settings(max_examples=3 * settings().max_examples)  # an example takes a few milliseconds

@@ -6,19 +6,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from _problems import known_minima
-from arena import Arena, arenas, build, record, run_on
-from constants import operator_norm
-from counting import CountingManifold
-from exact import digits  # noqa: F401  (a fixture)
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from objectives import Objective, Penalty
 
 import genorth as go
 import genorth.testing as gt
 from genorth.geometry.multiplier import symmetric_basis
 from genorth.penalty.cdf import ConstraintDissolving
+from support.arena import Arena, arenas, build, record, run_on
+from support.flops import CountingManifold
+from support.known_minima import known_minima
+from support.penalty_formulas import Objective, Penalty
+from support.section2_constants import operator_norm
 
 Matrix = np.ndarray[Any, Any]
 EPS = float(np.finfo(float).eps)

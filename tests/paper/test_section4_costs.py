@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from counting import CountingManifold, recast
-from flops import flops
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +15,7 @@ import genorth as go
 import genorth.testing as gt
 from baselines.geometry import faithful
 from genorth.geometry.multiplier import DenseLeastSquares, symmetric_basis
+from support.flops import CountingManifold, flops, recast
 
 Matrix = np.ndarray[Any, Any]
 EPS = float(np.finfo(float).eps)

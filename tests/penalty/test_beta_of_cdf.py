@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from _problems import smooth, spd, trace
 
 import genorth as go
 import genorth.testing as gt
 from genorth.penalty.beta import Oblique, _Local
 from genorth.solve.ending import End
 from genorth.solve.monitor import Monitor
+from support.problems import smooth, spd, trace
 
 
 @pytest.mark.parametrize("with_hessian", [True, False])

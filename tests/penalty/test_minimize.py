@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from _problems import Matrix, known_minima, smooth, spd, trace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +17,8 @@ from genorth.penalty.beta import Oblique, Orthogonal
 from genorth.solve.ending import End
 from genorth.solve.monitor import Monitor
 from paper_repro.problems import Matching
+from support.known_minima import known_minima
+from support.problems import Matrix, smooth, spd, trace
 
 OBLIQUE = ("cdf-gd", "cdf-cg", "cdf-cg-lean", "cdf-lbfgs", "cdf-lbfgs-lean", "cdf-tr")
 METHODS = (*OBLIQUE, *(name.replace("cdf", "odf") for name in OBLIQUE))

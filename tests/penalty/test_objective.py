@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from _problems import smooth
 
 import genorth as go
 from genorth.checks.report import fit_slope
 from genorth.penalty.beta import Oblique
 from genorth.penalty.objective import Objective
 from genorth.solve.monitor import Monitor
+from support.problems import smooth
 
 
 def _objective(

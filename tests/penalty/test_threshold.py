@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from _problems import Matrix, spd, stationary, trace
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ import genorth as go
 import genorth.testing as gt
 from genorth.geometry.multiplier import symmetric_basis
 from genorth.penalty import threshold
+from support.problems import Matrix, spd, stationary, trace
 
 EPS = np.finfo(float).eps
 MANIFOLDS = gt.manifolds(max_n=7, max_condition=1e2)

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
-from _problems import Matrix, smooth, spd, trace
 from hypothesis import given
 from hypothesis import strategies as st
 
 import genorth as go
 import genorth.testing as gt
+from support.problems import Matrix, smooth, spd, trace
 
 M = go.Stiefel(6, 2)
 A = spd(6, 10, 0)

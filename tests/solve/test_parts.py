@@ -8,7 +8,6 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from _problems import Matrix, spd, trace
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,6 +23,7 @@ from genorth.solve.pairs import Pairs
 from genorth.solve.solver import FAMILIES
 from genorth.solve.wolfe import Conditions, difference, parabola_slope, strong_wolfe
 from genorth.testing import conditioned_symmetric, seeds
+from support.problems import Matrix, spd, trace
 
 EPS = float(np.finfo(float).eps)
 

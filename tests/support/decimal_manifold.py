@@ -8,13 +8,10 @@ the names and meanings of `GenOrthManifold`; a test holds the two together.
 
 from __future__ import annotations
 
-import decimal
-from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
-import pytest
 
 import genorth as go
 
@@ -33,13 +30,6 @@ FAMILIES = (
     "bilinear-skew",
 )
 _to_decimals = np.frompyfunc(lambda x: Decimal(float(x)), 1, 1)
-
-
-@pytest.fixture(autouse=True)
-def digits() -> Iterator[None]:
-    """Decimals of DIGITS digits while a test runs; imported by the modules that use this one."""
-    with decimal.localcontext(prec=DIGITS):
-        yield
 
 
 def exactly(X: Any) -> Matrix:

@@ -4,7 +4,7 @@ Where the inequalities of Sections 3 and 4 are tested.
 
 An `Arena` is a manifold with a point X of M and its constants, in double precision (every family,
 modest condition numbers) or in decimals (the real families with F = R^{n x p}, condition numbers up
-to 1e8, `exact.py`). The tests are written once, with integer coefficients, and run in both.
+to 1e8). The tests are written once, with integer coefficients, and run in both.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from typing import Any
 import attrs
 import hypothesis
 import numpy as np
-from constants import Constants, ambient_basis, matrix_of
-from exact import DIGITS, ExactManifold, exactly, floats, solve
-from exact import FAMILIES as EXACT_FAMILIES
 from hypothesis import strategies as st
-from objectives import Objective
 
 import genorth.testing as gt
 from genorth.geometry.multiplier import realvec
 from genorth.linalg.arrays import ct
+from support.decimal_manifold import DIGITS, ExactManifold, exactly, floats, solve
+from support.decimal_manifold import FAMILIES as EXACT_FAMILIES
+from support.penalty_formulas import Objective
+from support.section2_constants import Constants, ambient_basis, matrix_of
 
 Matrix = np.ndarray[Any, Any]
 Number = Any  # float or Decimal

@@ -10,9 +10,9 @@ from typing import Any
 
 import attrs
 import numpy as np
-from exact import ExactManifold
 
 import genorth as go
+from support.decimal_manifold import ExactManifold
 
 Matrix = np.ndarray[Any, Any]
 Number = Any  # float or Decimal

@@ -1,4 +1,4 @@
-"""Arrays that count the multiplications and additions done with them.
+"""Arrays that count the multiplications and additions done with them, manifolds that count phi.
 
 Those of matrix products and factorisations are counted. Costs are stated in the paper as orders;
 counts show them without a clock. Elementwise operations are not counted: they are of lower order
@@ -15,6 +15,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 import scipy.linalg
+
+import genorth as go
+
+Matrix = np.ndarray[Any, Any]
 
 
 def _square(factor: float) -> Callable[..., float]:
@@ -112,3 +116,26 @@ def flops(function: Callable[..., Any], *arrays: Any) -> float:
     with _scipy_counts():
         function(*(X.view(Counted) for X in arrays))
     return Counted.total
+
+
+def recast(result: Matrix, like: Any) -> Matrix:
+    """The result, counted from here on where `like` is.
+
+    For what was computed without being counted.
+    """
+    return result.view(Counted) if isinstance(like, Counted) else result
+
+
+class CountingManifold(go.GenOrthManifold):
+    """A manifold whose phi is counted in calls; the products inside phi and psi are not counted."""
+
+    def __init__(self, within: go.GenOrthManifold) -> None:
+        self.within, self.shape, self.dtype, self.calls = within, within.shape, within.dtype, 0
+        self.ambient_projector = within.ambient_projector
+
+    def phi(self, X: Matrix) -> Matrix:
+        self.calls += 1
+        return recast(self.within.phi(np.asarray(X)), X)
+
+    def psi(self, T: Matrix) -> Matrix:
+        return recast(self.within.psi(np.asarray(T)), T)

@@ -2,7 +2,7 @@
 
 Read both, and write the column "checked by".
 
-Run `python tests/paper/statement_map.py` after a marked test was added, renamed or removed. Marks
+Run `python tests/support/statement_map.py` after a marked test was added, renamed or removed. Marks
 are read from the source of the tests (not by running them), so their labels are literal strings.
 """
 
@@ -75,9 +75,7 @@ def rows(text: str) -> list[Row]:
 
 def marks(root: Path = ROOT) -> list[Mark]:
     """The marks of all tests of the default run, in the order of files and lines."""
-    files = sorted(
-        path for path in (root / "tests").rglob("test_*.py") if "bench" not in path.parts
-    )
+    files = sorted(path for path in (root / "tests").rglob("test_*.py"))
     return [
         mark
         for path in files
