@@ -40,3 +40,26 @@ def test_step_size_is_that_of_the_exponent() -> None:
     G = Z - X @ A / 2
     expected = np.linalg.norm(A) / 2 + np.sqrt(np.linalg.norm(manifold.phi(G).T @ G))
     assert step_size(manifold, X, Z) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("family", sorted(gt.FAMILIES))
+def test_the_bend_of_the_cayley_curve(family: str) -> None:
+    """c''(0), against differences of c'."""
+    manifold = gt.Recipe(family, 6, 2, 3.0, 1).build()
+    X = manifold.random_point(0)
+    ray = manifold.ray(X, np.asarray(manifold.random_tangent(X, 1)), "cayley")
+    t = 1e-5
+    difference = (ray.velocity(t) - ray.velocity(-t)) / (2 * t)
+    size = 1 + np.linalg.norm(difference)
+    assert np.linalg.norm(ray.bend() - difference) <= 1e-7 * size**2
+
+
+@pytest.mark.parametrize("t", [0.01, 0.1, 0.3])
+def test_the_velocity_of_the_normal_curve_is_tangent_to_rounding(t: float) -> None:
+    manifold = gt.Recipe("bilinear-symmetric", 7, 3, 10.0, 1).build()
+    X = manifold.random_point(0)
+    Z = np.asarray(manifold.random_tangent(X, 1))
+    ray = manifold.ray(X, Z / np.linalg.norm(Z), "normal")
+    c, V = ray.point(t), ray.velocity(t)
+    bound = 1e-13 * np.linalg.norm(manifold.phi(c)) * np.linalg.norm(V) * manifold.scale(c)
+    assert manifold.tangency(c, V) <= bound

@@ -625,3 +625,19 @@ def test_a_run_on_a_problem_of_pymanopt_counts_too() -> None:
     result = run(ConjugateGradient, theirs, rng=0)
     assert result.success and result.fun == pytest.approx(-3) and result.nfev == calls["cost"]
     assert from_pymanopt(theirs).counts.nfev == 0
+
+
+# ---------------------------------------------------------------------- a problem solved before
+
+
+@pytest.mark.parametrize("optimizer", [SteepestDescent, ConjugateGradient, TrustRegions])
+def test_the_budget_of_costs_is_that_of_the_run(optimizer: type) -> None:
+    """max_cost_evaluations=7 allows seven in the second run too."""
+    problem = trace(go.Stiefel(20, 3), spd(20, 50, 0), fused=False)
+    start = problem.manifold.random_point(0)
+    first, second = (
+        run(optimizer(max_cost_evaluations=7, verbosity=0), problem, start) for _ in range(2)
+    )
+    for result in (first, second):
+        assert result.status is go.Status.EVALUATION_LIMIT and result.nfev == 7
+    np.testing.assert_array_equal(first.x, second.x)

@@ -1,4 +1,4 @@
-"""What the solvers are made of: Sato's beta, truncated conjugate gradients, preconditioners."""
+"""Steps of the Riemannian solvers: Sato's beta, truncated CG, preconditioners, BB steps."""
 
 from __future__ import annotations
 
