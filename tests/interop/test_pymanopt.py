@@ -20,9 +20,9 @@ import genorth as go
 import genorth.testing as gt
 from genorth.interop.pymanopt import PymanoptManifold, from_pymanopt, to_pymanopt
 from support.known_minima import known_minima
+from support.norms import Matrix
 from support.problems import smooth
 
-Matrix = np.ndarray[Any, Any]
 METHODS = [
     name
     for name, value in vars(Manifold).items()

@@ -21,9 +21,9 @@ from pymanopt.optimizers.line_search import AdaptiveLineSearcher, BackTrackingLi
 import genorth as go
 from genorth.interop.pymanopt import PymanoptManifold, from_pymanopt, run, to_pymanopt
 from support.known_minima import known_minima
+from support.norms import Matrix
 from support.problems import spd, trace
 
-Matrix = np.ndarray[Any, Any]
 OPTIMIZERS = [SteepestDescent, ConjugateGradient, TrustRegions]
 KNOWN = known_minima()
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import genorth as go
 from genorth.linalg.arrays import ct
 from genorth.linalg.functions import eigh, expm, inverse, inverse_sqrt
+from support.norms import EPS
 
-EPS = float(np.finfo(float).eps)
 Matrix = np.ndarray
 
 seeds = st.integers(0, 2**32 - 1)

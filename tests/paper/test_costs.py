@@ -12,9 +12,7 @@ import genorth as go
 import genorth.testing as gt
 from baselines.geometry import faithful
 from support.flops import flops
-
-Matrix = np.ndarray[Any, Any]
-EPS = np.finfo(float).eps
+from support.norms import EPS, Matrix
 
 _GRID = [(40, 4), (80, 4), (160, 4), (80, 8), (160, 16), (320, 8)]
 

@@ -43,16 +43,6 @@ def _rounding(s: Sample) -> float:
 @pytest.mark.statement("F15")
 @GENERAL
 @given(manifold=MANIFOLDS, seed=gt.seeds())
-def test_F15_newtons_map(manifold: go.GenOrthManifold, seed: int) -> None:
-    """D is the smallest solution, C(X - sD) = (1 - s) C + s^2 D^T phi(D), by the contract."""
-    for prop in gt.PROPERTIES:
-        if prop.name == "F15":
-            assert prop.check(manifold, seed) is None
-
-
-@pytest.mark.statement("F15")
-@GENERAL
-@given(manifold=MANIFOLDS, seed=gt.seeds())
 def test_F15_the_derivative_on_M(manifold: go.GenOrthManifold, seed: int) -> None:
     """On M, DA_n = P_X is idempotent and self-adjoint, and the derivative of C o A_n is zero.
 

@@ -18,6 +18,7 @@ import genorth.testing as gt
 from genorth.geometry.multiplier import realvec, symmetric_basis
 from genorth.linalg.arrays import ct
 from genorth.testing.contract import Sample
+from support.norms import EPS, Matrix, norm, spectral
 from support.problems import smooth
 from support.section2_constants import (
     Constants,
@@ -28,15 +29,9 @@ from support.section2_constants import (
     quadratic,
 )
 
-Matrix = np.ndarray[Any, Any]
-EPS = np.finfo(float).eps
 #: There are about twenty families.
 FAMILIES = hypothesis.settings(max_examples=3 * hypothesis.settings().max_examples)
 MANIFOLDS = gt.manifolds(max_n=4)  # operators on F are formed as matrices
-
-
-def _norm(X: Any) -> float:
-    return float(np.linalg.norm(np.asarray(X)))
 
 
 def _constants(manifold: go.GenOrthManifold, seed: int) -> tuple[Constants, np.random.Generator]:
@@ -57,10 +52,10 @@ def test_phi_is_lipschitz_with_its_norm(manifold: go.GenOrthManifold, seed: int)
     """
     c, s = Constants(manifold, manifold.random_point(seed)), Sample(manifold, seed)
     U, V = s.ambient(), s.ambient(3.0)
-    assert _norm(manifold.phi(U) - manifold.phi(V)) <= c.L_phi * _norm(U - V) * (1 + s.u)
+    assert norm(manifold.phi(U) - manifold.phi(V)) <= c.L_phi * norm(U - V) * (1 + s.u)
     weights = np.linalg.svd(matrix_of(manifold.phi, c.basis))[2][0]
     E = np.tensordot(weights, c.basis, axes=1)
-    assert _norm(manifold.phi(U + E) - manifold.phi(U)) == pytest.approx(c.L_phi, rel=1e3 * s.u)
+    assert norm(manifold.phi(U + E) - manifold.phi(U)) == pytest.approx(c.L_phi, rel=1e3 * s.u)
 
 
 @pytest.mark.statement("const:L_phi")
@@ -74,7 +69,7 @@ def test_L_phi_is_the_spectral_norm_of_the_form(recipe: gt.Recipe) -> None:
     largest = (
         1.0
         if recipe.n > 1 or recipe.family in ("stiefel", "symplectic")
-        else _norm(c.manifold.phi(np.eye(1)))
+        else norm(c.manifold.phi(np.eye(1)))
     )
     assert c.L_phi == pytest.approx(largest, rel=1e3 * c.X.size * EPS)
 
@@ -92,14 +87,14 @@ def test_constants_of_a_quadratic(manifold: go.GenOrthManifold, seed: int) -> No
     c, rng = _constants(manifold, seed)
     problem, L_g = quadratic(c, seed)
     M = c.gradient_bound(np.asarray(problem.euclidean_gradient(c.X)), L_g)
-    assert _norm(problem.euclidean_gradient(c.X)) <= M
+    assert norm(problem.euclidean_gradient(c.X)) <= M
     for _ in range(5):
         Y1, Y2 = c.near(rng, c.rho), c.near(rng, c.rho)
         difference = problem.euclidean_gradient(Y1) - problem.euclidean_gradient(Y2)
         rounding = 100 * c.X.size * EPS * (1 + c.radius)
-        assert _norm(difference) <= L_g * _norm(Y1 - Y2) + rounding
+        assert norm(difference) <= L_g * norm(Y1 - Y2) + rounding
         A = np.asarray(manifold.dissolve(Y1))
-        assert _norm(problem.euclidean_gradient(A)) <= M + rounding * c.dissolved_lipschitz
+        assert norm(problem.euclidean_gradient(A)) <= M + rounding * c.dissolved_lipschitz
 
 
 @pytest.mark.statement("ass_2")
@@ -113,12 +108,12 @@ def test_a_smooth_f_is_lipschitz_on_the_ball(manifold: go.GenOrthManifold, seed:
     problem = smooth(manifold, seed)
     Y1, Y2 = c.near(rng, c.rho), c.near(rng, c.rho)
     segment = [Y1 + t * (Y2 - Y1) for t in np.linspace(0, 1, 33)]
-    slopes = [_norm(manifold.ambient(problem.euclidean_gradient(Y))) for Y in segment]
+    slopes = [norm(manifold.ambient(problem.euclidean_gradient(Y))) for Y in segment]
     growth = [
-        _norm(problem.euclidean_hessian(Y, Y2 - Y1)) / 32 for Y in segment
+        norm(problem.euclidean_hessian(Y, Y2 - Y1)) / 32 for Y in segment
     ]  # of the slope, from node to node
-    rounding = 100 * EPS * Y1.size * (abs(problem.cost(Y1)) + max(slopes) * _norm(Y1))
-    bound = (max(slopes) + 2 * max(growth)) * _norm(Y1 - Y2) * (1 + 1e-9)
+    rounding = 100 * EPS * Y1.size * (abs(problem.cost(Y1)) + max(slopes) * norm(Y1))
+    bound = (max(slopes) + 2 * max(growth)) * norm(Y1 - Y2) * (1 + 1e-9)
     assert abs(problem.cost(Y1) - problem.cost(Y2)) <= bound + rounding
 
 
@@ -138,10 +133,11 @@ def test_delta_over_all_of_F_is_zero(manifold: go.GenOrthManifold, seed: int) ->
     if manifold.dim == 0:
         assert c.delta_printed > 0
         return
-    assert c.delta_printed <= 1e3 * s.u * s.q * c.L_phi * _norm(c.X)
+    assert c.delta_printed <= 1e3 * s.u * s.q * c.L_phi * norm(c.X)
     assert c.delta_printed <= 1e-6 * c.delta
 
 
+@pytest.mark.statement("R2")
 @pytest.mark.statement("const:delta")
 @FAMILIES
 @given(manifold=MANIFOLDS, seed=gt.seeds())
@@ -161,7 +157,8 @@ def test_delta_over_the_normal_space(manifold: go.GenOrthManifold, seed: int) ->
     assert values[-1] == pytest.approx(
         c.delta, abs=1e3 * s.u * s.q * float(values[0]) * s.kappa**0.5
     )
-    assert c.delta > 0
+    rest = 100 * s.q**2 * (s.u * s.kappa + s.c) * norm(s.P)
+    assert c.delta >= max(0.0, 2 / spectral(c.X) - rest)
 
 
 @pytest.mark.statement("const:delta")
@@ -174,6 +171,7 @@ def test_delta_is_two_on_stiefel_manifolds(recipe: gt.Recipe) -> None:
     )
 
 
+@pytest.mark.statement("R11")
 @pytest.mark.statement("const:rho")
 @FAMILIES
 @given(manifold=MANIFOLDS, seed=gt.seeds(), t=st.floats(1e-6, 0.5))
@@ -190,6 +188,7 @@ def test_no_radius_keeps_the_whole_of_delta(
     assert least < c.delta
 
 
+@pytest.mark.statement("R11")
 @pytest.mark.statement("const:rho")
 @FAMILIES
 @given(manifold=MANIFOLDS, seed=gt.seeds())
@@ -216,7 +215,7 @@ def _worst(c: Constants) -> Matrix:
     Z = np.asarray(M.constraint_adjoint(c.X, S)) / c.delta
     # Y -> <DC(Y)*[S], Z> = <phi(Y) Phi(S), Z> is linear, with this gradient.
     step = np.asarray(M.phi(Z @ ct(M.symmetrize(S))))
-    return c.X - step * (c.rho / _norm(step))
+    return c.X - step * (c.rho / norm(step))
 
 
 # ---------------------------------------------------------------- Lipschitz constants of the
@@ -245,7 +244,7 @@ def test_DC_is_lipschitz(manifold: go.GenOrthManifold, seed: int) -> None:
     def difference(Z: Matrix) -> Any:
         return manifold.constraint_differential(Y1, Z) - manifold.constraint_differential(Y2, Z)
 
-    assert operator_norm(difference, c.basis) <= 2 * c.L_phi * _norm(Y1 - Y2) + u * _size(c, 1)
+    assert operator_norm(difference, c.basis) <= 2 * c.L_phi * norm(Y1 - Y2) + u * _size(c, 1)
 
 
 @pytest.mark.statement("lem:DA")
@@ -265,7 +264,7 @@ def test_DA_and_its_adjoint_are_lipschitz(manifold: go.GenOrthManifold, seed: in
     def adjoint(T: Matrix) -> Any:
         return manifold.dissolve_adjoint(Y1, T) - manifold.dissolve_adjoint(Y2, T)
 
-    bound = c.alpha_A * c.L_phi * _norm(Y1 - Y2) + u * (1 + _size(c, 2))
+    bound = c.alpha_A * c.L_phi * norm(Y1 - Y2) + u * (1 + _size(c, 2))
     assert operator_norm(difference, c.basis) <= bound
     assert operator_norm(adjoint, c.basis) <= bound
 
@@ -276,10 +275,10 @@ def test_DA_and_its_adjoint_are_lipschitz(manifold: go.GenOrthManifold, seed: in
 def test_DA_is_bounded_on_the_ball(manifold: go.GenOrthManifold, seed: int) -> None:
     """|Y| <= alpha_A/3, attained at X (1 + rho/|X|), and |DA(Y)| <= 3/2 + alpha_A^2 L_phi/6."""
     c, rng = _constants(manifold, seed)
-    edge = c.X * (1 + c.rho / _norm(c.X))
-    assert _norm(edge) == pytest.approx(c.alpha_A / 3, rel=100 * c.X.size * EPS)
+    edge = c.X * (1 + c.rho / norm(c.X))
+    assert norm(edge) == pytest.approx(c.alpha_A / 3, rel=100 * c.X.size * EPS)
     for Y in (c.near(rng, c.rho), edge):
-        assert _norm(Y) <= c.alpha_A / 3 * (1 + 10 * EPS)
+        assert norm(Y) <= c.alpha_A / 3 * (1 + 10 * EPS)
         size = operator_norm(lambda Z, Y=Y: manifold.dissolve_differential(Y, Z), c.basis)
         assert size <= 3 / 2 + c.alpha_A**2 * c.L_phi / 6 + 100 * c.X.size * EPS * (1 + _size(c, 2))
 
@@ -300,7 +299,7 @@ def test_the_differential_of_the_composition_is_lipschitz(
     def difference(Z: Matrix) -> Any:
         return _composed(manifold, Y1, Z) - _composed(manifold, Y2, Z)
 
-    bound = 2 * c.alpha_CA * c.L_phi * _norm(Y1 - Y2)
+    bound = 2 * c.alpha_CA * c.L_phi * norm(Y1 - Y2)
     assert (
         operator_norm(difference, c.basis) <= bound + 10 * u * _size(c, 1) * (1 + _size(c, 2)) ** 2
     )

@@ -20,10 +20,9 @@ import genorth.testing as gt
 from support.arena import Arena, arenas, build, record, run_on
 from support.decimal_manifold import FAMILIES as EXACT_FAMILIES
 from support.decimal_manifold import ExactManifold, exactly, floats
+from support.norms import EPS, Matrix
 from support.penalty_formulas import Objective, Penalty
 
-Matrix = np.ndarray[Any, Any]
-EPS = float(np.finfo(float).eps)
 MANY = settings(max_examples=3 * settings().max_examples)  # an example takes a few milliseconds
 ALL = pytest.mark.parametrize("family", sorted(gt.FAMILIES))
 

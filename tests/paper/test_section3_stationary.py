@@ -16,10 +16,10 @@ import genorth.testing as gt
 from genorth.geometry.multiplier import symmetric_basis
 from genorth.penalty.threshold import multiplier_threshold
 from support.arena import Arena, arenas, build, record, run_on
+from support.norms import Matrix
 from support.penalty_formulas import Objective, Penalty
 from support.section2_constants import ambient_basis
 
-Matrix = np.ndarray[Any, Any]
 MANY = settings(max_examples=3 * settings().max_examples)  # an example takes a few milliseconds
 ALL = pytest.mark.parametrize("family", sorted(gt.FAMILIES))
 
@@ -131,6 +131,7 @@ def test_the_threshold_is_above_the_sharp_one(arena: Arena) -> None:
 # ---------------------------------------------------------------------- second order
 
 
+@pytest.mark.statement("R3")
 @pytest.mark.statement("le:sec1")
 @MANY
 @given(arena=arenas())

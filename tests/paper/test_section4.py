@@ -16,11 +16,10 @@ from genorth.penalty.cdf import ConstraintDissolving
 from support.arena import Arena, arenas, build, record, run_on
 from support.flops import CountingManifold
 from support.known_minima import known_minima
+from support.norms import EPS, Matrix
 from support.penalty_formulas import Objective, Penalty
 from support.section2_constants import operator_norm
 
-Matrix = np.ndarray[Any, Any]
-EPS = float(np.finfo(float).eps)
 MANY = settings(max_examples=3 * settings().max_examples)  # an example takes a few milliseconds
 RUNS = [
     "smallest eigenvalues",
@@ -121,6 +120,7 @@ def test_the_printed_loop_may_not_end(length: float, after: float) -> None:
     assert manifold.feasibility(found.X) <= 1e-12 * manifold.scale(found.X)
 
 
+@pytest.mark.statement("R18")
 @pytest.mark.statement("al:1:3")
 @MANY
 @given(manifold=gt.manifolds(max_condition=1e4), seed=gt.seeds(), square=st.floats(0.05, 2.9))

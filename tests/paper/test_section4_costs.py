@@ -16,9 +16,7 @@ import genorth.testing as gt
 from baselines.geometry import faithful
 from genorth.geometry.multiplier import DenseLeastSquares, symmetric_basis
 from support.flops import CountingManifold, flops, recast
-
-Matrix = np.ndarray[Any, Any]
-EPS = float(np.finfo(float).eps)
+from support.norms import EPS, Matrix
 
 
 def _rows_of_the_table(
@@ -52,6 +50,7 @@ def _products(manifold: go.GenOrthManifold) -> int:
     return int(np.prod(manifold.shape)) * manifold.shape[-1]
 
 
+@pytest.mark.statement("F11")
 @pytest.mark.statement("Ta:cost")
 @given(manifold=gt.manifolds(max_condition=1e2), seed=gt.seeds(), beta=st.floats(0.1, 10))
 def test_operations_of_the_gradient_of_h(

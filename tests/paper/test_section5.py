@@ -5,8 +5,6 @@ The solvers have one start.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 import scipy.fft
@@ -17,9 +15,8 @@ import genorth as go
 import genorth.testing as gt
 from baselines import SOLVERS
 from paper_repro.problems import PROBLEMS, ExtrinsicMean, JointDiagonalisation, Matching
+from support.norms import EPS, Matrix
 
-Matrix = np.ndarray[Any, Any]
-EPS = np.finfo(float).eps
 #: The names of the paper and ours.
 PAPER_SOLVERS = {
     "CDFGD": "cdf-gd",

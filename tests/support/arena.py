@@ -23,10 +23,10 @@ from genorth.geometry.multiplier import realvec
 from genorth.linalg.arrays import ct
 from support.decimal_manifold import DIGITS, ExactManifold, exactly, floats, solve
 from support.decimal_manifold import FAMILIES as EXACT_FAMILIES
+from support.norms import Matrix
 from support.penalty_formulas import Objective
 from support.section2_constants import Constants, ambient_basis, matrix_of
 
-Matrix = np.ndarray[Any, Any]
 Number = Any  # float or Decimal
 _MARGIN = 1e-6  # of the constants, which are measured in double precision
 _CONDITION = 4.0  # up to it double precision resolves Omega_X on most draws

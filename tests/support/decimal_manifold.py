@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 import genorth as go
+from support.norms import Matrix
 
-Matrix = np.ndarray[Any, Any]
 DIGITS = 150
 #: Families of `genorth.testing` that are {X : X^T A X = Q} with known real A and Q.
 FAMILIES = (

@@ -17,8 +17,7 @@ import pytest
 import scipy.linalg
 
 import genorth as go
-
-Matrix = np.ndarray[Any, Any]
+from support.norms import Matrix
 
 
 def _square(factor: float) -> Callable[..., float]:

@@ -13,8 +13,8 @@ import numpy as np
 
 import genorth as go
 from support.decimal_manifold import ExactManifold
+from support.norms import Matrix
 
-Matrix = np.ndarray[Any, Any]
 Number = Any  # float or Decimal
 
 

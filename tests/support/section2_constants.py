@@ -17,8 +17,7 @@ import numpy as np
 
 import genorth as go
 from genorth.geometry.multiplier import realvec, symmetric_basis
-
-Matrix = np.ndarray[Any, Any]
+from support.norms import Matrix
 
 
 def ambient_basis(manifold: go.GenOrthManifold) -> Matrix:

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 import genorth as go
-
-Matrix = np.ndarray[Any, Any]
+from support.norms import Matrix
 
 
 def complex_bilinear(
