@@ -54,10 +54,7 @@ def test_R1_the_printed_element_gives_C_plus_the_identity() -> None:
 
 @pytest.mark.statement("R2")
 def test_R2_the_printed_delta_is_zero() -> None:
-    """The circle, X = (1, 0), Z = (0, 1).
-
-    DC(X)[Z] = 0, so |DC(X)[Z]| >= delta |Z| leaves delta = 0 only.
-    """
+    """The circle, X = (1, 0): DC(X)[Z] = 0 for Z = (0, 1), so only delta = 0 is left."""
     manifold, X, Z = go.Stiefel(2, 1), np.array([[1.0], [0.0]]), np.array([[0.0], [1.0]])
     assert manifold.constraint_differential(X, Z).item() == 0.0
     assert Constants(manifold, X).delta_printed <= 4 * EPS
@@ -71,10 +68,7 @@ def test_R2_the_printed_delta_is_zero() -> None:
 @pytest.mark.statement("R14")
 @pytest.mark.parametrize("angle", [1e-1, 1e-3, 1e-6])
 def test_R14_another_point_of_M_is_near_and_has_no_violation(angle: float) -> None:
-    """The circle: Y = (cos t, sin t) has C(Y) = 0 and |Y - X| > 0.
-
-    So no constant gives |Y - X| <= const |C(Y)|.
-    """
+    """The circle: C(Y) = 0 at Y = (cos t, sin t), so no constant gives |Y - X| <= c |C(Y)|."""
     manifold, X = go.Stiefel(2, 1), np.array([[1.0], [0.0]])
     Y = np.array([[np.cos(angle)], [np.sin(angle)]])
     assert manifold.feasibility(Y) <= 4 * EPS
@@ -85,10 +79,7 @@ def test_R14_another_point_of_M_is_near_and_has_no_violation(angle: float) -> No
 @GENERAL
 @given(manifold=MANIFOLDS, seed=gt.seeds(), size=st.floats(0, 0.9))
 def test_R14_corrected(manifold: go.GenOrthManifold, seed: int, size: float) -> None:
-    """dist(Y, M) <= |Y|_2 |C| / (2 (1 - |C|_2)) where |C|_2 < 1.
-
-    |C(Y)| <= L_phi (|X| + |Y|) |Y - X|.
-    """
+    """|C| <= L_phi (|X| + |Y|) |Y - X|, and dist(Y, M) <= |Y|_2 |C| / (2 (1 - |C|_2))."""
     s = Sample(manifold, seed)
     Y = s.X + s.ambient(size / (3 * s.steepness))
     C = manifold.constraint(Y)
@@ -101,10 +92,7 @@ def test_R14_corrected(manifold: go.GenOrthManifold, seed: int, size: float) -> 
 
 @pytest.mark.statement("R15")
 def test_R15_A_expands_on_an_ellipse() -> None:
-    """At (3/5, 2/5) the projector DA(X) has the norm |X| |phi(X)| = 949^(1/2)/25 = 1.23.
-
-    So A expands nearby.
-    """
+    """|DA(X)| = |X| |phi(X)| = 949^(1/2)/25 = 1.23 at (3/5, 2/5), so A expands nearby."""
     assert ELLIPSE.feasibility(POINT) <= 4 * EPS
     size = operator_norm(
         lambda D: ELLIPSE.dissolve_differential(POINT, D), np.eye(2).reshape(2, 2, 1)
@@ -121,10 +109,7 @@ def test_R15_A_expands_on_an_ellipse() -> None:
 @GENERAL
 @given(manifold=MANIFOLDS, seed=gt.seeds(), size=st.floats(0, 1))
 def test_R15_corrected(manifold: go.GenOrthManifold, seed: int, size: float) -> None:
-    """|C(A(Y))| <= 3/4 |C| |C|_2 + 1/4 |C| |C|_2^2, at most |C|^2 where |C|_2 <= 1.
-
-    No constant, no neighbourhood.
-    """
+    """|C(A(Y))| <= 3/4 |C| |C|_2 + 1/4 |C| |C|_2^2, at most |C|^2 where |C|_2 <= 1."""
     s = Sample(manifold, seed)
     Y = s.X + s.ambient(size / s.steepness)
     C = manifold.constraint(Y)
@@ -154,10 +139,7 @@ def test_R3_the_missing_term() -> None:
 
 @pytest.mark.statement("R4")
 def test_R4_phi_of_a_tangent_vector_is_not_tangent_and_the_cross_term_is_not_zero() -> None:
-    """The ellipse at (3/5, 2/5), f(x) = <phi(X), x>.
-
-    <phi(X), phi(Z)> = -72/5, <phi(X), hess h[Z]> = 72/5.
-    """
+    """The ellipse, f(x) = <phi(X), x>: <phi(X), phi(Z)> = -72/5 = -<phi(X), hess h[Z]>."""
     assert ELLIPSE.tangency(POINT, TANGENT) <= 16 * EPS
     assert np.vdot(NORMAL, ELLIPSE.phi(TANGENT)) == pytest.approx(-72 / 5, rel=8 * EPS)
     for beta in (1.0, 100.0):
@@ -174,10 +156,7 @@ def test_R4_phi_of_a_tangent_vector_is_not_tangent_and_the_cross_term_is_not_zer
 @GENERAL
 @given(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100))
 def test_R4_corrected(manifold: go.GenOrthManifold, seed: int, beta: float) -> None:
-    """<X S^T, hess h[Z]> = 0 for S in S1.
-
-    For normal N it is <DA(X)[N], hess f[Z]>, as N - DA(X)[N] is some X S^T.
-    """
+    """<X S^T, hess h[Z]> = 0 for S in S1, and <N, hess h[Z]> = <DA(X)[N], hess f[Z]>."""
     s = Sample(manifold, seed)
     X, Z, S, Theta = s.X, s.tangent(), s.symmetric(), s.symmetric()
     B, N = s.P @ Theta, s.P @ s.symmetric()
@@ -199,10 +178,7 @@ def test_R4_corrected(manifold: go.GenOrthManifold, seed: int, beta: float) -> N
 @pytest.mark.statement("R5")
 @pytest.mark.parametrize("beta", [1.0, 10.0, 1e3])
 def test_R5_fails_near_M_for_every_beta(beta: float) -> None:
-    """Stiefel (1, 1), f(x) = x.
-
-    |h'|^2 - |g'|^2 = C^2 (4 beta^2 x^2 - 6 beta x), below beta/9 |C| near M.
-    """
+    """On {1, -1}, f(x) = x: |h'|^2 - |g'|^2 = C^2 (4 beta^2 x^2 - 6 beta x) < beta/9 |C|."""
     h, g = _line(beta), go.Stiefel(1, 1)
     for C in (1e-3 / beta, -1e-3 / beta):
         x = np.sqrt(1 + C)
@@ -216,10 +192,7 @@ def test_R5_fails_near_M_for_every_beta(beta: float) -> None:
 @pytest.mark.statement("R5")
 @pytest.mark.parametrize("beta", [1.0, 10.0, 1e3])
 def test_R5_not_even_the_gradient_of_g_is_a_bound_on_an_ellipse(beta: float) -> None:
-    """f(x) = x_1, Y = (1 + t) X.
-
-    |grad h|^2 - |grad g|^2 = -576/125 beta C + O(C^2) < 0 for small t > 0.
-    """
+    """f(x) = x_1, Y = (1 + t) X: |grad h|^2 - |grad g|^2 = -576/125 beta C + O(C^2) < 0."""
     B, t = np.array([[1.0], [0.0]]), 1e-4 / beta
     Y = (1 + t) * POINT
     C = ELLIPSE.constraint(Y).item()
@@ -256,10 +229,7 @@ def test_R19_what_the_step_of_the_proof_needs(
 
 @pytest.mark.statement("R19")
 def test_R19_the_factor_that_is_left_out_exceeds_one() -> None:
-    """|I - DA(X)*| = |X| |phi(X)| on the ellipse, 949^(1/2)/25 > 1.
-
-    The printed step bounds it by one.
-    """
+    """|I - DA(X)*| = 949^(1/2)/25 on the ellipse; the printed step bounds it by one."""
     size = operator_norm(
         lambda D: D - ELLIPSE.dissolve_adjoint(POINT, D), np.eye(2).reshape(2, 2, 1)
     )
@@ -268,10 +238,7 @@ def test_R19_the_factor_that_is_left_out_exceeds_one() -> None:
 
 @pytest.mark.statement("R6")
 def test_R6_the_third_quotient_is_negative_even_on_two_points() -> None:
-    """Stiefel (1, 1): (C o A)'' = -6 at x = 1.
-
-    So alpha_CA >= 3 and 9 delta^2 (1 - alpha_CA) < 0.
-    """
+    """On {1, -1}: (C o A)'' = -6 at x = 1, so alpha_CA >= 3 and 9 delta^2 (1 - alpha_CA) < 0."""
     manifold, t = go.Stiefel(1, 1), 1e-3
 
     def slope(x: float) -> float:
@@ -322,10 +289,7 @@ def test_R6_alpha_is_at_least_three_where_phi_is_the_identity(
 @pytest.mark.statement("R17")
 @pytest.mark.parametrize("beta", [1.0, 1e3, 1e6])
 def test_R17_stationary_points_of_h_that_are_not_on_M(beta: float) -> None:
-    """f(x) = -x^2 on M = {1, -1}: h'(0) = 0 for every beta, and h -> -infinity.
-
-    A hyperbola: so does a linear f.
-    """
+    """f(x) = -x^2 on {1, -1}: h'(0) = 0, h -> -infinity. On a hyperbola a linear f will do."""
     manifold = go.Stiefel(1, 1)
     f = go.Problem(manifold, lambda X: -(X.item() ** 2), lambda X: -2 * X, lambda X, Z: -2 * Z)
     h = go.ConstraintDissolving(f, beta)

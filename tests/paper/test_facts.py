@@ -98,10 +98,7 @@ def test_F5_theta_is_the_least_squares_solution(manifold: go.GenOrthManifold, se
 @GENERAL
 @given(n=st.integers(1, 4), p=st.integers(1, 3), skew=st.booleans(), seed=gt.seeds())
 def test_F5_conjugate_linear_companion(n: int, p: int, skew: bool, seed: int) -> None:
-    """psi(T) = Q conj(T) Q^-1 is not inner.
-
-    Theta = Q U (B / (l_i + l_j)) U^t is still one eigendecomposition.
-    """
+    """psi(T) = Q conj(T) Q^-1: Theta = Q U (B / (l_i + l_j)) U^t, one eigendecomposition."""
     manifold, Q = complex_bilinear(max(n, p), p, seed, skew=skew)
     e = -1 if skew else 1
     assert manifold.companion is None or p == 1
@@ -146,10 +143,7 @@ def test_F6(manifold: go.GenOrthManifold, seed: int) -> None:
 def test_F6_converges_where_the_spectral_radius_is_below_one(
     manifold: go.GenOrthManifold, seed: int, radius: float
 ) -> None:
-    """Y = X (I + H)^(1/2)-like, H* = H of spectral radius < 1.
-
-    Repeated A ends at Y <<Y,Y>>^(-1/2).
-    """
+    """Repeated A ends at Y <<Y,Y>>^(-1/2), also where |C(Y)| > 1 but its eigenvalues are < 1."""
     s = Sample(manifold, seed)
     H = ct(s.symmetric())
     size = float(np.abs(np.linalg.eigvals(H)).max())
@@ -187,10 +181,7 @@ def test_F7(manifold: go.GenOrthManifold, seed: int) -> None:
 
 @pytest.mark.statement("F7")
 def test_F7_it_is_orthogonal_at_some_points_and_oblique_at_others_of_one_manifold() -> None:
-    """Symplectic: orthogonal at X = I, oblique at X = diag(2, 1/2).
-
-    At the first phi(X) = X, at the second |DA(X)| > 1.
-    """
+    """Symplectic: orthogonal at X = I, where phi(X) = X; oblique at X = diag(2, 1/2)."""
     manifold = go.SymplecticStiefel(2, 2)
     norms = []
     for X in (np.eye(2), np.diag([2.0, 0.5])):
@@ -235,10 +226,7 @@ def test_F8_quadratic_form(manifold: go.GenOrthManifold, seed: int, beta: float)
 @GENERAL
 @given(manifold=gt.manifolds(max_n=5, max_condition=1e4), seed=gt.seeds())
 def test_F8_threshold(manifold: go.GenOrthManifold, seed: int) -> None:
-    """beta* is 3/4 of the largest eigenvalue of S -> Re tr(S^2 Theta) on S1.
-
-    It is at most 3/4 |Theta|_2.
-    """
+    """beta* is 3/4 of the largest eigenvalue of S -> Re tr(S^2 Theta), at most 3/4 |Theta|_2."""
     s = Sample(manifold, seed)
     Theta, basis = s.symmetric(), symmetric_basis(manifold)
     if not len(basis):
@@ -307,10 +295,7 @@ def test_F14_is_sharp() -> None:
 
 @pytest.mark.statement("F9")
 def test_F9_domains_on_a_hyperbola() -> None:
-    """x^2 - y^2 = 1, X = (1, 0), Z = (0, z): polar needs |z| < 1, Cayley |z| != 2 (beyond.
-
-    The other branch).
-    """
+    """x^2 - y^2 = 1, X = (1, 0), Z = (0, z): polar needs |z| < 1, Cayley |z| != 2."""
     manifold, X = go.HyperbolicStiefel(np.array([1.0, -1.0]), 1), np.array([[1.0], [0.0]])
 
     def step(z: float, kind: str) -> Matrix:
@@ -391,10 +376,7 @@ def test_F13(manifold: go.GenOrthManifold, seed: int) -> None:
 def test_F13_complex_bilinear_forms_are_the_second_complex_case(
     n: int, p: int, skew: bool, seed: int
 ) -> None:
-    """X^t A X = Q without conjugation, A and Q complex, both symmetric or both skew.
-
-    The contract holds.
-    """
+    """X^t A X = Q without conjugation, A and Q complex, both symmetric or both skew."""
     manifold, _ = complex_bilinear(max(n, p), p, seed, skew=skew)
     assert go.check_assumptions(manifold, rng=0).passed
     for name in (
@@ -418,10 +400,7 @@ def test_F13_complex_bilinear_forms_are_the_second_complex_case(
     "manifold", [pairs(3, 2), pairs(3, 1), quaternionic(3, 2), quaternionic(2, 2)], ids=repr
 )
 def test_F13_blocks_may_be_swapped_and_F_may_be_smaller(manifold: go.GenOrthManifold) -> None:
-    """Pairs X1^T X2 = I and quaternionic matrices.
-
-    Manifolds of the theory that are no products of bilinear ones.
-    """
+    """Pairs X1^T X2 = I and quaternionic matrices are no products of bilinear manifolds."""
     assert go.check_assumptions(manifold, rng=0).passed
     assert manifold.companion is None
     for prop in gt.PROPERTIES:
@@ -431,10 +410,7 @@ def test_F13_blocks_may_be_swapped_and_F_may_be_smaller(manifold: go.GenOrthMani
 @pytest.mark.statement("F13")
 @pytest.mark.parametrize("n", [2, 3])
 def test_F13_pairs_are_what_they_are_said_to_be(n: int) -> None:
-    """Points are found from every seed, also square ones.
-
-    There, half of the random starts lead nowhere.
-    """
+    """Points are found from every seed, also square ones, where half of the starts fail."""
     for seed in range(40):
         X = pairs(n, 2).random_point(seed)
         np.testing.assert_allclose(X[0].T @ X[1], np.eye(2), atol=1e3 * EPS * norm(X) ** 2)

@@ -44,10 +44,7 @@ def _rounding(s: Sample) -> float:
 @GENERAL
 @given(manifold=MANIFOLDS, seed=gt.seeds())
 def test_F15_the_derivative_on_M(manifold: go.GenOrthManifold, seed: int) -> None:
-    """On M, DA_n = P_X is idempotent and self-adjoint, and the derivative of C o A_n is zero.
-
-    Beside them those of A: DA is idempotent and not self-adjoint, D(C o A) = 0.
-    """
+    """DA_n = P_X is idempotent and self-adjoint, and D(C o A_n) = 0, as D(C o A) is."""
     s = Sample(manifold, seed)
     step, E, F = NewtonStep(manifold.at(s.X)), s.ambient(), s.ambient()
     once, other = (U - step.derivative(U) for U in (E, F))
@@ -104,10 +101,7 @@ def test_F16_gradient_on_M(manifold: go.GenOrthManifold, seed: int, beta: float)
 def test_F16_hessian_at_a_stationary_point(
     manifold: go.GenOrthManifold, seed: int, beta: float
 ) -> None:
-    """beta |V|^2 + <V, phi(V) Theta> on normal V, -<Z, phi(Z) Theta> on M (f is linear).
-
-    There is no cross term.
-    """
+    """beta |V|^2 + <V, phi(V) Theta> on normal V, -<Z, phi(Z) Theta> on M; no cross term."""
     s = Sample(manifold, seed)
     Theta, S, Z = s.symmetric(), s.symmetric(), s.tangent()
     h = go.OrthogonalDissolving(linear(manifold, s.P @ Theta), beta)

@@ -54,10 +54,7 @@ def test_the_problem_is_f_on_the_points_of_F_with_the_constraint(
 @pytest.mark.statement("ass_1:1")
 @given(manifold=gt.manifolds(max_n=6), seed=gt.seeds())
 def test_F_is_closed_under_G(manifold: go.GenOrthManifold, seed: int) -> None:
-    """XT is in F for every T of a basis of G, and G is an algebra.
-
-    It holds the products of its elements.
-    """
+    """XT is in F for every T of a basis of G, and products of elements of G are in G."""
     X, basis = Sample(manifold, seed).ambient(), algebra_basis(manifold)
     for T in basis:
         _close(manifold.ambient(X @ T), X @ T, 1.0)
@@ -69,10 +66,7 @@ def test_F_is_closed_under_G(manifold: go.GenOrthManifold, seed: int) -> None:
 @pytest.mark.statement("ass_1:2")
 @given(recipe=gt.recipes(max_n=6), seed=gt.seeds())
 def test_phi_is_one_to_one_and_self_adjoint(recipe: gt.Recipe, seed: int) -> None:
-    """The matrix of phi over an orthonormal basis of F is symmetric.
-
-    Its condition is that of A and Q together.
-    """
+    """The matrix of phi over a basis of F is symmetric, as well conditioned as A and Q."""
     manifold = recipe.build()
     basis = ambient_basis(manifold)
     coordinates = np.stack([realvec(E) for E in basis])
@@ -200,10 +194,7 @@ def test_indefinite_stiefel_needs_a_regular_A() -> None:
 @pytest.mark.statement("tab:ex:indefinite")
 @given(recipe=gt.recipes(("indefinite-dense",)))
 def test_an_involution_J_is_symmetric_where_M_is_not_empty(recipe: gt.Recipe) -> None:
-    """The row does not ask for J^T = J, which self-adjointness of AXJ needs.
-
-    J = X^T A X implies it.
-    """
+    """AXJ is self-adjoint only if J^T = J, which the row omits; J = X^T A X implies it."""
     n, p, rng = recipe.n, recipe.p, recipe.rng
     A = gt.conditioned_symmetric(n, recipe.condition, rng)
     X = rng.standard_normal((n, p))
@@ -269,10 +260,7 @@ def _tensor_manifold(
 def test_tensor_stiefel_is_the_manifold_of_the_blocks(
     size: tuple[int, int, int], seed: int, kind: str
 ) -> None:
-    """Diag(X x_3 M)^T Diag(X x_3 M) = Diag((X^T * X) x_3 M) for every tensor.
-
-    So X^T * X = I iff C = 0 in blocks.
-    """
+    """Diag(X x_3 M)^T Diag(X x_3 M) = Diag((X^T * X) x_3 M), so X^T * X = I iff C = 0."""
     n, p, l = size  # noqa: E741
     rng = np.random.default_rng(seed)
     M, T = _tensor_manifold(kind, n, p, l, rng)

@@ -46,10 +46,7 @@ def _constants(manifold: go.GenOrthManifold, seed: int) -> tuple[Constants, np.r
 @FAMILIES
 @given(manifold=MANIFOLDS, seed=gt.seeds())
 def test_phi_is_lipschitz_with_its_norm(manifold: go.GenOrthManifold, seed: int) -> None:
-    """|phi(U) - phi(V)| <= L_phi |U - V|.
-
-    Equality holds along the leading singular vector of phi.
-    """
+    """|phi(U) - phi(V)| <= L_phi |U - V|, with equality along the leading singular vector."""
     c, s = Constants(manifold, manifold.random_point(seed)), Sample(manifold, seed)
     U, V = s.ambient(), s.ambient(3.0)
     assert norm(manifold.phi(U) - manifold.phi(V)) <= c.L_phi * norm(U - V) * (1 + s.u)
@@ -61,10 +58,7 @@ def test_phi_is_lipschitz_with_its_norm(manifold: go.GenOrthManifold, seed: int)
 @pytest.mark.statement("const:L_phi")
 @given(recipe=gt.recipes(("generalized", "hyperbolic", "symplectic", "stiefel"), max_n=6))
 def test_L_phi_is_the_spectral_norm_of_the_form(recipe: gt.Recipe) -> None:
-    """phi(X) = AX: L_phi = |A|_2, which is one where A is scaled so by construction.
-
-    Symplectic and Stiefel: one.
-    """
+    """phi(X) = AX: L_phi = |A|_2, which is one by construction."""
     c = Constants(recipe.build(), recipe.build().random_point(0))
     largest = (
         1.0
@@ -80,10 +74,7 @@ def test_L_phi_is_the_spectral_norm_of_the_form(recipe: gt.Recipe) -> None:
 @FAMILIES
 @given(manifold=MANIFOLDS, seed=gt.seeds())
 def test_constants_of_a_quadratic(manifold: go.GenOrthManifold, seed: int) -> None:
-    """|grad f(Y1) - grad f(Y2)| <= L_g |Y1 - Y2| and |grad f(A(Y))| <= M on Delta_X.
-
-    The bound of M is not idle.
-    """
+    """|grad f(Y1) - grad f(Y2)| <= L_g |Y1 - Y2| and |grad f(A(Y))| <= M on Delta_X."""
     c, rng = _constants(manifold, seed)
     problem, L_g = quadratic(c, seed)
     M = c.gradient_bound(np.asarray(problem.euclidean_gradient(c.X)), L_g)
@@ -100,10 +91,7 @@ def test_constants_of_a_quadratic(manifold: go.GenOrthManifold, seed: int) -> No
 @pytest.mark.statement("ass_2")
 @given(manifold=gt.manifolds(max_n=4, max_condition=1e2), seed=gt.seeds())
 def test_a_smooth_f_is_lipschitz_on_the_ball(manifold: go.GenOrthManifold, seed: int) -> None:
-    """Not only quadratics: the bound holds for every smooth f.
-
-    |f(Y1) - f(Y2)| <= max |grad f| |Y1 - Y2| along the segment in Delta_X.
-    """
+    """|f(Y1) - f(Y2)| <= max |grad f| |Y1 - Y2| along the segment, for any smooth f."""
     c, rng = _constants(manifold, seed)
     problem = smooth(manifold, seed)
     Y1, Y2 = c.near(rng, c.rho), c.near(rng, c.rho)
@@ -124,10 +112,7 @@ def test_a_smooth_f_is_lipschitz_on_the_ball(manifold: go.GenOrthManifold, seed:
 @FAMILIES
 @given(manifold=MANIFOLDS, seed=gt.seeds())
 def test_delta_over_all_of_F_is_zero(manifold: go.GenOrthManifold, seed: int) -> None:
-    """As printed: DC(X)[Z] = 0 for tangent Z, so delta = 0 where dim M > 0.
-
-    Bounds that divide by it are void.
-    """
+    """As printed: DC(X)[Z] = 0 for tangent Z, so delta = 0 where dim M > 0."""
     c, _ = _constants(manifold, seed)
     s = Sample(manifold, seed)
     if manifold.dim == 0:
@@ -142,10 +127,7 @@ def test_delta_over_all_of_F_is_zero(manifold: go.GenOrthManifold, seed: int) ->
 @FAMILIES
 @given(manifold=MANIFOLDS, seed=gt.seeds())
 def test_delta_over_the_normal_space(manifold: go.GenOrthManifold, seed: int) -> None:
-    """|DC(X)[Z]| >= delta |Z| for Z = phi(X) S, S in S1, with equality for one of them.
-
-    Delta > 0.
-    """
+    """delta = min |DC(X)[Z]|/|Z| over normal Z = phi(X) S, at least 2/|X|_2."""
     c, _ = _constants(manifold, seed)
     P = np.asarray(manifold.phi(c.X))
     normal = np.linalg.qr(matrix_of(lambda S: P @ S, symmetric_basis(manifold)))[0].T
@@ -178,10 +160,7 @@ def test_delta_is_two_on_stiefel_manifolds(recipe: gt.Recipe) -> None:
 def test_no_radius_keeps_the_whole_of_delta(
     manifold: go.GenOrthManifold, seed: int, t: float
 ) -> None:
-    """As printed: rho_X = 0.
-
-    At Y = (1 - t) X the least singular value is (1 - t) delta < delta, for every t > 0.
-    """
+    """As printed, rho_X = 0: at Y = (1 - t) X the least singular value is (1 - t) delta."""
     c, _ = _constants(manifold, seed)
     least = float(constraint_singular_values(manifold, (1 - t) * c.X)[-1])
     assert least == pytest.approx((1 - t) * c.delta, rel=1e-7)
@@ -193,10 +172,7 @@ def test_no_radius_keeps_the_whole_of_delta(
 @FAMILIES
 @given(manifold=MANIFOLDS, seed=gt.seeds())
 def test_rho_keeps_half_of_delta(manifold: go.GenOrthManifold, seed: int) -> None:
-    """|DC(Y)*[S]| >= delta/2 |S| on S1 for |Y - X| <= rho, also towards the worst Y.
-
-    rho = min(1, delta/(4 L_phi)).
-    """
+    """|DC(Y)*[S]| >= delta/2 |S| for |Y - X| <= rho = min(1, delta/(4 L_phi))."""
     c, rng = _constants(manifold, seed)
     assert 0 < c.rho <= 1
     for Y in [c.near(rng, c.rho) for _ in range(3)] + [_worst(c)]:
@@ -251,10 +227,7 @@ def test_DC_is_lipschitz(manifold: go.GenOrthManifold, seed: int) -> None:
 @FAMILIES
 @given(manifold=MANIFOLDS, seed=gt.seeds())
 def test_DA_and_its_adjoint_are_lipschitz(manifold: go.GenOrthManifold, seed: int) -> None:
-    """|DA(Y1) - DA(Y2)| <= alpha_A L_phi |Y1 - Y2|, alpha_A = 3 sup |Y|.
-
-    The same holds for the adjoints.
-    """
+    """|DA(Y1) - DA(Y2)| <= alpha_A L_phi |Y1 - Y2|, alpha_A = 3 sup |Y|; adjoints alike."""
     c, rng = _constants(manifold, seed)
     Y1, Y2, u = _pair(c, rng)
 
@@ -289,10 +262,7 @@ def test_DA_is_bounded_on_the_ball(manifold: go.GenOrthManifold, seed: int) -> N
 def test_the_differential_of_the_composition_is_lipschitz(
     manifold: go.GenOrthManifold, seed: int
 ) -> None:
-    """|D(C o A)(Y1) - D(C o A)(Y2)| <= 2 alpha_CA L_phi |Y1 - Y2|.
-
-    alpha_CA = 9/4 + 9s + 15/4 s^2.
-    """
+    """|D(C o A)(Y1) - D(C o A)(Y2)| <= 2 alpha_CA L_phi |Y1 - Y2|."""
     c, rng = _constants(manifold, seed)
     Y1, Y2, u = _pair(c, rng)
 
@@ -316,10 +286,7 @@ def _composed(M: go.GenOrthManifold, Y: Matrix, Z: Matrix) -> Matrix:
 
 @pytest.mark.statement("lemma:DCA-lipschitz")
 def test_the_largest_eigenvalue_does_not_bound_the_norm() -> None:
-    """The proof bounds |Y^T phi(Y)| by its largest eigenvalue.
-
-    Where psi != id it is not symmetric, and larger.
-    """
+    """As the proof has it: Y^T phi(Y) is not symmetric where psi != id, and its norm larger."""
     M = go.IndefiniteStiefel(np.diag([1.0, -1.0]), np.array([1.0, -1.0]))
     X, E = np.eye(2), np.array([[0.0, 1.0], [1.0, 0.0]])
     assert M.feasibility(X) == 0
@@ -353,10 +320,7 @@ def test_what_each_term_of_epsilon_is_for(manifold: go.GenOrthManifold, seed: in
 
 
 def test_the_basis_of_F_is_orthonormal_and_spans_F() -> None:
-    """All norms above rest on it.
-
-    F is smaller than the space of arrays for the Fourier transform and for subspaces.
-    """
+    """All norms above rest on it; for some families F is a subspace of the arrays."""
     for family in ("tensor-dft", "from-maps-subspace", "stiefel-complex", "symplectic"):
         manifold = gt.Recipe(family, 4, 2, 10.0, 3).build()
         rows = np.stack([realvec(E) for E in ambient_basis(manifold)])

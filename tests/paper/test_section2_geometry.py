@@ -33,10 +33,7 @@ SMALL = gt.manifolds(max_n=4)  # operators on F are formed as matrices
 @FAMILIES
 @given(manifold=gt.manifolds(), seed=gt.seeds())
 def test_C_is_in_S1(manifold: go.GenOrthManifold, seed: int) -> None:
-    """C(X) = Phi((phi(X)^T X - I)/2) for every X in F.
-
-    The printed T = phi(X)^T X/2 gives C(X) + I.
-    """
+    """C(X) = Phi((phi(X)^T X - I)/2) on F; the printed T = phi(X)^T X/2 gives C(X) + I."""
     s = Sample(manifold, seed)
     for X in (s.X, s.Y, s.ambient(norm(s.X))):
         T = np.asarray(ct(manifold.phi(X)) @ X) / 2
@@ -50,10 +47,7 @@ def test_C_is_in_S1(manifold: go.GenOrthManifold, seed: int) -> None:
 @FAMILIES
 @given(manifold=SMALL, seed=gt.seeds())
 def test_DC_is_onto_S1_and_gives_the_dimension(manifold: go.GenOrthManifold, seed: int) -> None:
-    """DC(X)[XT] = Phi(T) at X on M, so DC(X) has rank dim S1.
-
-    Hence dim M = dim F + dim S2 - dim G.
-    """
+    """DC(X)[XT] = Phi(T), so DC(X) has rank dim S1 and dim M = dim F + dim S2 - dim G."""
     s, basis = Sample(manifold, seed), ambient_basis(manifold)
     T = s.algebra()
     image = manifold.constraint_differential(s.X, s.X @ T)
@@ -76,10 +70,7 @@ def test_DC_is_onto_S1_and_gives_the_dimension(manifold: go.GenOrthManifold, see
     )
 )
 def test_dimensions_known_from_the_literature(recipe: gt.Recipe) -> None:
-    """The dimensions for symmetric, skew and unitary forms.
-
-    np - p(p+1)/2 for symmetric forms, np - p(p-1)/2 for skew ones, 2np - p^2 for the unitary one.
-    """
+    """np - p(p+1)/2 for symmetric forms, np - p(p-1)/2 for skew, 2np - p^2 for unitary ones."""
     M = recipe.build()
     n, p = M.shape
     known = {"stiefel-complex": 2 * n * p - p**2}
@@ -90,10 +81,7 @@ def test_dimensions_known_from_the_literature(recipe: gt.Recipe) -> None:
 @pytest.mark.statement("prop:submanifold")
 @given(manifold=gt.manifolds(max_n=6), seed=gt.seeds())
 def test_M_is_closed(manifold: go.GenOrthManifold, seed: int) -> None:
-    """A sequence X_k on M that converges in F has its limit on M.
-
-    |C(X)| <= 2 L_phi r |X - X_k|, r = max |.|.
-    """
+    """If X_k on M tends to X, X is on M: |C(X)| <= 2 L_phi r |X - X_k|, r = max |.|."""
     s = Sample(manifold, seed)
     Z = s.tangent()
     for k in range(1, 5):
@@ -121,10 +109,7 @@ def _spaces(manifold: go.GenOrthManifold, X: Matrix) -> tuple[Matrix, Matrix]:
 @FAMILIES
 @given(manifold=SMALL, seed=gt.seeds())
 def test_both_expressions_of_the_tangent_space(manifold: go.GenOrthManifold, seed: int) -> None:
-    """{Z : X^T phi(Z) + Z^T phi(X) = 0} has dimension dim M.
-
-    It is the complement of phi(X) Phi(G) in F.
-    """
+    """{Z : X^T phi(Z) + Z^T phi(X) = 0} is the complement of phi(X) Phi(G) in F."""
     s = Sample(manifold, seed)
     tangent, _ = _spaces(manifold, s.X)
     assert tangent.shape[1] == manifold.dim
@@ -174,10 +159,7 @@ def test_projection_is_onto_the_kernel_of_DC(manifold: go.GenOrthManifold, seed:
 @FAMILIES
 @given(manifold=gt.manifolds(max_n=6), seed=gt.seeds())
 def test_gradient_and_hessian_as_printed(manifold: go.GenOrthManifold, seed: int) -> None:
-    """Grad f = G - phi(X) Theta, hess f[Z] = P_X(H - phi(Z) Theta), Theta = Theta_X(G).
-
-    eq:rg word by word.
-    """
+    """eq:rg: grad f = G - phi(X) Theta, hess f[Z] = P_X(H - phi(Z) Theta)."""
     s = Sample(manifold, seed)
     G, H, Z = s.ambient(), s.ambient(), s.tangent()
     Theta = np.asarray(manifold.theta(s.X, G))
@@ -218,10 +200,7 @@ _TIMES = np.logspace(-3, 0, 13)
 def test_second_order_form_is_the_second_derivative_along_curves(
     manifold: go.GenOrthManifold, seed: int
 ) -> None:
-    """At a stationary X: f(R(tZ)) = f(X) + t^2/2 <Z, hess f(X)[Z]> + O(t^3).
-
-    So eq:2or: f does not curve down.
-    """
+    """eq:2or: f(R(tZ)) = f(X) + t^2/2 <Z, hess f(X)[Z]> + O(t^3) at a stationary X."""
     s = Sample(manifold, seed)
     problem, _ = stationary(manifold, s.X, seed)
     Z = s.tangent()
@@ -246,10 +225,7 @@ def test_second_order_form_is_the_second_derivative_along_curves(
 @pytest.mark.statement("ass2")
 @given(manifold=SMALL, seed=gt.seeds())
 def test_second_derivatives_of_f(manifold: go.GenOrthManifold, seed: int) -> None:
-    """The Hessian product is the derivative of the gradient (exact differences.
-
-    f is quadratic) and symmetric.
-    """
+    """The Hessian is the derivative of the gradient, and symmetric (f is quadratic)."""
     c = Constants(manifold, manifold.random_point(seed))
     problem, L_g = quadratic(c, seed)
     rng = np.random.default_rng(seed)
@@ -270,10 +246,7 @@ def test_second_derivatives_of_f(manifold: go.GenOrthManifold, seed: int) -> Non
 def test_near_M_the_violation_after_A_is_quadratic_in_the_step(
     manifold: go.GenOrthManifold, seed: int
 ) -> None:
-    """What a vanishing derivative means.
-
-    C(A(X + tZ)) = O(t^2), while C(X + tZ) is of order t for Z off T_X M.
-    """
+    """C(A(X + tZ)) = O(t^2), while C(X + tZ) is of order t for Z off T_X M."""
     s = Sample(manifold, seed)
     Z = s.X / (4 * norm(s.X) * s.steepness) if norm(s.X) else s.ambient()
     before = np.asarray([float(manifold.feasibility(s.X + t * Z)) for t in _TIMES])

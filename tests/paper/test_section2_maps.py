@@ -30,10 +30,7 @@ FAMILIES = hypothesis.settings(max_examples=4 * hypothesis.settings().max_exampl
 @FAMILIES
 @given(manifold=gt.manifolds(max_n=6))
 def test_range_and_kernel_of_the_symmetrisation(manifold: go.GenOrthManifold) -> None:
-    """Phi(T) = T^T + psi(T) on a basis of G.
-
-    Its rank is dim S1, its kernel S2 is orthogonal to S1 and fills up G.
-    """
+    """Phi(T) = T^T + psi(T) has rank dim S1 on G, and its kernel S2 is orthogonal to S1."""
     s, basis = Sample(manifold), algebra_basis(manifold)
     T = s.algebra()
     assert norm(manifold.symmetrize(T) - (ct(T) + manifold.psi(T))) <= s.u * s.q
@@ -120,10 +117,7 @@ def _derivative(function: Callable[[float], Any]) -> Matrix:
 @FAMILIES
 @given(manifold=gt.manifolds(), seed=gt.seeds())
 def test_differential_of_the_composition(manifold: go.GenOrthManifold, seed: int) -> None:
-    """d4 is the exact derivative of C o A, and equals DC(A(Y))[DA(Y)[Z]].
-
-    C o A is a polynomial of degree six.
-    """
+    """d4 is the exact derivative of C o A, a polynomial of degree six."""
     M, s = manifold, Sample(manifold, seed)
     Y, Z = s.Y, s.ambient(0.5 * norm(s.Y) / max(1.0, s.g) ** 0.5)
     D, S = ct(Y) @ M.phi(Z) + ct(Z) @ M.phi(Y), ct(Y) @ M.phi(Y)

@@ -125,10 +125,7 @@ def test_the_printed_loop_may_not_end(length: float, after: float) -> None:
 @MANY
 @given(manifold=gt.manifolds(max_condition=1e4), seed=gt.seeds(), square=st.floats(0.05, 2.9))
 def test_the_loop_ends_within_reach(manifold: go.GenOrthManifold, seed: int, square: float) -> None:
-    """All eigenvalues of phi(X)^T X in (0, 3): y -> y (3 - y)^2/4 tends to 1.
-
-    From X = square^(1/2) x it ends at x.
-    """
+    """Eigenvalues of phi(X)^T X in (0, 3): y -> y (3 - y)^2/4 tends to 1, and A^k(X) to x."""
     x = manifold.random_point(seed)
     restored = manifold.restore(square**0.5 * x)
     bound = 1e4 * EPS * float(manifold.scale(x)) ** 2 * x.size
@@ -138,10 +135,7 @@ def test_the_loop_ends_within_reach(manifold: go.GenOrthManifold, seed: int, squ
 @pytest.mark.statement("remark:post-processing")
 @pytest.mark.parametrize("name", RUNS)
 def test_restoring_is_needed_and_helps(name: str) -> None:
-    """With a coarse tol the X~ of step 2 is infeasible.
-
-    Each step of A squares its violation, the last reaches tol.
-    """
+    """With a coarse tol X~ is infeasible; each step of A squares |C|, the last reaches tol."""
     problem, result = _run(name, "cdf-lbfgs", tol=1e-2)
     manifold = problem.manifold
     assert result.trace.points is not None and result.feasibility_before is not None
@@ -180,10 +174,7 @@ FACTORS = st.sampled_from([1.0, 2.0, 100.0])
 @MANY
 @given(arena=arenas(), factor=FACTORS)
 def test_gradient_of_h_bounds_both_measures(arena: Arena, factor: float) -> None:
-    """(q + 15) |grad h(Y)| >= max(|grad g(Y)|, beta delta |C(Y)|) from the threshold on.
-
-    q = a^2 L; the print fails.
-    """
+    """(q + 15) |grad h(Y)| >= max(|grad g(Y)|, beta delta |C(Y)|), q = a^2 L."""
     Y, C, h, rounding = _setting(arena, arena.objective(), factor)
     M = arena.M
     right = (arena.q + 15) * M.norm(h.gradient(Y))
@@ -225,10 +216,7 @@ def test_the_sum_holds_where_phi_is_the_identity(recipe: gt.Recipe, factor: floa
 @pytest.mark.statement("pro:con")
 @pytest.mark.parametrize("family", sorted(gt.FAMILIES))
 def test_gradient_of_h_is_of_the_size_of_the_violation(family: str) -> None:
-    """Not vacuous: with f = 0 and beta = 1, |grad h| is between two close bounds.
-
-    They are delta/2 |C| and 2 L |Y| |C|.
-    """
+    """Not vacuous: for f = 0, beta = 1 it is between delta/2 |C| and 2 L |Y| |C|."""
     arena = build(gt.Recipe(family, 4, 2, 2.0, 11), exact=False)
     Y, _ = arena.offset()
     left, C = (
@@ -275,10 +263,7 @@ def test_A_decreases_h(arena: Arena, factor: float, worst: bool) -> None:
 @pytest.mark.statement("prop:decrease")
 @pytest.mark.parametrize("family", sorted(gt.FAMILIES))
 def test_the_decrease_is_seen(family: str) -> None:
-    """Not vacuous: the decrease is beta/2 |C|^2 up to a tenth.
-
-    That is four times what is claimed, and no more.
-    """
+    """Not vacuous: the decrease is beta/2 |C|^2 up to a tenth, four times what is claimed."""
     arena = build(gt.Recipe(family, 4, 2, 2.0, 11), exact=False)
     f = arena.objective()
     Y, _ = arena.offset()

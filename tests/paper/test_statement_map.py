@@ -78,10 +78,7 @@ def test_every_verdict_is_one_of_three_and_says_why() -> None:
 
 
 def test_every_erratum_is_the_reason_of_a_verdict() -> None:
-    """The sections of docs/errata.md and the map name the same errata.
-
-    In the map: the rows of corrections, and the links of the other rows.
-    """
+    """The sections of docs/errata.md, the rows of corrections and the links name the same."""
     sections = set(
         re.findall(r"^## (R\d+)$", (PAGE.parent / "errata.md").read_text(), re.MULTILINE)
     )
