@@ -215,11 +215,7 @@ FIGURES: dict[str, Callable[[], list[Figure]]] = {
     "h_n (100,10)": partial(costs, 100, 10, 2.5, 2.2),
 }
 #: The same, too slow for a test.
-SLOW = {
-    "conditions": conditions,
-    "beta on the ladder": best,
-    "evaluations": table,
-}
+SLOW = {"conditions": conditions, "beta on the ladder": best, "evaluations": table}
 
 
 if __name__ == "__main__":

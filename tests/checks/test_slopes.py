@@ -42,10 +42,7 @@ def test_a_cost_that_is_constant_on_M_passes(recipe: gt.Recipe, seed: int) -> No
     """f = <X, phi(X)> is p on M: Riemannian gradient and Hessian are rounding, and no failure."""
     M = recipe.build()
     problem = go.Problem(
-        M,
-        lambda X: float(M.inner(X, M.phi(X))),
-        lambda X: 2 * M.phi(X),
-        lambda X, Z: 2 * M.phi(Z),
+        M, lambda X: float(M.inner(X, M.phi(X))), lambda X: 2 * M.phi(X), lambda X, Z: 2 * M.phi(Z)
     )
     for report in (go.check_gradient(problem, rng=seed), go.check_hessian(problem, rng=seed)):
         assert report.passed, str(report)

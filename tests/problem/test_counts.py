@@ -234,11 +234,7 @@ def test_what_is_given_is_used() -> None:
     """A given gradient, Hessian product or fused call is never derived anew."""
     pytest.importorskip("jax")
     given = go.Problem(
-        M,
-        lambda Y: (Y * Y).sum() / 2,
-        lambda Y: 3.0 * Y,
-        lambda Y, Z: 5.0 * Z,
-        autodiff="jax",
+        M, lambda Y: (Y * Y).sum() / 2, lambda Y: 3.0 * Y, lambda Y, Z: 5.0 * Z, autodiff="jax"
     )
     np.testing.assert_allclose(given.euclidean_gradient(X), 3 * X)
     np.testing.assert_allclose(given.euclidean_hessian(X, X), 5 * X)

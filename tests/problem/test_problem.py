@@ -104,9 +104,7 @@ BAD_ARRAYS: list[tuple[str, Any, str]] = [
 
 @pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")  # NumPy's, of np.matrix
 @pytest.mark.parametrize(
-    ("bad", "measured"),
-    [case[1:] for case in BAD_ARRAYS],
-    ids=[case[0] for case in BAD_ARRAYS],
+    ("bad", "measured"), [case[1:] for case in BAD_ARRAYS], ids=[case[0] for case in BAD_ARRAYS]
 )
 def test_what_is_no_array_is_named(bad: Any, measured: str) -> None:
     """From a derivative, from phi, from psi: the same refusal, which names the function."""
