@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from genorth.linalg.cache import ContentCache
+from genorth.linalg.cache import ContentCache, same_entries
 from support.problems import Matrix
 
 
@@ -27,3 +27,10 @@ def test_the_last_arrays_are_remembered_by_their_entries(keep: int) -> None:
     changed = arrays[keep]
     changed[1] = 9
     assert not cache.holds(changed)
+
+
+def test_all_entries_and_their_type_are_compared() -> None:
+    a = np.arange(4.0)
+    assert same_entries(a, a.copy())
+    assert not same_entries(a, a + np.array([0, 0, 0, 1]))
+    assert not same_entries(a, a + 0j)

@@ -6,6 +6,7 @@ Right derivatives pass on every family, and each error is named.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 import genorth as go
 import genorth.testing as gt
+from genorth.checks import slopes
 from support.problems import Matrix, smooth, spd, trace
 
 M = go.GeneralizedStiefel(spd(7, 5, 0), 3)
@@ -67,10 +69,11 @@ def test_an_error_of_the_cost_is_not_taken_for_a_long_step() -> None:
         go.check_gradient(problem, rng=0)
 
 
-def _wrong(
-    gradient: Callable[..., Matrix] | None = None, hessian: Callable[..., Matrix] | None = None
-) -> go.Problem:
-    return go.Problem(M, GOOD._cost, gradient or GOOD._gradient, hessian or GOOD._hessian)
+def _wrong(cost: Any = None, gradient: Any = None, hessian: Any = None) -> go.Problem:
+    """GOOD with another cost, gradient or Hessian."""
+    return go.Problem(
+        M, cost or GOOD._cost, gradient or GOOD._gradient, hessian or GOOD._hessian, name="f"
+    )
 
 
 @pytest.mark.parametrize(
@@ -79,14 +82,18 @@ def _wrong(
     ids=["sign", "factor", "shift", "order"],
 )
 def test_a_wrong_gradient_fails(wrong: Callable[[Matrix, Matrix], Matrix]) -> None:
-    report = go.check_gradient(_wrong(lambda X: wrong(GOOD.evaluate_gradient(X), X)), rng=0)
+    report = go.check_gradient(
+        _wrong(gradient=lambda X: wrong(GOOD.evaluate_gradient(X), X)), rng=0
+    )
     assert not report["Euclidean"].passed and not report["on M"].passed, str(report)
     assert report["Euclidean"].value == pytest.approx(1, abs=0.1)
 
 
 def test_an_error_across_M_only_is_seen_off_M() -> None:
     """Grad f + phi(X) S has the same Riemannian gradient: right on M, wrong for the penalty."""
-    report = go.check_gradient(_wrong(lambda X: GOOD.evaluate_gradient(X) + M.phi(X)), rng=0)
+    report = go.check_gradient(
+        _wrong(gradient=lambda X: GOOD.evaluate_gradient(X) + M.phi(X)), rng=0
+    )
     assert report["on M"].passed and not report["Euclidean"].passed
 
 
@@ -108,7 +115,59 @@ def test_a_wrong_hessian_fails(wrong: Callable[..., Matrix], named: set[str]) ->
     assert report["tangency"].passed
 
 
-def test_curves_can_be_drawn() -> None:
-    pytest.importorskip("matplotlib").use("Agg")
-    ax = go.check_gradient(GOOD, rng=0).plot()
-    assert len(ax.get_lines()) == 2
+@pytest.mark.parametrize("check", [go.check_gradient, go.check_hessian])
+def test_derivatives_are_checked_at_the_point_given(check) -> None:
+    X, seen = M.random_point(5), []
+
+    def gradient(Y: np.ndarray) -> np.ndarray:
+        seen.append(np.array(Y))
+        return GOOD._gradient(Y)
+
+    check(_wrong(gradient=gradient), X, rng=0)
+    np.testing.assert_array_equal(seen[0], X)
+
+
+@pytest.mark.parametrize(
+    ("check", "method", "wrong"),
+    [
+        (go.check_gradient, "gradient", lambda self, X, G: G),
+        (go.check_hessian, "hessian", lambda self, X, G, H, Z: H),
+    ],
+)
+def test_what_is_not_tangent_is_found(
+    monkeypatch: pytest.MonkeyPatch, check, method, wrong
+) -> None:
+    assert check(GOOD, rng=0)["tangency"].passed
+    monkeypatch.setattr(go.GenOrthManifold, method, wrong)
+    assert not check(GOOD, rng=0)["tangency"].passed
+
+
+def test_a_small_asymmetry_and_a_small_nonlinearity_of_the_hessian_are_found() -> None:
+    def wrong(X: np.ndarray, Z: np.ndarray) -> np.ndarray:
+        return GOOD._hessian(X, Z) + 1e-8 * np.roll(Z, 1, axis=0) + 1e-8 * np.abs(Z)
+
+    report = go.check_hessian(_wrong(hessian=wrong), rng=0)
+    assert not report["symmetry"].passed and not report["linearity"].passed, str(report)
+    assert not report["Riemannian symmetry"].passed
+
+
+@pytest.mark.parametrize("factor", [1e-10, 1e10])
+def test_derivatives_of_a_scaled_cost_pass(factor: float) -> None:
+    scaled = _wrong(
+        lambda X: factor * GOOD._cost(X),
+        lambda X: factor * GOOD._gradient(X),
+        lambda X, Z: factor * GOOD._hessian(X, Z),
+    )
+    for check in (go.check_gradient, go.check_hessian):
+        report = check(scaled, rng=0)
+        assert report.passed, str(report)
+
+
+def test_steps_at_which_the_cost_is_not_finite_are_left_out() -> None:
+    X = M.random_point(0)
+
+    def cost(Y: np.ndarray) -> float:
+        return GOOD._cost(Y) if np.linalg.norm(Y - X) < 0.1 else np.nan
+
+    report = go.check_gradient(_wrong(cost), X, rng=0)
+    assert report.passed and len(report.curves[0].steps) < len(slopes._STEPS)
