@@ -414,7 +414,7 @@ def test_pymanopts_own_solver_and_minimize_find_the_same(
 
 
 def test_a_problem_survives_the_round_trip() -> None:
-    problem, _ = known_minima()["smallest eigenvalues"]
+    problem, _ = known_minima()["stiefel"]
     assert from_pymanopt(to_pymanopt(problem)) is problem
 
 

@@ -83,7 +83,7 @@ def test_trust_regions_end_superlinearly() -> None:
 
 def test_the_pieces_of_a_product_are_solved_together() -> None:
     """Two different manifolds, and a cost that is the sum of theirs."""
-    parts = [KNOWN["symplectic eigenvalues"], KNOWN["hyperbolic"]]
+    parts = [KNOWN["symplectic"], KNOWN["hyperbolic"]]
     problems = [problem for problem, _ in parts]
     product = pymanopt.manifolds.Product(
         [PymanoptManifold(problem.manifold, rng=1) for problem in problems]
@@ -359,7 +359,7 @@ def test_steps_outside_the_domain_are_no_crash() -> None:
     Which of the four runs has such a step is up to rounding; that the runs end well is not.
     """
     outside = 0
-    for name in ("hyperbolic", "indefinite", "bilinear", "symplectic eigenvalues"):
+    for name in ("hyperbolic", "indefinite", "bilinear", "symplectic"):
         problem, best = KNOWN[name]
         theirs = to_pymanopt(problem, "polar", rng=1)
         searcher = BackTrackingLineSearcher(initial_step_size=100)
@@ -451,7 +451,7 @@ def test_an_optimizer_that_finds_no_step_is_started_again_from_there(optimizer: 
                 else super().search(objective, manifold, x, *others)
             )
 
-    problem, best = KNOWN["generalized eigenvalues"]
+    problem, best = KNOWN["generalized"]
     alone = optimizer(line_searcher=Failing(), verbosity=0)
     stopped = alone.run(to_pymanopt(problem, rng=3))
     assert "min step_size" in stopped.stopping_criterion and calls["searches"] == 5
@@ -501,7 +501,7 @@ def test_an_exception_of_the_user_is_passed_on() -> None:
 
 
 def test_a_start_near_the_manifold_is_restored_and_one_far_away_refused() -> None:
-    problem, best = KNOWN["symplectic eigenvalues"]
+    problem, best = KNOWN["symplectic"]
     X = problem.manifold.random_point(0)
     near = run(TrustRegions, problem, X * (1 + 1e-3))
     assert (

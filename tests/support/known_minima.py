@@ -11,7 +11,7 @@ import scipy.linalg
 
 import genorth as go
 from genorth.testing import conditioned_skew, conditioned_symmetric
-from support.problems import Matrix, spd, trace
+from support.problems import nearest, trace
 
 _Matrix = np.ndarray[Any, Any]
 
@@ -25,13 +25,7 @@ class Known:
     minimum: float
 
     def problem(self) -> go.Problem:
-        return go.Problem(
-            self.manifold,
-            lambda X: float(np.vdot(X, self.M @ X).real),
-            lambda X: 2 * self.M @ X,
-            lambda X, Z: 2 * self.M @ Z,
-            lambda X: (float(np.vdot(X, self.M @ X).real), 2 * self.M @ X),
-        )
+        return trace(self.manifold, self.M)
 
 
 def _definite(n: int, seed: int, dtype: Any = float) -> _Matrix:
@@ -148,77 +142,12 @@ KNOWN: dict[str, Callable[[], Known]] = {
 }
 
 
-def symplectic_eigenvalues(A: Matrix) -> Matrix:
-    """The d_i > 0 of Williamson's form of A > 0, ascending.
-
-    Sizes of the imaginary spectrum of J A.
-    """
-    half = A.shape[0] // 2
-    J = np.block([[np.zeros((half, half)), np.eye(half)], [-np.eye(half), np.zeros((half, half))]])
-    return np.sort(np.abs(scipy.linalg.eigvals(J @ A).imag))[::2]
-
-
 def known_minima() -> dict[str, tuple[go.Problem, float]]:
     """Problems with the value of their global minimum; none has another local minimum."""
-    rng = np.random.default_rng(5)
-    S = rng.standard_normal((12, 12))
-    S = S + S.T
-    H = rng.standard_normal((10, 10)) + 1j * rng.standard_normal((10, 10))
-    H = H + H.conj().T
-    A, B = spd(12, 20, 1), spd(12, 10, 2)
-    C = rng.standard_normal((9, 3))
-    blocks = np.stack([spd(7, 10, k) for k in range(4)])
-    signs = np.r_[np.ones(7), -np.ones(5)]
-    pencil = scipy.linalg.eigvals(A, np.diag(signs))
-    positive = np.sort(pencil.real[pencil.real > 0])
-    negative = np.sort(-pencil.real[pencil.real < 0])
-    procrustes = go.Problem(
-        go.Stiefel(9, 3),
-        lambda X: float(np.sum((X - C) ** 2)),
-        lambda X: 2 * (X - C),
-        lambda X, Z: 2 * Z,
-    )
-    best = float(3 + np.sum(C**2) - 2 * np.linalg.svd(C, compute_uv=False).sum())
-    real_tensors = go.TensorStiefel(6, 2, 4, "dft")
-    circulant = real_tensors.from_tensor(
-        np.concatenate([spd(6, 5, 8)[:, :, None], np.zeros((6, 6, 3))], axis=2)
-    )
-    ordinary = go.from_maps((12, 3), lambda X: B @ X, lambda T: T, name="own")
-    return {
-        "smallest eigenvalues": (
-            trace(go.Stiefel(12, 3), S),
-            float(np.linalg.eigvalsh(S)[:3].sum()),
-        ),
-        "square Stiefel": (trace(go.Stiefel(4, 4), S[:4, :4]), float(np.trace(S[:4, :4]))),
-        "complex eigenvalues": (
-            trace(go.Stiefel(10, 2, complex), H),
-            float(np.linalg.eigvalsh(H)[:2].sum()),
-        ),
-        "generalized eigenvalues": (
-            trace(go.GeneralizedStiefel(B, 3), S),
-            float(scipy.linalg.eigvalsh(S, B)[:3].sum()),
-        ),
-        "from_maps": (trace(ordinary, A), float(scipy.linalg.eigvalsh(A, B)[:3].sum())),
-        "procrustes": (procrustes, best),
-        "symplectic eigenvalues": (
-            trace(go.SymplecticStiefel(12, 4), A),
-            float(2 * symplectic_eigenvalues(A)[:2].sum()),
-        ),
-        "hyperbolic": (trace(go.HyperbolicStiefel(signs, 3), A), float(positive[:3].sum())),
-        "indefinite": (
-            trace(go.IndefiniteStiefel(signs, np.array([1.0, 1.0, -1.0])), A),
-            float(positive[:2].sum() + negative[0]),
-        ),
-        "bilinear": (
-            trace(go.BilinearStiefel(signs, np.array([2.0, 0.5, -1.0])), A),
-            float(2.0 * positive[0] + 0.5 * positive[1] + negative[0]),
-        ),
-        "tensor, cosine": (
-            trace(go.TensorStiefel(7, 2, 4), blocks),
-            float(np.linalg.eigvalsh(blocks)[:, :2].sum()),
-        ),
-        "tensor, Fourier": (
-            trace(real_tensors, circulant),
-            float(np.linalg.eigvalsh(circulant)[:, :2].sum()),
-        ),
+    S, C = _definite(4, 20), np.random.default_rng(5).standard_normal((9, 3))
+    distance = float(3 + np.sum(C**2) - 2 * np.linalg.svd(C, compute_uv=False).sum())
+    own = {
+        "square Stiefel": (trace(go.Stiefel(4, 4), S), float(np.trace(S))),
+        "procrustes": (nearest(go.Stiefel(9, 3), C), distance),
     }
+    return own | {name: (make().problem(), make().minimum) for name, make in KNOWN.items()}

@@ -60,6 +60,17 @@ def linear(manifold: go.GenOrthManifold, B: Matrix) -> go.Problem:
     )
 
 
+def nearest(manifold: go.GenOrthManifold, C: Matrix) -> go.Problem:
+    """f(X) = |X - C|^2."""
+    return go.Problem(
+        manifold,
+        lambda X: float(np.sum(np.abs(X - C) ** 2)),
+        lambda X: 2 * (X - C),
+        lambda X, Z: 2 * Z,
+        name="nearest",
+    )
+
+
 def spd(n: int, condition: float, rng: Any) -> Matrix:
     """A symmetric positive definite matrix with eigenvalues from 1 down to 1/condition."""
     U = np.linalg.qr(np.random.default_rng(rng).standard_normal((n, n)))[0]
