@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from refusals import refused
 
 import genorth as go
 import genorth.testing as gt
@@ -15,6 +14,7 @@ from genorth.geometry.bases import dense_theta
 from genorth.geometry.newton import NewtonStep, anywhere, scaled, step_length
 from genorth.geometry.place import ConjugateGradients, Eigendecomposition
 from genorth.linalg.arrays import ct, norm
+from support.refusals import refused
 
 EPS = 2.0**-52
 
