@@ -45,7 +45,8 @@ def compiled(function: _F) -> _F:
 
     @wraps(function)
     def call(owner: Any, *arguments: Any) -> Any:
-        if not compiles(arguments[0]):
+        X = arguments[0]
+        if type(X) is np.ndarray or not compiles(X):
             return function(owner, *arguments)
         return _program(owner, function, arguments)(*arguments)
 

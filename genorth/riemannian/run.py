@@ -127,7 +127,7 @@ class OnManifold(Run):
         def product(Z: Array) -> Array:
             H = guard(point.X, Z)
             with timer:
-                return place.split(plus(place.image(Z) @ minus, H))[0]
+                return place.project(plus(place.image(Z) @ minus, H))
 
         return product
 

@@ -14,7 +14,7 @@ from genorth.geometry.newton import anywhere
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.interop.fit import Fit, dissolving_maps, fit, restored_point
 from genorth.interop.torch.tags import Dissolved, Placed, TaggedParameter, tag_of, tagged
-from genorth.penalty.dissolving import check_beta
+from genorth.penalty.base import check_beta
 
 _PRECISIONS = (torch.float32, torch.float64, torch.complex64, torch.complex128)
 
