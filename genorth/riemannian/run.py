@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any, Unpack
 
+import numpy as np
+
 from genorth.errors import NotRestorableError, OutsideDomainError, refuse
 from genorth.geometry.place import Place
 from genorth.geometry.retractions import RETRACTIONS, Ray
@@ -62,6 +64,7 @@ class OnManifold(Run):
         options = Options(**common)
         self.problem, self.manifold, self.method = problem, problem.manifold, method
         self.dimension, self._retraction = problem.manifold.dim, RETRACTIONS[retraction]
+        self._kind = problem.manifold.theta_solver
         self._start = restored_start(problem, x0, options, on_device)
         super().__init__(Monitor(problem, options), precondition)
         self._guard = Guard(self.monitor)
@@ -72,7 +75,7 @@ class OnManifold(Run):
 
     def place(self, X: Array) -> Place:
         """The place of X."""
-        return self.manifold.place(X)
+        return self._kind(self.manifold, X)
 
     def start(self) -> Iterate:
         """The first iterate, in the trace."""
@@ -89,6 +92,8 @@ class OnManifold(Run):
 
     def arrive(self, ray: Ray, X: Array) -> Place:
         """The place of X, led back to M where rounding, of one long step or of many, has left it."""
+        if type(X) is np.ndarray:
+            X.flags.writeable = False  # it is handed to the user's functions as it is
         place = self.place(X)
         if ray.trusted and self.monitor.nit % _CHECK:
             return place

@@ -10,9 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Protocol
-
-import attrs
+from typing import Any, NamedTuple, Protocol
 
 from genorth.errors import OutsideDomainError, StepTooLong, refuse
 from genorth.geometry.retractions import Ray
@@ -42,8 +40,7 @@ class Where(Protocol):
         """The tangent part of D."""
 
 
-@attrs.frozen(eq=False)
-class Step:
+class Step(NamedTuple):
     """The step t Z along a ray."""
 
     ray: Ray
@@ -115,9 +112,10 @@ class Iterate:
 
     def settle(self) -> None:
         """Forget the step that led here: the next one begins, and arrays take memory."""
-        self._step = None
-        for name in ("velocity", "end_slope"):
-            vars(self).pop(name, None)
+        if self._step is not None:
+            self._step = None
+            for name in ("velocity", "end_slope"):
+                vars(self).pop(name, None)
 
     def release(self) -> None:
         """Forget G: another iterate was accepted, and of this one the gradient is enough."""

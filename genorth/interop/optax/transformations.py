@@ -9,8 +9,8 @@ import optax
 
 from genorth.errors import refuse
 from genorth.geometry.field import Field, shortened
-from genorth.geometry.newton import anywhere
 from genorth.geometry.manifold import GenOrthManifold
+from genorth.geometry.newton import anywhere
 from genorth.interop.fit import Fit, check_retraction, stepped
 from genorth.interop.optax.trees import at_manifolds, check_manifolds
 from genorth.linalg.arrays import ct

@@ -10,8 +10,8 @@ import torch
 from torch.nn.utils import parametrize
 
 from genorth.errors import NotRestorableError, refuse
-from genorth.geometry.newton import anywhere
 from genorth.geometry.manifold import GenOrthManifold
+from genorth.geometry.newton import anywhere
 from genorth.interop.fit import Fit, dissolving_maps, fit, restored_point
 from genorth.interop.torch.tags import Dissolved, Placed, TaggedParameter, tag_of, tagged
 from genorth.penalty.base import check_beta

@@ -12,8 +12,8 @@ from torch.optim.sgd import sgd
 
 from genorth.errors import OutsideDomainError, refuse
 from genorth.geometry.field import shortened
-from genorth.geometry.newton import anywhere
 from genorth.geometry.manifold import GenOrthManifold
+from genorth.geometry.newton import anywhere
 from genorth.interop.fit import check_retraction, stepped
 from genorth.interop.torch.tags import Dissolved, Placed, tag_of
 from genorth.linalg.arrays import ct
