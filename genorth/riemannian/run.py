@@ -15,7 +15,7 @@ from genorth.linalg.arrays import Array, eps, plus
 from genorth.problem.problem import Problem
 from genorth.solve.ending import end_at, result
 from genorth.solve.monitor import Guard, Monitor, Stop
-from genorth.solve.options import Common, Options, require
+from genorth.solve.options import Common, Options, refuse_retired, require
 from genorth.solve.result import Result, Status
 from genorth.solve.run import Iterate, Preconditioner, Run, Step
 from genorth.solve.solver import RIEMANNIAN
@@ -59,6 +59,7 @@ class OnManifold(Run):
         **common: Unpack[Common],
     ) -> None:
         require(problem, method, second_order)
+        refuse_retired(common)
         if retraction not in RETRACTIONS:
             refuse("retraction", f"one of {', '.join(map(repr, RETRACTIONS))}", repr(retraction))
         options = Options(**common)
