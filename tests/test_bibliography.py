@@ -1,7 +1,5 @@
 """One bibliography: every key that docstrings, pages and solvers cite is in it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 No optional package, and under 0.3 s on top of NumPy and scipy.linalg.
 """
 
-from __future__ import annotations
-
 import math
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 Imports inside functions count, as they run too; imports for type checkers do not.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter

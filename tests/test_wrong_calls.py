@@ -4,8 +4,6 @@ The table is data, by public name: an expression, and the argument that its erro
 in expressions are those of `NAMES`. `EACH` is filled in for every value of a wrong kind.
 """
 
-from __future__ import annotations
-
 import re
 import warnings
 from typing import Any

@@ -3,8 +3,6 @@
 Right derivatives pass on every family, and each error is named.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

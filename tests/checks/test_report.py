@@ -1,7 +1,5 @@
 """Reports of checks: figures at their bounds, what is shown, slopes, drawings."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Dissolved losses and gradient transformations for JAX and Optax."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

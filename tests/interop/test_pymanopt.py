@@ -1,7 +1,5 @@
 """What pymanopt sees of a manifold and of a problem, and what we see of one of pymanopt's."""
 
-from __future__ import annotations
-
 import inspect
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """pymanopt's optimizers on our manifolds: what they find, and what `run` reports of them."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from typing import Any

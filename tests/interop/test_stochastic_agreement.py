@@ -1,7 +1,5 @@
 """Full-batch SGD on the dissolved loss: PyTorch, Optax and our own gradient take the same steps."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Constrained layers of PyTorch: what the layer sees, derivatives, shapes, copies, the end."""
 
-from __future__ import annotations
-
 import copy
 import io
 from typing import Any

@@ -1,7 +1,5 @@
 """Riemannian optimisers and landing for PyTorch, and PyTorch's own for all other parameters."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

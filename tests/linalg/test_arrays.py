@@ -1,7 +1,5 @@
 """The array operations, each by itself; matrix functions where they overflow or scales differ."""
 
-from __future__ import annotations
-
 import array_api_strict as strict
 import numpy as np
 import pytest

@@ -3,8 +3,6 @@
 The answer is known for matrices built from it.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.linalg

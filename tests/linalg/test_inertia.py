@@ -1,7 +1,5 @@
 """Inertia of symmetric and skew matrices, and directions of one sign."""
 
-from __future__ import annotations
-
 import array_api_strict as strict
 import numpy as np
 import pytest

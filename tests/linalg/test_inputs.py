@@ -1,7 +1,5 @@
 """The matrices that users pass in: every kind gives the same manifold, and none is made dense."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import numpy as np

@@ -3,8 +3,6 @@
 Each is one signed exchange of blocks.
 """
 
-from __future__ import annotations
-
 import array_api_strict
 import numpy as np
 import pytest

@@ -3,8 +3,6 @@
 The exit code is 0 if every error was found.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import shutil

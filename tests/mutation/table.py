@@ -14,8 +14,6 @@ A definition may have its own `tests`. An error is an expression or statement an
 line above. Comments state the formula that the errors below break.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The tables of planted errors fit the source, and the check finds what it should."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Table 2 of the paper: the costs of retraction and transport, by counted operations."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -6,8 +6,6 @@ Counterexamples have explicit numbers and are as small as they can be, so that a
 them by hand.
 """
 
-from __future__ import annotations
-
 import hypothesis
 import numpy as np
 import pytest

@@ -3,8 +3,6 @@
 Counterexamples and what holds instead.
 """
 
-from __future__ import annotations
-
 import tracemalloc
 
 import numpy as np

@@ -6,8 +6,6 @@ Where a property of the contract is exactly the formula, tests/geometry/test_con
 here is what the page says beyond it.
 """
 
-from __future__ import annotations
-
 import hypothesis
 import numpy as np
 import pytest

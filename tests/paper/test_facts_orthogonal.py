@@ -3,8 +3,6 @@
 Every formula that is proved there, on every family of manifolds.
 """
 
-from __future__ import annotations
-
 import hypothesis
 import numpy as np
 import pytest

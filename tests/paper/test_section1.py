@@ -1,7 +1,5 @@
 """Section 1 of the paper: the problem, Assumption 1, the examples of Table 1, tensors as blocks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 The constants exist, and the bounds hold.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import hypothesis

@@ -3,8 +3,6 @@
 M as a manifold, its spaces, gradient and Hessian, stationarity; A dissolves C.
 """
 
-from __future__ import annotations
-
 import hypothesis
 import numpy as np
 import pytest

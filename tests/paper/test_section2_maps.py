@@ -3,8 +3,6 @@
 All are polynomials, so differences are exact.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -6,8 +6,6 @@ Each statement is tested in double precision on every family, and in decimals at
 up to 1e8 (`arena`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

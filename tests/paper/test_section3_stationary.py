@@ -3,8 +3,6 @@
 Those of h and of f on M, of both orders.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

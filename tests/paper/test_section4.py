@@ -1,7 +1,5 @@
 """Section 4 of the paper: Algorithm 1 step by step, and what |grad h| and A say off M."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

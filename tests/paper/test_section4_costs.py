@@ -1,7 +1,5 @@
 """Section 4.2 of the paper: what the gradient of h and its Riemannian rivals cost, by counting."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any

@@ -3,8 +3,6 @@
 The solvers have one start.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.fft

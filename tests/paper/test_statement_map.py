@@ -3,8 +3,6 @@
 No statement without a test, no test of an unknown one, no dead link.
 """
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import re

@@ -1,7 +1,5 @@
 """What a Problem counts, shares, converts and says of itself, one by one."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

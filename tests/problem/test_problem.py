@@ -1,7 +1,5 @@
 """Problem: what callables are handed and may return; derivatives from JAX and PyTorch."""
 
-from __future__ import annotations
-
 import builtins
 import importlib.util
 from typing import Any

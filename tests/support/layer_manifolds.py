@@ -1,7 +1,5 @@
 """Manifolds that layers may have, for the tests of PyTorch and Optax; off M, but near it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache

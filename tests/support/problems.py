@@ -1,7 +1,5 @@
 """Problems for the tests, on any manifold: traces, linear and smooth costs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -6,8 +6,6 @@ Run `python tests/support/statement_map.py` after a marked test was added, renam
 are read from the source of the tests (not by running them), so their labels are literal strings.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

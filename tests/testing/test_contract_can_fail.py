@@ -1,7 +1,5 @@
 """The contract finds what it states: each formula fails where the method behind it is wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
