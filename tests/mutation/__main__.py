@@ -68,11 +68,8 @@ def main() -> int:
     parser.add_argument("words", nargs="*", help="errors with one of these words (default: all)")
     parser.add_argument("--jobs", type=int, default=2, help="number of test processes (2)")
     arguments = parser.parse_args()
-    errors = [
-        error
-        for error in read_all()
-        if not arguments.words or any(word in str(error) for word in arguments.words)
-    ]
+    words = arguments.words or [""]
+    errors = [error for error in read_all() if any(word in str(error) for word in words)]
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(arguments.jobs) as pool:
         copies: SimpleQueue[Copy] = SimpleQueue()
         for job in range(arguments.jobs):
@@ -85,13 +82,12 @@ def main() -> int:
             finally:
                 copies.put(copy)
 
-        verdicts = []
+        found = 0
         for error, said in zip(errors, pool.map(verdict, errors), strict=True):
-            verdicts.append(said)
+            found += said.startswith("found")
             print(f"{said:10} {error}", flush=True)
-    missed = [said for said in verdicts if not said.startswith("found")]
-    print(f"{len(errors)} errors, {len(errors) - len(missed)} found")
-    return 1 if missed else 0
+    print(f"{len(errors)} errors, {found} found")
+    return int(found < len(errors))
 
 
 if __name__ == "__main__":

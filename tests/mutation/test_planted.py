@@ -94,11 +94,9 @@ def _error(old: str, new: str = "x - 1", within: str = "f", tests: str = "test_a
     ("error", "before", "after"),
     [
         (_error("x + 1"), "return x + 1", "return (x - 1)"),
-        (_error("return x + 1", "pass"), "return x + 1", "pass"),
         (_error("3 * 4", "3 + 4", "LIMIT"), "= 3 * 4", "= (3 + 4)"),
         (_error("7", "8", "A.size"), "= 7", "= (8)"),
         (_error("x * 2 #2", "x", "A.f"), "[x * 2, x * 2]", "[x * 2, (x)]"),
-        (_error("x * 3", "3", "A.f"), 'print("é", x * 3)', 'print("é", (3))'),
         (_error("x > 0", "x < 0", "A"), "x  # é: columns count bytes\n            > 0", "(x < 0)"),
     ],
     ids=str,
@@ -124,6 +122,7 @@ def test_an_error_that_does_not_fit_is_named(project: Path, error: Planted, mess
         error.source(project)
 
 
+@pytest.mark.slow
 def test_an_error_is_found_in_the_copy_and_the_source_is_left_alone(project: Path) -> None:
     copy = Copy(project.parent / "copy", project)
     assert copy.verdict(_error("x + 1")) == "found"
