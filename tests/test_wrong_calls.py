@@ -306,7 +306,7 @@ NAMES = _names()
     ("expression", "argument"),
     [pytest.param(*call, id=call[0]) for calls in WRONG.values() for call in calls],
 )
-def test_a_wrong_call_names_its_argument(expression: str, argument: str) -> None:
+def test_a_wrong_call_names_its_argument(expression, argument):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", RuntimeWarning)  # NumPy's, of inf - inf; an error follows
@@ -315,6 +315,6 @@ def test_a_wrong_call_names_its_argument(expression: str, argument: str) -> None
     assert "; got " in str(caught.value)
 
 
-def test_the_table_is_as_large_as_promised() -> None:
+def test_the_table_is_as_large_as_promised():
     calls = [call for group in WRONG.values() for call in group]
     assert len(calls) == len(set(calls)) >= 400

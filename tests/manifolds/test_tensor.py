@@ -40,7 +40,7 @@ sizes = st.tuples(st.integers(1, 5), st.integers(1, 5), st.integers(1, 6)).map(
 
 
 @given(size=sizes, seed=gt.seeds())
-def test_dft_points_are_orthogonal_for_the_t_product(size: tuple[int, int, int], seed: int) -> None:
+def test_dft_points_are_orthogonal_for_the_t_product(size, seed):
     n, p, l = size  # noqa: E741
     M = go.TensorStiefel(n, p, l, "dft")
     X = M.to_tensor(M.random_point(seed))
@@ -54,9 +54,7 @@ def test_dft_points_are_orthogonal_for_the_t_product(size: tuple[int, int, int],
 
 
 @given(size=sizes, seed=gt.seeds(), kind=st.sampled_from(["dct", "matrix", "complex"]))
-def test_points_are_orthogonal_for_the_product_of_the_transform(
-    size: tuple[int, int, int], seed: int, kind: str
-) -> None:
+def test_points_are_orthogonal_for_the_product_of_the_transform(size, seed, kind):
     """X^T * X = I with A * B = ((A x_3 M) face-wise (B x_3 M)) x_3 M^-1."""
     n, p, l = size  # noqa: E741
     rng = np.random.default_rng(seed)
@@ -71,9 +69,7 @@ def test_points_are_orthogonal_for_the_product_of_the_transform(
 
 
 @given(size=sizes, seed=gt.seeds(), transform=st.sampled_from(["dct", "dft"]))
-def test_tensors_and_blocks_are_two_forms_of_the_same(
-    size: tuple[int, int, int], seed: int, transform: str
-) -> None:
+def test_tensors_and_blocks_are_two_forms_of_the_same(size, seed, transform):
     """from_tensor and to_tensor are inverse.
 
     "dct" is isometric, "dft" multiplies inner products by l.
@@ -90,7 +86,7 @@ def test_tensors_and_blocks_are_two_forms_of_the_same(
     np.testing.assert_allclose(M.ambient(blocks), blocks, atol=bound)
 
 
-def test_dft_blocks_come_in_conjugate_pairs() -> None:
+def test_dft_blocks_come_in_conjugate_pairs():
     M = go.TensorStiefel(5, 2, 6, "dft")
     X = M.random_point(0)
     Z = M.random_tangent(X, 1)
@@ -104,7 +100,7 @@ def test_dft_blocks_come_in_conjugate_pairs() -> None:
         np.testing.assert_allclose(blocks[0].imag, 0, atol=1e-13)
 
 
-def test_a_complex_tensor_needs_a_matrix() -> None:
+def test_a_complex_tensor_needs_a_matrix():
     with pytest.raises(ValueError, match=r"tensor: need real entries.*scipy\.linalg\.dft"):
         go.TensorStiefel(3, 2, 4, "dft").from_tensor(1j * np.ones((3, 2, 4)))
     M = go.TensorStiefel(3, 2, 4, scipy.linalg.dft(4))
@@ -114,12 +110,12 @@ def test_a_complex_tensor_needs_a_matrix() -> None:
 
 
 @pytest.mark.parametrize("shape", [(3, 2, 5), (3, 2), (4, 3, 2)])
-def test_tensors_of_another_length_are_refused(shape: tuple[int, ...]) -> None:
+def test_tensors_of_another_length_are_refused(shape):
     with pytest.raises(ValueError, match=r"tensor: need shape \(n, p, 4\); got shape"):
         go.TensorStiefel(3, 2, 4).from_tensor(np.zeros(shape))
 
 
-def test_cosine_transform_is_orthonormal() -> None:
+def test_cosine_transform_is_orthonormal():
     """|X x_3 M| = |X| for "dct": gradients in blocks are those of the tensor."""
     T = np.random.default_rng(0).standard_normal((4, 3, 5))
     blocks = go.TensorStiefel(4, 3, 5).from_tensor(T)

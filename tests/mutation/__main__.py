@@ -28,11 +28,11 @@ class Copy:
     def __init__(self, path: Path, root: Path = ROOT) -> None:
         self.path = path
         shutil.copytree(root, path, ignore=_LEFT_OUT)
-        self.passes = cache(lambda tests: self._run(tests) == "SURVIVED")
+        self.passes = cache(lambda test: self._run([test]) == "SURVIVED")
 
     def verdict(self, error: Planted) -> str:
         """SURVIVED, found, or found by the time limit; else why nothing can be said."""
-        if not self.passes(error.tests):
+        if not all(map(self.passes, error.tests)):
             return "NOT RUN: the tests fail without the error too"
         file, source = self.path / error.module, (self.path / error.module).read_text("utf-8")
         file.write_text(error.source(self.path), encoding="utf-8")

@@ -47,7 +47,7 @@ def _trace(T: Matrix) -> float:
 @pytest.mark.statement("F1")
 @GENERAL
 @given(manifold=MANIFOLDS, seed=gt.seeds())
-def test_F1(manifold: go.GenOrthManifold, seed: int) -> None:
+def test_F1(manifold, seed):
     """Its proof: <psi(T), phi(U)^T V> = <T, U^T phi(V)>, as phi is self-adjoint."""
     s = Sample(manifold, seed)
     U, V, T = s.ambient(), s.ambient(), s.algebra()
@@ -60,7 +60,7 @@ def test_F1(manifold: go.GenOrthManifold, seed: int) -> None:
 @pytest.mark.statement("F3")
 @GENERAL
 @given(manifold=MANIFOLDS, seed=gt.seeds())
-def test_F3(manifold: go.GenOrthManifold, seed: int) -> None:
+def test_F3(manifold, seed):
     """Re tr(T*) = Re tr(T), so that Re tr(AB) = 0 for A* = A, B* = -B."""
     s = Sample(manifold, seed)
     S, T = s.algebra(), s.algebra()
@@ -82,7 +82,7 @@ def test_F3(manifold: go.GenOrthManifold, seed: int) -> None:
 @pytest.mark.statement("F5")
 @GENERAL
 @given(manifold=gt.manifolds(max_n=5), seed=gt.seeds())
-def test_F5_theta_is_the_least_squares_solution(manifold: go.GenOrthManifold, seed: int) -> None:
+def test_F5_theta_is_the_least_squares_solution(manifold, seed):
     """Phi(K Theta - R) = 0."""
     s = Sample(manifold, seed)
     D = s.ambient()
@@ -95,7 +95,7 @@ def test_F5_theta_is_the_least_squares_solution(manifold: go.GenOrthManifold, se
 @pytest.mark.statement("F5")
 @GENERAL
 @given(n=st.integers(1, 4), p=st.integers(1, 3), skew=st.booleans(), seed=gt.seeds())
-def test_F5_conjugate_linear_companion(n: int, p: int, skew: bool, seed: int) -> None:
+def test_F5_conjugate_linear_companion(n, p, skew, seed):
     """psi(T) = Q conj(T) Q^-1: Theta = Q U (B / (l_i + l_j)) U^t, one eigendecomposition."""
     manifold, Q = complex_bilinear(max(n, p), p, seed, skew=skew)
     e = -1 if skew else 1
@@ -114,7 +114,7 @@ def test_F5_conjugate_linear_companion(n: int, p: int, skew: bool, seed: int) ->
 
 
 @pytest.mark.statement("F5")
-def test_F5_the_closed_form_is_for_points_of_M_only() -> None:
+def test_F5_the_closed_form_is_for_points_of_M_only():
     """At X = 2 on Stiefel (1, 1) the argmin of |2S - D| is D/2, and (R + R^T)/2 is 2D."""
     manifold, X, D = go.Stiefel(1, 1), np.array([[2.0]]), np.array([[3.0]])
     assert ClosedForm(manifold, X, X).theta(D).item() == 6.0
@@ -127,7 +127,7 @@ def test_F5_the_closed_form_is_for_points_of_M_only() -> None:
 @pytest.mark.statement("F6")
 @GENERAL
 @given(manifold=MANIFOLDS, seed=gt.seeds())
-def test_F6(manifold: go.GenOrthManifold, seed: int) -> None:
+def test_F6(manifold, seed):
     """A(2X) = -X and A(0) = 0: the reach of repeated A is bounded."""
     s = Sample(manifold, seed)
     rest = 20 * s.q * (s.u * s.g + s.c) * norm(s.X)
@@ -138,9 +138,7 @@ def test_F6(manifold: go.GenOrthManifold, seed: int) -> None:
 @pytest.mark.statement("F6")
 @GENERAL
 @given(manifold=gt.manifolds(max_n=6, max_condition=1e2), seed=gt.seeds(), radius=st.floats(0, 0.9))
-def test_F6_converges_where_the_spectral_radius_is_below_one(
-    manifold: go.GenOrthManifold, seed: int, radius: float
-) -> None:
+def test_F6_converges_where_the_spectral_radius_is_below_one(manifold, seed, radius):
     """Repeated A ends at Y <<Y,Y>>^(-1/2), also where |C(Y)| > 1 but its eigenvalues are < 1."""
     s = Sample(manifold, seed)
     H = ct(s.symmetric())
@@ -160,7 +158,7 @@ def test_F6_converges_where_the_spectral_radius_is_below_one(
 @pytest.mark.statement("F7")
 @GENERAL
 @given(manifold=MANIFOLDS, seed=gt.seeds())
-def test_F7(manifold: go.GenOrthManifold, seed: int) -> None:
+def test_F7(manifold, seed):
     """DA(X) is the orthogonal projector where phi(X) = X and psi o psi = id."""
     s = Sample(manifold, seed)
     D, T = s.ambient(), s.algebra()
@@ -178,7 +176,7 @@ def test_F7(manifold: go.GenOrthManifold, seed: int) -> None:
 
 
 @pytest.mark.statement("F7")
-def test_F7_it_is_orthogonal_at_some_points_and_oblique_at_others_of_one_manifold() -> None:
+def test_F7_it_is_orthogonal_at_some_points_and_oblique_at_others_of_one_manifold():
     """Symplectic: orthogonal at X = I, where phi(X) = X; oblique at X = diag(2, 1/2)."""
     manifold = go.SymplecticStiefel(2, 2)
     norms = []
@@ -196,7 +194,7 @@ def test_F7_it_is_orthogonal_at_some_points_and_oblique_at_others_of_one_manifol
 @pytest.mark.statement("F8")
 @GENERAL
 @given(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100))
-def test_F8_quadratic_form(manifold: go.GenOrthManifold, seed: int, beta: float) -> None:
+def test_F8_quadratic_form(manifold, seed, beta):
     """The Hessian along X S^T and along M, without a cross term.
 
     4 beta |S|^2 - 3 Re tr(S^2 Theta) along X S^T, -<phi(Z) Theta, Z> along M (f is linear).
@@ -223,7 +221,7 @@ def test_F8_quadratic_form(manifold: go.GenOrthManifold, seed: int, beta: float)
 @pytest.mark.statement("F8")
 @GENERAL
 @given(manifold=gt.manifolds(max_n=5, max_condition=1e4), seed=gt.seeds())
-def test_F8_threshold(manifold: go.GenOrthManifold, seed: int) -> None:
+def test_F8_threshold(manifold, seed):
     """beta* is 3/4 of the largest eigenvalue of S -> Re tr(S^2 Theta), at most 3/4 |Theta|_2."""
     s = Sample(manifold, seed)
     Theta, basis = s.symmetric(), symmetric_basis(manifold)
@@ -252,9 +250,7 @@ def test_F8_threshold(manifold: go.GenOrthManifold, seed: int) -> None:
 @pytest.mark.statement("F14")
 @GENERAL
 @given(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100), distance=st.floats(0, 2))
-def test_F14_gradient_of_h_across_M(
-    manifold: go.GenOrthManifold, seed: int, beta: float, distance: float
-) -> None:
+def test_F14_gradient_of_h_across_M(manifold, seed, beta, distance):
     """The formula on all of F, and the bound.
 
     <grad h(Y), Y C^T> = 2 beta (|C|^2 + Re tr(C^T C^2)) - 3/2 Re tr(G^T Y (C^T)^2).
@@ -275,7 +271,7 @@ def test_F14_gradient_of_h_across_M(
 
 
 @pytest.mark.statement("F14")
-def test_F14_is_sharp() -> None:
+def test_F14_is_sharp():
     """Stiefel (1, 1), f(x) = x: equality at every x > 0 (|C| < 1): |h'| = |C| (2 beta x - 3/2)."""
     beta = 2.0
     h = go.ConstraintDissolving(linear(go.Stiefel(1, 1), np.ones((1, 1))), beta)
@@ -283,16 +279,15 @@ def test_F14_is_sharp() -> None:
         C = x**2 - 1
         exact = abs(C) * (2 * beta * x - 1.5)
         assert abs(h.gradient(np.array([[x]])).item()) == pytest.approx(exact, rel=1e-12)
-        assert abs(C) * (2 * beta * (1 - abs(C)) - 1.5 * x) / x == pytest.approx(
-            exact, rel=1e-12
-        )  # 1 - |C| = x^2
+        # 1 - |C| = x^2
+        assert abs(C) * (2 * beta * (1 - abs(C)) - 1.5 * x) / x == pytest.approx(exact, rel=1e-12)
 
 
 # ---------------------------------------------------------------- retractions
 
 
 @pytest.mark.statement("F9")
-def test_F9_domains_on_a_hyperbola() -> None:
+def test_F9_domains_on_a_hyperbola():
     """x^2 - y^2 = 1, X = (1, 0), Z = (0, z): polar needs |z| < 1, Cayley |z| != 2."""
     manifold, X = go.HyperbolicStiefel(np.array([1.0, -1.0]), 1), np.array([[1.0], [0.0]])
 
@@ -318,7 +313,7 @@ def test_F9_domains_on_a_hyperbola() -> None:
 
 @pytest.mark.statement("F10")
 @pytest.mark.parametrize(("n", "p", "l"), [(4, 2, 3), (6, 6, 2), (6, 4, 5)])
-def test_F10_by_hand(n: int, p: int, l: int) -> None:  # noqa: E741
+def test_F10_by_hand(n, p, l):  # noqa: E741
     """The dimensions in the table of the page."""
     real_blocks = 2 - l % 2
     expected = {
@@ -337,7 +332,7 @@ def test_F10_by_hand(n: int, p: int, l: int) -> None:  # noqa: E741
 
 
 @pytest.mark.statement("F11")
-def test_F11_five_products_and_nine_more() -> None:
+def test_F11_five_products_and_nine_more():
     """h and its gradient: one phi, five n x p x p products. A Hessian product: one and nine more.
 
     As n is large against p, what is p x p does not show.
@@ -357,7 +352,7 @@ def test_F11_five_products_and_nine_more() -> None:
 @pytest.mark.statement("F13")
 @GENERAL
 @given(manifold=MANIFOLDS, seed=gt.seeds())
-def test_F13(manifold: go.GenOrthManifold, seed: int) -> None:
+def test_F13(manifold, seed):
     """phi(X) Q = A X; so points of M are those with X^T A X = Q."""
     s, companion = Sample(manifold, seed), manifold.companion
     if companion is None or manifold.ambient_projector is not None:
@@ -371,9 +366,7 @@ def test_F13(manifold: go.GenOrthManifold, seed: int) -> None:
 
 @pytest.mark.statement("F13")
 @given(n=st.integers(1, 4), p=st.integers(1, 3), skew=st.booleans(), seed=gt.seeds())
-def test_F13_complex_bilinear_forms_are_the_second_complex_case(
-    n: int, p: int, skew: bool, seed: int
-) -> None:
+def test_F13_complex_bilinear_forms_are_the_second_complex_case(n, p, skew, seed):
     """X^t A X = Q without conjugation, A and Q complex, both symmetric or both skew."""
     manifold, _ = complex_bilinear(max(n, p), p, seed, skew=skew)
     assert go.check_assumptions(manifold, rng=0).passed
@@ -397,7 +390,7 @@ def test_F13_complex_bilinear_forms_are_the_second_complex_case(
 @pytest.mark.parametrize(
     "manifold", [pairs(3, 2), pairs(3, 1), quaternionic(3, 2), quaternionic(2, 2)], ids=repr
 )
-def test_F13_blocks_may_be_swapped_and_F_may_be_smaller(manifold: go.GenOrthManifold) -> None:
+def test_F13_blocks_may_be_swapped_and_F_may_be_smaller(manifold):
     """Pairs X1^T X2 = I and quaternionic matrices are no products of bilinear manifolds."""
     assert go.check_assumptions(manifold, rng=0).passed
     assert manifold.companion is None
@@ -407,7 +400,7 @@ def test_F13_blocks_may_be_swapped_and_F_may_be_smaller(manifold: go.GenOrthMani
 
 @pytest.mark.statement("F13")
 @pytest.mark.parametrize("n", [2, 3])
-def test_F13_pairs_are_what_they_are_said_to_be(n: int) -> None:
+def test_F13_pairs_are_what_they_are_said_to_be(n):
     """Points are found from every seed, also square ones, where half of the starts fail."""
     for seed in range(40):
         X = pairs(n, 2).random_point(seed)

@@ -41,7 +41,7 @@ def _rounding(s: Sample) -> float:
 @pytest.mark.statement("F15")
 @GENERAL
 @given(manifold=MANIFOLDS, seed=gt.seeds())
-def test_F15_the_derivative_on_M(manifold: go.GenOrthManifold, seed: int) -> None:
+def test_F15_the_derivative_on_M(manifold, seed):
     """DA_n = P_X is idempotent and self-adjoint, and D(C o A_n) = 0, as D(C o A) is."""
     s = Sample(manifold, seed)
     step, E, F = NewtonStep(manifold.at(s.X)), s.ambient(), s.ambient()
@@ -59,7 +59,7 @@ def test_F15_the_derivative_on_M(manifold: go.GenOrthManifold, seed: int) -> Non
 
 @pytest.mark.statement("F15")
 @given(n=st.integers(1, 6), p=st.integers(1, 6), seed=gt.seeds(), dtype=st.sampled_from("dD"))
-def test_F15_newton_and_newton_schulz_on_stiefel(n: int, p: int, seed: int, dtype: str) -> None:
+def test_F15_newton_and_newton_schulz_on_stiefel(n, p, seed, dtype):
     """A_n(X) = (X + X^-T)/2 and A(X) = X (3 I - X^T X)/2, and A_n leads to the polar factor."""
     n, p = max(n, p), min(n, p)
     manifold = go.Stiefel(n, p, np.dtype(dtype).type)
@@ -83,7 +83,7 @@ def test_F15_newton_and_newton_schulz_on_stiefel(n: int, p: int, seed: int, dtyp
 @pytest.mark.statement("F16")
 @GENERAL
 @given(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100))
-def test_F16_gradient_on_M(manifold: go.GenOrthManifold, seed: int, beta: float) -> None:
+def test_F16_gradient_on_M(manifold, seed, beta):
     """On M h_n = f, and grad h_n(X) = grad f(X) for every beta."""
     s = Sample(manifold, seed)
     B = s.ambient()
@@ -96,9 +96,7 @@ def test_F16_gradient_on_M(manifold: go.GenOrthManifold, seed: int, beta: float)
 @pytest.mark.statement("F16")
 @GENERAL
 @given(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100))
-def test_F16_hessian_at_a_stationary_point(
-    manifold: go.GenOrthManifold, seed: int, beta: float
-) -> None:
+def test_F16_hessian_at_a_stationary_point(manifold, seed, beta):
     """beta |V|^2 + <V, phi(V) Theta> on normal V, -<Z, phi(Z) Theta> on M; no cross term."""
     s = Sample(manifold, seed)
     Theta, S, Z = s.symmetric(), s.symmetric(), s.tangent()
@@ -119,7 +117,7 @@ def test_F16_hessian_at_a_stationary_point(
 @pytest.mark.statement("F16")
 @GENERAL
 @given(manifold=gt.manifolds(max_n=5, max_condition=1e3), seed=gt.seeds())
-def test_F16_threshold(manifold: go.GenOrthManifold, seed: int) -> None:
+def test_F16_threshold(manifold, seed):
     """beta_n* over a basis of the normal space, its bound |phi| |Theta|_2, and Stiefel by hand."""
     s = Sample(manifold, seed)
     Theta, basis = s.symmetric(), symmetric_basis(manifold)
@@ -140,7 +138,7 @@ def test_F16_threshold(manifold: go.GenOrthManifold, seed: int) -> None:
 
 @pytest.mark.statement("F16")
 @pytest.mark.parametrize("family", sorted(gt.FAMILIES))
-def test_F16_the_threshold_is_sharp_from_both_sides(family: str) -> None:
+def test_F16_the_threshold_is_sharp_from_both_sides(family):
     """Above beta_n* hess h_n is positive on normal vectors; below it is not, and h_n falls."""
     manifold = gt.Recipe(family, 6, 4, 4.0, 7).build()
     s = Sample(manifold, 2)
@@ -178,9 +176,7 @@ def _normal_form(
 @pytest.mark.statement("F17")
 @GENERAL
 @given(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100), distance=st.floats(0, 1))
-def test_F17_gradient_across_M(
-    manifold: go.GenOrthManifold, seed: int, beta: float, distance: float
-) -> None:
+def test_F17_gradient_across_M(manifold, seed, beta, distance):
     """<grad h_n, D> = beta |D|^2 - beta <D, E> + <G, E - P_T(phi(D) S)> off M, and the bound."""
     s = Sample(manifold, seed)
     X = s.X + s.ambient(0.3 * distance * float(s.singular[0]) / s.L)
@@ -206,7 +202,7 @@ def test_F17_gradient_across_M(
 
 
 @pytest.mark.statement("F17")
-def test_F17_two_phi_and_seven_products() -> None:
+def test_F17_two_phi_and_seven_products():
     """h_n and its gradient: two phi, seven n x p x p products. A Hessian product: two and twelve.
 
     As n is large against p, what is p x p does not show.

@@ -46,7 +46,7 @@ def _slope(along: Callable[[int], Any], steps: int = 3) -> Any:
 
 @MANY
 @given(recipe=gt.recipes(EXACT_FAMILIES, max_n=5), seed=gt.seeds())
-def test_the_library_agrees_with_decimals(recipe: gt.Recipe, seed: int) -> None:
+def test_the_library_agrees_with_decimals(recipe, seed):
     """Every map that the statements are made of, up to the rounding of its terms."""
     manifold, rng = recipe.build(), np.random.default_rng(seed)
     exact, X = ExactManifold(manifold), manifold.random_point(rng)
@@ -94,7 +94,7 @@ def _unit(E: Matrix) -> Matrix:
 @pytest.mark.statement("le:mi")
 @MANY
 @given(arena=arenas())
-def test_DA_is_idempotent_on_M(arena: Arena) -> None:
+def test_DA_is_idempotent_on_M(arena):
     """DA DA = DA and DA* DA* = DA*; (m1) DA[Z] = Z - 1/2 X (phi(Z)^T X + phi(X)^T Z).
 
     (m2) DA of the rest is zero.
@@ -117,7 +117,7 @@ def test_DA_is_idempotent_on_M(arena: Arena) -> None:
 @pytest.mark.statement("le:cbo")
 @MANY
 @given(arena=arenas())
-def test_violation_and_distance_bound_each_other(arena: Arena) -> None:
+def test_violation_and_distance_bound_each_other(arena):
     """3/(2 a L) |C(Y)| <= dist(Y, M) <= 2/delta |C(Y)| on Omega_X; the print has |Y - X|."""
     Y, distance = arena.offset()
     C = arena.violation(Y)
@@ -130,7 +130,7 @@ def test_violation_and_distance_bound_each_other(arena: Arena) -> None:
 @pytest.mark.statement("them:noe")
 @MANY
 @given(arena=arenas())
-def test_A_squares_the_violation(arena: Arena) -> None:
+def test_A_squares_the_violation(arena):
     """|C(A(Y))| <= 8 b L/delta^2 |C(Y)|^2 <= 1/2 |C(Y)| on Omega_X, b = alpha_{C,A}."""
     Y, _ = arena.offset()
     before, after = arena.violation(Y), arena.violation(arena.M.dissolve(Y))
@@ -145,7 +145,7 @@ def test_A_squares_the_violation(arena: Arena) -> None:
 @pytest.mark.statement("le:cbo")
 @pytest.mark.statement("them:noe")
 @ALL
-def test_the_neighbourhood_is_seen(family: str) -> None:
+def test_the_neighbourhood_is_seen(family):
     """|C(Y)|^2 is above rounding, and the two sides of each bound are close."""
     arena = build(gt.Recipe(family, 4, 2, 2.0, 11), exact=False)
     Y, distance = arena.offset()
@@ -183,7 +183,7 @@ def _penalty(arena: Arena) -> tuple[Penalty, Any]:
 @pytest.mark.statement("al:1:1")
 @MANY
 @given(arena=arenas())
-def test_value_of_h(arena: Arena) -> None:
+def test_value_of_h(arena):
     """h(X) = f(A(X)) + beta/2 |X^T phi(X) - I|^2, and h = f on M."""
     h, size = _penalty(arena)
     X, _ = _around(arena, 0.3)
@@ -194,7 +194,7 @@ def test_value_of_h(arena: Arena) -> None:
 @pytest.mark.statement("pro:nah")
 @MANY
 @given(arena=arenas())
-def test_gradient_of_h(arena: Arena) -> None:
+def test_gradient_of_h(arena):
     """(eq:eh), by exact differences: along a line h is a polynomial of degree 6."""
     h, size = _penalty(arena)
     X, Z = _around(arena, 0.3)
@@ -215,7 +215,7 @@ def _penalty_gradient(arena: Arena, X: Matrix) -> Matrix:
 @pytest.mark.statement("pro:2h")
 @MANY
 @given(arena=arenas())
-def test_hessian_of_h(arena: Arena) -> None:
+def test_hessian_of_h(arena):
     """(eq:nabh), by exact differences: along a line grad h is a polynomial of degree 5."""
     h, size = _penalty(arena)
     X, Z = _around(arena, 0.3)
@@ -228,7 +228,7 @@ def test_hessian_of_h(arena: Arena) -> None:
 @pytest.mark.statement("pro:nah")
 @pytest.mark.statement("pro:2h")
 @ALL
-def test_derivatives_are_seen(family: str) -> None:
+def test_derivatives_are_seen(family):
     """Each term of grad h and hess h is 1e4 times the bounds above."""
     arena = build(gt.Recipe(family, 4, 2, 2.0, 11), exact=False)
     h, size = _penalty(arena)
@@ -245,7 +245,7 @@ def test_derivatives_are_seen(family: str) -> None:
 @pytest.mark.statement("pro:sta")
 @MANY
 @given(arena=arenas(), exponent=st.one_of(st.none(), st.integers(-6, 2)))
-def test_stationary_on_M_for_both_or_for_neither(arena: Arena, exponent: int | None) -> None:
+def test_stationary_on_M_for_both_or_for_neither(arena, exponent):
     """|grad f(X)| <= |grad h(X)| <= (3/2 + a^2 L/6) |grad f(X)| on M, for every beta.
 
     Both are zero or none is.
@@ -274,7 +274,7 @@ def test_stationary_on_M_for_both_or_for_neither(arena: Arena, exponent: int | N
 @pytest.mark.statement("pro:2h")
 @pytest.mark.statement("pro:sta")
 @ALL
-def test_all_of_it_on_every_family(family: str) -> None:
+def test_all_of_it_on_every_family(family):
     for test in (
         test_DA_is_idempotent_on_M,
         test_violation_and_distance_bound_each_other,

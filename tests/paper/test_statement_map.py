@@ -43,33 +43,33 @@ def _ids() -> list[str]:
     return [label for row in rows(_page()) for label in row.ids]
 
 
-def test_every_label_of_the_paper_has_one_row() -> None:
+def test_every_label_of_the_paper_has_one_row():
     ids = _ids()
     assert sorted(set(LABELS) - set(ids)) == []
     assert sorted(label for label in set(ids) if ids.count(label) > 1) == []
 
 
-def test_every_statement_has_a_test() -> None:
+def test_every_statement_has_a_test():
     tests = checks_by_row(_page(), _marks())
     assert [row.ids[0] for row in rows(_page()) if not tests[row.line]] == []
 
 
-def test_every_mark_names_a_statement() -> None:
+def test_every_mark_names_a_statement():
     assert [mark for mark in _marks() if mark.label not in _ids()] == []
 
 
-def test_the_page_is_up_to_date() -> None:
+def test_the_page_is_up_to_date():
     assert updated(_page(), _marks()) == _page(), "run: python tests/support/statement_map.py"
 
 
-def test_every_implementation_exists() -> None:
+def test_every_implementation_exists():
     for row in rows(_page()):
         assert row.implementations, f"{row.ids[0]}: nothing implements it"
         for path in row.implementations:
             assert _resolved(path) is not None, path
 
 
-def test_every_verdict_is_one_of_three_and_says_why() -> None:
+def test_every_verdict_is_one_of_three_and_says_why():
     assert [
         (row.ids[0], row.cells[-1])
         for row in rows(_page())
@@ -77,7 +77,7 @@ def test_every_verdict_is_one_of_three_and_says_why() -> None:
     ] == []
 
 
-def test_every_erratum_is_the_reason_of_a_verdict() -> None:
+def test_every_erratum_is_the_reason_of_a_verdict():
     """The sections of docs/errata.md, the rows of corrections and the links name the same."""
     sections = set(
         re.findall(r"^## (R\d+)$", (PAGE.parent / "errata.md").read_text(), re.MULTILINE)
@@ -92,7 +92,7 @@ def test_every_erratum_is_the_reason_of_a_verdict() -> None:
     assert sections == corrections == reasons
 
 
-def test_every_link_is_alive() -> None:
+def test_every_link_is_alive():
     assert [link for link in _LINK.findall(_page()) if not _alive(PAGE, link)] == []
 
 
@@ -110,9 +110,8 @@ def _resolved(path: str) -> Any:
         found = importlib.import_module(parts.pop(0))
     for depth, name in enumerate(parts):
         if not hasattr(found, name):
-            importlib.import_module(
-                ".".join(path.split(".")[: depth + 2])
-            )  # a module that its package does not import
+            # a module that its package does not import
+            importlib.import_module(".".join(path.split(".")[: depth + 2]))
         found = getattr(found, name)
     return found
 
@@ -149,7 +148,7 @@ _SAMPLE = """
 """
 
 
-def test_rows_and_columns_are_read_and_written() -> None:
+def test_rows_and_columns_are_read_and_written():
     assert [row.ids for row in rows(_SAMPLE)] == [["a", "b"], ["c"]]
     text = updated(
         _SAMPLE,
@@ -160,7 +159,7 @@ def test_rows_and_columns_are_read_and_written() -> None:
     assert "| `d` | not a statement |" in text
 
 
-def test_marks_of_functions_and_parameters_are_found(tmp_path: Path) -> None:
+def test_marks_of_functions_and_parameters_are_found(tmp_path):
     (tmp_path / "tests").mkdir()
     file = tmp_path / "tests" / "test_x.py"
     source = """
