@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 import genorth as go
 from genorth.linalg.arrays import ct
 from genorth.linalg.functions import eigh, expm, inverse, inverse_sqrt
-from support.norms import EPS
-
-Matrix = np.ndarray
+from support.norms import EPS, Matrix, norm
 
 seeds = st.integers(0, 2**32 - 1)
 sizes = st.integers(1, 12)
@@ -64,10 +62,6 @@ def in_sector(
             [[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]]
         )
     return D, root
-
-
-def norm(M: Matrix) -> float:
-    return float(np.linalg.norm(M))
 
 
 # ---------------------------------------------------------------------- eigenvalues
@@ -168,35 +162,15 @@ def test_inverse_sqrt_refuses_eigenvalues_on_the_negative_axis(seed, p, kind, wh
         inverse_sqrt(U * values @ ct(U), hermitian)
 
 
-@given(seeds, st.sampled_from([(4, 2), (4, 4), (10, 6)]), st.floats(-1, 1))
-def test_polar_factor_of_a_skew_form_is_on_the_manifold_or_refused(seed, shape, exponent):
-    """Its <<Y, Y>> has double eigenvalues.
-
-    Rounding parts negative ones, and a root of what is left leads off M.
-    """
-    manifold = go.SymplecticStiefel(*shape)
-    rng = np.random.default_rng(seed)
-    X = manifold.random_point(rng)
-    Z = manifold.random_tangent(X, rng)
-    Z *= 10.0**exponent * norm(X) / norm(Z)
-    try:
-        R = manifold.retract(X, Z, "polar")
-    except go.OutsideDomainError:
-        values = np.linalg.eigvals(manifold.phi(X + Z).T @ (X + Z))
-        assert np.any(values.real < 0)
-    else:
-        assert manifold.feasibility(R) <= 1e-9 * manifold.scale(R)
-
-
-@pytest.mark.parametrize("shape", [(4, 2), (12, 6)])
+@pytest.mark.parametrize("shape", [(4, 2), (4, 4), (12, 6)])
 def test_a_double_negative_eigenvalue_is_refused(shape):
-    """Three hundred long steps, of which nearly half have one.
+    """<<Y, Y>> of a skew form has double eigenvalues; rounding parts negative ones.
 
-    Where Y* M Y = I is not asked for, some get through.
+    A root of what is left leads off M. Of two hundred long steps nearly half have one.
     """
     manifold = go.SymplecticStiefel(*shape)
     refused = 0
-    for seed in range(300):
+    for seed in range(200):
         rng = np.random.default_rng(seed)
         X = manifold.random_point(rng)
         Z = manifold.random_tangent(X, rng)
@@ -205,9 +179,11 @@ def test_a_double_negative_eigenvalue_is_refused(shape):
             R = manifold.retract(X, Z, "polar")
         except go.OutsideDomainError:
             refused += 1
+            values = np.linalg.eigvals(manifold.phi(X + Z).T @ (X + Z))
+            assert np.any(values.real < 0)
         else:
             assert manifold.feasibility(R) <= 1e-9 * manifold.scale(R)
-    assert 0 < refused < 300
+    assert 0 < refused < 200
 
 
 # ---------------------------------------------------------------------- exponential
@@ -269,6 +245,24 @@ def test_a_batch_is_its_blocks(seed, p, kind):
 @pytest.mark.parametrize("share", [0.3, 0.9, -0.3, -0.9])
 def test_inverse_root_by_one_last_factor_has_all_digits(share):
     """(1 + e)^(-1/2) = 1 - e/2 + 3/8 e^2 up to rounding, for e just below eps^(1/3)."""
-    e = share * np.finfo(float).eps ** (1 / 3)
+    e = share * EPS ** (1 / 3)
     root = inverse_sqrt(np.array([[1 + e]]))[0, 0]
-    assert root == pytest.approx(np.exp(-0.5 * np.log1p(e)), rel=4 * np.finfo(float).eps)
+    assert root == pytest.approx(np.exp(-0.5 * np.log1p(e)), rel=4 * EPS)
+
+
+def test_blocks_of_very_different_size_have_their_own_scaling():
+    """M^(-1/2) block by block: a common scaling would leave both far from I."""
+    block = np.array([[2.0, 1.0], [-1.0, 2.0]])
+    M = np.stack([1e10 * block, 1e-10 * block])
+    Y = inverse_sqrt(M)
+    for m, y in zip(M, Y, strict=True):
+        np.testing.assert_allclose(y @ m @ y, np.eye(2), atol=1e-12)
+
+
+def test_an_exponential_that_overflows_is_refused():
+    with pytest.raises(go.OutsideDomainError, match="overflow"):
+        expm(np.array([[1e3]]))
+    assert expm(np.array([[-1e3]]))[0, 0] < 1e-300
+    with pytest.raises(go.OutsideDomainError, match="overflow"):
+        expm(np.array([[300.0]]))
+    assert expm(np.array([[150.0]]))[0, 0] == pytest.approx(np.exp(150.0), rel=1e-12)

@@ -274,13 +274,6 @@ CORNER = np.zeros((6, 6))
 CORNER[0, 5] = 1.0
 
 
-def test_p_is_at_most_n():
-    assert go.Stiefel(4, 4).shape == (4, 4)
-    for p in (5, 6):
-        with pytest.raises(ValueError, match=r"^p: need p <= n = 4"):
-            go.Stiefel(4, p)
-
-
 @pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
 @pytest.mark.parametrize("kind", ["dense", "csr", "operator"])
 def test_symmetry_is_asked_for_relative_to_the_size(kind, scale):
@@ -296,12 +289,6 @@ def test_the_hint_names_the_part_that_would_pass():
     K = conditioned_skew(6, 3.0, 0)
     with pytest.raises(ValueError, match=r"\|A \+ A\^T\|.*Pass \(A - A\.T\)/2"):
         go.BilinearStiefel(K + 1e-3 * CORNER, conditioned_skew(2, 1.0, 0))
-
-
-@pytest.mark.parametrize("kind", ["dense", "csr"])
-def test_an_empty_matrix_is_refused(kind):
-    with pytest.raises(ValueError, match=r"^B: need .*\(0, 0\)"):
-        go.GeneralizedStiefel(FORMATS[kind](np.zeros((0, 0))), 1)
 
 
 def test_a_sparse_matrix_of_objects_is_refused():

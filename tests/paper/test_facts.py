@@ -6,6 +6,8 @@ Where a property of the contract is exactly the formula, tests/geometry/test_con
 here is what the page says beyond it.
 """
 
+from typing import Any
+
 import hypothesis
 import numpy as np
 import pytest
@@ -19,7 +21,7 @@ from genorth.geometry.multiplier import ClosedForm, DenseLeastSquares, symmetric
 from genorth.geometry.retractions import polar_factor
 from genorth.linalg.arrays import ct
 from genorth.penalty.threshold import largest_form
-from genorth.testing.contract import Measured, Sample
+from genorth.testing.contract import Sample
 from support.flops import CountingManifold, flops
 from support.norms import EPS, Matrix, norm, spectral
 from support.problems import linear
@@ -31,9 +33,13 @@ MANIFOLDS = gt.manifolds(max_n=7)
 GENERAL = hypothesis.settings(max_examples=3 * hypothesis.settings().max_examples)
 
 
-def _holds(measured: Measured) -> None:
-    formula, value, bound = measured
+def _holds(formula: str, value: float, bound: float) -> None:
     assert value <= bound, f"{formula}: measured {value:.3g}, bound {bound:.3g}"
+
+
+def _close(s: Sample, *measured: Any) -> None:
+    """Formula, found, expected, bound: found and expected differ by at most the bound."""
+    _holds(*s.close(*measured))
 
 
 def _trace(T: Matrix) -> float:
@@ -52,9 +58,7 @@ def test_F1(manifold, seed):
     s = Sample(manifold, seed)
     U, V, T = s.ambient(), s.ambient(), s.algebra()
     left = np.vdot(manifold.psi(T), ct(manifold.phi(U)) @ V).real
-    _holds(
-        s.close("<psi(T), phi(U)^T V>", left, np.vdot(T, manifold.gram(U, V)).real, s.u * s.L * s.q)
-    )
+    _close(s, "<psi(T), phi(U)^T V>", left, np.vdot(T, manifold.gram(U, V)).real, s.u * s.L * s.q)
 
 
 @pytest.mark.statement("F3")
@@ -64,16 +68,15 @@ def test_F3(manifold, seed):
     """Re tr(T*) = Re tr(T), so that Re tr(AB) = 0 for A* = A, B* = -B."""
     s = Sample(manifold, seed)
     S, T = s.algebra(), s.algebra()
-    _holds(
-        s.close(
-            "Re tr(T*) = Re tr(T)",
-            np.asarray(_trace(manifold.psi(T))),
-            np.asarray(_trace(T)),
-            s.u * s.q,
-        )
+    _close(
+        s,
+        "Re tr(T*) = Re tr(T)",
+        np.asarray(_trace(manifold.psi(T))),
+        np.asarray(_trace(T)),
+        s.u * s.q,
     )
     A, B = S + ct(manifold.psi(S)), T - ct(manifold.psi(T))
-    _holds(("Re tr(AB) = 0", abs(_trace(A @ B)), 10 * s.u * s.q**3))
+    _holds("Re tr(AB) = 0", abs(_trace(A @ B)), 10 * s.u * s.q**3)
 
 
 # ---------------------------------------------------------------- Theta
@@ -89,7 +92,7 @@ def test_F5_theta_is_the_least_squares_solution(manifold, seed):
     Theta = manifold.theta(s.X, D)
     residual = manifold.symmetrize(ct(s.P) @ (s.P @ Theta - D))
     rest = 10 * (s.u * s.kappa + s.c) * s.q * norm(s.P)
-    _holds(("Phi(K Theta - R) = 0", norm(residual), rest))
+    _holds("Phi(K Theta - R) = 0", norm(residual), rest)
 
 
 @pytest.mark.statement("F5")
@@ -110,7 +113,7 @@ def test_F5_conjugate_linear_companion(n, p, skew, seed):
     Y = U @ (rotated / (values[:, None] + values)) @ U.T
     rest = 20 * (s.u * s.kappa + s.c) * s.q / float(s.singular[0])
     oracle = DenseLeastSquares(manifold, s.X, s.P).theta(D)
-    _holds(s.close("Theta = Q Y", Q @ Y, oracle, rest * float(np.linalg.cond(Q))))
+    _close(s, "Theta = Q Y", Q @ Y, oracle, rest * float(np.linalg.cond(Q)))
 
 
 @pytest.mark.statement("F5")
@@ -131,7 +134,7 @@ def test_F6(manifold, seed):
     """A(2X) = -X and A(0) = 0: the reach of repeated A is bounded."""
     s = Sample(manifold, seed)
     rest = 20 * s.q * (s.u * s.g + s.c) * norm(s.X)
-    _holds(s.close("A(2X) = -X", manifold.dissolve(2 * s.X), -s.X, rest))
+    _close(s, "A(2X) = -X", manifold.dissolve(2 * s.X), -s.X, rest)
     assert norm(manifold.dissolve(0 * s.X)) == 0
 
 
@@ -152,7 +155,7 @@ def test_F6_converges_where_the_spectral_radius_is_below_one(manifold, seed, rad
             limit = manifold.dissolve(limit)
         condition = float(np.linalg.cond(np.eye(H.shape[-1]) + C).max())
         rest = 1e4 * s.q**2 * (s.u * s.g + s.c) * condition * norm(Y)
-        _holds(s.close("lim A^k(Y)", limit, polar_factor(manifold, Y), rest))
+        _close(s, "lim A^k(Y)", limit, polar_factor(manifold, Y), rest)
 
 
 @pytest.mark.statement("F7")
@@ -165,13 +168,12 @@ def test_F7(manifold, seed):
     same = norm(s.P - s.X) <= s.u * norm(s.X)
     if same and norm(manifold.psi(manifold.psi(T)) - T) <= s.u * s.q**2:
         rest = 20 * (s.u * s.g + s.c)
-        _holds(
-            s.close(
-                "DA(X) = P_X",
-                manifold.dissolve_differential(s.X, D),
-                manifold.project(s.X, D),
-                rest,
-            )
+        _close(
+            s,
+            "DA(X) = P_X",
+            manifold.dissolve_differential(s.X, D),
+            manifold.project(s.X, D),
+            rest,
         )
 
 
@@ -210,12 +212,12 @@ def test_F8_quadratic_form(manifold, seed, beta):
         + s.L * norm(X) * norm(B) * s.q
     )
     rest = 100 * s.q * (s.u * s.g + s.c) * (terms + beta)
-    _holds(("gradient", norm(h.gradient(X)), rest * norm(X)))
+    _holds("gradient", norm(h.gradient(X)), rest * norm(X))
     expected = 4 * beta * norm(S) ** 2 - 3 * _trace(S @ S @ Theta)
-    _holds(s.close("<V, hess h[V]>", np.vdot(V, HV).real, expected, rest * norm(V) ** 2))
-    _holds(s.close("<Z, hess h[V]> = 0", np.vdot(Z, HV).real, 0.0, rest * norm(V) * norm(Z)))
+    _close(s, "<V, hess h[V]>", np.vdot(V, HV).real, expected, rest * norm(V) ** 2)
+    _close(s, "<Z, hess h[V]> = 0", np.vdot(Z, HV).real, 0.0, rest * norm(V) * norm(Z))
     along = -np.vdot(manifold.phi(Z) @ Theta, Z).real
-    _holds(s.close("<Z, hess h[Z]>", np.vdot(Z, HZ).real, along, rest * norm(Z) ** 2))
+    _close(s, "<Z, hess h[Z]>", np.vdot(Z, HZ).real, along, rest * norm(Z) ** 2)
 
 
 @pytest.mark.statement("F8")
@@ -231,18 +233,17 @@ def test_F8_threshold(manifold, seed):
     form = np.array([[_trace((S @ T + T @ S) @ Theta) / 2 for T in basis] for S in basis])
     largest = float(np.linalg.eigvalsh(form).max())
     rest = 100 * s.u * s.q**3 * len(basis) * (1 + norm(Theta))
-    _holds(
-        s.close(
-            "max of Re tr(S^2 Theta)",
-            max(largest, 0.0),
-            max(largest_form(manifold, Theta), 0.0),
-            rest,
-        )
+    _close(
+        s,
+        "max of Re tr(S^2 Theta)",
+        max(largest, 0.0),
+        max(largest_form(manifold, Theta), 0.0),
+        rest,
     )
     assert largest <= spectral(Theta) + rest
     *_, p = manifold.shape
     if manifold.companion is not None and manifold.companion.trivial and p:
-        _holds(s.close("lambda_max(Theta)", largest, float(np.linalg.eigvalsh(Theta).max()), rest))
+        _close(s, "lambda_max(Theta)", largest, float(np.linalg.eigvalsh(Theta).max()), rest)
 
 
 @pytest.mark.statement("R17")
@@ -265,7 +266,7 @@ def test_F14_gradient_of_h_across_M(manifold, seed, beta, distance):
     size = max(1.0, s.L * norm(Y) ** 2, norm(Y) * norm(manifold.phi(Y)))
     terms = (beta * size + norm(B) * norm(Y)) * (1 + norm(C)) * s.q
     rest = 100 * s.u * s.q * size * terms * (1 + norm(C))
-    _holds(s.close("<grad h, Y C^T>", np.vdot(Y @ c, gradient).real, expected, rest))
+    _close(s, "<grad h, Y C^T>", np.vdot(Y @ c, gradient).real, expected, rest)
     lower = 2 * beta * (1 - spectral(C)) - 1.5 * spectral(ct(Y) @ B)
     assert norm(gradient) * spectral(Y) * norm(C) >= lower * norm(C) ** 2 - rest
 
@@ -359,9 +360,7 @@ def test_F13(manifold, seed):
         return
     Q = np.asarray(companion.Q.left(np.eye(manifold.shape[-1], dtype=manifold.dtype)))
     AX = s.P @ Q
-    _holds(
-        s.close("X^T A X = Q", ct(s.X) @ AX, Q + 0 * ct(s.X) @ AX, norm(Q) * (s.u * s.g + 2 * s.c))
-    )
+    _close(s, "X^T A X = Q", ct(s.X) @ AX, Q + 0 * ct(s.X) @ AX, norm(Q) * (s.u * s.g + 2 * s.c))
 
 
 @pytest.mark.statement("F13")

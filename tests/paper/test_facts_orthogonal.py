@@ -3,6 +3,8 @@
 Every formula that is proved there, on every family of manifolds.
 """
 
+from typing import Any
+
 import hypothesis
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from genorth.geometry.multiplier import symmetric_basis
 from genorth.geometry.newton import NewtonStep
 from genorth.linalg.arrays import ct
 from genorth.penalty.threshold import orthogonal_threshold
-from genorth.testing.contract import Measured, Sample
+from genorth.testing.contract import Sample
 from support.flops import CountingManifold, flops
 from support.norms import EPS, Matrix, norm
 from support.problems import linear
@@ -25,9 +27,13 @@ MANIFOLDS = gt.manifolds(max_n=7)
 GENERAL = hypothesis.settings(max_examples=3 * hypothesis.settings().max_examples)
 
 
-def _holds(measured: Measured) -> None:
-    formula, value, bound = measured
+def _holds(formula: str, value: float, bound: float) -> None:
     assert value <= bound, f"{formula}: measured {value:.3g}, bound {bound:.3g}"
+
+
+def _close(s: Sample, *measured: Any) -> None:
+    """Formula, found, expected, bound: found and expected differ by at most the bound."""
+    _holds(*s.close(*measured))
 
 
 def _rounding(s: Sample) -> float:
@@ -47,14 +53,14 @@ def test_F15_the_derivative_on_M(manifold, seed):
     step, E, F = NewtonStep(manifold.at(s.X)), s.ambient(), s.ambient()
     once, other = (U - step.derivative(U) for U in (E, F))
     rest = _rounding(s)
-    _holds(s.close("DA_n = P_X", once, manifold.project(s.X, E), rest))
-    _holds(s.close("DA_n DA_n = DA_n", once - step.derivative(once), once, rest))
-    _holds(s.close("DA_n* = DA_n", np.vdot(once, F).real, np.vdot(E, other).real, rest))
+    _close(s, "DA_n = P_X", once, manifold.project(s.X, E), rest)
+    _close(s, "DA_n DA_n = DA_n", once - step.derivative(once), once, rest)
+    _close(s, "DA_n* = DA_n", np.vdot(once, F).real, np.vdot(E, other).real, rest)
     oblique = manifold.dissolve_differential(s.X, E)
     size = norm(s.X) * norm(s.P)
     for name, image in (("DC DA_n = 0", once), ("DC DA = 0", oblique)):
         change = norm(manifold.constraint_differential(s.X, image))
-        _holds((name, change, rest * (1 + norm(s.P) + s.L * norm(s.X)) * (1 + size)))
+        _holds(name, change, rest * (1 + norm(s.P) + s.L * norm(s.X)) * (1 + size))
 
 
 @pytest.mark.statement("F15")
@@ -89,8 +95,8 @@ def test_F16_gradient_on_M(manifold, seed, beta):
     B = s.ambient()
     h = go.OrthogonalDissolving(linear(manifold, B), beta)
     rest = _rounding(s) * (1 + beta) * (1 + s.L / float(s.singular[0]) ** 2)
-    _holds(s.close("h_n = f", h.value(s.X), np.vdot(B, s.X).real, rest * (1 + norm(s.X))))
-    _holds(s.close("grad h_n = grad f", h.gradient(s.X), manifold.gradient(s.X, B), rest))
+    _close(s, "h_n = f", h.value(s.X), np.vdot(B, s.X).real, rest * (1 + norm(s.X)))
+    _close(s, "grad h_n = grad f", h.gradient(s.X), manifold.gradient(s.X, B), rest)
 
 
 @pytest.mark.statement("F16")
@@ -108,10 +114,10 @@ def test_F16_hessian_at_a_stationary_point(manifold, seed, beta):
     steep = 1 + s.L / float(s.singular[0]) ** 2
     rest = _rounding(s) * (1 + beta + s.L * s.q) * steep**2 * (1 + norm(s.P))
     normal = beta * norm(V) ** 2 + np.vdot(V, manifold.phi(V) @ Theta).real
-    _holds(s.close("<V, hess h_n[V]>", np.vdot(V, HV).real, normal, rest))
-    _holds(s.close("<Z, hess h_n[V]> = 0", np.vdot(Z, HV).real, 0.0, rest))
+    _close(s, "<V, hess h_n[V]>", np.vdot(V, HV).real, normal, rest)
+    _close(s, "<Z, hess h_n[V]> = 0", np.vdot(Z, HV).real, 0.0, rest)
     along = -np.vdot(Z, manifold.phi(Z) @ Theta).real
-    _holds(s.close("<Z, hess h_n[Z]>", np.vdot(Z, HZ).real, along, rest))
+    _close(s, "<Z, hess h_n[Z]>", np.vdot(Z, HZ).real, along, rest)
 
 
 @pytest.mark.statement("F16")
@@ -128,12 +134,12 @@ def test_F16_threshold(manifold, seed):
     form, _ = _normal_form(manifold, s.P, Theta, basis)
     least = float(np.linalg.eigvalsh(form).min())
     rest = _rounding(s) * len(basis) * (1 + s.L * norm(Theta))
-    _holds(s.close("beta_n*", got, max(0.0, -least), rest))
+    _close(s, "beta_n*", got, max(0.0, -least), rest)
     spectral = float(np.linalg.norm(Theta, ord=2, axis=(-2, -1)).max())
     assert got <= s.L * spectral + rest
     if manifold.isometric:
         expected = max(0.0, -float(np.linalg.eigvalsh(Theta).min()))
-        _holds(s.close("max(0, -lambda_min(Theta))", got, expected, rest))
+        _close(s, "max(0, -lambda_min(Theta))", got, expected, rest)
 
 
 @pytest.mark.statement("F16")
@@ -194,7 +200,7 @@ def test_F17_gradient_across_M(manifold, seed, beta, distance):
     ratio = s.L / sigma
     # rounding of C is not in S1, and that of D is not normal: it is as large as D near M
     rest = _rounding(s) * (1 + beta) * (1 + ratio * d) ** 2 * (1 + ratio / sigma) * (d + 1 / sigma)
-    _holds(s.close("<grad h_n, D>", np.vdot(D, gradient).real, expected, rest))
+    _close(s, "<grad h_n, D>", np.vdot(D, gradient).real, expected, rest)
     assert norm(E) <= ratio * d**2 + rest
     assert norm(tangent) <= ratio * d**2 + rest
     lower = beta * (1 - ratio * d) - np.sqrt(2) * ratio * norm(B)
