@@ -6,10 +6,8 @@ Counterexamples have explicit numbers and are as small as they can be, so that a
 them by hand.
 """
 
-import hypothesis
 import numpy as np
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 import genorth as go
@@ -17,13 +15,13 @@ import genorth.testing as gt
 from genorth.errors import NotRestorableError
 from genorth.linalg.arrays import ct
 from genorth.testing.contract import Sample
+from support.draws import drawn
 from support.ellipse import ELLIPSE, NORMAL, POINT, TANGENT
 from support.norms import EPS, Matrix, norm, spectral
 from support.problems import linear
 from support.section2_constants import Constants, operator_norm
 
 MANIFOLDS = gt.manifolds(max_n=6)
-GENERAL = hypothesis.settings(max_examples=2 * hypothesis.settings().max_examples)
 
 
 def _line(beta: float, slope: float = 1.0) -> go.ConstraintDissolving:
@@ -74,8 +72,7 @@ def test_R14_another_point_of_M_is_near_and_has_no_violation(angle):
 
 
 @pytest.mark.statement("R14")
-@GENERAL
-@given(manifold=MANIFOLDS, seed=gt.seeds(), size=st.floats(0, 0.9))
+@drawn(manifold=MANIFOLDS, seed=gt.seeds(), size=st.floats(0, 0.9))
 def test_R14_corrected(manifold, seed, size):
     """|C| <= L_phi (|X| + |Y|) |Y - X|, and dist(Y, M) <= |Y|_2 |C| / (2 (1 - |C|_2))."""
     s = Sample(manifold, seed)
@@ -104,8 +101,7 @@ def test_R15_A_expands_on_an_ellipse():
 
 
 @pytest.mark.statement("R15")
-@GENERAL
-@given(manifold=MANIFOLDS, seed=gt.seeds(), size=st.floats(0, 1))
+@drawn(manifold=MANIFOLDS, seed=gt.seeds(), size=st.floats(0, 1))
 def test_R15_corrected(manifold, seed, size):
     """|C(A(Y))| <= 3/4 |C| |C|_2 + 1/4 |C| |C|_2^2, at most |C|^2 where |C|_2 <= 1."""
     s = Sample(manifold, seed)
@@ -151,8 +147,7 @@ def test_R4_phi_of_a_tangent_vector_is_not_tangent_and_the_cross_term_is_not_zer
 
 
 @pytest.mark.statement("R4")
-@GENERAL
-@given(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100))
+@drawn(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100))
 def test_R4_corrected(manifold, seed, beta):
     """<X S^T, hess h[Z]> = 0 for S in S1, and <N, hess h[Z]> = <DA(X)[N], hess f[Z]>."""
     s = Sample(manifold, seed)
@@ -204,8 +199,7 @@ def test_R5_not_even_the_gradient_of_g_is_a_bound_on_an_ellipse(beta):
 
 
 @pytest.mark.statement("R19")
-@GENERAL
-@given(manifold=MANIFOLDS, seed=gt.seeds(), size=st.floats(0, 1))
+@drawn(manifold=MANIFOLDS, seed=gt.seeds(), size=st.floats(0, 1))
 def test_R19_what_the_step_of_the_proof_needs(manifold, seed, size):
     """DA(Y)^2 Z - DA(Y) Z = -DA(Y)[Z] c/2 + Y (R c + c R* + c T + T c)/4.
 
@@ -254,8 +248,7 @@ def test_R6_the_third_quotient_is_negative_even_on_two_points():
 
 
 @pytest.mark.statement("R6")
-@GENERAL
-@given(
+@drawn(
     manifold=gt.manifolds(families=("stiefel", "stiefel-complex", "tensor-dct"), max_n=5),
     seed=gt.seeds(),
 )

@@ -8,7 +8,6 @@ here is what the page says beyond it.
 
 from typing import Any
 
-import hypothesis
 import numpy as np
 import pytest
 from hypothesis import given
@@ -22,6 +21,7 @@ from genorth.geometry.retractions import polar_factor
 from genorth.linalg.arrays import ct
 from genorth.penalty.threshold import largest_form
 from genorth.testing.contract import Sample
+from support.draws import drawn
 from support.flops import CountingManifold, flops
 from support.norms import EPS, Matrix, norm, spectral
 from support.problems import linear
@@ -29,8 +29,6 @@ from support.unusual_manifolds import complex_bilinear, pairs, quaternionic
 
 PROPERTIES = {prop.name: prop for prop in gt.PROPERTIES}
 MANIFOLDS = gt.manifolds(max_n=7)
-#: There are about twenty families.
-GENERAL = hypothesis.settings(max_examples=3 * hypothesis.settings().max_examples)
 
 
 def _holds(formula: str, value: float, bound: float) -> None:
@@ -51,8 +49,7 @@ def _trace(T: Matrix) -> float:
 
 
 @pytest.mark.statement("F1")
-@GENERAL
-@given(manifold=MANIFOLDS, seed=gt.seeds())
+@drawn(manifold=MANIFOLDS, seed=gt.seeds())
 def test_F1(manifold, seed):
     """Its proof: <psi(T), phi(U)^T V> = <T, U^T phi(V)>, as phi is self-adjoint."""
     s = Sample(manifold, seed)
@@ -62,8 +59,7 @@ def test_F1(manifold, seed):
 
 
 @pytest.mark.statement("F3")
-@GENERAL
-@given(manifold=MANIFOLDS, seed=gt.seeds())
+@drawn(manifold=MANIFOLDS, seed=gt.seeds())
 def test_F3(manifold, seed):
     """Re tr(T*) = Re tr(T), so that Re tr(AB) = 0 for A* = A, B* = -B."""
     s = Sample(manifold, seed)
@@ -83,8 +79,7 @@ def test_F3(manifold, seed):
 
 
 @pytest.mark.statement("F5")
-@GENERAL
-@given(manifold=gt.manifolds(max_n=5), seed=gt.seeds())
+@drawn(manifold=gt.manifolds(max_n=5), seed=gt.seeds())
 def test_F5_theta_is_the_least_squares_solution(manifold, seed):
     """Phi(K Theta - R) = 0."""
     s = Sample(manifold, seed)
@@ -96,8 +91,7 @@ def test_F5_theta_is_the_least_squares_solution(manifold, seed):
 
 
 @pytest.mark.statement("F5")
-@GENERAL
-@given(n=st.integers(1, 4), p=st.integers(1, 3), skew=st.booleans(), seed=gt.seeds())
+@drawn(n=st.integers(1, 4), p=st.integers(1, 3), skew=st.booleans(), seed=gt.seeds())
 def test_F5_conjugate_linear_companion(n, p, skew, seed):
     """psi(T) = Q conj(T) Q^-1: Theta = Q U (B / (l_i + l_j)) U^t, one eigendecomposition."""
     manifold, Q = complex_bilinear(max(n, p), p, seed, skew=skew)
@@ -128,8 +122,7 @@ def test_F5_the_closed_form_is_for_points_of_M_only():
 
 
 @pytest.mark.statement("F6")
-@GENERAL
-@given(manifold=MANIFOLDS, seed=gt.seeds())
+@drawn(manifold=MANIFOLDS, seed=gt.seeds())
 def test_F6(manifold, seed):
     """A(2X) = -X and A(0) = 0: the reach of repeated A is bounded."""
     s = Sample(manifold, seed)
@@ -139,8 +132,7 @@ def test_F6(manifold, seed):
 
 
 @pytest.mark.statement("F6")
-@GENERAL
-@given(manifold=gt.manifolds(max_n=6, max_condition=1e2), seed=gt.seeds(), radius=st.floats(0, 0.9))
+@drawn(manifold=gt.manifolds(max_n=6, max_condition=1e2), seed=gt.seeds(), radius=st.floats(0, 0.9))
 def test_F6_converges_where_the_spectral_radius_is_below_one(manifold, seed, radius):
     """Repeated A ends at Y <<Y,Y>>^(-1/2), also where |C(Y)| > 1 but its eigenvalues are < 1."""
     s = Sample(manifold, seed)
@@ -159,8 +151,7 @@ def test_F6_converges_where_the_spectral_radius_is_below_one(manifold, seed, rad
 
 
 @pytest.mark.statement("F7")
-@GENERAL
-@given(manifold=MANIFOLDS, seed=gt.seeds())
+@drawn(manifold=MANIFOLDS, seed=gt.seeds())
 def test_F7(manifold, seed):
     """DA(X) is the orthogonal projector where phi(X) = X and psi o psi = id."""
     s = Sample(manifold, seed)
@@ -194,8 +185,7 @@ def test_F7_it_is_orthogonal_at_some_points_and_oblique_at_others_of_one_manifol
 
 
 @pytest.mark.statement("F8")
-@GENERAL
-@given(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100))
+@drawn(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100))
 def test_F8_quadratic_form(manifold, seed, beta):
     """The Hessian along X S^T and along M, without a cross term.
 
@@ -221,8 +211,7 @@ def test_F8_quadratic_form(manifold, seed, beta):
 
 
 @pytest.mark.statement("F8")
-@GENERAL
-@given(manifold=gt.manifolds(max_n=5, max_condition=1e4), seed=gt.seeds())
+@drawn(manifold=gt.manifolds(max_n=5, max_condition=1e4), seed=gt.seeds())
 def test_F8_threshold(manifold, seed):
     """beta* is 3/4 of the largest eigenvalue of S -> Re tr(S^2 Theta), at most 3/4 |Theta|_2."""
     s = Sample(manifold, seed)
@@ -249,8 +238,7 @@ def test_F8_threshold(manifold, seed):
 @pytest.mark.statement("R17")
 @pytest.mark.statement("R5")
 @pytest.mark.statement("F14")
-@GENERAL
-@given(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100), distance=st.floats(0, 2))
+@drawn(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100), distance=st.floats(0, 2))
 def test_F14_gradient_of_h_across_M(manifold, seed, beta, distance):
     """The formula on all of F, and the bound.
 
@@ -351,8 +339,7 @@ def test_F11_five_products_and_nine_more():
 
 
 @pytest.mark.statement("F13")
-@GENERAL
-@given(manifold=MANIFOLDS, seed=gt.seeds())
+@drawn(manifold=MANIFOLDS, seed=gt.seeds())
 def test_F13(manifold, seed):
     """phi(X) Q = A X; so points of M are those with X^T A X = Q."""
     s, companion = Sample(manifold, seed), manifold.companion

@@ -5,7 +5,6 @@ Every formula that is proved there, on every family of manifolds.
 
 from typing import Any
 
-import hypothesis
 import numpy as np
 import pytest
 from hypothesis import given
@@ -18,13 +17,12 @@ from genorth.geometry.newton import NewtonStep
 from genorth.linalg.arrays import ct
 from genorth.penalty.threshold import orthogonal_threshold
 from genorth.testing.contract import Sample
+from support.draws import drawn
 from support.flops import CountingManifold, flops
 from support.norms import EPS, Matrix, norm
 from support.problems import linear
 
 MANIFOLDS = gt.manifolds(max_n=7)
-#: There are about twenty families.
-GENERAL = hypothesis.settings(max_examples=3 * hypothesis.settings().max_examples)
 
 
 def _holds(formula: str, value: float, bound: float) -> None:
@@ -45,8 +43,7 @@ def _rounding(s: Sample) -> float:
 
 
 @pytest.mark.statement("F15")
-@GENERAL
-@given(manifold=MANIFOLDS, seed=gt.seeds())
+@drawn(manifold=MANIFOLDS, seed=gt.seeds())
 def test_F15_the_derivative_on_M(manifold, seed):
     """DA_n = P_X is idempotent and self-adjoint, and D(C o A_n) = 0, as D(C o A) is."""
     s = Sample(manifold, seed)
@@ -87,8 +84,7 @@ def test_F15_newton_and_newton_schulz_on_stiefel(n, p, seed, dtype):
 
 
 @pytest.mark.statement("F16")
-@GENERAL
-@given(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100))
+@drawn(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100))
 def test_F16_gradient_on_M(manifold, seed, beta):
     """On M h_n = f, and grad h_n(X) = grad f(X) for every beta."""
     s = Sample(manifold, seed)
@@ -100,8 +96,7 @@ def test_F16_gradient_on_M(manifold, seed, beta):
 
 
 @pytest.mark.statement("F16")
-@GENERAL
-@given(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100))
+@drawn(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100))
 def test_F16_hessian_at_a_stationary_point(manifold, seed, beta):
     """beta |V|^2 + <V, phi(V) Theta> on normal V, -<Z, phi(Z) Theta> on M; no cross term."""
     s = Sample(manifold, seed)
@@ -121,8 +116,7 @@ def test_F16_hessian_at_a_stationary_point(manifold, seed, beta):
 
 
 @pytest.mark.statement("F16")
-@GENERAL
-@given(manifold=gt.manifolds(max_n=5, max_condition=1e3), seed=gt.seeds())
+@drawn(manifold=gt.manifolds(max_n=5, max_condition=1e3), seed=gt.seeds())
 def test_F16_threshold(manifold, seed):
     """beta_n* over a basis of the normal space, its bound |phi| |Theta|_2, and Stiefel by hand."""
     s = Sample(manifold, seed)
@@ -180,8 +174,7 @@ def _normal_form(
 
 
 @pytest.mark.statement("F17")
-@GENERAL
-@given(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100), distance=st.floats(0, 1))
+@drawn(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100), distance=st.floats(0, 1))
 def test_F17_gradient_across_M(manifold, seed, beta, distance):
     """<grad h_n, D> = beta |D|^2 - beta <D, E> + <G, E - P_T(phi(D) S)> off M, and the bound."""
     s = Sample(manifold, seed)

@@ -5,7 +5,6 @@ The constants exist, and the bounds hold.
 
 from typing import Any
 
-import hypothesis
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,6 +15,7 @@ import genorth.testing as gt
 from genorth.geometry.multiplier import realvec, symmetric_basis
 from genorth.linalg.arrays import ct
 from genorth.testing.contract import Sample
+from support.draws import drawn
 from support.norms import EPS, Matrix, norm, spectral
 from support.problems import smooth
 from support.section2_constants import (
@@ -27,8 +27,6 @@ from support.section2_constants import (
     quadratic,
 )
 
-#: There are about twenty families.
-FAMILIES = hypothesis.settings(max_examples=3 * hypothesis.settings().max_examples)
 MANIFOLDS = gt.manifolds(max_n=4)  # operators on F are formed as matrices
 
 
@@ -41,8 +39,7 @@ def _constants(manifold: go.GenOrthManifold, seed: int) -> tuple[Constants, np.r
 
 @pytest.mark.statement("ass_2")
 @pytest.mark.statement("const:L_phi")
-@FAMILIES
-@given(manifold=MANIFOLDS, seed=gt.seeds())
+@drawn(manifold=MANIFOLDS, seed=gt.seeds())
 def test_phi_is_lipschitz_with_its_norm(manifold, seed):
     """|phi(U) - phi(V)| <= L_phi |U - V|, with equality along the leading singular vector."""
     c, s = Constants(manifold, manifold.random_point(seed)), Sample(manifold, seed)
@@ -69,8 +66,7 @@ def test_L_phi_is_the_spectral_norm_of_the_form(recipe):
 @pytest.mark.statement("ass_2")
 @pytest.mark.statement("const:L_g")
 @pytest.mark.statement("const:M")
-@FAMILIES
-@given(manifold=MANIFOLDS, seed=gt.seeds())
+@drawn(manifold=MANIFOLDS, seed=gt.seeds())
 def test_constants_of_a_quadratic(manifold, seed):
     """|grad f(Y1) - grad f(Y2)| <= L_g |Y1 - Y2| and |grad f(A(Y))| <= M on Delta_X."""
     c, rng = _constants(manifold, seed)
@@ -107,8 +103,7 @@ def test_a_smooth_f_is_lipschitz_on_the_ball(manifold, seed):
 
 
 @pytest.mark.statement("const:delta")
-@FAMILIES
-@given(manifold=MANIFOLDS, seed=gt.seeds())
+@drawn(manifold=MANIFOLDS, seed=gt.seeds())
 def test_delta_over_all_of_F_is_zero(manifold, seed):
     """As printed: DC(X)[Z] = 0 for tangent Z, so delta = 0 where dim M > 0."""
     c, _ = _constants(manifold, seed)
@@ -122,8 +117,7 @@ def test_delta_over_all_of_F_is_zero(manifold, seed):
 
 @pytest.mark.statement("R2")
 @pytest.mark.statement("const:delta")
-@FAMILIES
-@given(manifold=MANIFOLDS, seed=gt.seeds())
+@drawn(manifold=MANIFOLDS, seed=gt.seeds())
 def test_delta_over_the_normal_space(manifold, seed):
     """delta = min |DC(X)[Z]|/|Z| over normal Z = phi(X) S, at least 2/|X|_2."""
     c, _ = _constants(manifold, seed)
@@ -153,8 +147,7 @@ def test_delta_is_two_on_stiefel_manifolds(recipe):
 
 @pytest.mark.statement("R11")
 @pytest.mark.statement("const:rho")
-@FAMILIES
-@given(manifold=MANIFOLDS, seed=gt.seeds(), t=st.floats(1e-6, 0.5))
+@drawn(manifold=MANIFOLDS, seed=gt.seeds(), t=st.floats(1e-6, 0.5))
 def test_no_radius_keeps_the_whole_of_delta(manifold, seed, t):
     """As printed, rho_X = 0: at Y = (1 - t) X the least singular value is (1 - t) delta."""
     c, _ = _constants(manifold, seed)
@@ -165,8 +158,7 @@ def test_no_radius_keeps_the_whole_of_delta(manifold, seed, t):
 
 @pytest.mark.statement("R11")
 @pytest.mark.statement("const:rho")
-@FAMILIES
-@given(manifold=MANIFOLDS, seed=gt.seeds())
+@drawn(manifold=MANIFOLDS, seed=gt.seeds())
 def test_rho_keeps_half_of_delta(manifold, seed):
     """|DC(Y)*[S]| >= delta/2 |S| for |Y - X| <= rho = min(1, delta/(4 L_phi))."""
     c, rng = _constants(manifold, seed)
@@ -206,8 +198,7 @@ def _size(c: Constants, power: int) -> float:
 
 
 @pytest.mark.statement("lemma:DC-lipschitz")
-@FAMILIES
-@given(manifold=MANIFOLDS, seed=gt.seeds())
+@drawn(manifold=MANIFOLDS, seed=gt.seeds())
 def test_DC_is_lipschitz(manifold, seed):
     """|DC(Y1) - DC(Y2)| <= 2 L_phi |Y1 - Y2| in the operator norm."""
     c, rng = _constants(manifold, seed)
@@ -220,8 +211,7 @@ def test_DC_is_lipschitz(manifold, seed):
 
 
 @pytest.mark.statement("lem:DA")
-@FAMILIES
-@given(manifold=MANIFOLDS, seed=gt.seeds())
+@drawn(manifold=MANIFOLDS, seed=gt.seeds())
 def test_DA_and_its_adjoint_are_lipschitz(manifold, seed):
     """|DA(Y1) - DA(Y2)| <= alpha_A L_phi |Y1 - Y2|, alpha_A = 3 sup |Y|; adjoints alike."""
     c, rng = _constants(manifold, seed)
@@ -239,8 +229,7 @@ def test_DA_and_its_adjoint_are_lipschitz(manifold, seed):
 
 
 @pytest.mark.statement("eq:DA-bound")
-@FAMILIES
-@given(manifold=MANIFOLDS, seed=gt.seeds())
+@drawn(manifold=MANIFOLDS, seed=gt.seeds())
 def test_DA_is_bounded_on_the_ball(manifold, seed):
     """|Y| <= alpha_A/3, attained at X (1 + rho/|X|), and |DA(Y)| <= 3/2 + alpha_A^2 L_phi/6."""
     c, rng = _constants(manifold, seed)
@@ -253,8 +242,7 @@ def test_DA_is_bounded_on_the_ball(manifold, seed):
 
 
 @pytest.mark.statement("lemma:DCA-lipschitz")
-@FAMILIES
-@given(manifold=MANIFOLDS, seed=gt.seeds())
+@drawn(manifold=MANIFOLDS, seed=gt.seeds())
 def test_the_differential_of_the_composition_is_lipschitz(manifold, seed):
     """|D(C o A)(Y1) - D(C o A)(Y2)| <= 2 alpha_CA L_phi |Y1 - Y2|."""
     c, rng = _constants(manifold, seed)
@@ -293,8 +281,7 @@ def test_the_largest_eigenvalue_does_not_bound_the_norm():
 
 
 @pytest.mark.statement("const:epsilon")
-@FAMILIES
-@given(manifold=MANIFOLDS, seed=gt.seeds())
+@drawn(manifold=MANIFOLDS, seed=gt.seeds())
 def test_what_each_term_of_epsilon_is_for(manifold, seed):
     """On Omega_X: Delta_X is not left, DC(Y) keeps delta/2, and two products are small.
 

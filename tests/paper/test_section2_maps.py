@@ -6,7 +6,6 @@ All are polynomials, so differences are exact.
 from collections.abc import Callable
 from typing import Any
 
-import hypothesis
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,17 +15,14 @@ import genorth.testing as gt
 from genorth.geometry.multiplier import algebra_basis, realvec, symmetric_basis
 from genorth.linalg.arrays import ct
 from genorth.testing.contract import Sample
+from support.draws import drawn
 from support.norms import Matrix, norm
 from support.problems import smooth
 from support.section2_constants import matrix_of
 
-#: There are about twenty families.
-FAMILIES = hypothesis.settings(max_examples=4 * hypothesis.settings().max_examples)
-
 
 @pytest.mark.statement("def:Phi")
-@FAMILIES
-@given(manifold=gt.manifolds(max_n=6))
+@drawn(manifold=gt.manifolds(max_n=6))
 def test_range_and_kernel_of_the_symmetrisation(manifold):
     """Phi(T) = T^T + psi(T) has rank dim S1 on G, and its kernel S2 is orthogonal to S1."""
     s, basis = Sample(manifold), algebra_basis(manifold)
@@ -55,8 +51,7 @@ def test_M_is_the_zero_set_of_C(manifold, seed):
 
 @pytest.mark.statement("eq:A")
 @pytest.mark.statement("le2")
-@FAMILIES
-@given(manifold=gt.manifolds(), seed=gt.seeds())
+@drawn(manifold=gt.manifolds(), seed=gt.seeds())
 def test_dissolving_map_its_differential_and_adjoint(manifold, seed):
     """eq:A, d3 and the adjoint as printed.
 
@@ -74,8 +69,7 @@ def test_dissolving_map_its_differential_and_adjoint(manifold, seed):
 
 
 @pytest.mark.statement("eq:CA")
-@FAMILIES
-@given(manifold=gt.manifolds(), seed=gt.seeds())
+@drawn(manifold=gt.manifolds(), seed=gt.seeds())
 def test_constraint_of_the_dissolved_point(manifold, seed):
     """C(A(Y)) = 9/4 S - 3/2 S^2 + 1/4 S^3 - I, S = Y^T phi(Y), for every Y, also far from M."""
     s = Sample(manifold, seed)
@@ -108,8 +102,7 @@ def _derivative(function: Callable[[float], Any]) -> Matrix:
 
 
 @pytest.mark.statement("le3")
-@FAMILIES
-@given(manifold=gt.manifolds(), seed=gt.seeds())
+@drawn(manifold=gt.manifolds(), seed=gt.seeds())
 def test_differential_of_the_composition(manifold, seed):
     """d4 is the exact derivative of C o A, a polynomial of degree six."""
     M, s = manifold, Sample(manifold, seed)

@@ -11,17 +11,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import genorth.testing as gt
 from support.arena import Arena, arenas, build, record, run_on
 from support.decimal_manifold import FAMILIES as EXACT_FAMILIES
 from support.decimal_manifold import ExactManifold, exactly, floats
+from support.draws import drawn
 from support.norms import EPS, Matrix
 from support.penalty_formulas import Objective, Penalty
 
-MANY = settings(max_examples=3 * settings().max_examples)  # an example takes a few milliseconds
 ALL = pytest.mark.parametrize("family", sorted(gt.FAMILIES))
 
 
@@ -44,8 +43,7 @@ def _slope(along: Callable[[int], Any], steps: int = 3) -> Any:
 # ---------------------------------------------------------------------- the two arithmetics are one
 
 
-@MANY
-@given(recipe=gt.recipes(EXACT_FAMILIES, max_n=5), seed=gt.seeds())
+@drawn(recipe=gt.recipes(EXACT_FAMILIES, max_n=5), seed=gt.seeds())
 def test_the_library_agrees_with_decimals(recipe, seed):
     """Every map that the statements are made of, up to the rounding of its terms."""
     manifold, rng = recipe.build(), np.random.default_rng(seed)
@@ -92,8 +90,7 @@ def _unit(E: Matrix) -> Matrix:
 
 
 @pytest.mark.statement("le:mi")
-@MANY
-@given(arena=arenas())
+@drawn(arena=arenas())
 def test_DA_is_idempotent_on_M(arena):
     """DA DA = DA and DA* DA* = DA*; (m1) DA[Z] = Z - 1/2 X (phi(Z)^T X + phi(X)^T Z).
 
@@ -115,8 +112,7 @@ def test_DA_is_idempotent_on_M(arena):
 
 
 @pytest.mark.statement("le:cbo")
-@MANY
-@given(arena=arenas())
+@drawn(arena=arenas())
 def test_violation_and_distance_bound_each_other(arena):
     """3/(2 a L) |C(Y)| <= dist(Y, M) <= 2/delta |C(Y)| on Omega_X; the print has |Y - X|."""
     Y, distance = arena.offset()
@@ -128,8 +124,7 @@ def test_violation_and_distance_bound_each_other(arena):
 
 
 @pytest.mark.statement("them:noe")
-@MANY
-@given(arena=arenas())
+@drawn(arena=arenas())
 def test_A_squares_the_violation(arena):
     """|C(A(Y))| <= 8 b L/delta^2 |C(Y)|^2 <= 1/2 |C(Y)| on Omega_X, b = alpha_{C,A}."""
     Y, _ = arena.offset()
@@ -181,8 +176,7 @@ def _penalty(arena: Arena) -> tuple[Penalty, Any]:
 
 @pytest.mark.statement("cdf")
 @pytest.mark.statement("al:1:1")
-@MANY
-@given(arena=arenas())
+@drawn(arena=arenas())
 def test_value_of_h(arena):
     """h(X) = f(A(X)) + beta/2 |X^T phi(X) - I|^2, and h = f on M."""
     h, size = _penalty(arena)
@@ -192,8 +186,7 @@ def test_value_of_h(arena):
 
 
 @pytest.mark.statement("pro:nah")
-@MANY
-@given(arena=arenas())
+@drawn(arena=arenas())
 def test_gradient_of_h(arena):
     """(eq:eh), by exact differences: along a line h is a polynomial of degree 6."""
     h, size = _penalty(arena)
@@ -213,8 +206,7 @@ def _penalty_gradient(arena: Arena, X: Matrix) -> Matrix:
 
 
 @pytest.mark.statement("pro:2h")
-@MANY
-@given(arena=arenas())
+@drawn(arena=arenas())
 def test_hessian_of_h(arena):
     """(eq:nabh), by exact differences: along a line grad h is a polynomial of degree 5."""
     h, size = _penalty(arena)
@@ -243,8 +235,7 @@ def test_derivatives_are_seen(family):
 
 
 @pytest.mark.statement("pro:sta")
-@MANY
-@given(arena=arenas(), exponent=st.one_of(st.none(), st.integers(-6, 2)))
+@drawn(arena=arenas(), exponent=st.one_of(st.none(), st.integers(-6, 2)))
 def test_stationary_on_M_for_both_or_for_neither(arena, exponent):
     """|grad f(X)| <= |grad h(X)| <= (3/2 + a^2 L/6) |grad f(X)| on M, for every beta.
 

@@ -7,18 +7,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 
 import genorth as go
 import genorth.testing as gt
 from genorth.geometry.multiplier import symmetric_basis
 from genorth.penalty.threshold import multiplier_threshold
 from support.arena import Arena, arenas, build, record, run_on
+from support.draws import drawn
 from support.norms import Matrix
 from support.penalty_formulas import Objective, Penalty
 from support.section2_constants import ambient_basis
 
-MANY = settings(max_examples=3 * settings().max_examples)  # an example takes a few milliseconds
 ALL = pytest.mark.parametrize("family", sorted(gt.FAMILIES))
 
 
@@ -35,8 +34,7 @@ def _as_floats(arena: Arena, T: Matrix) -> Matrix:
 
 
 @pytest.mark.statement("the:first")
-@MANY
-@given(arena=arenas())
+@drawn(arena=arenas())
 def test_points_off_M_are_stationary_below_the_threshold_only(arena):
     """For Y in Omega_X off M there is one linear f per beta with grad h(Y) = 0.
 
@@ -59,8 +57,7 @@ def test_points_off_M_are_stationary_below_the_threshold_only(arena):
 
 
 @pytest.mark.statement("the:first")
-@MANY
-@given(arena=arenas())
+@drawn(arena=arenas())
 def test_gradient_of_h_grows_with_the_violation(arena):
     """The steps of the proof for all Y in Omega_X.
 
@@ -104,8 +101,7 @@ def test_the_first_quotient_is_within_reach(family):
 
 
 @pytest.mark.statement("const:beta")
-@MANY
-@given(arena=arenas())
+@drawn(arena=arenas())
 def test_the_threshold_is_above_the_sharp_one(arena):
     """6 beta*(Y) <= the first quotient for every Y of M in Omega_X that is stationary (F8).
 
@@ -128,8 +124,7 @@ def test_the_threshold_is_above_the_sharp_one(arena):
 
 @pytest.mark.statement("R3")
 @pytest.mark.statement("le:sec1")
-@MANY
-@given(arena=arenas())
+@drawn(arena=arenas())
 def test_second_adjoint_of_the_gradients(arena):
     """D2A*[Z, grad f] for tangent Z, with W = Z^T phi(X).
 
@@ -168,8 +163,7 @@ def _crossed(arena: Arena) -> tuple[Penalty, Matrix, Matrix, Any]:
 
 
 @pytest.mark.statement("le:sec2")
-@MANY
-@given(arena=arenas())
+@drawn(arena=arenas())
 def test_hessian_of_h_does_not_couple_T_with_the_kernel_of_DA(arena):
     """<V, hess h(X)[Z]> = 0 for tangent Z and V = X S^T in ker DA(X); not for normal V."""
     h, X, _, rounding = _crossed(arena)
@@ -181,8 +175,7 @@ def test_hessian_of_h_does_not_couple_T_with_the_kernel_of_DA(arena):
 
 
 @pytest.mark.statement("theorem:second")
-@MANY
-@given(arena=arenas())
+@drawn(arena=arenas())
 def test_hessian_of_h_splits(arena):
     """<T, hess h[T]> = <Z, hess f[Z]> + 4 beta |S|^2 - 3 Re tr(S^2 Theta), T = Z + X S^T.
 

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import genorth as go
@@ -12,13 +11,13 @@ import genorth.testing as gt
 from genorth.geometry.multiplier import symmetric_basis
 from genorth.penalty.cdf import ConstraintDissolving
 from support.arena import Arena, arenas, build, record, run_on
+from support.draws import drawn
 from support.flops import CountingManifold
 from support.known_minima import known_minima
 from support.norms import EPS, Matrix
 from support.penalty_formulas import Objective, Penalty
 from support.section2_constants import operator_norm
 
-MANY = settings(max_examples=3 * settings().max_examples)  # an example takes a few milliseconds
 RUNS = ["stiefel", "stiefel_complex", "symplectic", "indefinite", "tensor"]
 BETA = 12.0
 
@@ -67,8 +66,7 @@ def test_algorithm_1(name, method):
 
 
 @pytest.mark.statement("al:1:3")
-@MANY
-@given(data=st.data(), manifold=gt.manifolds(max_condition=1e6), exponent=st.floats(-12, -1))
+@drawn(data=st.data(), manifold=gt.manifolds(max_condition=1e6), exponent=st.floats(-12, -1))
 def test_restoring_is_the_loop(data, manifold, exponent):
     """While |C(X)| is above the tolerance, X <- A(X).
 
@@ -112,8 +110,7 @@ def test_the_printed_loop_may_not_end(length, after):
 
 @pytest.mark.statement("R18")
 @pytest.mark.statement("al:1:3")
-@MANY
-@given(manifold=gt.manifolds(max_condition=1e4), seed=gt.seeds(), square=st.floats(0.05, 2.9))
+@drawn(manifold=gt.manifolds(max_condition=1e4), seed=gt.seeds(), square=st.floats(0.05, 2.9))
 def test_the_loop_ends_within_reach(manifold, seed, square):
     """Eigenvalues of phi(X)^T X in (0, 3): y -> y (3 - y)^2/4 tends to 1, and A^k(X) to x."""
     x = manifold.random_point(seed)
@@ -161,8 +158,7 @@ FACTORS = st.sampled_from([1.0, 2.0, 100.0])
 
 
 @pytest.mark.statement("pro:con")
-@MANY
-@given(arena=arenas(), factor=FACTORS)
+@drawn(arena=arenas(), factor=FACTORS)
 def test_gradient_of_h_bounds_both_measures(arena, factor):
     """(q + 15) |grad h(Y)| >= max(|grad g(Y)|, beta delta |C(Y)|), q = a^2 L."""
     Y, C, h, rounding = _setting(arena, arena.objective(), factor)
@@ -179,8 +175,7 @@ def test_gradient_of_h_bounds_both_measures(arena, factor):
 
 
 @pytest.mark.statement("pro:con")
-@MANY
-@given(
+@drawn(
     recipe=gt.recipes(
         ("stiefel", "stiefel-complex", "tensor-dct", "tensor-dft", "tensor-matrix"), max_n=5
     ),
@@ -224,8 +219,7 @@ def _companion_norm(arena: Arena) -> float:
 
 
 @pytest.mark.statement("prop:decrease")
-@MANY
-@given(arena=arenas(), factor=FACTORS, worst=st.booleans())
+@drawn(arena=arenas(), factor=FACTORS, worst=st.booleans())
 def test_A_decreases_h(arena, factor, worst):
     """h(A(Y)) <= h(Y) - beta/8 |C(Y)|^2 on Omega_X, for beta from the second quotient on.
 
