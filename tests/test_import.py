@@ -3,8 +3,6 @@
 No optional package, and under 0.3 s on top of NumPy and scipy.linalg.
 """
 
-from __future__ import annotations
-
 import math
 import subprocess
 import sys
@@ -43,12 +41,12 @@ def _run(code: str) -> str:
     ).stdout.strip()
 
 
-def test_import_brings_in_no_optional_package() -> None:
+def test_import_brings_in_no_optional_package():
     found = _run(f"import sys, genorth; print(*sorted(set({OPTIONAL!r}) & set(sys.modules)))")
     assert found == ""
 
 
-def test_import_takes_under_a_third_of_a_second() -> None:
+def test_import_takes_under_a_third_of_a_second():
     """In processor time, and the best of a few runs.
 
     An import does not wait, except for other work on the machine.
@@ -56,7 +54,7 @@ def test_import_takes_under_a_third_of_a_second() -> None:
     assert min(float(_run(_CLOCK)) for _ in range(RUNS)) < SECONDS
 
 
-def test_a_missing_package_is_named_with_its_extra() -> None:
+def test_a_missing_package_is_named_with_its_extra():
     assert optional("math", "report", "This test").pi == math.pi
     with pytest.raises(ImportError, match=r"^This test needs not_there: pip install 'genorth\[rep"):
         optional("not_there.inside", "report", "This test")

@@ -1,7 +1,5 @@
 """What pages claim, and how they are written: figures of the records, lines of at most 100."""
 
-from __future__ import annotations
-
 import re
 import runpy
 from pathlib import Path
