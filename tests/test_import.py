@@ -8,8 +8,11 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 OPTIONAL = (
     "pymanopt",
+    "cattrs",
     "matplotlib",
     "rich",
     "jax",
@@ -41,6 +44,20 @@ def _run(code: str) -> str:
 def test_import_brings_in_no_optional_package() -> None:
     found = _run(f"import sys, genorth; print(*sorted(set({OPTIONAL!r}) & set(sys.modules)))")
     assert found == ""
+
+
+@pytest.mark.parametrize("module", ["genorth", "genorth.gallery", "baselines"])
+def test_only_comparisons_need_cattrs(module: str) -> None:
+    _run(f"import sys; sys.modules['cattrs'] = None; import {module}")
+
+
+def test_comparisons_without_cattrs_name_the_extra() -> None:
+    message = _run(
+        "import sys; sys.modules['cattrs'] = None\n"
+        "try: import genorth.compare\n"
+        "except ImportError as error: print(error)"
+    )
+    assert message == "genorth.compare needs cattrs: pip install 'genorth[compare]'"
 
 
 def test_import_takes_under_a_third_of_a_second() -> None:
