@@ -20,6 +20,7 @@ _MADE = ("mutants.md", "comparison.md", "api/compare.md", "api/paper_repro.md")
 PAGES = [
     ROOT / "README.md",
     ROOT / "CHANGELOG.md",
+    ROOT / "CONTRIBUTING.md",
     *(
         path
         for path in sorted((ROOT / "docs").rglob("*.md"))
