@@ -23,4 +23,4 @@ docs:  ## build the pages into docs/_build
 	$(PYTHON) -m sphinx -W docs docs/_build
 
 bench:  ## check the measured figures against their bounds; needs a quiet machine
-	$(PYTHON) -m pytest -q tests/bench
+	$(PYTHON) -m pytest -q benchmarks

@@ -84,7 +84,7 @@ def why_not_by_rows(X: Array) -> tuple[str, str] | None:
 
 
 def kept(X: Array) -> Array:
-    """X as an array that no one writes into: a copy, unless the library does that itself."""
+    """A copy of X that is safe from in-place updates; X itself if its library has none."""
     if type(X) is np.ndarray:
         return X.copy()
     return X if is_jax(X) else X.clone()
