@@ -1,4 +1,4 @@
-"""`check_assumptions`: which parts of Assumption 1 hold for phi and psi, and how nearly.
+"""`check_assumptions`: which parts of Assumption 1 hold for phi and psi, and how closely.
 
 A check measures and returns a `Report`; it neither prints nor raises.
 """

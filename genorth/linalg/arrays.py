@@ -165,7 +165,7 @@ def eye_like(T: Array) -> Array:
 
 
 def _one_device(X: Array) -> Any:
-    """The device of X; None where X is on several, of which each takes what it needs."""
+    """The device of X; None if X is on several."""
     if _is_torch(X):
         return X.device
     if is_jax(X) and (is_lazy(X) or len(X.devices()) > 1):

@@ -22,21 +22,20 @@ _FARTHEST = 10.0  # points grow like exp of the size of a step, and their roundi
 class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt has no annotations
     """A `GenOrthManifold` for pymanopt: a Riemannian submanifold, <U, V> = Re tr(U^T V).
 
-    With a metric W, <U, V> = Re tr(U^T W V): what pymanopt asks for is computed in the variables Y,
-    X = T Y, in which W is the Euclidean metric (F20), and comes back in X. `dist`, `exp` and `log`
-    have no closed form here and raise NotImplementedError in pymanopt's way; NelderMead and
-    ParticleSwarm need them.
+    With a metric W, <U, V> = Re tr(U^T W V): everything is computed in the variables Y, X = T Y, in
+    which W is the Euclidean metric, and returned in X. `dist`, `exp` and `log` have no closed form
+    here and raise NotImplementedError, as pymanopt does; NelderMead and ParticleSwarm need them.
 
     Args:
         manifold: The manifold.
-        retraction: A kind of `GenOrthManifold.retract`, or "auto": "cayley" while its curve bends
-            little to the side, else "normal" (F18).
+        retraction: A kind of `GenOrthManifold.retract`, or "auto": "cayley" while the sideways
+            acceleration of its curve is small, else "normal".
         rng: A seed or a Generator, which `random_point` and `random_tangent_vector` draw from, as
             pymanopt calls them without one.
         metric: Symmetric positive definite, as for `GenOrthManifold.metric`, or a name.
 
     Raises:
-        ValueError: If it is no `GenOrthManifold`, or the retraction or the metric is unknown.
+        ValueError: If it is not a `GenOrthManifold`, or the retraction or the metric is unknown.
     """
 
     def __init__(
