@@ -108,7 +108,7 @@ def check_retraction(kind: Any) -> str:
 
 @attrs.frozen
 class Dissolving:
-    """A residual that is zero on M, and the map that corrects X by it: A, or Newton's map."""
+    """A residual that is zero on M, and the map that it corrects X by (F6, F15)."""
 
     #: The residual R(X): C(X), or D(X). The penalty is beta/2 |R(X)|^2.
     residual: Callable[[GenOrthManifold, Array], Array]
@@ -130,7 +130,7 @@ def dissolving_maps(name: Any) -> Dissolving:
 
 
 def stepped(manifold: GenOrthManifold, X: Array, Z: Array, retraction: str) -> Array:
-    """R_X(Z), followed by A, which keeps rounding errors from adding up over many steps.
+    """R_X(Z), followed by A, which keeps the rounding of many steps from adding up (F6).
 
     Args:
         manifold: The manifold.

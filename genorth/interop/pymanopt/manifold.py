@@ -28,8 +28,8 @@ class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt
 
     Args:
         manifold: The manifold.
-        retraction: A kind of `GenOrthManifold.retract`, or "auto": "cayley" while the sideways
-            acceleration of its curve is small, else "normal".
+        retraction: A kind of `GenOrthManifold.retract`, or "auto": "cayley" while its curve bends
+            little to the side, else "normal" (F18).
         rng: A seed or a Generator, which `random_point` and `random_tangent_vector` draw from, as
             pymanopt calls them without one.
         metric: Symmetric positive definite, as for `GenOrthManifold.metric`, or a name.
