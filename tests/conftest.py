@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import scipy
 import scipy.linalg  # loads SciPy's own BLAS, so that the limit below reaches it
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 try:
     import threadpoolctl
@@ -32,6 +32,9 @@ _COMMON = {
 settings.register_profile("quick", max_examples=_EXAMPLES, derandomize=True, **_COMMON)
 settings.register_profile("fresh", max_examples=_EXAMPLES, derandomize=False, **_COMMON)
 settings.register_profile("thorough", max_examples=10 * _EXAMPLES, derandomize=False, **_COMMON)
+settings.register_profile(
+    "mutation", settings.get_profile("quick"), phases=[Phase.explicit, Phase.generate]
+)
 settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE", "quick")
 )  # --hypothesis-profile comes later and wins

@@ -5,10 +5,13 @@ No optional package, and under 0.3 s on top of NumPy and scipy.linalg.
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 
 import pytest
+
+from genorth.optional import optional
 
 OPTIONAL = (
     "pymanopt",
@@ -66,3 +69,9 @@ def test_import_takes_under_a_third_of_a_second() -> None:
     An import does not wait, except for other work on the machine.
     """
     assert min(float(_run(_CLOCK)) for _ in range(RUNS)) < SECONDS
+
+
+def test_a_missing_package_is_named_with_its_extra() -> None:
+    assert optional("math", "report", "This test").pi == math.pi
+    with pytest.raises(ImportError, match=r"^This test needs not_there: pip install 'genorth\[rep"):
+        optional("not_there.inside", "report", "This test")

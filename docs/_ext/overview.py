@@ -1,7 +1,7 @@
 """Draw docs/_static/overview.svg, and fill in what pages say of docs/results: `python overview.py`.
 
 A page holds a text between `<!-- made: name -->` and `<!-- /made -->`; the texts are those of
-`paper_repro.report.blocks` and of `benchmarks`, computed from the records. A test compares the two.
+`paper_repro.report.blocks` and of `benchmark_tables`. A test compares the two.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-import benchmarks
+import benchmark_tables
 
 from genorth.compare import plots
 from paper_repro import findings, report
@@ -29,7 +29,7 @@ def load() -> findings.Evidence:
 
 def texts(evidence: findings.Evidence) -> dict[str, str]:
     """What stands in the blocks, by name: of the comparison, and of the benchmarks."""
-    return report.blocks(evidence) | benchmarks.blocks()
+    return report.blocks(evidence) | benchmark_tables.blocks()
 
 
 def figure(evidence: findings.Evidence) -> Any:

@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from known_minima import KNOWN
-from refusals import refused
 
 import genorth as go
 import genorth.testing as gt
@@ -25,6 +23,8 @@ from genorth.geometry.field import Field, place
 from genorth.geometry.tangent import TangentSpace
 from genorth.linalg.arrays import Array, ct, inner, norm
 from genorth.testing.strategies import FAMILIES
+from support.known_minima import KNOWN
+from support.refusals import refused
 
 EPS = 2.0**-52
 INFEASIBLE = [name for name, solver in SOLVERS.items() if solver.family == "infeasible"]

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from known_minima import KNOWN
 
 import genorth as go
 from baselines import SOLVERS, rcg, rgd, rlbfgs, rtr
@@ -22,6 +21,7 @@ from baselines.geometry.products import Products
 from baselines.riemannian.rtr import Settings
 from genorth.solve.descent import Settings as BBSettings
 from paper_repro.problems import Matching
+from support.known_minima import KNOWN
 
 RIEMANNIAN = [
     (solver, geometry)

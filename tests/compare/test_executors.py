@@ -27,7 +27,6 @@ from compare_cases import Killing, dying, instance, procrustes, raising, standin
 from compare_faults import PROBLEMS, SOLVERS
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from refusals import refused
 
 import genorth
 from genorth import compare
@@ -36,6 +35,7 @@ from genorth.compare.runs import futures
 from genorth.compare.runs.bench import ATTEMPTS, Here
 from genorth.compare.runs.futures import Made, run_place
 from genorth.compare.runs.schedule import Schedule, Silent
+from support.refusals import refused
 
 pytest.importorskip("threadpoolctl", reason="comparisons pin BLAS threads by threadpoolctl")
 

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from compare_cases import instance, procrustes, standing
 from compare_faults import PROBLEMS, SOLVERS, Fault, Raises
-from refusals import refused
 
 import genorth as go
 from genorth import compare
 from genorth.compare.runs.codec import decode, encode
+from support.refusals import refused
 
 pytestmark = pytest.mark.slow
 

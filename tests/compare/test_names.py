@@ -12,7 +12,6 @@ from typing import Any
 
 import attrs
 import pytest
-from _chromium import CHROMIUM, REASON, findings
 from compare_records import record, trace
 
 from genorth.compare import Html, Records, plots, report, summary, tables
@@ -20,6 +19,7 @@ from genorth.compare.render.formats import csv_of, latex_escape, markdown_text
 from genorth.compare.render.table import plain
 from genorth.compare.render.terminal import Bar, Lines
 from genorth.compare.runs.record import About
+from support.chromium import CHROMIUM, REASON, findings
 
 pytestmark = pytest.mark.slow
 

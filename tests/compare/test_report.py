@@ -16,7 +16,6 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from _chromium import CHROMIUM, REASON, findings
 from compare_records import record, small_comparison, times, trace
 
 from baselines import SOLVERS
@@ -25,6 +24,7 @@ from genorth.compare.render.columns import COLUMNS
 from genorth.compare.render.styles import styles
 from genorth.compare.render.table import Block, Entry, Head, Line, Table
 from genorth.compare.runs.record import About
+from support.chromium import CHROMIUM, REASON, findings
 
 pytest.importorskip("matplotlib", reason="plots need the extra: pip install 'genorth[report]'")
 from genorth.compare import plots

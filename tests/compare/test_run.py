@@ -29,7 +29,6 @@ from compare_cases import (
 )
 from hypothesis import given
 from hypothesis import strategies as st
-from refusals import refused
 
 import genorth as go
 from baselines import SOLVERS
@@ -39,6 +38,7 @@ from genorth.compare.runs.codec import decode, encode
 from genorth.compare.runs.machine import PastLimitError, interrupted
 from genorth.compare.runs.store import thinned
 from genorth.solve.clock import Clock
+from support.refusals import refused
 
 threadpoolctl = pytest.importorskip(
     "threadpoolctl", reason="comparisons pin BLAS threads by threadpoolctl"

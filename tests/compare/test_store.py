@@ -23,13 +23,13 @@ import pytest
 from compare_cases import Counting, ended, instance, procrustes, raising
 from hypothesis import given
 from hypothesis import strategies as st
-from refusals import refused
 
 import genorth as go
 from genorth import compare
 from genorth.compare.runs.codec import decode, encode
 from genorth.compare.runs.definition import changes, fingerprint
 from genorth.compare.runs.record import About
+from support.refusals import refused
 
 pytest.importorskip("threadpoolctl", reason="comparisons pin BLAS threads by threadpoolctl")
 

@@ -8,7 +8,6 @@ from typing import Any
 from compare_records import record
 from hypothesis import given
 from hypothesis import strategies as st
-from refusals import refused
 
 from genorth.compare import effect, plots, summary, tables
 from genorth.compare.analysis.ranking import behind, duels, lead
@@ -16,6 +15,7 @@ from genorth.compare.analysis.rows import Runs, best_of, by_row, leaders, shared
 from genorth.compare.render.formats import markdown
 from genorth.compare.render.terminal import winners
 from genorth.compare.runs.record import Records
+from support.refusals import refused
 
 SOLVERS = ("cdf-gd", "cdf-lbfgs", "rtr-fast", "rgd-fast")
 seconds = st.one_of(st.sampled_from([1.0, 2.0, 4.0, math.inf]), st.floats(0.1, 10.0))

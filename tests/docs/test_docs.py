@@ -12,11 +12,11 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-import _chromium
 import pytest
 
 import genorth.gallery.commands
 import paper_repro.commands
+from support import chromium
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -30,7 +30,7 @@ MODULES = (
     "baselines",
 )
 
-needs_chromium = pytest.mark.skipif(_chromium.CHROMIUM is None, reason=_chromium.REASON)
+needs_chromium = pytest.mark.skipif(chromium.CHROMIUM is None, reason=chromium.REASON)
 
 
 def _build(folder: Path) -> subprocess.CompletedProcess[str]:
@@ -155,7 +155,7 @@ def test_the_commands_of_the_page_on_real_problems_are_known() -> None:
 
 @needs_chromium
 def test_a_browser_shows_every_formula(site: Path) -> None:
-    wrong, formulas, console = _chromium.look(site / "html", _pages(site))
+    wrong, formulas, console = chromium.look(site / "html", _pages(site))
     assert not wrong
     assert not console
     # A page has as many formulas in the browser as in its source: none was lost on the way, or
@@ -215,7 +215,7 @@ def test_the_browser_sees_what_is_broken(tmp_path: Path) -> None:
         (tmp_path / f"{name}.html").write_text(
             f"<!doctype html><meta charset='utf-8'><body>{body}</body>", "utf-8"
         )
-    wrong, formulas, console = _chromium.look(tmp_path, [f"{name}.html" for name in bodies])
+    wrong, formulas, console = chromium.look(tmp_path, [f"{name}.html" for name in bodies])
     assert wrong.keys() == {f"{name}.html" for name in _BROKEN}
     for name, (_, complaint) in _BROKEN.items():
         assert any(complaint in line for line in wrong[f"{name}.html"]), wrong[f"{name}.html"]

@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from nearest_points import COLUMNS, METHODS, NOT_DONE, outcome, rows
+
+from support.nearest_points import COLUMNS, METHODS, NOT_DONE, outcome, rows
 
 PAGE = (Path(__file__).parents[2] / "docs" / "infeasible.md").read_text(encoding="utf-8")
 _SHORT = {"landing-newton-normal": "-normal"}

@@ -16,7 +16,7 @@ from genorth.compare.analysis.rows import by_row
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
 #: Written by a program, or by the helpers of the comparison.
-_MADE = ("mutants.md", "comparison.md", "api/compare.md", "api/paper_repro.md")
+_MADE = ("comparison.md", "api/compare.md", "api/paper_repro.md")
 PAGES = [
     ROOT / "README.md",
     ROOT / "CHANGELOG.md",

@@ -166,7 +166,4 @@ def test_a_problem(copy: Path) -> None:
         "import paper_repro.commands\n"
         "paper_repro.commands.parser().parse_args('problem eigenvalues --sizes 200,5'.split())\n"
     )
-    assert run(copy, script).splitlines() == [
-        "Table 8: eigenvalues (8,2) CONVERGED",
-        "(20, 3)",
-    ]
+    assert run(copy, script).splitlines() == ["Table 8: eigenvalues (8,2) CONVERGED", "(20, 3)"]

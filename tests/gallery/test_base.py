@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from refusals import refused
 
 import genorth as go
 from genorth import gallery
 from genorth.compare import Record
 from genorth.gallery import base, comparison, traces
+from support.refusals import refused
 
 ROOT = Path(__file__).parents[2]
 DIAGONAL = np.arange(1.0, 7.0)

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 import scipy.sparse
 import scipy.sparse.linalg
-from refusals import refused
 
 import genorth as go
 from genorth.geometry.retractions import step_size
 from genorth.testing.strategies import conditioned_skew, conditioned_symmetric
+from support.refusals import refused
 
 INDEFINITE = conditioned_symmetric(6, 10.0, 0, negative=3)
 MANIFOLDS: dict[str, go.GenOrthManifold] = {

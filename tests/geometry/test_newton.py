@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from refusals import refused
 
 import genorth as go
 import genorth.testing as gt
@@ -15,6 +14,7 @@ from genorth.geometry.multiplier import ConjugateGradients, DenseLeastSquares, E
 from genorth.geometry.newton import NewtonStep, scaled, step_length
 from genorth.geometry.tangent import TangentSpace
 from genorth.linalg.arrays import ct, norm
+from support.refusals import refused
 
 EPS = 2.0**-52
 

@@ -399,3 +399,11 @@ def test_global_random_state_is_left_alone():
         )
         M.random_point()
     assert np.array_equal(np.random.get_state()[1], before)  # noqa: NPY002
+
+
+def test_complex_points_have_every_phase() -> None:
+    """X -> iX maps M to itself: the mean of x^2 is small against that of |x|^2."""
+    manifold = go.HyperbolicStiefel(np.array([1.0, 1.0, 1.0, -1.0]) + 0j, 2)
+    rng = np.random.default_rng(6)
+    X = np.stack([manifold.random_point(rng) for _ in range(200)])
+    assert abs(np.mean(X**2)) <= 4 / np.sqrt(X.size) * np.mean(np.abs(X) ** 2)

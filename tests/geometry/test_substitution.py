@@ -13,7 +13,6 @@ import scipy.sparse
 import scipy.sparse.linalg
 from hypothesis import given
 from hypothesis import strategies as st
-from refusals import refused
 
 import genorth as go
 import genorth.testing as gt
@@ -21,6 +20,7 @@ from genorth.geometry.substitution import Congruence, metric_names
 from genorth.linalg.arrays import ct, inner, norm
 from genorth.linalg.operators import Dense, Diagonal, Identity
 from genorth.testing.strategies import conditioned_skew, conditioned_symmetric
+from support.refusals import refused
 
 EPS = 2.0**-52
 

@@ -12,8 +12,7 @@ import pytest
 
 import genorth as go
 from genorth.geometry.field import Field, place
-
-from ._layers import KINDS, MANIFOLDS, near, refuses, target
+from support.layer_manifolds import KINDS, MANIFOLDS, near, refuses, target
 
 jax = pytest.importorskip("jax", reason="the extra 'jax' is not installed")
 optax = pytest.importorskip("optax", reason="the extra 'optax' is not installed")

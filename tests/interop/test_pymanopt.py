@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pymanopt
 import pytest
-from _problems import known_minima, smooth
 from hypothesis import given
 from hypothesis import strategies as st
 from pymanopt.manifolds.manifold import Manifold, RiemannianSubmanifold
@@ -20,8 +19,10 @@ from pymanopt.manifolds.manifold import Manifold, RiemannianSubmanifold
 import genorth as go
 import genorth.testing as gt
 from genorth.interop.pymanopt import PymanoptManifold, from_pymanopt, to_pymanopt
+from support.known_minima import known_minima
+from support.norms import Matrix
+from support.problems import smooth
 
-Matrix = np.ndarray[Any, Any]
 METHODS = [
     name
     for name, value in vars(Manifold).items()
@@ -413,7 +414,7 @@ def test_pymanopts_own_solver_and_minimize_find_the_same(
 
 
 def test_a_problem_survives_the_round_trip() -> None:
-    problem, _ = known_minima()["smallest eigenvalues"]
+    problem, _ = known_minima()["stiefel"]
     assert from_pymanopt(to_pymanopt(problem)) is problem
 
 

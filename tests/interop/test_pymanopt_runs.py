@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pymanopt
 import pytest
-from _problems import known_minima, spd, trace
 from pymanopt.optimizers import (
     ConjugateGradient,
     NelderMead,
@@ -21,8 +20,10 @@ from pymanopt.optimizers.line_search import AdaptiveLineSearcher, BackTrackingLi
 
 import genorth as go
 from genorth.interop.pymanopt import PymanoptManifold, from_pymanopt, run, to_pymanopt
+from support.known_minima import known_minima
+from support.norms import Matrix
+from support.problems import spd, trace
 
-Matrix = np.ndarray[Any, Any]
 OPTIMIZERS = [SteepestDescent, ConjugateGradient, TrustRegions]
 KNOWN = known_minima()
 
@@ -82,7 +83,7 @@ def test_trust_regions_end_superlinearly() -> None:
 
 def test_the_pieces_of_a_product_are_solved_together() -> None:
     """Two different manifolds, and a cost that is the sum of theirs."""
-    parts = [KNOWN["symplectic eigenvalues"], KNOWN["hyperbolic"]]
+    parts = [KNOWN["symplectic"], KNOWN["hyperbolic"]]
     problems = [problem for problem, _ in parts]
     product = pymanopt.manifolds.Product(
         [PymanoptManifold(problem.manifold, rng=1) for problem in problems]
@@ -358,7 +359,7 @@ def test_steps_outside_the_domain_are_no_crash() -> None:
     Which of the four runs has such a step is up to rounding; that the runs end well is not.
     """
     outside = 0
-    for name in ("hyperbolic", "indefinite", "bilinear", "symplectic eigenvalues"):
+    for name in ("hyperbolic", "indefinite", "bilinear", "symplectic"):
         problem, best = KNOWN[name]
         theirs = to_pymanopt(problem, "polar", rng=1)
         searcher = BackTrackingLineSearcher(initial_step_size=100)
@@ -450,7 +451,7 @@ def test_an_optimizer_that_finds_no_step_is_started_again_from_there(optimizer: 
                 else super().search(objective, manifold, x, *others)
             )
 
-    problem, best = KNOWN["generalized eigenvalues"]
+    problem, best = KNOWN["generalized"]
     alone = optimizer(line_searcher=Failing(), verbosity=0)
     stopped = alone.run(to_pymanopt(problem, rng=3))
     assert "min step_size" in stopped.stopping_criterion and calls["searches"] == 5
@@ -500,7 +501,7 @@ def test_an_exception_of_the_user_is_passed_on() -> None:
 
 
 def test_a_start_near_the_manifold_is_restored_and_one_far_away_refused() -> None:
-    problem, best = KNOWN["symplectic eigenvalues"]
+    problem, best = KNOWN["symplectic"]
     X = problem.manifold.random_point(0)
     near = run(TrustRegions, problem, X * (1 + 1e-3))
     assert (
@@ -624,3 +625,19 @@ def test_a_run_on_a_problem_of_pymanopt_counts_too() -> None:
     result = run(ConjugateGradient, theirs, rng=0)
     assert result.success and result.fun == pytest.approx(-3) and result.nfev == calls["cost"]
     assert from_pymanopt(theirs).counts.nfev == 0
+
+
+# ---------------------------------------------------------------------- a problem solved before
+
+
+@pytest.mark.parametrize("optimizer", [SteepestDescent, ConjugateGradient, TrustRegions])
+def test_the_budget_of_costs_is_that_of_the_run(optimizer: type) -> None:
+    """max_cost_evaluations=7 allows seven in the second run too."""
+    problem = trace(go.Stiefel(20, 3), spd(20, 50, 0), fused=False)
+    start = problem.manifold.random_point(0)
+    first, second = (
+        run(optimizer(max_cost_evaluations=7, verbosity=0), problem, start) for _ in range(2)
+    )
+    for result in (first, second):
+        assert result.status is go.Status.EVALUATION_LIMIT and result.nfev == 7
+    np.testing.assert_array_equal(first.x, second.x)

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import genorth as go
-
-from ._layers import KINDS
+from support.layer_manifolds import KINDS
 
 torch = pytest.importorskip("torch", reason="the extra 'torch' is not installed")
 jax = pytest.importorskip("jax", reason="the extra 'jax' is not installed")

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import genorth as go
-
-from ._layers import KINDS, MANIFOLDS, near, refuses, target
+from support.layer_manifolds import KINDS, MANIFOLDS, near, refuses, target
 
 torch = pytest.importorskip("torch", reason="the extra 'torch' is not installed")
 

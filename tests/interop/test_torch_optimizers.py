@@ -13,8 +13,7 @@ import genorth as go
 from genorth.geometry.field import Field
 from genorth.geometry.field import place as at_place
 from genorth.geometry.retractions import RETRACTIONS
-
-from ._layers import MANIFOLDS, near, refuses, target
+from support.layer_manifolds import MANIFOLDS, near, refuses, target
 
 torch = pytest.importorskip("torch", reason="the extra 'torch' is not installed")
 

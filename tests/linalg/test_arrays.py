@@ -7,15 +7,7 @@ import numpy as np
 import pytest
 
 import genorth as go
-from genorth.linalg.arrays import (
-    all_finite,
-    as_like,
-    eps,
-    eye_like,
-    inner,
-    is_floating,
-    plus,
-)
+from genorth.linalg.arrays import all_finite, as_like, eps, eye_like, inner, is_floating, plus
 from genorth.linalg.functions import expm, inverse_sqrt
 
 DTYPES = [np.float32, np.float64, np.complex64, np.complex128]

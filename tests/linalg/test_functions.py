@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import genorth as go
 from genorth.linalg.arrays import ct
 from genorth.linalg.functions import eigh, expm, inverse, inverse_sqrt
+from support.norms import EPS
 
-EPS = float(np.finfo(float).eps)
 Matrix = np.ndarray
 
 seeds = st.integers(0, 2**32 - 1)
@@ -280,3 +280,11 @@ def test_a_batch_is_its_blocks(seed: int, p: int, kind: str) -> None:
             alone = function(block)
             size = max(1.0, norm(block)) * np.linalg.cond(alone)
             assert norm(result - alone) <= 1e3 * p * EPS * size * norm(alone)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.9, -0.3, -0.9])
+def test_inverse_root_by_one_last_factor_has_all_digits(share: float) -> None:
+    """(1 + e)^(-1/2) = 1 - e/2 + 3/8 e^2 up to rounding, for e just below eps^(1/3)."""
+    e = share * np.finfo(float).eps ** (1 / 3)
+    root = inverse_sqrt(np.array([[1 + e]]))[0, 0]
+    assert root == pytest.approx(np.exp(-0.5 * np.log1p(e)), rel=4 * np.finfo(float).eps)

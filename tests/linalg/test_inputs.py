@@ -13,8 +13,6 @@ from hypothesis import strategies as st
 
 import genorth as go
 from genorth.geometry.retractions import RETRACTIONS
-from genorth.linalg import inertia
-from genorth.linalg.inertia import Inertia
 from genorth.testing.strategies import conditioned_skew, conditioned_symmetric, seeds
 
 CONDITIONS = st.floats(0, 8).map(lambda exponent: 10.0**exponent)
@@ -271,131 +269,51 @@ def test_never_n_by_n(name):
     assert M.feasibility(X) <= 1e-12 * M.scale(X)
 
 
-# ----------------------------------------------------------------------------------------------
-# inertia
+# ---------------------------------------------------------------------- at the edge
 
 
-def random_sparse(
-    n: int, rng: np.random.Generator, zero_diagonal: bool, dtype: type = float
-) -> scipy.sparse.csr_array:
-    """About four entries in a row, and a cycle through all rows so that none is empty."""
-    rows, columns = rng.integers(0, n, (2, n)), np.roll(np.arange(n), 1)
-    values = rng.standard_normal((2, n)) * (1 + 1j if dtype is complex else 1)
-    S = scipy.sparse.coo_array(
-        (values.ravel(), (np.r_[rows[0], np.arange(n)], np.r_[rows[1], columns])), shape=(n, n)
-    )
-    S = scipy.sparse.csr_array(S + S.conj().T)
-    return (
-        scipy.sparse.csr_array(S - scipy.sparse.diags_array(S.diagonal())) if zero_diagonal else S
-    )
+S = conditioned_symmetric(6, 10.0, 0)
+CORNER = np.zeros((6, 6))
+CORNER[0, 5] = 1.0
 
 
-def arrow(n: int, rng: np.random.Generator, diagonal: float) -> scipy.sparse.csr_array:
-    """The first row and column are full; all else is a diagonal of the given size."""
-    S = np.diag(diagonal * (0.5 + rng.random(n)) * rng.choice([-1, 1], n))
-    S[0, :] = S[:, 0] = rng.standard_normal(n)
-    return scipy.sparse.csr_array(S)
+def test_p_is_at_most_n() -> None:
+    assert go.Stiefel(4, 4).shape == (4, 4)
+    for p in (5, 6):
+        with pytest.raises(ValueError, match=r"^p: need p <= n = 4"):
+            go.Stiefel(4, p)
 
 
-def saddle(n: int, rng: np.random.Generator) -> scipy.sparse.csr_array:
-    """[[H, B^T], [B, 0]] with a sparse B of full rank."""
-    m = n // 3
-    H = scipy.sparse.diags_array(rng.standard_normal(n - m))
-    B = scipy.sparse.eye_array(m, n - m) + 0.5 * scipy.sparse.eye_array(m, n - m, k=1)
-    return scipy.sparse.csr_array(scipy.sparse.block_array([[H, B.T], [B, None]]))
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
+@pytest.mark.parametrize("kind", ["dense", "csr", "operator"])
+def test_symmetry_is_asked_for_relative_to_the_size(kind: str, scale: float) -> None:
+    """An asymmetry of 1e-14 |S| is rounding, one of 1e-10 |S| is not."""
+    go.GeneralizedStiefel(FORMATS[kind](scale * (S + 1e-14 * CORNER)), 2)
+    with pytest.raises(ValueError, match=r"^B: need "):
+        go.GeneralizedStiefel(FORMATS[kind](scale * (S + 1e-10 * CORNER)), 2)
 
 
-def tiny_pivots(n: int, rng: np.random.Generator) -> scipy.sparse.csr_array:
-    """Blocks [[1e-20, 1, 1], [1, a, b], [1, b, c]], reordered.
-
-    After the tiny pivot a, b and c are lost to rounding.
-    """
-    G = rng.standard_normal((n // 3 + 1, 3, 3))
-    blocks = G + G.mT
-    blocks[:, 0, :] = blocks[:, :, 0] = [1e-20, 1, 1]
-    order = rng.permuted(np.tile(np.arange(3), (len(blocks), 1)), axis=1)
-    blocks = [block[np.ix_(o, o)] for block, o in zip(blocks, order, strict=True)]
-    return scipy.sparse.csr_array(scipy.sparse.block_diag(blocks))[:n, :n]
+def test_the_hint_names_the_part_that_would_pass() -> None:
+    with pytest.raises(ValueError, match=r"\|B - B\^T\|.*Pass \(B \+ B\.T\)/2"):
+        go.GeneralizedStiefel(S + CORNER, 2)
+    K = conditioned_skew(6, 3.0, 0)
+    with pytest.raises(ValueError, match=r"\|A \+ A\^T\|.*Pass \(A - A\.T\)/2"):
+        go.BilinearStiefel(K + 1e-3 * CORNER, conditioned_skew(2, 1.0, 0))
 
 
-MAKERS = {
-    "random": lambda n, rng: random_sparse(n, rng, False),
-    "complex": lambda n, rng: random_sparse(n, rng, False, complex),
-    "zero-diagonal": lambda n, rng: random_sparse(n, rng, True),
-    "complex-zero-diagonal": lambda n, rng: random_sparse(n, rng, True, complex),
-    "arrow": lambda n, rng: arrow(n, rng, 1.0),
-    "arrow-tiny-diagonal": lambda n, rng: arrow(n, rng, 1e-9),
-    "saddle": saddle,
-    "tiny-pivots": tiny_pivots,
-}
+@pytest.mark.parametrize("kind", ["dense", "csr"])
+def test_an_empty_matrix_is_refused(kind: str) -> None:
+    with pytest.raises(ValueError, match=r"^B: need .*\(0, 0\)"):
+        go.GeneralizedStiefel(FORMATS[kind](np.zeros((0, 0))), 1)
 
 
-@pytest.mark.parametrize("maker", MAKERS)
-@given(n=st.integers(2, 60), decades=st.sampled_from([0, 4]), seed=seeds())
-def test_sparse_inertia(maker, n, decades, seed):
-    """Against eigenvalues, also where rows are scaled over several decades.
-
-    What is not nearly singular is counted.
-    """
-    rng = np.random.default_rng(seed)
-    D = scipy.sparse.diags_array(10.0 ** -(decades * rng.random(n)))
-    S = MAKERS[maker](n, rng)
-    exact = np.linalg.eigvalsh(
-        S.toarray()
-    )  # of the unscaled one: a congruence does not change the signs
-    found = inertia.of_sparse(D @ S @ D)
-    regular = np.abs(exact).min() / np.abs(exact).max()
-    if regular > 1e-4 or (regular > 1e-10 and found.positive is not None):
-        assert (found.positive, found.negative) == (np.sum(exact > 0), np.sum(exact < 0))
-    scaled = np.abs(np.linalg.eigvalsh((D @ S @ D).toarray()))
-    margin = scaled.min() / scaled.max()
-    if margin > 1e-10:
-        assert 0.01 * margin <= found.margin <= 2 * margin
+def test_a_sparse_matrix_of_objects_is_refused() -> None:
+    B = scipy.sparse.csr_array(np.eye(3))
+    B.data = B.data.astype(object)
+    with pytest.raises(ValueError, match=r"^B: need real or complex numbers.*object"):
+        go.GeneralizedStiefel(B, 1)
 
 
-@given(n=st.integers(1, 40), condition=CONDITIONS, seed=seeds(), data=st.data())
-def test_inertia_is_confirmed_or_unknown(n, condition, seed, data):
-    """[[0, K], [K^T, 0]] with an ill-conditioned K is the hardest.
-
-    Counts may stay unknown, but are never wrong.
-    """
-    K = conditioned_symmetric(n, condition, seed, negative=data.draw(st.integers(0, n)))
-    found = inertia.of_sparse(
-        scipy.sparse.csr_array(np.block([[np.zeros((n, n)), K], [K, np.zeros((n, n))]]))
-    )
-    assert (found.positive, found.negative) in [(n, n), (None, None)]
-    if condition <= 1e4:
-        assert found.positive == n
-
-
-@given(n=st.integers(2, 40), condition=CONDITIONS, seed=seeds(), data=st.data())
-def test_dense_inertia(n, condition, seed, data):
-    negative, complex_ = data.draw(st.integers(0, n)), data.draw(st.booleans())
-    A = conditioned_symmetric(
-        n, condition, seed, negative=negative, dtype=complex if complex_ else float
-    )
-    for found in (inertia.of_dense(A), inertia.of_sparse(A)):
-        assert (found.positive, found.negative) == (n - negative, negative)
-        assert (
-            found.margin is not None
-            and 0.01 / (n * condition) <= found.margin <= 100 * n / condition
-        )
-    assert inertia.of_dense(conditioned_skew(2 * n, condition, seed)).positive == n
-
-
-def test_inertia_of_large_matrices_without_a_diagonal():
-    """The path and the grid graph, whose eigenvalues are known.
-
-    2 cos(pi k / (m+1)), and sums of two of them.
-    """
-    m = 100
-    path = scipy.sparse.diags_array([np.ones(m - 1), np.ones(m - 1)], offsets=[-1, 1])
-    grid = scipy.sparse.kron(path, scipy.sparse.eye_array(m)) + scipy.sparse.kron(
-        scipy.sparse.eye_array(m), path
-    )
-    values = 2 * np.cos(np.pi * np.arange(1, m + 1) / (m + 1))
-    values = (values[:, None] + values + 0.1234).ravel()
-    found = inertia.of_sparse(grid + 0.1234 * scipy.sparse.eye_array(m * m))
-    assert (found.positive, found.negative) == (np.sum(values > 0), np.sum(values < 0))
-    long = scipy.sparse.diags_array([np.ones(99_999), np.ones(99_999)], offsets=[-1, 1])
-    assert inertia.of_sparse(long) == Inertia(50_000, 50_000, inertia.of_sparse(long).margin)
+def test_a_complex_stiefel_manifold_has_complex_points() -> None:
+    manifold = go.Stiefel(6, 2, complex)
+    assert manifold.dtype == complex and np.linalg.norm(manifold.random_point(0).imag) > 0.1

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 import scipy.sparse
 import scipy.sparse.linalg
-from refusals import refused
 
 import genorth as go
 from genorth.testing.strategies import conditioned_skew, conditioned_symmetric
+from support.refusals import refused
 
 SPD = conditioned_symmetric(6, 10.0, 0)
 INDEFINITE = conditioned_symmetric(6, 10.0, 0, negative=3)

@@ -117,3 +117,10 @@ def test_a_complex_tensor_needs_a_matrix() -> None:
 def test_tensors_of_another_length_are_refused(shape: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match=r"tensor: need shape \(n, p, 4\); got shape"):
         go.TensorStiefel(3, 2, 4).from_tensor(np.zeros(shape))
+
+
+def test_cosine_transform_is_orthonormal() -> None:
+    """|X x_3 M| = |X| for "dct": gradients in blocks are those of the tensor."""
+    T = np.random.default_rng(0).standard_normal((4, 3, 5))
+    blocks = go.TensorStiefel(4, 3, 5).from_tensor(T)
+    assert np.linalg.norm(blocks) == pytest.approx(np.linalg.norm(T), rel=1e-14)

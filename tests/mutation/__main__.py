@@ -1,113 +1,99 @@
-"""`python -m tests.mutation`.
+"""`python -m tests.mutation`: plant each error in a copy of the project and run the named tests.
 
-Plants each error, says which tests find it, and writes docs/mutants.md.
-
-The exit code is 0 if every mutant that is not declared equivalent died and every control survived.
+The exit code is 0 if every error was found.
 """
 
 from __future__ import annotations
 
 import argparse
-import fnmatch
-import signal
+import os
+import shutil
+import subprocess
 import sys
+import tempfile
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
+from queue import SimpleQueue
 
-from .copies import HarnessError
-from .mutant import ROOT, Mutant, TableError
-from .report import write
-from .results import Store, Verdict
-from .runner import Check, Settings
-from .tables import read_all
+from .table import ROOT, Planted, read_all
 
-
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.mutation", description=__doc__.split("\n")[0]
-    )
-    parser.add_argument("--list", action="store_true", help="list the mutants and stop")
-    parser.add_argument(
-        "--only",
-        metavar="PATTERN",
-        help="names or definitions that match, e.g. 'penalty-*' or 'Dense.*'",
-    )
-    parser.add_argument("--jobs", type=int, default=2, help="tests run in this many processes (2)")
-    parser.add_argument(
-        "--out",
-        type=Path,
-        default=ROOT / "build" / "mutants.jsonl",
-        help="verdicts; those found there are kept",
-    )
-    parser.add_argument(
-        "--suite",
-        nargs="*",
-        default=["tests"],
-        help="what runs where the named tests pass (tests); none: nothing",
-    )
-    parser.add_argument("--fresh", action="store_true", help="forget the verdicts in --out")
-    parser.add_argument("--no-report", action="store_true", help="leave docs/mutants.md as it is")
-    return parser.parse_args()
+_LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info", "build", "dist", "mutation")
+#: Exit codes of pytest.
+_VERDICTS = {0: "SURVIVED", 1: "found"}
 
 
-def _selected(mutants: list[Mutant], pattern: str | None) -> list[Mutant]:
-    if pattern is None:
-        return mutants
-    return [
-        m for m in mutants if fnmatch.fnmatch(m.name, pattern) or fnmatch.fnmatch(m.within, pattern)
-    ]
+class Copy:
+    """A copy of the project, in which one test process runs at a time."""
 
+    def __init__(self, path: Path, root: Path = ROOT) -> None:
+        self.path = path
+        shutil.copytree(root, path, ignore=_LEFT_OUT)
+        self.passes = cache(lambda tests: self._run(tests) == "SURVIVED")
 
-def _list(mutants: list[Mutant]) -> None:
-    for m in mutants:
-        note = "  (equivalent)" if m.equivalent else ""
-        print(f"{m.kind:10} {m.within:34} {m.name:40} {m.old}  ->  {m.new}{note}")
-    print(f"{len(mutants)} mutants")
+    def verdict(self, error: Planted) -> str:
+        """SURVIVED, found, or found by the time limit; else why nothing can be said."""
+        if not self.passes(error.tests):
+            return "NOT RUN: the tests fail without the error too"
+        file, source = self.path / error.module, (self.path / error.module).read_text("utf-8")
+        file.write_text(error.source(self.path), encoding="utf-8")
+        try:
+            return self._run(error.tests)
+        finally:
+            file.write_text(source, encoding="utf-8")
 
-
-def _problems(mutants: list[Mutant], verdicts: dict[str, Verdict]) -> list[str]:
-    """What is not as it should be, in sentences."""
-    problems = []
-    for m in mutants:
-        verdict = verdicts.get(m.name)
-        if verdict is None:
-            continue
-        if not verdict.dead and not m.equivalent:
-            problems.append(f"SURVIVED {m.name}: {m.breaks} ({m.within}: {m.old} -> {m.new})")
-        if verdict.dead and m.equivalent:
-            problems.append(
-                f"NOT EQUIVALENT {m.name}: {verdict.killed_by} fails: {verdict.message}"
+    def _run(self, tests: Iterable[str], time_limit: float = 300.0) -> str:
+        # No bytecode: a planted sign changes neither the size of a file nor, within a second, its
+        # time stamp.
+        own = {"PYTHONPATH": str(self.path), "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
+        try:
+            ended = subprocess.run(
+                command,
+                cwd=self.path,
+                env={**os.environ, "HYPOTHESIS_PROFILE": "mutation", **own},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=time_limit,
+                check=False,
             )
-    return problems
+        except subprocess.TimeoutExpired:
+            return "found: time limit"
+        last = ended.stdout.decode(errors="replace").strip().splitlines()[-1:]
+        return _VERDICTS.get(ended.returncode, f"NOT RUN: {last}")
 
 
 def main() -> int:
-    """Run the check."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # copies are removed then, too
-    arguments = _arguments()
-    mutants, controls = (_selected(table, arguments.only) for table in read_all())
-    if arguments.list:
-        _list([*mutants, *controls])
-        return 0
-    if arguments.fresh:
-        arguments.out.unlink(missing_ok=True)
-    settings = Settings(jobs=max(1, arguments.jobs), suite=tuple(arguments.suite))
-    check = Check(settings, Store(arguments.out), lambda line: print(line, flush=True))
-    try:
-        verdicts = check.run(mutants, controls)
-    except KeyboardInterrupt:
-        print(f"interrupted; run again to go on ({arguments.out})")
-        return 130
-    except (HarnessError, TableError) as error:
-        print(f"stopped: {error}")
-        return 2
-    problems = _problems([*mutants, *controls], verdicts) + [
-        f"NOT RUN {line}" for line in check.broken
+    """Run the command."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
+    parser.add_argument("words", nargs="*", help="errors with one of these words (default: all)")
+    parser.add_argument("--jobs", type=int, default=2, help="number of test processes (2)")
+    arguments = parser.parse_args()
+    errors = [
+        error
+        for error in read_all()
+        if not arguments.words or any(word in str(error) for word in arguments.words)
     ]
-    dead = sum(verdicts[m.name].dead for m in mutants if m.name in verdicts)
-    print(*problems, f"{len(mutants)} mutants: {dead} killed, {len(problems)} problems", sep="\n")
-    if arguments.only is None and not check.broken and not arguments.no_report:
-        print(f"written: {write(mutants, controls, verdicts).relative_to(ROOT)}")
-    return 1 if problems else 0
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(arguments.jobs) as pool:
+        copies: SimpleQueue[Copy] = SimpleQueue()
+        for job in range(arguments.jobs):
+            copies.put(Copy(Path(folder).resolve() / str(job)))
+
+        def verdict(error: Planted) -> str:
+            copy = copies.get()
+            try:
+                return copy.verdict(error)
+            finally:
+                copies.put(copy)
+
+        verdicts = []
+        for error, said in zip(errors, pool.map(verdict, errors), strict=True):
+            verdicts.append(said)
+            print(f"{said:10} {error}", flush=True)
+    missed = [said for said in verdicts if not said.startswith("found")]
+    print(f"{len(errors)} errors, {len(errors) - len(missed)} found")
+    return 1 if missed else 0
 
 
 if __name__ == "__main__":

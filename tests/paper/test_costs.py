@@ -6,15 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flops import flops
 from hypothesis import given
 
 import genorth as go
 import genorth.testing as gt
 from baselines.geometry import faithful
-
-Matrix = np.ndarray[Any, Any]
-EPS = np.finfo(float).eps
+from support.flops import flops
+from support.norms import EPS, Matrix
 
 _GRID = [(40, 4), (80, 4), (160, 4), (80, 8), (160, 16), (320, 8)]
 
@@ -54,10 +52,7 @@ def test_costs_on_the_stiefel_manifold() -> None:
 
 @pytest.mark.statement("tab:man:generalized")
 def test_costs_on_the_generalized_stiefel_manifold() -> None:
-    """With a dense B the QR retraction costs O(n^2 p + np^2), not the printed O(np^2).
-
-    It needs B(X + Z).
-    """
+    """With a dense B, QR needs B(X + Z): O(n^2 p + np^2), not the printed O(np^2)."""
     retraction, transport = [], []
     for n, p in _GRID:
         M = go.GeneralizedStiefel(gt.conditioned_symmetric(n, 10, 0), p)
@@ -108,19 +103,13 @@ def test_an_explicit_projection_that_is_not_orthogonal() -> None:
 
 @pytest.mark.statement("tab:man:symplectic")
 def test_costs_on_the_symplectic_stiefel_manifold() -> None:
-    """The dense Cayley transform is O(n^3), the projection at most O(n^2 p + p^3).
-
-    F9 retracts in O(np^2).
-    """
+    """Dense Cayley O(n^3), projection at most O(n^2 p + p^3), retraction of F9 O(np^2)."""
     _check_cayley([go.SymplecticStiefel(n, p) for n, p in _GRID], [n * p**2 for n, p in _GRID])
 
 
 @pytest.mark.statement("tab:man:indefinite")
 def test_costs_on_the_indefinite_stiefel_manifold() -> None:
-    """As on the symplectic one.
-
-    The retraction of F9 costs two phi, O(n^2 p) for a dense A, besides O(np^2).
-    """
+    """As on the symplectic one; F9 costs two phi, O(n^2 p) for a dense A, besides O(np^2)."""
     manifolds = [
         go.IndefiniteStiefel(
             gt.conditioned_symmetric(n, 10, 0, n // 2), np.where(np.arange(p) % 2, -1.0, 1.0)
@@ -149,10 +138,7 @@ def _check_cayley(manifolds: list[Any], fast_models: list[int]) -> None:
 
 @pytest.mark.statement("tab:man:tensor")
 def test_costs_on_the_tensor_stiefel_manifold() -> None:
-    """Two transforms, O(npl^2), and l QR decompositions or projections, O(np^2 l).
-
-    The transforms are by a dense l x l matrix.
-    """
+    """Two dense transforms, O(npl^2), and l QR decompositions or projections, O(np^2 l)."""
     grid = [(20, 2, 4), (40, 2, 4), (40, 4, 4), (40, 4, 8), (40, 4, 32)]
     retraction, transport = [], []
     for n, p, l in grid:  # noqa: E741

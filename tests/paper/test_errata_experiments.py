@@ -12,7 +12,6 @@ import pytest
 import scipy.sparse.linalg
 from hypothesis import given
 from hypothesis import strategies as st
-from small import ELLIPSE, EPS, NORMAL, POINT, Matrix, linear, norm
 
 import genorth as go
 import genorth.testing as gt
@@ -22,16 +21,16 @@ from genorth.errors import EmptyManifoldError
 from genorth.linalg.arrays import ct
 from genorth.testing.contract import Sample
 from paper_repro.problems import ExtrinsicMean, JointDiagonalisation, Matching
+from support.ellipse import ELLIPSE, NORMAL, POINT
+from support.norms import EPS, Matrix, norm
+from support.problems import linear
 
 # ---------------------------------------------------------------- R7 to R9: the experiments
 
 
 @pytest.mark.statement("R7")
 def test_R7_with_the_printed_J_the_manifold_may_be_empty() -> None:
-    """B = diag(1, -1), p_k = p_m = 1.
-
-    X^T B X = I_2 has no solution, X^T B X = diag(1, -1) has X = I.
-    """
+    """B = diag(1, -1): X^T B X = I has no solution, X^T B X = diag(1, -1) has X = I."""
     B = np.array([1.0, -1.0])
     with pytest.raises(ValueError, match="The manifold is empty"):
         go.IndefiniteStiefel(B, np.ones(2))
@@ -40,10 +39,7 @@ def test_R7_with_the_printed_J_the_manifold_may_be_empty() -> None:
 
 @pytest.mark.statement("R7")
 def test_R7_haar_samples_are_not_around_their_centre() -> None:
-    """Their mean tends to zero, so that no X is nearer to them than |Y0| on average.
-
-    Mended, they are near.
-    """
+    """Their mean tends to zero, so no X is nearer to them than |Y0| on average."""
     printed, mended = (
         ExtrinsicMean.generate(10, 4, 0, samples=400, printed=p) for p in (True, False)
     )
@@ -81,10 +77,7 @@ def test_R8_noise_keeps_the_value_up(gamma: float) -> None:
 
 @pytest.mark.statement("R8")
 def test_R8_corrected_zero_is_reached_with_fewer_equations_than_unknowns() -> None:
-    """N = 4, p = 2, l = 1: 5 unknowns, N equations.
-
-    N = 3 ends at zero, N = 12 only without noise.
-    """
+    """n = 4, p = 2: 5 unknowns, N equations. N = 3 ends at zero, N = 12 only without noise."""
     values = {}
     for N, noise in ((3, 0.5), (12, 0.5), (12, 0.0)):
         problem = JointDiagonalisation.generate(4, 2, 1, N, 1, noise=noise).problem()
@@ -121,10 +114,7 @@ def test_R8_which_rows_of_the_tables_can_end_at_zero(
 
 @pytest.mark.statement("R9")
 def test_R9_the_printed_instance_cannot_have_the_printed_value() -> None:
-    """F >= 2 b sum_j (mu_j mu_(j+p))^(1/2) = 0.346 b for 2p = 10.
-
-    6.29e-3 needs b < 0.0182, 4.77e-4 b < 0.00138.
-    """
+    """f >= 2 b sum_j (mu_j mu_(j+p))^(1/2) = 0.346 b for 2p = 10; b is between 0 and 2."""
     mu = Matching.generate(10, 10, 0).mu
     np.testing.assert_allclose(mu, 0.1 * np.exp(-np.arange(1, 11) / 5), rtol=4 * EPS)
     floor = 2 * float(np.sqrt(mu[:5] * mu[5:]).sum())
@@ -139,10 +129,7 @@ def test_R9_the_printed_instance_cannot_have_the_printed_value() -> None:
 @pytest.mark.statement("R9")
 @given(n=st.sampled_from([4, 6, 8]), p=st.sampled_from([2, 4]), seed=gt.seeds())
 def test_R9_corrected(n: int, p: int, seed: int) -> None:
-    """tr(X^T A X N) >= 2 lambda_min(A) sum (mu_j mu_(j+p))^(1/2) on M.
-
-    With A/(2n) of the printed size.
-    """
+    """tr(X^T A X N) >= 2 lambda_min(A) sum (mu_j mu_(j+p))^(1/2) on M."""
     for printed in (True, False):
         instance = Matching.generate(n, p, seed, printed=printed)
         X = instance.start(seed)
@@ -176,10 +163,7 @@ def test_R9_corrected(n: int, p: int, seed: int) -> None:
 def test_R10_the_small_formulas_give_what_the_large_ones_give(
     manifold: go.GenOrthManifold, seed: int
 ) -> None:
-    """The n x n Cayley transform is the p x p one.
-
-    The Lyapunov solution is that of the eigendecomposition.
-    """
+    """The p x p Cayley transform and eigendecomposition replace n x n and Lyapunov solvers."""
     s = Sample(manifold, seed)
     X, Z, D = s.X, s.tangent(), s.ambient()
     rest = 1e3 * s.q * (s.u * s.g + s.c + float(manifold.tangency(X, Z)))
@@ -192,10 +176,7 @@ def test_R10_the_small_formulas_give_what_the_large_ones_give(
 
 @pytest.mark.statement("R10")
 def test_R10_nothing_of_size_n_x_n_is_formed() -> None:
-    """Gradient, retraction, transport, symplectic (20000, 4).
-
-    Below 40 arrays of the size of X (n x n is 5000).
-    """
+    """Symplectic (20000, 4): below 40 arrays of the size of X; n x n would be 5000."""
     manifold = go.SymplecticStiefel(20_000, 4)
     X, G = manifold.random_point(0), manifold.random_ambient(1)
     tracemalloc.start()

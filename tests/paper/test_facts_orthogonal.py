@@ -8,11 +8,8 @@ from __future__ import annotations
 import hypothesis
 import numpy as np
 import pytest
-from counting import CountingManifold
-from flops import flops
 from hypothesis import given
 from hypothesis import strategies as st
-from small import EPS, Matrix, linear, norm
 
 import genorth as go
 import genorth.testing as gt
@@ -21,6 +18,9 @@ from genorth.geometry.newton import NewtonStep
 from genorth.linalg.arrays import ct
 from genorth.penalty.threshold import orthogonal_threshold
 from genorth.testing.contract import Measured, Sample
+from support.flops import CountingManifold, flops
+from support.norms import EPS, Matrix, norm
+from support.problems import linear
 
 MANIFOLDS = gt.manifolds(max_n=7)
 #: There are about twenty families.
@@ -43,21 +43,8 @@ def _rounding(s: Sample) -> float:
 @pytest.mark.statement("F15")
 @GENERAL
 @given(manifold=MANIFOLDS, seed=gt.seeds())
-def test_F15_newtons_map(manifold: go.GenOrthManifold, seed: int) -> None:
-    """D is the smallest solution, C(X - sD) = (1 - s) C + s^2 D^T phi(D), by the contract."""
-    for prop in gt.PROPERTIES:
-        if prop.name == "F15":
-            assert prop.check(manifold, seed) is None
-
-
-@pytest.mark.statement("F15")
-@GENERAL
-@given(manifold=MANIFOLDS, seed=gt.seeds())
 def test_F15_the_derivative_on_M(manifold: go.GenOrthManifold, seed: int) -> None:
-    """On M, DA_n = P_X is idempotent and self-adjoint, and the derivative of C o A_n is zero.
-
-    Beside them those of A: DA is idempotent and not self-adjoint, D(C o A) = 0.
-    """
+    """DA_n = P_X is idempotent and self-adjoint, and D(C o A_n) = 0, as D(C o A) is."""
     s = Sample(manifold, seed)
     step, E, F = NewtonStep(manifold.at(s.X)), s.ambient(), s.ambient()
     once, other = (U - step.derivative(U) for U in (E, F))
@@ -114,10 +101,7 @@ def test_F16_gradient_on_M(manifold: go.GenOrthManifold, seed: int, beta: float)
 def test_F16_hessian_at_a_stationary_point(
     manifold: go.GenOrthManifold, seed: int, beta: float
 ) -> None:
-    """beta |V|^2 + <V, phi(V) Theta> on normal V, -<Z, phi(Z) Theta> on M (f is linear).
-
-    There is no cross term.
-    """
+    """beta |V|^2 + <V, phi(V) Theta> on normal V, -<Z, phi(Z) Theta> on M; no cross term."""
     s = Sample(manifold, seed)
     Theta, S, Z = s.symmetric(), s.symmetric(), s.tangent()
     h = go.OrthogonalDissolving(linear(manifold, s.P @ Theta), beta)

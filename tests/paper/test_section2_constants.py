@@ -10,27 +10,28 @@ from typing import Any
 import hypothesis
 import numpy as np
 import pytest
-from _problems import smooth
-from constants import Constants, ambient_basis, constraint_singular_values, matrix_of, operator_norm
 from hypothesis import given
 from hypothesis import strategies as st
-from quadratic import quadratic
 
 import genorth as go
 import genorth.testing as gt
 from genorth.geometry.multiplier import realvec, symmetric_basis
 from genorth.linalg.arrays import ct
 from genorth.testing.contract import Sample
+from support.norms import EPS, Matrix, norm, spectral
+from support.problems import smooth
+from support.section2_constants import (
+    Constants,
+    ambient_basis,
+    constraint_singular_values,
+    matrix_of,
+    operator_norm,
+    quadratic,
+)
 
-Matrix = np.ndarray[Any, Any]
-EPS = np.finfo(float).eps
 #: There are about twenty families.
 FAMILIES = hypothesis.settings(max_examples=3 * hypothesis.settings().max_examples)
 MANIFOLDS = gt.manifolds(max_n=4)  # operators on F are formed as matrices
-
-
-def _norm(X: Any) -> float:
-    return float(np.linalg.norm(np.asarray(X)))
 
 
 def _constants(manifold: go.GenOrthManifold, seed: int) -> tuple[Constants, np.random.Generator]:
@@ -45,30 +46,24 @@ def _constants(manifold: go.GenOrthManifold, seed: int) -> tuple[Constants, np.r
 @FAMILIES
 @given(manifold=MANIFOLDS, seed=gt.seeds())
 def test_phi_is_lipschitz_with_its_norm(manifold: go.GenOrthManifold, seed: int) -> None:
-    """|phi(U) - phi(V)| <= L_phi |U - V|.
-
-    Equality holds along the leading singular vector of phi.
-    """
+    """|phi(U) - phi(V)| <= L_phi |U - V|, with equality along the leading singular vector."""
     c, s = Constants(manifold, manifold.random_point(seed)), Sample(manifold, seed)
     U, V = s.ambient(), s.ambient(3.0)
-    assert _norm(manifold.phi(U) - manifold.phi(V)) <= c.L_phi * _norm(U - V) * (1 + s.u)
+    assert norm(manifold.phi(U) - manifold.phi(V)) <= c.L_phi * norm(U - V) * (1 + s.u)
     weights = np.linalg.svd(matrix_of(manifold.phi, c.basis))[2][0]
     E = np.tensordot(weights, c.basis, axes=1)
-    assert _norm(manifold.phi(U + E) - manifold.phi(U)) == pytest.approx(c.L_phi, rel=1e3 * s.u)
+    assert norm(manifold.phi(U + E) - manifold.phi(U)) == pytest.approx(c.L_phi, rel=1e3 * s.u)
 
 
 @pytest.mark.statement("const:L_phi")
 @given(recipe=gt.recipes(("generalized", "hyperbolic", "symplectic", "stiefel"), max_n=6))
 def test_L_phi_is_the_spectral_norm_of_the_form(recipe: gt.Recipe) -> None:
-    """phi(X) = AX: L_phi = |A|_2, which is one where A is scaled so by construction.
-
-    Symplectic and Stiefel: one.
-    """
+    """phi(X) = AX: L_phi = |A|_2, which is one by construction."""
     c = Constants(recipe.build(), recipe.build().random_point(0))
     largest = (
         1.0
         if recipe.n > 1 or recipe.family in ("stiefel", "symplectic")
-        else _norm(c.manifold.phi(np.eye(1)))
+        else norm(c.manifold.phi(np.eye(1)))
     )
     assert c.L_phi == pytest.approx(largest, rel=1e3 * c.X.size * EPS)
 
@@ -79,40 +74,34 @@ def test_L_phi_is_the_spectral_norm_of_the_form(recipe: gt.Recipe) -> None:
 @FAMILIES
 @given(manifold=MANIFOLDS, seed=gt.seeds())
 def test_constants_of_a_quadratic(manifold: go.GenOrthManifold, seed: int) -> None:
-    """|grad f(Y1) - grad f(Y2)| <= L_g |Y1 - Y2| and |grad f(A(Y))| <= M on Delta_X.
-
-    The bound of M is not idle.
-    """
+    """|grad f(Y1) - grad f(Y2)| <= L_g |Y1 - Y2| and |grad f(A(Y))| <= M on Delta_X."""
     c, rng = _constants(manifold, seed)
     problem, L_g = quadratic(c, seed)
     M = c.gradient_bound(np.asarray(problem.euclidean_gradient(c.X)), L_g)
-    assert _norm(problem.euclidean_gradient(c.X)) <= M
+    assert norm(problem.euclidean_gradient(c.X)) <= M
     for _ in range(5):
         Y1, Y2 = c.near(rng, c.rho), c.near(rng, c.rho)
         difference = problem.euclidean_gradient(Y1) - problem.euclidean_gradient(Y2)
         rounding = 100 * c.X.size * EPS * (1 + c.radius)
-        assert _norm(difference) <= L_g * _norm(Y1 - Y2) + rounding
+        assert norm(difference) <= L_g * norm(Y1 - Y2) + rounding
         A = np.asarray(manifold.dissolve(Y1))
-        assert _norm(problem.euclidean_gradient(A)) <= M + rounding * c.dissolved_lipschitz
+        assert norm(problem.euclidean_gradient(A)) <= M + rounding * c.dissolved_lipschitz
 
 
 @pytest.mark.statement("ass_2")
 @given(manifold=gt.manifolds(max_n=4, max_condition=1e2), seed=gt.seeds())
 def test_a_smooth_f_is_lipschitz_on_the_ball(manifold: go.GenOrthManifold, seed: int) -> None:
-    """Not only quadratics: the bound holds for every smooth f.
-
-    |f(Y1) - f(Y2)| <= max |grad f| |Y1 - Y2| along the segment in Delta_X.
-    """
+    """|f(Y1) - f(Y2)| <= max |grad f| |Y1 - Y2| along the segment, for any smooth f."""
     c, rng = _constants(manifold, seed)
     problem = smooth(manifold, seed)
     Y1, Y2 = c.near(rng, c.rho), c.near(rng, c.rho)
     segment = [Y1 + t * (Y2 - Y1) for t in np.linspace(0, 1, 33)]
-    slopes = [_norm(manifold.ambient(problem.euclidean_gradient(Y))) for Y in segment]
+    slopes = [norm(manifold.ambient(problem.euclidean_gradient(Y))) for Y in segment]
     growth = [
-        _norm(problem.euclidean_hessian(Y, Y2 - Y1)) / 32 for Y in segment
+        norm(problem.euclidean_hessian(Y, Y2 - Y1)) / 32 for Y in segment
     ]  # of the slope, from node to node
-    rounding = 100 * EPS * Y1.size * (abs(problem.cost(Y1)) + max(slopes) * _norm(Y1))
-    bound = (max(slopes) + 2 * max(growth)) * _norm(Y1 - Y2) * (1 + 1e-9)
+    rounding = 100 * EPS * Y1.size * (abs(problem.cost(Y1)) + max(slopes) * norm(Y1))
+    bound = (max(slopes) + 2 * max(growth)) * norm(Y1 - Y2) * (1 + 1e-9)
     assert abs(problem.cost(Y1) - problem.cost(Y2)) <= bound + rounding
 
 
@@ -123,27 +112,22 @@ def test_a_smooth_f_is_lipschitz_on_the_ball(manifold: go.GenOrthManifold, seed:
 @FAMILIES
 @given(manifold=MANIFOLDS, seed=gt.seeds())
 def test_delta_over_all_of_F_is_zero(manifold: go.GenOrthManifold, seed: int) -> None:
-    """As printed: DC(X)[Z] = 0 for tangent Z, so delta = 0 where dim M > 0.
-
-    Bounds that divide by it are void.
-    """
+    """As printed: DC(X)[Z] = 0 for tangent Z, so delta = 0 where dim M > 0."""
     c, _ = _constants(manifold, seed)
     s = Sample(manifold, seed)
     if manifold.dim == 0:
         assert c.delta_printed > 0
         return
-    assert c.delta_printed <= 1e3 * s.u * s.q * c.L_phi * _norm(c.X)
+    assert c.delta_printed <= 1e3 * s.u * s.q * c.L_phi * norm(c.X)
     assert c.delta_printed <= 1e-6 * c.delta
 
 
+@pytest.mark.statement("R2")
 @pytest.mark.statement("const:delta")
 @FAMILIES
 @given(manifold=MANIFOLDS, seed=gt.seeds())
 def test_delta_over_the_normal_space(manifold: go.GenOrthManifold, seed: int) -> None:
-    """|DC(X)[Z]| >= delta |Z| for Z = phi(X) S, S in S1, with equality for one of them.
-
-    Delta > 0.
-    """
+    """delta = min |DC(X)[Z]|/|Z| over normal Z = phi(X) S, at least 2/|X|_2."""
     c, _ = _constants(manifold, seed)
     P = np.asarray(manifold.phi(c.X))
     normal = np.linalg.qr(matrix_of(lambda S: P @ S, symmetric_basis(manifold)))[0].T
@@ -155,7 +139,8 @@ def test_delta_over_the_normal_space(manifold: go.GenOrthManifold, seed: int) ->
     assert values[-1] == pytest.approx(
         c.delta, abs=1e3 * s.u * s.q * float(values[0]) * s.kappa**0.5
     )
-    assert c.delta > 0
+    rest = 100 * s.q**2 * (s.u * s.kappa + s.c) * norm(s.P)
+    assert c.delta >= max(0.0, 2 / spectral(c.X) - rest)
 
 
 @pytest.mark.statement("const:delta")
@@ -168,30 +153,26 @@ def test_delta_is_two_on_stiefel_manifolds(recipe: gt.Recipe) -> None:
     )
 
 
+@pytest.mark.statement("R11")
 @pytest.mark.statement("const:rho")
 @FAMILIES
 @given(manifold=MANIFOLDS, seed=gt.seeds(), t=st.floats(1e-6, 0.5))
 def test_no_radius_keeps_the_whole_of_delta(
     manifold: go.GenOrthManifold, seed: int, t: float
 ) -> None:
-    """As printed: rho_X = 0.
-
-    At Y = (1 - t) X the least singular value is (1 - t) delta < delta, for every t > 0.
-    """
+    """As printed, rho_X = 0: at Y = (1 - t) X the least singular value is (1 - t) delta."""
     c, _ = _constants(manifold, seed)
     least = float(constraint_singular_values(manifold, (1 - t) * c.X)[-1])
     assert least == pytest.approx((1 - t) * c.delta, rel=1e-7)
     assert least < c.delta
 
 
+@pytest.mark.statement("R11")
 @pytest.mark.statement("const:rho")
 @FAMILIES
 @given(manifold=MANIFOLDS, seed=gt.seeds())
 def test_rho_keeps_half_of_delta(manifold: go.GenOrthManifold, seed: int) -> None:
-    """|DC(Y)*[S]| >= delta/2 |S| on S1 for |Y - X| <= rho, also towards the worst Y.
-
-    rho = min(1, delta/(4 L_phi)).
-    """
+    """|DC(Y)*[S]| >= delta/2 |S| for |Y - X| <= rho = min(1, delta/(4 L_phi))."""
     c, rng = _constants(manifold, seed)
     assert 0 < c.rho <= 1
     for Y in [c.near(rng, c.rho) for _ in range(3)] + [_worst(c)]:
@@ -210,7 +191,7 @@ def _worst(c: Constants) -> Matrix:
     Z = np.asarray(M.constraint_adjoint(c.X, S)) / c.delta
     # Y -> <DC(Y)*[S], Z> = <phi(Y) Phi(S), Z> is linear, with this gradient.
     step = np.asarray(M.phi(Z @ ct(M.symmetrize(S))))
-    return c.X - step * (c.rho / _norm(step))
+    return c.X - step * (c.rho / norm(step))
 
 
 # ---------------------------------------------------------------- Lipschitz constants of the
@@ -239,17 +220,14 @@ def test_DC_is_lipschitz(manifold: go.GenOrthManifold, seed: int) -> None:
     def difference(Z: Matrix) -> Any:
         return manifold.constraint_differential(Y1, Z) - manifold.constraint_differential(Y2, Z)
 
-    assert operator_norm(difference, c.basis) <= 2 * c.L_phi * _norm(Y1 - Y2) + u * _size(c, 1)
+    assert operator_norm(difference, c.basis) <= 2 * c.L_phi * norm(Y1 - Y2) + u * _size(c, 1)
 
 
 @pytest.mark.statement("lem:DA")
 @FAMILIES
 @given(manifold=MANIFOLDS, seed=gt.seeds())
 def test_DA_and_its_adjoint_are_lipschitz(manifold: go.GenOrthManifold, seed: int) -> None:
-    """|DA(Y1) - DA(Y2)| <= alpha_A L_phi |Y1 - Y2|, alpha_A = 3 sup |Y|.
-
-    The same holds for the adjoints.
-    """
+    """|DA(Y1) - DA(Y2)| <= alpha_A L_phi |Y1 - Y2|, alpha_A = 3 sup |Y|; adjoints alike."""
     c, rng = _constants(manifold, seed)
     Y1, Y2, u = _pair(c, rng)
 
@@ -259,7 +237,7 @@ def test_DA_and_its_adjoint_are_lipschitz(manifold: go.GenOrthManifold, seed: in
     def adjoint(T: Matrix) -> Any:
         return manifold.dissolve_adjoint(Y1, T) - manifold.dissolve_adjoint(Y2, T)
 
-    bound = c.alpha_A * c.L_phi * _norm(Y1 - Y2) + u * (1 + _size(c, 2))
+    bound = c.alpha_A * c.L_phi * norm(Y1 - Y2) + u * (1 + _size(c, 2))
     assert operator_norm(difference, c.basis) <= bound
     assert operator_norm(adjoint, c.basis) <= bound
 
@@ -270,10 +248,10 @@ def test_DA_and_its_adjoint_are_lipschitz(manifold: go.GenOrthManifold, seed: in
 def test_DA_is_bounded_on_the_ball(manifold: go.GenOrthManifold, seed: int) -> None:
     """|Y| <= alpha_A/3, attained at X (1 + rho/|X|), and |DA(Y)| <= 3/2 + alpha_A^2 L_phi/6."""
     c, rng = _constants(manifold, seed)
-    edge = c.X * (1 + c.rho / _norm(c.X))
-    assert _norm(edge) == pytest.approx(c.alpha_A / 3, rel=100 * c.X.size * EPS)
+    edge = c.X * (1 + c.rho / norm(c.X))
+    assert norm(edge) == pytest.approx(c.alpha_A / 3, rel=100 * c.X.size * EPS)
     for Y in (c.near(rng, c.rho), edge):
-        assert _norm(Y) <= c.alpha_A / 3 * (1 + 10 * EPS)
+        assert norm(Y) <= c.alpha_A / 3 * (1 + 10 * EPS)
         size = operator_norm(lambda Z, Y=Y: manifold.dissolve_differential(Y, Z), c.basis)
         assert size <= 3 / 2 + c.alpha_A**2 * c.L_phi / 6 + 100 * c.X.size * EPS * (1 + _size(c, 2))
 
@@ -284,17 +262,14 @@ def test_DA_is_bounded_on_the_ball(manifold: go.GenOrthManifold, seed: int) -> N
 def test_the_differential_of_the_composition_is_lipschitz(
     manifold: go.GenOrthManifold, seed: int
 ) -> None:
-    """|D(C o A)(Y1) - D(C o A)(Y2)| <= 2 alpha_CA L_phi |Y1 - Y2|.
-
-    alpha_CA = 9/4 + 9s + 15/4 s^2.
-    """
+    """|D(C o A)(Y1) - D(C o A)(Y2)| <= 2 alpha_CA L_phi |Y1 - Y2|."""
     c, rng = _constants(manifold, seed)
     Y1, Y2, u = _pair(c, rng)
 
     def difference(Z: Matrix) -> Any:
         return _composed(manifold, Y1, Z) - _composed(manifold, Y2, Z)
 
-    bound = 2 * c.alpha_CA * c.L_phi * _norm(Y1 - Y2)
+    bound = 2 * c.alpha_CA * c.L_phi * norm(Y1 - Y2)
     assert (
         operator_norm(difference, c.basis) <= bound + 10 * u * _size(c, 1) * (1 + _size(c, 2)) ** 2
     )
@@ -311,10 +286,7 @@ def _composed(M: go.GenOrthManifold, Y: Matrix, Z: Matrix) -> Matrix:
 
 @pytest.mark.statement("lemma:DCA-lipschitz")
 def test_the_largest_eigenvalue_does_not_bound_the_norm() -> None:
-    """The proof bounds |Y^T phi(Y)| by its largest eigenvalue.
-
-    Where psi != id it is not symmetric, and larger.
-    """
+    """As the proof has it: Y^T phi(Y) is not symmetric where psi != id, and its norm larger."""
     M = go.IndefiniteStiefel(np.diag([1.0, -1.0]), np.array([1.0, -1.0]))
     X, E = np.eye(2), np.array([[0.0, 1.0], [1.0, 0.0]])
     assert M.feasibility(X) == 0
@@ -348,10 +320,7 @@ def test_what_each_term_of_epsilon_is_for(manifold: go.GenOrthManifold, seed: in
 
 
 def test_the_basis_of_F_is_orthonormal_and_spans_F() -> None:
-    """All norms above rest on it.
-
-    F is smaller than the space of arrays for the Fourier transform and for subspaces.
-    """
+    """All norms above rest on it; for some families F is a subspace of the arrays."""
     for family in ("tensor-dft", "from-maps-subspace", "stiefel-complex", "symplectic"):
         manifold = gt.Recipe(family, 4, 2, 10.0, 3).build()
         rows = np.stack([realvec(E) for E in ambient_basis(manifold)])

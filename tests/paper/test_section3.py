@@ -13,17 +13,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from arena import Arena, arenas, build, record, run_on
-from exact import FAMILIES as EXACT_FAMILIES
-from exact import ExactManifold, digits, exactly, floats  # noqa: F401  (digits is a fixture)
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from objectives import Objective, Penalty
 
 import genorth.testing as gt
+from support.arena import Arena, arenas, build, record, run_on
+from support.decimal_manifold import FAMILIES as EXACT_FAMILIES
+from support.decimal_manifold import ExactManifold, exactly, floats
+from support.norms import EPS, Matrix
+from support.penalty_formulas import Objective, Penalty
 
-Matrix = np.ndarray[Any, Any]
-EPS = float(np.finfo(float).eps)
 MANY = settings(max_examples=3 * settings().max_examples)  # an example takes a few milliseconds
 ALL = pytest.mark.parametrize("family", sorted(gt.FAMILIES))
 
@@ -50,10 +49,7 @@ def _slope(along: Callable[[int], Any], steps: int = 3) -> Any:
 @MANY
 @given(recipe=gt.recipes(EXACT_FAMILIES, max_n=5), seed=gt.seeds())
 def test_the_library_agrees_with_decimals(recipe: gt.Recipe, seed: int) -> None:
-    """Every map that the statements are made of, at the same floats.
-
-    They agree up to the rounding of the terms of the map.
-    """
+    """Every map that the statements are made of, up to the rounding of its terms."""
     manifold, rng = recipe.build(), np.random.default_rng(seed)
     exact, X = ExactManifold(manifold), manifold.random_point(rng)
     X = X + 0.1 * np.linalg.norm(X) * rng.standard_normal() * _unit(manifold.random_ambient(rng))
@@ -124,10 +120,7 @@ def test_DA_is_idempotent_on_M(arena: Arena) -> None:
 @MANY
 @given(arena=arenas())
 def test_violation_and_distance_bound_each_other(arena: Arena) -> None:
-    """3/(2 a L) |C(Y)| <= dist(Y, M) <= 2/delta |C(Y)| on Omega_X.
-
-    The printed |Y - X| fails for Y on M, Y != X.
-    """
+    """3/(2 a L) |C(Y)| <= dist(Y, M) <= 2/delta |C(Y)| on Omega_X; the print has |Y - X|."""
     Y, distance = arena.offset()
     C = arena.violation(Y)
     assert distance > 0
@@ -155,10 +148,7 @@ def test_A_squares_the_violation(arena: Arena) -> None:
 @pytest.mark.statement("them:noe")
 @ALL
 def test_the_neighbourhood_is_seen(family: str) -> None:
-    """At modest condition numbers |C(Y)|^2 is above rounding.
-
-    Neither side of a bound is far from the other.
-    """
+    """|C(Y)|^2 is above rounding, and the two sides of each bound are close."""
     arena = build(gt.Recipe(family, 4, 2, 2.0, 11), exact=False)
     Y, distance = arena.offset()
     C, after = arena.violation(Y), arena.violation(arena.M.dissolve(Y))
@@ -207,10 +197,7 @@ def test_value_of_h(arena: Arena) -> None:
 @MANY
 @given(arena=arenas())
 def test_gradient_of_h(arena: Arena) -> None:
-    """(eq:eh), which along a line is the derivative of a polynomial of degree 6.
-
-    Exact differences.
-    """
+    """(eq:eh), by exact differences: along a line h is a polynomial of degree 6."""
     h, size = _penalty(arena)
     X, Z = _around(arena, 0.3)
     gradient = h.gradient(X)
@@ -231,10 +218,7 @@ def _penalty_gradient(arena: Arena, X: Matrix) -> Matrix:
 @MANY
 @given(arena=arenas())
 def test_hessian_of_h(arena: Arena) -> None:
-    """(eq:nabh), which along a line is the derivative of a gradient of degree 5.
-
-    All components, exact differences.
-    """
+    """(eq:nabh), by exact differences: along a line grad h is a polynomial of degree 5."""
     h, size = _penalty(arena)
     X, Z = _around(arena, 0.3)
     product = h.hessian(X, Z)
@@ -247,10 +231,7 @@ def test_hessian_of_h(arena: Arena) -> None:
 @pytest.mark.statement("pro:2h")
 @ALL
 def test_derivatives_are_seen(family: str) -> None:
-    """The bounds above are far below what they bound.
-
-    Each term of grad h and hess h is larger by 1e4.
-    """
+    """Each term of grad h and hess h is 1e4 times the bounds above."""
     arena = build(gt.Recipe(family, 4, 2, 2.0, 11), exact=False)
     h, size = _penalty(arena)
     X, Z = _around(arena, 0.3)

@@ -9,18 +9,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from arena import Arena, arenas, build, record, run_on
-from constants import ambient_basis
-from exact import digits  # noqa: F401  (a fixture)
 from hypothesis import given, settings
-from objectives import Objective, Penalty
 
 import genorth as go
 import genorth.testing as gt
 from genorth.geometry.multiplier import symmetric_basis
 from genorth.penalty.threshold import multiplier_threshold
+from support.arena import Arena, arenas, build, record, run_on
+from support.norms import Matrix
+from support.penalty_formulas import Objective, Penalty
+from support.section2_constants import ambient_basis
 
-Matrix = np.ndarray[Any, Any]
 MANY = settings(max_examples=3 * settings().max_examples)  # an example takes a few milliseconds
 ALL = pytest.mark.parametrize("family", sorted(gt.FAMILIES))
 
@@ -98,10 +97,7 @@ def test_gradient_of_h_grows_with_the_violation(arena: Arena) -> None:
 @pytest.mark.statement("the:first")
 @ALL
 def test_the_first_quotient_is_within_reach(family: str) -> None:
-    """Not vacuous: the first quotient is within a factor of 1e4.
-
-    The beta for which a point off M is stationary is at least 1e-4 of it.
-    """
+    """Not vacuous: a point off M is stationary for a beta of at least 1e-4 times it."""
     arena = build(gt.Recipe(family, 4, 2, 2.0, 11), exact=False)
     Y, _ = arena.offset()
     f = arena.stationary_off_M(Y)
@@ -132,6 +128,7 @@ def test_the_threshold_is_above_the_sharp_one(arena: Arena) -> None:
 # ---------------------------------------------------------------------- second order
 
 
+@pytest.mark.statement("R3")
 @pytest.mark.statement("le:sec1")
 @MANY
 @given(arena=arenas())
@@ -176,10 +173,7 @@ def _crossed(arena: Arena) -> tuple[Penalty, Matrix, Matrix, Any]:
 @MANY
 @given(arena=arenas())
 def test_hessian_of_h_does_not_couple_T_with_the_kernel_of_DA(arena: Arena) -> None:
-    """<V, hess h(X)[Z]> = 0 at stationary X, for tangent Z and V = X S^T in ker DA(X), S in S1.
-
-    Not for normal V.
-    """
+    """<V, hess h(X)[Z]> = 0 for tangent Z and V = X S^T in ker DA(X); not for normal V."""
     h, X, _, rounding = _crossed(arena)
     M, Z = arena.M, arena.tangent(X)
     V = X @ arena.symmetric().mT.conj()
@@ -211,10 +205,7 @@ def test_hessian_of_h_splits(arena: Arena) -> None:
 @ALL
 @pytest.mark.parametrize("shift", [-0.1, 0.1])
 def test_both_have_a_second_order_point_or_neither(family: str, shift: float) -> None:
-    """lambda_min(hess f(X)) = shift on T_X M.
-
-    At the threshold, the least eigenvalue of hess h(X) on F has its sign.
-    """
+    """At the threshold the least eigenvalue of hess h on F has the sign of that of hess f."""
     arena = build(gt.Recipe(family, 4, 2, 1.5, 11), exact=False)
     M, X = arena.M, arena.X
     _, Theta = arena.stationary_on_M(X)

@@ -6,30 +6,23 @@ from typing import Any
 
 import numpy as np
 import pytest
-from _problems import known_minima
-from arena import Arena, arenas, build, record, run_on
-from constants import operator_norm
-from counting import CountingManifold
-from exact import digits  # noqa: F401  (a fixture)
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from objectives import Objective, Penalty
 
 import genorth as go
 import genorth.testing as gt
 from genorth.geometry.multiplier import symmetric_basis
 from genorth.penalty.cdf import ConstraintDissolving
+from support.arena import Arena, arenas, build, record, run_on
+from support.flops import CountingManifold
+from support.known_minima import known_minima
+from support.norms import EPS, Matrix
+from support.penalty_formulas import Objective, Penalty
+from support.section2_constants import operator_norm
 
-Matrix = np.ndarray[Any, Any]
-EPS = float(np.finfo(float).eps)
 MANY = settings(max_examples=3 * settings().max_examples)  # an example takes a few milliseconds
-RUNS = [
-    "smallest eigenvalues",
-    "complex eigenvalues",
-    "symplectic eigenvalues",
-    "indefinite",
-    "tensor, cosine",
-]
+RUNS = ["stiefel", "stiefel_complex", "symplectic", "indefinite", "tensor"]
+BETA = 12.0
 
 
 # ---------------------------------------------------------------------- Algorithm 1
@@ -42,7 +35,7 @@ def _run(name: str, method: str, tol: float) -> tuple[go.Problem, go.Result]:
         2
     )  # off M: the method is infeasible from the start
     return problem, go.minimize(
-        problem, start, method=method, beta=3.0, tol=tol, max_iterations=2000, keep_points=True
+        problem, start, method=method, beta=BETA, tol=tol, max_iterations=2000, keep_points=True
     )
 
 
@@ -59,9 +52,9 @@ def test_algorithm_1(name: str, method: str) -> None:
     """
     problem, minimum = known_minima()[name]
     problem, result = _run(name, method, tol=1e-6)
-    assert result.success and result.beta == 3.0
+    assert result.success and result.beta == BETA
     assert result.trace.points is not None
-    h = ConstraintDissolving(problem, 3.0)
+    h = ConstraintDissolving(problem, BETA)
     norms = [float(np.linalg.norm(h.gradient(X))) for X in result.trace.points]
     assert norms[-1] <= 1e-6 * (1 + 1e-6)
     assert min(norms[:-1]) > 1e-6 * (1 - 1e-6)
@@ -122,14 +115,12 @@ def test_the_printed_loop_may_not_end(length: float, after: float) -> None:
     assert manifold.feasibility(found.X) <= 1e-12 * manifold.scale(found.X)
 
 
+@pytest.mark.statement("R18")
 @pytest.mark.statement("al:1:3")
 @MANY
 @given(manifold=gt.manifolds(max_condition=1e4), seed=gt.seeds(), square=st.floats(0.05, 2.9))
 def test_the_loop_ends_within_reach(manifold: go.GenOrthManifold, seed: int, square: float) -> None:
-    """All eigenvalues of phi(X)^T X in (0, 3): y -> y (3 - y)^2/4 tends to 1.
-
-    From X = square^(1/2) x it ends at x.
-    """
+    """Eigenvalues of phi(X)^T X in (0, 3): y -> y (3 - y)^2/4 tends to 1, and A^k(X) to x."""
     x = manifold.random_point(seed)
     restored = manifold.restore(square**0.5 * x)
     bound = 1e4 * EPS * float(manifold.scale(x)) ** 2 * x.size
@@ -139,10 +130,7 @@ def test_the_loop_ends_within_reach(manifold: go.GenOrthManifold, seed: int, squ
 @pytest.mark.statement("remark:post-processing")
 @pytest.mark.parametrize("name", RUNS)
 def test_restoring_is_needed_and_helps(name: str) -> None:
-    """With a coarse tol the X~ of step 2 is infeasible.
-
-    Each step of A squares its violation, the last reaches tol.
-    """
+    """With a coarse tol X~ is infeasible; each step of A squares |C|, the last reaches tol."""
     problem, result = _run(name, "cdf-lbfgs", tol=1e-2)
     manifold = problem.manifold
     assert result.trace.points is not None and result.feasibility_before is not None
@@ -181,10 +169,7 @@ FACTORS = st.sampled_from([1.0, 2.0, 100.0])
 @MANY
 @given(arena=arenas(), factor=FACTORS)
 def test_gradient_of_h_bounds_both_measures(arena: Arena, factor: float) -> None:
-    """(q + 15) |grad h(Y)| >= max(|grad g(Y)|, beta delta |C(Y)|) from the threshold on.
-
-    q = a^2 L; the print fails.
-    """
+    """(q + 15) |grad h(Y)| >= max(|grad g(Y)|, beta delta |C(Y)|), q = a^2 L."""
     Y, C, h, rounding = _setting(arena, arena.objective(), factor)
     M = arena.M
     right = (arena.q + 15) * M.norm(h.gradient(Y))
@@ -226,10 +211,7 @@ def test_the_sum_holds_where_phi_is_the_identity(recipe: gt.Recipe, factor: floa
 @pytest.mark.statement("pro:con")
 @pytest.mark.parametrize("family", sorted(gt.FAMILIES))
 def test_gradient_of_h_is_of_the_size_of_the_violation(family: str) -> None:
-    """Not vacuous: with f = 0 and beta = 1, |grad h| is between two close bounds.
-
-    They are delta/2 |C| and 2 L |Y| |C|.
-    """
+    """Not vacuous: for f = 0, beta = 1 it is between delta/2 |C| and 2 L |Y| |C|."""
     arena = build(gt.Recipe(family, 4, 2, 2.0, 11), exact=False)
     Y, _ = arena.offset()
     left, C = (
@@ -276,10 +258,7 @@ def test_A_decreases_h(arena: Arena, factor: float, worst: bool) -> None:
 @pytest.mark.statement("prop:decrease")
 @pytest.mark.parametrize("family", sorted(gt.FAMILIES))
 def test_the_decrease_is_seen(family: str) -> None:
-    """Not vacuous: the decrease is beta/2 |C|^2 up to a tenth.
-
-    That is four times what is claimed, and no more.
-    """
+    """Not vacuous: the decrease is beta/2 |C|^2 up to a tenth, four times what is claimed."""
     arena = build(gt.Recipe(family, 4, 2, 2.0, 11), exact=False)
     f = arena.objective()
     Y, _ = arena.offset()

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from counting import CountingManifold, recast
-from flops import flops
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,9 +15,8 @@ import genorth as go
 import genorth.testing as gt
 from baselines.geometry import faithful
 from genorth.geometry.multiplier import DenseLeastSquares, symmetric_basis
-
-Matrix = np.ndarray[Any, Any]
-EPS = float(np.finfo(float).eps)
+from support.flops import CountingManifold, flops, recast
+from support.norms import EPS, Matrix
 
 
 def _rows_of_the_table(
@@ -53,15 +50,13 @@ def _products(manifold: go.GenOrthManifold) -> int:
     return int(np.prod(manifold.shape)) * manifold.shape[-1]
 
 
+@pytest.mark.statement("F11")
 @pytest.mark.statement("Ta:cost")
 @given(manifold=gt.manifolds(max_condition=1e2), seed=gt.seeds(), beta=st.floats(0.1, 10))
 def test_operations_of_the_gradient_of_h(
     manifold: go.GenOrthManifold, seed: int, beta: float
 ) -> None:
-    """The rows of the table give grad h with 3 phi and 16 np^2 flops.
-
-    The library (F11) with one phi and 10 np^2.
-    """
+    """The table: 3 phi and 16 np^2 flops. The library (F11): one phi and 10 np^2."""
     free, rng = CountingManifold(manifold), np.random.default_rng(seed)
     X, B = manifold.random_point(rng), manifold.random_ambient(rng)
     X = X + 0.1 * manifold.random_ambient(rng)
@@ -114,10 +109,7 @@ def test_the_gradient_of_h_on_the_indefinite_manifold(n: int, p: int) -> None:
 @pytest.mark.statement("Ta:comp")
 @pytest.mark.parametrize("dense", [True, False])
 def test_the_riemannian_gradient_on_the_indefinite_manifold(dense: bool) -> None:
-    """Grad f by a Lyapunov solver.
-
-    One phi, O(n^2 p), and at most 8 np^2 flops beside the p x p part.
-    """
+    """By a Lyapunov solver: one phi, and at most 8 np^2 flops beside the p x p part."""
     for n, p in ((12, 4), (24, 4), (24, 8)):
         manifold = _indefinite(n, p, dense)
         X, D = manifold.random_point(0), manifold.random_ambient(1)
@@ -132,10 +124,7 @@ def test_the_riemannian_gradient_on_the_indefinite_manifold(dense: bool) -> None
 
 @pytest.mark.statement("Ta:comp")
 def test_the_dense_retraction_is_cubic_and_the_other_is_not() -> None:
-    """The Cayley transform as the paper ran it: O(n^3).
-
-    By F9: O(np^2), where phi itself is cheap.
-    """
+    """The Cayley transform as the paper ran it is O(n^3); by F9 it is O(np^2)."""
     p, counts = 2, []
     for n in (256, 512):
         manifold = _indefinite(n, p, dense=False)

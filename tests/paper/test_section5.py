@@ -5,8 +5,6 @@ The solvers have one start.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 import scipy.fft
@@ -17,9 +15,8 @@ import genorth as go
 import genorth.testing as gt
 from baselines import SOLVERS
 from paper_repro.problems import PROBLEMS, ExtrinsicMean, JointDiagonalisation, Matching
+from support.norms import EPS, Matrix
 
-Matrix = np.ndarray[Any, Any]
-EPS = np.finfo(float).eps
 #: The names of the paper and ours.
 PAPER_SOLVERS = {
     "CDFGD": "cdf-gd",
@@ -39,10 +36,7 @@ def _J(size: int) -> Matrix:
 @pytest.mark.statement("problem:matching")
 @given(half_n=st.integers(1, 6), half_p=st.integers(1, 6), seed=gt.seeds())
 def test_matching(half_n: int, half_p: int, seed: int) -> None:
-    """f = tr(X^T A X N) over X^T J_2n X J_2p^T = I.
-
-    A = U Lambda U^T, N diagonal and decreasing.
-    """
+    """f = tr(X^T A X N) over X^T J_2n X J_2p^T = I, A >= 0, N diagonal and decreasing."""
     n, p = 2 * max(half_n, half_p), 2 * min(half_n, half_p)
     instance = Matching.generate(n, p, seed)
     X = instance.start(seed)
@@ -112,10 +106,7 @@ def test_the_mean_of_the_squares_is_a_distance_up_to_a_constant(
     noise=st.sampled_from([0.0, 0.5]),
 )
 def test_joint_diagonalisation(size: tuple[int, int, int, int], seed: int, noise: float) -> None:
-    """f = sum of off(X^T *_c A_i *_c X) over X^T *_c X = I.
-
-    The cosine product is computed on tensors.
-    """
+    """f = sum of off(X^T *_c A_i *_c X) over X^T *_c X = I, computed on tensors."""
     n, p, l, N = size  # noqa: E741
     instance = JointDiagonalisation.generate(n, p, l, N, seed, noise=noise)
     M, T = instance.manifold, scipy.fft.dct(np.eye(l), axis=0, norm="ortho")
@@ -145,10 +136,7 @@ def test_joint_diagonalisation(size: tuple[int, int, int, int], seed: int, noise
 @pytest.mark.statement("sec5:solvers")
 @pytest.mark.parametrize("name", PAPER_SOLVERS)
 def test_the_solvers_of_the_paper_from_one_start_to_both_tolerances(name: str) -> None:
-    """Each of the six reaches |grad f| <= 1e-5 and 1e-9 on M from the same start.
-
-    The problem is a small matching problem.
-    """
+    """Each of the six reaches |grad f| <= 1e-5 and 1e-9 on M from the same start."""
     instance = Matching.generate(12, 4, 0)
     start = instance.start(1)
     solver = SOLVERS[PAPER_SOLVERS[name]]

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from statement_map import PAGE, ROOT, Mark, Row, checks_by_row, marks, rows, updated
+
+from support.statement_map import PAGE, ROOT, Mark, Row, checks_by_row, marks, rows, updated
 
 #: Every label of the paper but those of sections.
 _NAMES = (
@@ -60,7 +61,7 @@ def test_every_mark_names_a_statement() -> None:
 
 
 def test_the_page_is_up_to_date() -> None:
-    assert updated(_page(), _marks()) == _page(), "run: python tests/paper/statement_map.py"
+    assert updated(_page(), _marks()) == _page(), "run: python tests/support/statement_map.py"
 
 
 def test_every_implementation_exists() -> None:
@@ -77,10 +78,7 @@ def test_every_verdict_is_one_of_three_and_says_why() -> None:
 
 
 def test_every_erratum_is_the_reason_of_a_verdict() -> None:
-    """The sections of docs/errata.md and the map name the same errata.
-
-    In the map: the rows of corrections, and the links of the other rows.
-    """
+    """The sections of docs/errata.md, the rows of corrections and the links name the same."""
     sections = set(
         re.findall(r"^## (R\d+)$", (PAGE.parent / "errata.md").read_text(), re.MULTILINE)
     )

@@ -9,7 +9,6 @@ import attrs
 from compare_records import record
 from hypothesis import given
 from hypothesis import strategies as st
-from refusals import refused
 
 from genorth.compare import Records
 from paper_repro.experiments import LONGER, REFERENCE
@@ -23,6 +22,7 @@ from paper_repro.findings import (
     won,
 )
 from paper_repro.internals import by_row
+from support.refusals import refused
 
 PENALTY, SECOND, RIEMANNIAN = "cdf-gd", "cdf-lbfgs", "rtr-fast"
 SOLVERS = (PENALTY, SECOND, RIEMANNIAN)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from _problems import Matrix, smooth, spd, trace
 
 import genorth as go
 from genorth.linalg.arrays import inner
@@ -17,6 +16,7 @@ from genorth.penalty.threshold import orthogonal_threshold
 from genorth.solve.ending import End
 from genorth.solve.monitor import Monitor, Stop
 from genorth.solve.options import Options
+from support.problems import Matrix, smooth, spd, trace
 
 STIEFEL = go.Stiefel(9, 3)
 DOWNWARD = trace(STIEFEL, -spd(9, 10, 0))  # its threshold is positive everywhere

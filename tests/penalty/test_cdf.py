@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from _problems import Matrix, smooth
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.polynomial import chebyshev
 
 import genorth as go
 import genorth.testing as gt
+from support.problems import Matrix, smooth
 
 MANIFOLDS = gt.manifolds(max_condition=1e3)
 NODES = chebyshev.chebpts1(17)

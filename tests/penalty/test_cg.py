@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from _problems import trace
 
 import genorth as go
 from genorth.penalty.cg import lean_cg
+from support.problems import trace
 
 
 class _Done(Exception):

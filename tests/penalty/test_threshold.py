@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from _problems import Matrix, spd, stationary, trace
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ import genorth as go
 import genorth.testing as gt
 from genorth.geometry.multiplier import symmetric_basis
 from genorth.penalty import threshold
+from support.problems import Matrix, spd, stationary, trace
 
 EPS = np.finfo(float).eps
 MANIFOLDS = gt.manifolds(max_n=7, max_condition=1e2)
@@ -155,3 +155,20 @@ def test_which_threshold_is_asked_for() -> None:
         go.exactness_threshold(problem, X, "sideways")
     with pytest.raises(ValueError, match=r"^problem: need a genorth.Problem"):
         go.exactness_threshold(None, X)  # type: ignore[arg-type]
+
+
+def test_threshold_of_blocks_is_the_largest() -> None:
+    """F8 on a product of manifolds: the largest threshold of the factors, each with its own psi."""
+    A = np.stack([gt.conditioned_symmetric(5, 3.0, k, negative=2) for k in range(3)])
+    R = np.stack([gt.conditioned_symmetric(3, 3.0, k + 9, negative=1) for k in range(3)])
+    inverse = np.linalg.inv(R)
+    product = go.from_maps((3, 5, 3), lambda X: A @ X @ inverse, lambda T: R @ T @ inverse)
+    assert product.companion is not None
+    X = product.random_point(0)
+    Theta = np.asarray(product.theta(X, product.random_ambient(1)))
+    single = [
+        threshold.multiplier_threshold(go.BilinearStiefel(*pair), T)
+        for *pair, T in zip(A, R, Theta, strict=True)
+    ]
+    assert len({round(value, 6) for value in single}) == 3
+    assert threshold.multiplier_threshold(product, Theta) == pytest.approx(max(single), rel=1e-9)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import genorth as go
-from genorth.linalg.cache import ContentCache, same_entries
 
 M = go.Stiefel(6, 2)
 X = M.random_point(0)
@@ -51,6 +50,9 @@ def test_all_counts_are_reset() -> None:
     problem.cost_and_gradient(X)
     problem.euclidean_hessian(X, X)
     assert _counts(problem) == (1, 1, 1)
+    before = problem.counts
+    problem.cost(2 * X)
+    assert (problem.counts - before).nfev == 1 and problem.counts.seconds > before.seconds > 0
     problem.reset_counts()
     assert problem.counts == go.Counts()
 
@@ -136,12 +138,6 @@ def test_a_start_is_converted() -> None:
     assert complex_.start(np.eye(6, 2)).dtype == complex
 
 
-@pytest.mark.parametrize("bad", [np.eye(6, 3), np.full((6, 2), np.nan), np.full((6, 2), np.inf)])
-def test_a_bad_start_is_refused(bad: np.ndarray) -> None:
-    with pytest.raises(ValueError, match="x0"):
-        _separate().start(bad)
-
-
 def test_starts_gradients_and_products_lie_in_F() -> None:
     mask = np.kron(np.eye(2), np.ones((3, 1)))
     blocks = go.from_maps((6, 2), lambda Y: Y, lambda T: T, ambient=lambda Y: mask * Y)
@@ -172,17 +168,6 @@ def test_an_array_that_the_user_writes_into_later_is_copied(dtype: type) -> None
     np.testing.assert_array_equal(G, np.ones((6, 2)))
 
 
-@pytest.mark.parametrize("bad", [1j * np.ones((6, 2)), np.ones((2, 6)), np.full((6, 2), "a")])
-def test_a_bad_product_or_gradient_is_refused(bad: np.ndarray) -> None:
-    problem = go.Problem(M, lambda Y: 0.0, lambda Y: bad, lambda Y, Z: bad, lambda Y: (0.0, bad))
-    with pytest.raises(ValueError, match=r"^euclidean_hessian"):
-        problem.euclidean_hessian(X, X)
-    with pytest.raises(ValueError, match=r"^euclidean_gradient"):
-        problem.evaluate_gradient(X)
-    with pytest.raises(ValueError, match=r"^cost_and_gradient"):
-        problem.evaluate(X)
-
-
 def test_a_complex_manifold_takes_complex_gradients() -> None:
     manifold = go.Stiefel(6, 2, complex)
     problem = go.Problem(manifold, lambda Y: 0.0, lambda Y: (1j * Y).astype(np.complex64))
@@ -194,39 +179,6 @@ def test_a_cost_that_overflows_is_infinite() -> None:
     assert go.Problem(M, lambda Y: 10**400).cost(X) == np.inf
 
 
-def test_a_cost_of_a_library_with_complex_numbers_is_refused() -> None:
-    with pytest.raises(ValueError, match="a real number"):
-        go.Problem(M, lambda Y: np.asarray(1j)).cost(X)
-
-
-def test_an_argument_of_another_shape_is_refused() -> None:
-    for call in (_separate().cost, _separate().euclidean_gradient, _fused().cost_and_gradient):
-        with pytest.raises(ValueError, match=r"\(6, 2\)"):
-            call(np.ones((5, 2)))
-
-
-# ---------------------------------------------------------------------- the cache behind it
-
-
-def test_the_cache_knows_the_last_arrays_by_their_entries() -> None:
-    cache, a, b, c = ContentCache(2), *(np.full(3, float(k)) for k in range(3))
-    assert [cache.get(key, lambda own: own.sum()) for key in (a, b)] == [0.0, 3.0]
-    assert cache.holds(a.copy()) and cache.holds(b) and not cache.holds(c)
-    cache.get(a, pytest.fail)  # now b is the older one
-    cache.get(c, np.sum)
-    assert cache.holds(a) and cache.holds(c) and not cache.holds(b)
-    a += 7
-    assert not cache.holds(a)
-    assert not ContentCache().holds(a) and not cache.holds([7.0] * 3)
-
-
-def test_all_entries_and_their_type_are_compared() -> None:
-    a = np.arange(4.0)
-    assert same_entries(a, a.copy())
-    assert not same_entries(a, a + np.array([0, 0, 0, 1]))
-    assert not same_entries(a, a + 0j)
-
-
 # ---------------------------------------------------------------------- automatic differentiation
 
 
@@ -234,11 +186,7 @@ def test_what_is_given_is_used() -> None:
     """A given gradient, Hessian product or fused call is never derived anew."""
     pytest.importorskip("jax")
     given = go.Problem(
-        M,
-        lambda Y: (Y * Y).sum() / 2,
-        lambda Y: 3.0 * Y,
-        lambda Y, Z: 5.0 * Z,
-        autodiff="jax",
+        M, lambda Y: (Y * Y).sum() / 2, lambda Y: 3.0 * Y, lambda Y, Z: 5.0 * Z, autodiff="jax"
     )
     np.testing.assert_allclose(given.euclidean_gradient(X), 3 * X)
     np.testing.assert_allclose(given.euclidean_hessian(X, X), 5 * X)

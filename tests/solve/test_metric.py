@@ -9,12 +9,12 @@ import pymanopt
 import pytest
 import scipy.linalg
 import scipy.sparse
-from _problems import spd
 
 import genorth as go
 from baselines import rgd, rlbfgs, rtr
 from baselines.riemannian.rtr import Settings
 from genorth.interop.pymanopt import PymanoptManifold, run
+from support.problems import spd
 
 N, P = 30, 3
 B = spd(N, 1e4, 1)

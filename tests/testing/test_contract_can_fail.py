@@ -30,10 +30,7 @@ def _same(X: Any) -> Any:
 MAPS = {
     ("assumption-1", "XT in F"): go.from_maps((8, 4), _same, _same, ambient=np.triu),
     ("assumption-1", "phi(X) in F"): go.from_maps(
-        (8, 4),
-        lambda X: gt.conditioned_skew(8, 3, 0) @ X,
-        _same,
-        ambient=lambda Y: MASK * Y,
+        (8, 4), lambda X: gt.conditioned_skew(8, 3, 0) @ X, _same, ambient=lambda Y: MASK * Y
     ),
     ("assumption-1", "<phi(U), V> = <U, phi(V)>"): go.from_maps(
         (7, 3), lambda X: np.triu(B) @ X, _same

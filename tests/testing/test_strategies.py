@@ -3,13 +3,16 @@
 Matrices, points on and near M, tangent vectors.
 """
 
+import itertools
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 import genorth as go
 import genorth.testing as gt
+from support.norms import EPS, norm
 
 
 @given(
@@ -24,7 +27,8 @@ def test_symmetric_matrices_have_the_condition_and_the_signs_asked_for(
     negative = seed % (n + 1)
     A = gt.conditioned_symmetric(n, 10**exponent, seed, negative, kind)
     values = np.linalg.eigvalsh(A)
-    rounding = 100 * n * np.finfo(float).eps
+    rounding = 100 * n * EPS
+    assert A.dtype == kind
     np.testing.assert_array_equal(A, A.conj().T)
     if n > 1:
         assert abs(np.abs(values).max() - 1) <= rounding
@@ -37,7 +41,7 @@ def test_skew_matrices_have_the_condition_asked_for(n, exponent, seed) -> None:
     K = gt.conditioned_skew(n, 10**exponent, seed)
     np.testing.assert_array_equal(K, -K.T)
     values = np.linalg.svd(K, compute_uv=False)
-    rounding = 100 * n * np.finfo(float).eps
+    rounding = 100 * n * EPS
     assert values[-1] >= 10**-exponent - rounding and values[0] <= 1 + rounding
     if n > 2:
         assert abs(values[0] - 1) <= rounding and abs(values[-1] - 10**-exponent) <= rounding
@@ -60,14 +64,7 @@ def test_points_near_points_and_tangent_vectors(
     Z = data.draw(gt.tangent_vectors(manifold, X))
     P = manifold.phi(X)
     condition = np.linalg.cond(P).max() ** 2 * 1e4**0.5
-    bound = (
-        1e3
-        * np.sqrt(X.size)
-        * np.finfo(float).eps
-        * condition
-        * np.linalg.norm(P)
-        * np.linalg.norm(Z)
-    )
+    bound = 1e3 * np.sqrt(X.size) * EPS * condition * norm(P) * norm(Z)
     assert float(manifold.tangency(X, Z)) <= bound + 1e-12 * float(manifold.scale(X))
     Y = data.draw(gt.near_points(manifold, distance=0.1))
     assert float(manifold.feasibility(Y)) <= 0.5
@@ -80,3 +77,57 @@ def test_families_can_be_chosen(manifold: go.GenOrthManifold) -> None:
     assert isinstance(manifold, go.SymplecticStiefel)
     with pytest.raises(KeyError):
         gt.Recipe("nonsense", 3, 2, 1.0, 0).build()
+
+
+def test_square_cases_and_all_sizes_are_drawn() -> None:
+    assert find(gt.recipes(max_n=4), lambda recipe: recipe.p == recipe.n == 4)
+    assert find(gt.recipes(max_n=4), lambda recipe: recipe.p == 1 and recipe.n == 4)
+
+
+@given(recipe=gt.recipes(max_n=5, max_condition=1e2))
+def test_sizes_and_condition_numbers_keep_their_limits(recipe: gt.Recipe) -> None:
+    assert 1 <= recipe.p <= recipe.n <= 5 and 1 <= recipe.condition <= 1e2 * (1 + 1e-12)
+
+
+def test_points_near_M_are_off_M() -> None:
+    manifold = go.Stiefel(5, 2)
+    far = find(gt.near_points(manifold), lambda Y: float(manifold.feasibility(Y)) > 1e-3)
+    assert float(manifold.feasibility(far)) <= 0.25
+
+
+@pytest.mark.parametrize("family", sorted(gt.FAMILIES))
+def test_every_recipe_of_a_family_has_points(family: str) -> None:
+    for seed in range(12):
+        n = 1 + seed % 6
+        manifold = gt.Recipe(family, n, 1 + (seed // 2) % n, 3.0, seed).build()
+        X = manifold.random_point(seed)
+        assert float(manifold.feasibility(X)) <= 1e-12 * float(manifold.scale(X))
+
+
+@pytest.mark.parametrize(
+    "family",
+    [
+        "symplectic",
+        "bilinear-skew",
+        "indefinite-diagonal",
+        "indefinite-dense",
+        "bilinear-symmetric",
+    ],
+)
+def test_square_cases_of_every_size_leave_M_nonempty(family: str) -> None:
+    """Odd sizes are made even without p > n; A has the directions of each sign that are needed."""
+    for n, seed in itertools.product(range(1, 6), range(12)):
+        manifold = gt.Recipe(family, n, n, 3.0, seed).build()
+        X = manifold.random_point(seed)
+        assert float(manifold.feasibility(X)) <= 1e-12 * float(manifold.scale(X))
+
+
+def test_the_recipe_of_a_failing_manifold_is_shown() -> None:
+    @settings(phases=[Phase.generate], max_examples=1, database=None)
+    @given(manifold=gt.manifolds())
+    def fails(manifold: go.GenOrthManifold) -> None:
+        raise AssertionError
+
+    with pytest.raises(AssertionError) as caught:
+        fails()
+    assert any("manifold = Recipe(" in note for note in caught.value.__notes__)

@@ -1,0 +1,132 @@
+"""Steps of the Riemannian solvers: Sato's beta, truncated CG, preconditioners, BB steps."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import genorth as go
+from baselines import rcg, rgd, rlbfgs, rtr
+from baselines.riemannian.rtr import forcing, truncated_cg
+from genorth.solve.descent import Settings as BBSettings
+from genorth.solve.descent import sato
+from genorth.testing import conditioned_symmetric, seeds
+from support.known_minima import KNOWN
+
+
+@given(data=st.data())
+def test_sato_takes_the_smaller_quotient(data: st.DataObject) -> None:
+    """Beta = min(|g|^2/|g_old|^2, |g|^2/growth), and 0 for growth <= 0."""
+    squared, old = data.draw(st.floats(1e-6, 1e6)), data.draw(st.floats(1e-6, 1e6))
+    growth = data.draw(st.floats(-1e6, 1e6))
+    beta = sato(squared, old, growth)
+    assert beta == (0.0 if growth <= 0 else pytest.approx(min(squared / old, squared / growth)))
+
+
+@given(
+    accuracy=st.floats(1e-3, 0.9),
+    exponent=st.floats(-12, 0),
+    gain=st.floats(0, 2),
+)
+def test_the_forcing_term(accuracy: float, exponent: float, gain: float) -> None:
+    """Superlinear where the model is as good as f, and never more than what was asked for."""
+    term, exact = forcing(accuracy, 10**exponent, gain), 10**exponent <= 1e-5
+    assert term == pytest.approx(min(accuracy, 0.9 * gain**1.618034) if exact else accuracy)
+
+
+@given(
+    seed=seeds(),
+    radius=st.floats(0.01, 10),
+    negative=st.integers(0, 2),
+    preconditioned=st.booleans(),
+)
+def test_truncated_cg_minimises_inside_and_stops_at_the_boundary(
+    seed: int, radius: float, negative: int, preconditioned: bool
+) -> None:
+    """Inside, hess Z = -g; else |Z| = radius in the norm of the preconditioner.
+
+    Never above the Cauchy step.
+    """
+    rng, n = np.random.default_rng(seed), 6
+    H, P = conditioned_symmetric(n, 10.0, rng, negative), conditioned_symmetric(n, 5.0, rng)
+    if not preconditioned:
+        P = np.eye(n)
+    g = rng.standard_normal((n, 1))
+    step = truncated_cg(lambda Z: H @ Z, lambda V: P @ V, g, radius, 1e-10, 4 * n)
+
+    def form(A: Any, Z: Any) -> float:
+        return float(np.vdot(Z, A @ Z))
+
+    length = math.sqrt(form(np.linalg.inv(P), step.Z))
+    assert np.allclose(step.HZ, H @ step.Z, rtol=1e-10)
+    assert length == pytest.approx(step.length, rel=1e-6)
+    if step.boundary:
+        assert length == pytest.approx(radius, rel=1e-6)
+    else:
+        assert np.linalg.norm(H @ step.Z + g) <= 1e-8
+        assert length < radius
+    if negative == 0:
+        assert step.boundary == (form(np.linalg.inv(H @ P @ H), g) >= radius**2)
+    slope, curvature = form(P, g), form(H, P @ g)
+    t = min(radius / math.sqrt(slope), slope / curvature if curvature > 0 else math.inf)
+
+    def model(Z: Any) -> float:
+        return float(np.vdot(g, Z)) + form(H, Z) / 2
+
+    assert model(step.Z) <= model(-t * P @ g) + 1e-12
+
+
+@pytest.mark.parametrize("solver", [rlbfgs, rtr], ids=lambda solver: solver.__name__)
+def test_a_preconditioner_saves_work(solver: Any) -> None:
+    """Min tr(X^T A X)/2 with condition number 1e6.
+
+    (A + 1)^-1 is close to the inverse Hessian on the tangent space.
+    """
+    n, p = 60, 2
+    d = np.geomspace(1.0, 1e6, n)
+    M = go.Stiefel(n, p)
+    problem = go.Problem(
+        M,
+        lambda X: float(np.vdot(X, d[:, None] * X)) / 2,
+        lambda X: d[:, None] * X,
+        lambda X, Z: d[:, None] * Z,
+    )
+    start = M.random_point(0)
+    plain = solver(problem, start, tol=1e-6, max_evaluations=20_000)
+    helped = solver(problem, start, tol=1e-6, preconditioner=lambda X, V: V / (d[:, None] + 1))
+    assert helped.success
+    assert helped.fun == pytest.approx((d[0] + d[1]) / 2, rel=1e-9)
+    assert helped.evaluations < plain.evaluations / 3
+
+
+def test_the_constants_of_the_descent_are_those_of_optm() -> None:
+    assert BBSettings() == BBSettings(1e-3, 1e-4, 0.1, 5, 0.85, 1e-20, 1e20)
+
+
+def test_rgd_steps_are_barzilai_and_borwein() -> None:
+    """The steps, recovered from the iterates, against the quotients."""
+    known = KNOWN["stiefel"]()
+    M = known.manifold
+    result = rgd(known.problem(), M.random_point(2), tol=0, max_iterations=6, keep_points=True)
+    X = result.trace.points
+    assert X is not None
+    g = [M.gradient(Y, 2 * known.M @ Y) for Y in X]
+    assert M.norm(M.retract(X[0], -1e-3 * g[0]) - X[1]) <= 1e-12
+    for k in range(1, 6):
+        S, Y = X[k] - X[k - 1], g[k] - g[k - 1]
+        sy = abs(float(M.inner(S, Y)))
+        t = float(M.inner(S, S)) / sy if k % 2 == 0 else sy / float(M.inner(Y, Y))
+        trials = [float(M.norm(M.retract(X[k], -t * 0.1**j * g[k]) - X[k + 1])) for j in range(5)]
+        assert min(trials) <= 1e-10
+
+
+@pytest.mark.parametrize("solver", [rgd, rcg])
+def test_a_solver_without_preconditioner_refuses_one(solver: Any) -> None:
+    problem = go.Problem(go.Stiefel(4, 2), lambda X: float(np.sum(X)), np.ones_like)
+    with pytest.raises(TypeError, match="preconditioner"):
+        solver(problem, preconditioner=lambda X, V: V)

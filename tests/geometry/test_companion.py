@@ -1,0 +1,57 @@
+"""The companion that is read off psi, and the form that is read off phi."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import genorth as go
+import genorth.testing as gt
+from genorth.geometry.companion import read_companion
+from genorth.geometry.form import forms
+
+
+def test_companion_of_complex_entries_is_read_as_a_hermitian_matrix() -> None:
+    """F5: psi(E_i1) gives the columns of Q up to one complex factor.
+
+    Half of its angle makes Q Hermitian.
+
+    The factor is an entry of R^-1. Here it is imaginary: without the turn the Hermitian part would
+    be zero.
+    """
+    inverse = gt.conditioned_symmetric(5, 3.0, 0, dtype=complex)
+    inverse[0] = inverse[:, 0] = 0
+    inverse[0, 1], inverse[1, 0] = 2j, -2j
+    R = np.linalg.inv(inverse)
+    companion = read_companion(lambda T: R @ T @ inverse, R.shape, np.dtype(complex))
+    assert companion is not None and companion.sign == 1
+    Q = np.asarray(companion.Q.left(np.eye(5, dtype=complex)))
+    unit = 1e3 * np.finfo(float).eps * np.linalg.cond(R)
+    assert np.linalg.norm(Q - Q.conj().T) <= unit
+    factor = np.vdot(R, Q) / np.vdot(R, R)
+    assert np.linalg.norm(Q - factor * R) <= unit * np.linalg.norm(Q)
+
+
+BILINEAR = {
+    "symmetric": (gt.conditioned_symmetric(6, 4.0, 0, 2), gt.conditioned_symmetric(2, 3.0, 1, 1)),
+    "skew": (gt.conditioned_skew(6, 4.0, 0), gt.conditioned_skew(2, 1.0, 1)),
+    "hermitian": (
+        gt.conditioned_symmetric(6, 4.0, 0, 2, complex),
+        gt.conditioned_symmetric(2, 3.0, 1, 1, complex),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BILINEAR)
+def test_the_form_that_is_read_off_phi(name: str) -> None:
+    """F13: A Y = phi(Y) Q, for the Q that is read off psi."""
+    A, R = BILINEAR[name]
+    inverse = np.linalg.inv(R)
+    manifold = go.from_maps(
+        (6, 2), lambda X: A @ X @ inverse, lambda T: R @ T @ inverse, dtype=A.dtype
+    )
+    ((form, Q),) = forms(manifold)
+    X = manifold.random_ambient(2)
+    np.testing.assert_allclose(form.left(X), manifold.phi(X) @ Q, atol=1e-12)
+    factor = np.vdot(R, Q) / np.vdot(R, R)
+    np.testing.assert_allclose(form.left(np.eye(6, dtype=A.dtype)), factor * A, atol=1e-12)

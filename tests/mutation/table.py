@@ -1,0 +1,138 @@
+"""`Planted`: one wrong formula. The tables in `planted/` hold them, one for each folder.
+
+Each error stands below its module and the definition that it goes into:
+
+    module genorth/manifolds/symplectic.py
+      tests manifolds/test_symplectic.py geometry/test_contract.py
+
+      SymplecticStiefel.psi
+        # psi(T) = -J T J
+        _turned(T) => T
+
+A definition may have its own `tests`. An error is an expression or statement and what replaces it;
+`old #2 => new` takes the second of several equal ones. A line that begins with `=>` continues the
+line above. Comments state the formula that the errors below break.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import attrs
+
+ROOT = Path(__file__).resolve().parents[2]
+TABLES = Path(__file__).parent / "planted"
+
+
+class TableError(ValueError):
+    """A table is not written as it should be, or no longer fits the source."""
+
+
+@attrs.frozen
+class Planted:
+    """One error: the syntax node `old` inside the definition `within` becomes `new`."""
+
+    module: str
+    #: The qualified name of a function, class or constant, e.g. "Dense.inverse".
+    within: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.module} {self.within}: {self.old} => {self.new}"
+
+    def source(self, root: Path = ROOT) -> str:
+        """The text of the module with the error in it."""
+        text = (root / self.module).read_text(encoding="utf-8")
+        old, _, number = self.old.partition(" #")
+        found = [
+            node
+            for scope in _definitions(_tree(text), self.within)
+            for node in ast.walk(scope)
+            if _same(node, _parsed(old))
+        ]
+        if not (int(number) <= len(found) if number else len(found) == 1):
+            raise TableError(f"{self}: need one such place, found {len(found)}")
+        node = sorted(found, key=lambda node: (node.lineno, node.col_offset))[int(number or 1) - 1]
+        bare = isinstance(node, ast.stmt) or isinstance(_parsed(self.new), ast.stmt)
+        return _replaced(text, node, self.new if bare else f"({self.new})")
+
+
+def read_all() -> list[Planted]:
+    """The errors of all tables."""
+    return [error for path in sorted(TABLES.glob("*.txt")) for error in read(path)]
+
+
+def read(path: Path) -> Iterator[Planted]:
+    """The errors of one table."""
+    module = within = ""
+    tests: dict[int, tuple[str, ...]] = {}
+    text = re.sub(r"\s*\n\s*=>", " =>", path.read_text(encoding="utf-8"))
+    for line in text.splitlines():
+        depth, words = len(line) - len(line.lstrip()), line.split()
+        if not words or words[0].startswith("#"):
+            continue
+        if words[0] == "module":
+            module, tests = words[1], {}
+        elif words[0] == "tests":
+            tests[depth] = tuple(f"tests/{name}" for name in words[1:])
+        elif " => " in line and module and within and tests:
+            old, new = line.strip().split(" => ")
+            yield Planted(module, within, old, new, tests[max(tests)])
+        elif len(words) == 1 and module:
+            within = words[0]
+            tests.pop(depth + 2, None)
+        else:
+            raise TableError(f"{path.name}: need a module, tests, a definition, then {line!r}")
+
+
+_tree = cache(ast.parse)
+
+
+def _parsed(text: str) -> ast.AST:
+    try:
+        tree = ast.parse(text)
+    except SyntaxError as error:
+        raise TableError(f"not Python: {error}") from None
+    only = tree.body[0] if len(tree.body) == 1 else tree
+    return only.value if isinstance(only, ast.Expr) else only
+
+
+def _definitions(node: ast.AST, within: str) -> Iterator[ast.AST]:
+    """The definitions of a qualified name, at any depth."""
+    name, _, rest = within.partition(".")
+    for child in ast.iter_child_nodes(node):
+        if name in _names(child):
+            yield from _definitions(child, rest) if rest else [child]
+        elif not _names(child):
+            yield from _definitions(child, within)
+
+
+def _names(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return [node.name]
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+def _same(node: ast.AST, other: ast.AST) -> bool:
+    """Equal trees; a name that is read equals one that is assigned to."""
+    return type(node) is type(other) and _dump(node) == _dump(other)
+
+
+def _dump(node: ast.AST) -> str:
+    return ast.dump(node).replace("ctx=Store()", "ctx=Load()")
+
+
+def _replaced(text: str, node: ast.AST, new: str) -> str:
+    """The text with another text in the place of a node; columns of syntax trees count bytes."""
+    lines = text.encode().splitlines(keepends=True)
+    start = sum(map(len, lines[: node.lineno - 1])) + node.col_offset
+    end = sum(map(len, lines[: node.end_lineno - 1])) + node.end_col_offset
+    source = text.encode()
+    return (source[:start] + new.encode() + source[end:]).decode()

@@ -1,0 +1,17 @@
+"""Decimals of many digits in every test of the paper's statements."""
+
+from __future__ import annotations
+
+import decimal
+from collections.abc import Iterator
+
+import pytest
+
+from support.decimal_manifold import DIGITS
+
+
+@pytest.fixture(autouse=True)
+def digits() -> Iterator[None]:
+    """Decimals of DIGITS digits while a test runs."""
+    with decimal.localcontext(prec=DIGITS):
+        yield

@@ -1,0 +1,100 @@
+"""The automatic beta of cdf: the first one, and how it is raised."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import genorth as go
+import genorth.testing as gt
+from genorth.penalty.beta import Oblique, _Local
+from genorth.solve.ending import End
+from genorth.solve.monitor import Monitor
+from support.problems import smooth, spd, trace
+
+
+@pytest.mark.parametrize("with_hessian", [True, False])
+@pytest.mark.parametrize("family", ["stiefel", "symplectic", "bilinear-symmetric", "tensor-dct"])
+def test_first_beta_is_its_formula(family: str, with_hessian: bool) -> None:
+    """w beta*(X) + c |X|^2/(16 p), c = |<d, hess f(X)[d]>|, d = grad f/|grad f|."""
+    manifold = gt.Recipe(family, 6, 4, 4.0, 3).build()
+    X, full = manifold.random_point(1), smooth(manifold, 2)
+    problem = full if with_hessian else go.Problem(manifold, full.cost, full.euclidean_gradient)
+    G = full.euclidean_gradient(X)
+    gradient = manifold.gradient(X, G)
+    d = gradient / np.linalg.norm(gradient)
+    curvature = abs(np.vdot(d, manifold.hessian(X, G, full.euclidean_hessian(X, d), d)))
+    weight = 1.2 - 0.8 * np.linalg.norm(gradient) / np.linalg.norm(G)
+    columns = X.size / manifold.shape[-2]
+    expected = weight * go.exactness_threshold(full, X) + curvature * np.linalg.norm(X) ** 2 / (
+        16 * columns
+    )
+    # Without a Hessian product the curvature is a difference quotient, to about six digits.
+    beta, start = Oblique(Monitor(problem), auto=True).first(X, 2 * X)
+    assert beta == pytest.approx(expected, rel=1e-10 if with_hessian else 1e-4)
+    np.testing.assert_array_equal(start, 2 * X)
+
+
+def test_first_beta_is_positive_and_finite() -> None:
+    """One where the estimate says nothing: no gradient, no curvature, NaN, overflow."""
+    manifold = go.Stiefel(5, 2)
+    X = manifold.random_point(0)
+    for G in (0 * X, 0 * X + np.nan, 1e300 * X):
+        problem = go.Problem(manifold, lambda Y: 0.0, lambda Y, G=G: G)
+        with np.errstate(over="ignore", invalid="ignore"):
+            beta, _ = Oblique(Monitor(problem), auto=True).first(X, X)
+        assert 0 < beta < np.inf
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_curvature_is_a_size(sign: int) -> None:
+    manifold = go.Stiefel(6, 2)
+    full = smooth(manifold, 2)
+    X = manifold.random_point(1)
+    problem = go.Problem(
+        manifold,
+        lambda Y: sign * full.cost(Y),
+        lambda Y: sign * full.euclidean_gradient(Y),
+        lambda Y, Z: sign * full.euclidean_hessian(Y, Z),
+    )
+    assert _Local(problem, X).curvature() > 0
+
+
+@pytest.mark.parametrize(("gradient", "hessian"), [(0.0, 1.0), (1.0, np.inf)])
+def test_without_a_gradient_or_a_finite_hessian_there_is_no_curvature(
+    gradient: float, hessian: float
+) -> None:
+    manifold = go.Stiefel(5, 2)
+    B = manifold.random_ambient(1)
+    problem = go.Problem(
+        manifold, lambda Y: 0.0, lambda Y: gradient * B, lambda Y, Z: np.full((5, 2), hessian)
+    )
+    with np.errstate(invalid="ignore" if gradient else "warn"):
+        assert _Local(problem, manifold.random_point(0)).curvature() == 0.0
+
+
+def test_beta_is_raised_from_the_fifth_loss_on() -> None:
+    """The estimate at the restored point four times, then four times as large each time."""
+    problem, X = smooth(go.Stiefel(6, 2), 2), go.Stiefel(6, 2).random_point(1)
+    rule = Oblique(Monitor(problem), auto=True)
+    first, _ = rule.first(X, X)
+    end = End(X, 0.0, X, 1.0, 0.0, True, 0.0, True)
+    betas = [rule.next(first, 0.0, go.Status.DIVERGED, end) for _ in range(6)]
+    np.testing.assert_allclose(betas, first * np.array([1, 1, 1, 1, 4, 16]), rtol=1e-12)
+    assert rule.next(1.0, 0.0, go.Status.CONVERGED, end) == 4.0
+    assert rule.next(1.0, 10.0, go.Status.CONVERGED, end) == 15.0
+
+
+def test_a_stationary_point_that_is_a_saddle_of_h_raises_beta(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """At the minimum of f on M grad h = 0 whatever beta is.
+
+    Below beta* (F8) the run goes on with 1.5 beta*.
+    """
+    monkeypatch.setattr(Oblique, "first", lambda self, x, X: (1e-6, X))
+    A = spd(8, 10, 0)
+    problem, X = trace(go.Stiefel(8, 3), A), np.linalg.eigh(A)[1][:, :3]
+    result = go.minimize(problem, X, method="cdf-lbfgs")
+    assert result.success and result.beta_raised == 1
+    assert result.beta == pytest.approx(1.5 * go.exactness_threshold(problem, X), rel=1e-9)

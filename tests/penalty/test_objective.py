@@ -1,0 +1,60 @@
+"""h as the solvers see it: differences to the last iterate, and a limit on |C|."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import genorth as go
+from genorth.checks.report import fit_slope
+from genorth.penalty.beta import Oblique
+from genorth.penalty.objective import Objective
+from genorth.solve.monitor import Monitor
+from support.problems import smooth
+
+
+def _objective(
+    limit: float, constant: float
+) -> tuple[Objective, go.ConstraintDissolving, np.ndarray]:
+    """H of a cost with a constant added, begun at a point off M; and h without the constant."""
+    manifold = go.SymplecticStiefel(6, 2)
+    plain = smooth(manifold, 0)
+    shifted = go.Problem(manifold, lambda X: plain.cost(X) + constant, plain.euclidean_gradient)
+    h, monitor = go.ConstraintDissolving(shifted, 0.5), Monitor(shifted)
+    rule = Oblique(monitor, auto=False)
+    rule._limit = limit
+    objective = Objective(h, monitor, rule)
+    start = objective.vector(1.02 * manifold.random_point(3))
+    objective.begin(start)
+    return objective, go.ConstraintDissolving(plain, 0.5), start
+
+
+def test_differences_within_rounding_are_taken_from_the_gradients() -> None:
+    """h(v) - h(v0) = (g + g0)/2 .
+
+    (v - v0) + O(|v - v0|^3), where the values of h have no digit of it.
+    """
+    objective, h, start = _objective(1e3, 1e13)
+    direction = np.random.default_rng(4).standard_normal(start.size)
+    steps = np.logspace(-3, -1, 7)
+    before = h.value(objective.matrix(start))
+    errors = []
+    for t in steps:
+        v = start + t * direction
+        errors.append(
+            abs(objective.value_and_gradient(v)[0] - (h.value(objective.matrix(v)) - before))
+        )
+    assert fit_slope(steps, np.array(errors), 1e-14 * abs(before)) >= 2.5
+
+
+def test_a_step_beyond_the_limit_is_turned_back() -> None:
+    """There the value is higher and the slope points upward, away from the last iterate.
+
+    f is not called.
+    """
+    objective, h, start = _objective(2.0, 0.0)
+    calls = objective.h.problem.counts.nfev
+    value, slope = objective.value_and_gradient(3 * start)
+    assert h.feasibility(objective.matrix(3 * start)) > 2.0
+    assert value > 0.0  # values are differences to the start
+    assert slope @ (3 * start - start) > 0
+    assert objective.h.problem.counts.nfev == calls

@@ -1,0 +1,80 @@
+"""How a run ends: x is restored and measured, the status says what to do next."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+
+import genorth as go
+from genorth.solve.ending import ON_MANIFOLD, end_at, result
+from genorth.solve.monitor import Monitor
+from genorth.solve.options import Options
+from genorth.solve.solver import FAMILIES
+from support.problems import Matrix, spd, trace
+
+EASY = trace(go.Stiefel(6, 2), spd(6, 20, 1), fused=False)
+
+
+SOLUTION = np.linalg.eigh(spd(6, 20, 1))[1][:, :2]
+
+
+def _ended(X: Matrix, status: go.Status = go.Status.CONVERGED, **options: Any) -> go.Result:
+    monitor = Monitor(EASY, Options(**options))
+    end = end_at(monitor, X, SOLUTION)
+    return result(monitor, status, end, family="Riemannian", method="test")
+
+
+def test_a_success_is_borne_out_by_x() -> None:
+    """Stationary and on M; away from it the point is restored, and measured there."""
+    assert _ended(SOLUTION).success
+    near = _ended(SOLUTION * (1 + 1e-4))
+    assert near.success and near.feasibility <= 1e-12 and (near.feasibility_before or 0) > 1e-4
+    assert near.fun == pytest.approx(EASY.cost(near.x), rel=1e-14)
+    other = _ended(EASY.manifold.random_point(0))
+    assert other.status is go.Status.NOT_STATIONARY and not other.success
+    assert other.gradient_norm > 2e-6 and other.feasibility <= 1e-12
+    far = _ended(0 * SOLUTION)  # rank-deficient: nothing leads back to M
+    assert far.status is go.Status.DIVERGED and np.array_equal(far.x, SOLUTION)
+    assert _ended(0 * SOLUTION, go.Status.NOT_FINITE).status is go.Status.NOT_FINITE
+    assert _ended(SOLUTION, go.Status.STALLED).status is go.Status.STALLED
+
+
+def test_no_tolerance_makes_a_success_of_a_point_off_the_manifold() -> None:
+    """|C(x)| <= 1e-6 in any case: x is restored so far, whatever feasibility_tol."""
+    ended = _ended(SOLUTION * (1 + 1e-4), feasibility_tol=1.0)
+    assert ended.success and ended.feasibility <= ON_MANIFOLD
+    scaled = attrs.evolve(end_at(Monitor(EASY), SOLUTION, SOLUTION), feasible=False)
+    assert not result(
+        Monitor(EASY), go.Status.CONVERGED, scaled, family="penalty", method="test"
+    ).success
+
+
+def test_the_clock_stands_while_x_is_measured() -> None:
+    monitor = Monitor(EASY)
+    before = monitor.elapsed
+    with monitor.paused():
+        for _ in range(200):
+            EASY.evaluate(SOLUTION)
+    assert monitor.counts.nfev == 200 and monitor.seconds_in_cost <= 0.1 * monitor.counts.seconds
+    assert monitor.elapsed - before < monitor.counts.seconds
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_message_tells_what_to_do_next(family: str) -> None:
+    """beta is named to penalty methods only."""
+    for status in go.Status:
+        message = status.message(family)
+        assert message.startswith(status.value) and message.endswith(".")
+        assert ("beta" in message) == (
+            family == "penalty" and status in (go.Status.DIVERGED, go.Status.NOT_STATIONARY)
+        )
+        stopped = status in (go.Status.CONVERGED, go.Status.CALLBACK)
+        assert (message == status.value) == stopped
+
+
+def test_evaluations_are_counted_alike_everywhere() -> None:
+    ended = attrs.evolve(_ended(SOLUTION), nfev=3, njev=5, nhev=7)
+    assert ended.evaluations == go.Counts(3, 5, 7).evaluations == 12

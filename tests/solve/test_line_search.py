@@ -1,0 +1,149 @@
+"""Line searches: descent with Barzilai-Borwein steps, and the strong Wolfe conditions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from genorth.errors import StepTooLong
+from genorth.solve.descent import NoStep, Settings, descend
+from genorth.solve.wolfe import Conditions, difference, parabola_slope, strong_wolfe
+from support.problems import Matrix
+
+EPS = float(np.finfo(float).eps)
+
+
+def test_descent_halves_steps_outside_the_domain() -> None:
+    """A step function that refuses long steps is asked for shorter ones.
+
+    BB steps then find the minimum.
+    """
+    asked: list[float] = []
+
+    class Point:
+        def __init__(self, X: Matrix) -> None:
+            self.X, self.value, self.gradient = X, float(X @ X) / 2, X
+            self.decrease = float(X @ X)
+
+    class Done(Exception):
+        pass
+
+    def step(point: Point, t: float) -> Point:
+        asked.append(t)
+        if t * np.linalg.norm(point.gradient) > 0.5:
+            raise StepTooLong
+        return Point(point.X - t * point.gradient)
+
+    def accept(point: Point) -> None:
+        if np.linalg.norm(point.X) < 1e-10:
+            raise Done
+
+    with pytest.raises(Done):
+        descend(Point(np.array([3.0, 4.0])), step, accept, Settings(first_step=1.0))
+    assert asked[:5] == [1.0, 0.5, 0.25, 0.125, 0.0625]
+
+
+# ---------------------------------------------------------------------- the line search
+
+
+def _searched(
+    f: Any, df: Any, t: float, conditions: Conditions, edge: float = math.inf
+) -> tuple[float, int]:
+    """The step, and how many trials it took; what is returned is what the curve gave there."""
+    trials = 0
+
+    def curve(t: float) -> tuple[float, float, float]:
+        nonlocal trials
+        trials += 1
+        if t >= edge:
+            raise StepTooLong
+        return f(t), df(t), 2 * t
+
+    given, found = strong_wolfe(curve, f(0.0), df(0.0), t, conditions)
+    assert given == 2 * found
+    return found, trials
+
+
+@pytest.mark.parametrize("first", [1e-6, 1e-3, 0.1, 1.0, 10.0, 1e3])
+@pytest.mark.parametrize("c2", [0.9, 0.1, 1e-3])
+def test_a_narrow_valley_is_found_from_any_first_trial(first: float, c2: float) -> None:
+    """f = -t/(t^2 + 2)."""
+
+    def f(t: float) -> float:
+        return -t / (t * t + 2)
+
+    def df(t: float) -> float:
+        return (t * t - 2) / (t * t + 2) ** 2
+
+    t, trials = _searched(f, df, first, Conditions(curvature=c2))
+    assert f(t) <= f(0) + 1e-4 * t * df(0) and abs(df(t)) <= c2 * abs(df(0))
+    assert trials <= 20
+
+
+@given(
+    t=st.floats(-6, 6).map(lambda x: 10.0**x),
+    wave=st.floats(0, 0.2),
+    curvature=st.sampled_from([0.1, 0.5, 0.9]),
+    shift=st.sampled_from([0.0, 1e3, -1e6]),
+)
+def test_the_search_ends_with_the_wolfe_conditions(
+    t: float, wave: float, curvature: float, shift: float
+) -> None:
+    """f = (t - 1)^2/2 + wave sin(5t)/5 + shift: for large shifts values are rounding at the end."""
+
+    def f(t: float) -> float:
+        return (t - 1) ** 2 / 2 + wave * math.sin(5 * t) / 5 + shift
+
+    def df(t: float) -> float:
+        return t - 1 + wave * math.cos(5 * t)
+
+    conditions = Conditions(curvature=curvature)
+    found, trials = _searched(f, df, t, conditions)
+    assert f(found) - f(0) <= conditions.sufficient * found * df(0) + 4 * EPS * abs(shift)
+    assert abs(df(found)) <= curvature * abs(df(0))
+    assert trials <= 30
+
+
+def test_the_search_goes_on_where_costs_are_rounding() -> None:
+    """f = 1 + 1e-18 (t - 1)^2: the costs are all 1, the slopes tell where the minimum is."""
+    found, _ = _searched(lambda t: 1.0, lambda t: 2e-18 * (t - 1), 64.0, Conditions(curvature=0.1))
+    assert abs(found - 1) <= 0.1
+
+
+def test_the_search_turns_back_at_the_edge_of_the_domain_and_gives_up_uphill() -> None:
+    found, _ = _searched(lambda t: -t, lambda t: -1.0, 8.0, Conditions(), edge=2.0)
+    assert 1 < found < 2
+    inside = Conditions(curvature=0.1)
+    found, _ = _searched(lambda t: (t - 0.2) ** 2, lambda t: 2 * (t - 0.2), 5.0, inside, edge=0.3)
+    assert abs(2 * (found - 0.2)) <= 0.04
+    with pytest.raises(NoStep):
+        _searched(lambda t: t, lambda t: -1.0, 1.0, Conditions())
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_a_value_that_is_not_finite_is_too_long_a_step(bad: float) -> None:
+    found, _ = _searched(lambda t: bad if t > 0.5 else -t, lambda t: -1.0, 4.0, Conditions())
+    assert 0 < found <= 0.5
+
+
+@given(
+    value=st.floats(-5, 5), slope=st.floats(-5, -0.1), bend=st.floats(-5, 5), t=st.floats(0.01, 10)
+)
+def test_the_slope_of_a_parabola_is_exact_on_parabolas(
+    value: float, slope: float, bend: float, t: float
+) -> None:
+    """f(t) = f(0) + s(0) t + b t^2/2 has s(t) = s(0) + b t."""
+    other = value + slope * t + bend * t * t / 2
+    size = (abs(value) + abs(other)) / t + abs(slope) + abs(bend) * t
+    found = parabola_slope(value, slope, t, other)
+    assert found == pytest.approx(slope + bend * t, rel=0, abs=16 * np.finfo(float).eps * size)
+
+
+def test_differences_of_costs_come_from_the_slopes_only_in_rounding() -> None:
+    assert difference(1.0, 1.0 + 1e-15, -2e-16, -4e-16) == pytest.approx(-3e-16, rel=1e-12, abs=0)
+    assert difference(1.0, 1.5, -2e-16, -4e-16) == 0.5

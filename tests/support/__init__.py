@@ -1,0 +1,1 @@
+"""What tests share: problems, manifolds, known answers, and the forms of messages."""
