@@ -10,16 +10,12 @@ import math
 import numbers
 from typing import Any, NoReturn
 
+import cattrs
 import numpy as np
+from cattrs.v import format_exception
 
 from genorth.compare.runs.record import Record
-from genorth.optional import optional
 from genorth.solve.result import Trace
-
-optional("cattrs", "compare", "genorth.compare")
-
-import cattrs  # noqa: E402  after the check above
-from cattrs.v import format_exception  # noqa: E402
 
 #: The columns of a trace that are kept.
 COLUMNS = {"time": float, "cost": float, "gradient_norm": float, "feasibility": float} | {
