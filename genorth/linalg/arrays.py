@@ -84,7 +84,7 @@ def why_not_by_rows(X: Array) -> tuple[str, str] | None:
 
 
 def kept(X: Array) -> Array:
-    """X as an array that no one writes into: a copy, unless the library does that itself."""
+    """A copy of X that is safe from in-place updates; X itself if its library has none."""
     if type(X) is np.ndarray:
         return X.copy()
     return X if is_jax(X) else X.clone()
@@ -174,7 +174,7 @@ def _numpy_eye(size: int, dtype: np.dtype[Any]) -> Array:
 
 
 def _one_device(X: Array) -> Any:
-    """The device of X; None where X is on several, of which each takes what it needs."""
+    """The device of X; None if X is on several."""
     if _is_torch(X):
         return X.device
     if is_jax(X) and (is_lazy(X) or len(X.devices()) > 1):

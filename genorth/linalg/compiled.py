@@ -40,7 +40,7 @@ def compiled(function: _F) -> _F:
             manifold, then arrays, numbers, and tuples of them.
 
     Returns:
-        The function. It runs as it is for arrays that are no concrete arrays of JAX.
+        The function. For anything but concrete JAX arrays it runs uncompiled.
     """
 
     @wraps(function)

@@ -59,11 +59,11 @@ BROKEN = {
     "3 symmetry": go.from_maps(
         (8, 4), lambda X: K @ X @ np.kron([[0, 1], [-1, 0]], np.eye(2)), lambda T: T
     ),
-    "F1": go.from_maps((7, 3), lambda X: B @ X, lambda T: 2 * T),
-    "F2 multiplicative": go.from_maps((7, 3), lambda X: X, lambda T: T.mT),
-    "F2 unit": go.from_maps((7, 3), lambda X: X, lambda T: 0.5 * T),
-    "F2 self-adjoint": go.from_maps((7, 3), lambda X: X, lambda T: np.triu(np.ones((3, 3))) @ T),
-    "F2 inverse": go.from_maps((7, 3), lambda X: X, lambda T: 3 * T),
+    "psi symmetric": go.from_maps((7, 3), lambda X: B @ X, lambda T: 2 * T),
+    "psi multiplicative": go.from_maps((7, 3), lambda X: X, lambda T: T.mT),
+    "psi unit": go.from_maps((7, 3), lambda X: X, lambda T: 0.5 * T),
+    "psi self-adjoint": go.from_maps((7, 3), lambda X: X, lambda T: np.triu(np.ones((3, 3))) @ T),
+    "psi inverse": go.from_maps((7, 3), lambda X: X, lambda T: 3 * T),
     "M has points": go.from_maps((7, 3), lambda X: -B @ X, lambda T: T),
     "Q of psi": go.from_maps((7, 3), lambda X: X, lambda T: T, companion=[1.0, 2.0, 3.0]),
     "projector onto F": go.from_maps((8, 4), lambda X: X, lambda T: T, ambient=lambda Y: Y / 2),
@@ -96,7 +96,7 @@ def test_only_what_fails_is_named():
         "2 phi one-to-one"
     }
     broken = {f.name for f in go.check_assumptions(BROKEN["2 phi self-adjoint"], rng=0).failures}
-    assert broken == {"2 phi self-adjoint", "3 symmetry", "F1", "M has points"}
+    assert broken == {"2 phi self-adjoint", "3 symmetry", "psi symmetric", "M has points"}
 
 
 def test_violation_is_measured():

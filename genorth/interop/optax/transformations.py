@@ -108,7 +108,7 @@ def landing(
     attraction: float = 1.0,
     tube: float = 0.5,
 ) -> optax.GradientTransformation:
-    """The landing method [ablin2022fast]: no retraction, products only (F21).
+    """The landing method [ablin2022fast]: no retraction, products only.
 
         X <- X - t (F(X) + attraction grad N(X)), N = |C|^2/4, t <= learning_rate
 

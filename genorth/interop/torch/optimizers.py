@@ -256,7 +256,7 @@ class RiemannianAdam(_Optimizer):
 
 @final
 class Landing(_Momentum):
-    """The landing method [ablin2022fast]: no retraction, products only (F21).
+    """The landing method [ablin2022fast]: no retraction, products only.
 
         X <- X - t (F(X) + attraction grad N(X)), N = |C|^2/4, t <= lr
 
