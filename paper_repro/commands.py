@@ -12,12 +12,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from genorth.command import exit_code
 from genorth.compare import Records, join
 from genorth.errors import refuse
 from genorth.optional import optional
 from paper_repro import example, experiments, figures, findings, ladder, report
 from paper_repro.experiments import TABLES, Experiment
-from paper_repro.internals import exit_code
 from paper_repro.problems import PROBLEMS
 
 #: Seconds of each run; a full one has the limits of its tables.

@@ -18,7 +18,8 @@ PACKAGES = ("genorth", "baselines", "paper_repro")
 LAYERS = (
     "genorth.errors",
     "genorth.optional",
-    "genorth.streams",
+    "genorth.files",
+    "genorth.command",
     "genorth.bibliography",
     "genorth.linalg",
     "genorth.geometry",

@@ -11,7 +11,7 @@ from typing import Any
 
 import baselines  # noqa: F401  registers its solvers
 from genorth import gallery
-from genorth.compare.render.formats import markdown, markdown_text
+from genorth.compare.render import markdown, markdown_text
 from genorth.gallery import comparison
 
 

@@ -15,8 +15,8 @@ from PIL import Image
 
 from genorth import compare
 from genorth.compare import plots
-from genorth.compare.analysis.rows import Runs, by_row
-from genorth.compare.render.table import seconds_text
+from genorth.compare.analysis import Runs, by_row
+from genorth.compare.render import seconds_text
 from genorth.gallery.stochastic.comparison import look
 
 DOCS = Path(__file__).parents[1]

@@ -3,15 +3,17 @@
 `runs` makes and keeps records, `analysis` computes figures of them, `render` shows them.
 """
 
+from genorth.compare import analysis, render
 from genorth.compare.analysis import profiles
 from genorth.compare.analysis.effects import Effect, effect
 from genorth.compare.analysis.tuning import tuned
 from genorth.compare.comparison import run
 from genorth.compare.render import plots, summary, tables
 from genorth.compare.render.report import Html, report, training_report
+from genorth.compare.runs.machine import environment, pinned
 from genorth.compare.runs.record import ENDINGS, About, Record, Records, join
 from genorth.compare.runs.schedule import Progress
-from genorth.compare.runs.spec import Instance
+from genorth.compare.runs.spec import Instance, size_of
 from genorth.compare.runs.store import load, save
 from genorth.compare.runs.training import Learner, Method, Training
 from genorth.compare.training import train
@@ -28,14 +30,19 @@ __all__ = [
     "Record",
     "Records",
     "Training",
+    "analysis",
     "effect",
+    "environment",
     "join",
     "load",
+    "pinned",
     "plots",
     "profiles",
+    "render",
     "report",
     "run",
     "save",
+    "size_of",
     "summary",
     "tables",
     "train",

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from genorth.compare.render.terminal import exit_code
+from genorth.command import exit_code
 from genorth.errors import refuse
 from genorth.gallery import comparison
 from genorth.gallery.base import Source, load, names, source_of, sources, why_not

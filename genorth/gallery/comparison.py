@@ -14,9 +14,8 @@ import numpy as np
 
 import genorth as go
 from genorth import compare
-from genorth.compare import Record, Records
-from genorth.compare.render.formats import text
-from genorth.compare.render.table import (
+from genorth.compare import Record, Records, size_of
+from genorth.compare.render import (
     Block,
     Entry,
     Head,
@@ -25,9 +24,9 @@ from genorth.compare.render.table import (
     count,
     scientific,
     seconds,
+    text,
     words,
 )
-from genorth.compare.runs.spec import size_of
 from genorth.errors import refuse
 from genorth.gallery.base import Instance, load, names, why_not
 from genorth.linalg.arrays import Array

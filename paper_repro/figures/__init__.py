@@ -15,10 +15,11 @@ from typing import Any
 import attrs
 
 import genorth as go
+from genorth.compare import pinned
 from genorth.errors import refuse
+from genorth.files import replace_file
 from genorth.optional import optional
 from paper_repro.figures import iteration_times, sample_errors
-from paper_repro.internals import pinned, replace_file
 from paper_repro.problems import PROBLEMS, PaperProblem
 from paper_repro.problems.base import PaperFigure, Size
 

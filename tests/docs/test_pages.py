@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from genorth import compare
-from genorth.compare.analysis.ranking import behind
-from genorth.compare.analysis.rows import by_row
+from genorth.compare.analysis import behind, by_row
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from refusals import refused
 
 from genorth.compare import Records
+from genorth.compare.analysis import by_row
 from paper_repro.experiments import LONGER, REFERENCE
 from paper_repro.findings import (
     FAMILIES,
@@ -22,7 +23,6 @@ from paper_repro.findings import (
     times,
     won,
 )
-from paper_repro.internals import by_row
 
 PENALTY, SECOND, RIEMANNIAN = "cdf-gd", "cdf-lbfgs", "rtr-fast"
 SOLVERS = (PENALTY, SECOND, RIEMANNIAN)

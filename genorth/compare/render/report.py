@@ -40,8 +40,8 @@ from genorth.compare.render.tables import (
 )
 from genorth.compare.render.training import training_sentences, training_tables
 from genorth.compare.runs.record import Records
-from genorth.compare.runs.store import replace_file
 from genorth.errors import refuse
+from genorth.files import replace_file
 
 #: What a section may hold: HTML, a Table, a matplotlib Figure, text (paragraphs), or several of
 #: these.

@@ -1,13 +1,11 @@
 """How a comparison tells of its progress: silently, in lines, or by a bar on a terminal.
 
 The bar shows the current run and the best of its row so far, and a table of winners at the end.
-`exit_code` is how its command lines end.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -223,29 +221,3 @@ def winners(records: Records) -> Table:
         cells = [Text(text, style) for text, style in zip(texts, styles, strict=True)]
         table.add_row(*cells, Text(str(failed) if failed else ""))
     return table
-
-
-def exit_code(command: Callable[[], object]) -> int:
-    """Run a command of a command line; what goes wrong is told on stderr, in a sentence.
-
-    Args:
-        command: What to run; its whole number is the code of a success.
-
-    Returns:
-        0 or that number; 1 where a file or a package is missing; 2 for bad usage; 130 after Ctrl-C.
-    """
-    try:
-        found = command()
-    except (OSError, ImportError) as error:
-        return _told(f"error: {error}", 1)
-    except ValueError as error:
-        return _told(f"error: {error}", 2)
-    except KeyboardInterrupt as interrupt:
-        notes = getattr(interrupt, "__notes__", [])
-        return _told(" ".join(["\nInterrupted.", *map(str, notes)]), 130)
-    return found if isinstance(found, int) else 0
-
-
-def _told(sentence: str, code: int) -> int:
-    sys.stderr.write(f"{sentence}\n")
-    return code

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import lzma
 import os
-import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -21,6 +20,7 @@ import attrs
 from genorth.compare.runs.codec import COLUMNS, decode, encode
 from genorth.compare.runs.record import Record, Records
 from genorth.errors import refuse
+from genorth.files import replace_file
 from genorth.solve.result import Trace
 
 #: The layout of the files; 1 had no description of the solver and no definition of the run.
@@ -46,30 +46,6 @@ def folder_of(out: Any) -> Path:
     if folder.exists() and not folder.is_dir():
         refuse("out", "a folder", f"the file {folder}")
     return folder
-
-
-def replace_file(path: Path, content: bytes) -> Path:
-    """Write a file so that it is always whole: to a new file, which then takes its place."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
-    try:
-        with open(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(name)
-        raise
-    return path
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 # ---------------------------------------------------------------------- while runs are made
