@@ -6,17 +6,15 @@
 from genorth.compare import analysis, render
 from genorth.compare.analysis import profiles
 from genorth.compare.analysis.effects import Effect, effect
-from genorth.compare.analysis.tuning import tuned
 from genorth.compare.comparison import run
 from genorth.compare.render import plots, summary, tables
-from genorth.compare.render.report import Html, report, training_report
+from genorth.compare.render.page import Html
+from genorth.compare.render.report import report
 from genorth.compare.runs.machine import environment, pinned
 from genorth.compare.runs.record import ENDINGS, About, Record, Records, join
 from genorth.compare.runs.schedule import Progress
 from genorth.compare.runs.spec import Instance, size_of
 from genorth.compare.runs.store import load, save
-from genorth.compare.runs.training import Learner, Method, Training
-from genorth.compare.training import train
 
 __all__ = [
     "ENDINGS",
@@ -24,12 +22,9 @@ __all__ = [
     "Effect",
     "Html",
     "Instance",
-    "Learner",
-    "Method",
     "Progress",
     "Record",
     "Records",
-    "Training",
     "analysis",
     "effect",
     "environment",
@@ -45,7 +40,4 @@ __all__ = [
     "size_of",
     "summary",
     "tables",
-    "train",
-    "training_report",
-    "tuned",
 ]

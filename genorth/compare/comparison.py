@@ -10,13 +10,13 @@ from typing import Any
 
 import attrs
 
-import genorth
 from genorth.compare.render.terminal import chosen
-from genorth.compare.runs.bench import Here
+from genorth.compare.runs.bench import Bench
+from genorth.compare.runs.here import Here
 from genorth.compare.runs.machine import cores, threadpoolctl
-from genorth.compare.runs.record import Records
-from genorth.compare.runs.schedule import Executor, Place, Schedule, fields_of
-from genorth.compare.runs.spec import UNKNOWN, Setup, Task, as_instances, as_solvers
+from genorth.compare.runs.record import About, Records
+from genorth.compare.runs.schedule import Executor, Schedule, fields_of
+from genorth.compare.runs.spec import UNKNOWN, Place, Setup, Task, as_instances, as_solvers
 from genorth.compare.runs.store import FORMAT, Store, folder_of
 from genorth.errors import refuse
 
@@ -111,15 +111,18 @@ def run(
         if jobs != 1:
             refuse("jobs", "1 with an executor, which has its own workers", repr(jobs))
     seeds, levels, limit = seeds_of(starts), _tolerances(tolerances), float(time_limit)
+    given = as_solvers(solvers)
     setup = Setup(
-        tuple(as_instances(problems)),
-        as_solvers(solvers),
-        limit,
-        limit + (max(10.0, limit) if grace is None else float(grace)),
-        float(preparation_limit),
-        threads,
-        max_iterations,
-        min(jobs, cores()),
+        maker=Bench,
+        instances=tuple(as_instances(problems)),
+        solvers=given,
+        about={name: About.of(name, solver) for name, solver in given.items()},
+        time_limit=limit,
+        patience=limit + (max(10.0, limit) if grace is None else float(grace)),
+        preparation=float(preparation_limit),
+        threads=threads,
+        processes=min(jobs, cores()),
+        budget={"max_iterations": max_iterations},
     )
     return compared(
         setup,
@@ -145,20 +148,14 @@ def compared(
     progress: Any = None,
 ) -> Records:
     """Make the runs of a setup that are missing in a folder, and return the records of all."""
-    settings = {
-        "format": FORMAT,
-        "genorth": genorth.__version__,
-        "time_limit": setup.time_limit,
-        "threads": setup.threads,
-        "max_iterations": setup.max_iterations,
-    }
+    settings, kind = {"format": FORMAT, **setup.budgets}, setup.maker.kind
     shown = chosen(progress)
     with ExitStack() as stack:
-        store = None if out is None else stack.enter_context(closing(Store(folder_of(out))))
+        store = None if out is None else stack.enter_context(closing(Store(folder_of(out), kind)))
         maker = stack.enter_context(_maker(setup, store, jobs, executor))
         stack.callback(shown.close)
         setup, unprepared = _sized(setup, tasks[0].seed, maker)
-        schedule = Schedule(fields_of(setup, tasks), store, shown, give_up)
+        schedule = Schedule(kind, fields_of(setup, tasks), store, shown, give_up)
         schedule.unprepared |= unprepared
         schedule.resume(maker, retry)
         if store is not None:

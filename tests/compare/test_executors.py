@@ -31,11 +31,12 @@ from refusals import refused
 
 import genorth
 from genorth import compare
-from genorth.compare.render.report import _settings
+from genorth.compare.render.page import _settings
 from genorth.compare.runs import futures
-from genorth.compare.runs.bench import ATTEMPTS, Here
 from genorth.compare.runs.futures import Made, run_place
-from genorth.compare.runs.schedule import Schedule, Silent
+from genorth.compare.runs.here import Here
+from genorth.compare.runs.record import Record
+from genorth.compare.runs.schedule import ATTEMPTS, Progress, Schedule
 
 pytest.importorskip("threadpoolctl", reason="comparisons pin BLAS threads by threadpoolctl")
 
@@ -94,7 +95,7 @@ class Later:
 def here(function: Any, *arguments: Any) -> Made:
     """What `run_place` does, in this process."""
     *_, payload, fields = pickle.loads(pickle.dumps(arguments))
-    schedule = Schedule(fields, None, Silent())
+    schedule = Schedule(Record, fields)
     Here(pickle.loads(payload), None).make(schedule)
     return Made("here", tuple(schedule.records({})))
 
@@ -195,7 +196,7 @@ def test_one_task_is_one_problem_and_start_with_all_solvers_and_tolerances() -> 
 
 @pytest.mark.usefixtures("quick")
 def test_an_interruption_cancels_what_is_underway() -> None:
-    class Interrupting(Silent):
+    class Interrupting(Progress):
         def finish(self, record: compare.Record) -> None:
             raise KeyboardInterrupt
 

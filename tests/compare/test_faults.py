@@ -47,7 +47,7 @@ def _check(records: compare.Records, faults: dict[str, Fault], name: str) -> Non
             allowed = (fault.status,) if isinstance(fault.status, str) else fault.status
             assert record.status in allowed and fault.said in record.message, said
             assert record.success == (fault.status == "CONVERGED"), said
-        assert decode(encode(record)).key == record.key
+        assert decode(encode(record), compare.Record).key == record.key
 
 
 @posix

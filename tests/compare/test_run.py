@@ -384,7 +384,7 @@ def test_figures_and_counts_are_ours_whatever_the_solver_reports() -> None:
     record, honest = run(procrustes(0), [boasting, "cdf-lbfgs"], tolerances=1e-7)
     assert record.success and abs(record.fun - honest.fun) <= 1e-7 and 0 < record.time < 60
     assert record.nfev > 10 and record.feasibility > 0
-    assert decode(encode(record)) == record
+    assert decode(encode(record), compare.Record) == record
 
 
 def test_a_success_with_another_status_is_none() -> None:

@@ -85,7 +85,7 @@ def test_every_record_survives_a_round_trip(
     )
     line = encode(record)
     assert "\n" not in line
-    back = decode(line)
+    back = decode(line, compare.Record)
     assert repr(attrs.asdict(back)) == repr(
         attrs.asdict(record)
     )  # by repr, as NaN is not equal to itself
@@ -611,7 +611,7 @@ def _line() -> dict[str, Any]:
 
 
 def test_the_good_line_is_read() -> None:
-    assert decode(json.dumps(_line())).beta == 2.0 and len(WRONG) >= 51
+    assert decode(json.dumps(_line()), compare.Record).beta == 2.0 and len(WRONG) >= 51
 
 
 @pytest.mark.parametrize(("field", "value"), WRONG)
@@ -633,10 +633,10 @@ def test_a_missing_field_is_reported(field: str) -> None:
     line = _line()
     del line[field]
     with pytest.raises(ValueError, match=rf"required field missing @ record\.{field}"):
-        decode(json.dumps(line))
+        decode(json.dumps(line), compare.Record)
 
 
 @pytest.mark.parametrize("text", ["NaN", "[" * 100_000, '{"a": Infinity}', "1" * 10_000])
 def test_what_is_not_json_is_reported(text: str) -> None:
     with pytest.raises(ValueError, match=r"JSON|digits|object"):
-        decode(text)
+        decode(text, compare.Record)

@@ -35,7 +35,7 @@ def require_records(records: Any) -> Records:
 class Runs:
     """The runs of one solver in one row, one for each seed."""
 
-    records: tuple[Record, ...]
+    records: tuple[Any, ...]
 
     @property
     def family(self) -> str:
@@ -43,12 +43,12 @@ class Runs:
         return self.records[0].family
 
     @property
-    def solved(self) -> tuple[Record, ...]:
+    def solved(self) -> tuple[Any, ...]:
         """Those that succeeded."""
         return tuple(record for record in self.records if record.success)
 
     @property
-    def failed(self) -> tuple[Record, ...]:
+    def failed(self) -> tuple[Any, ...]:
         """Those that did not."""
         return tuple(record for record in self.records if not record.success)
 

@@ -127,11 +127,6 @@ def ranged(values: Sequence[float], form: str = ".3g") -> str:
     return f"{middle} ({low} to {high})" if low != high else middle
 
 
-def tolerance(value: float) -> Entry:
-    """A tolerance."""
-    return Entry(tolerance_text(value), value)
-
-
 def tolerance_text(value: float) -> str:
     """1e-5, as the paper writes it."""
     digits, _, exponent = f"{value:e}".partition("e")

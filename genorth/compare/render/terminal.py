@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from genorth.compare.analysis.rows import Row, Runs, best_by_family, best_of, by_row, leaders
 from genorth.compare.render.table import Names, plain, seconds_text, tolerance_text
-from genorth.compare.runs.record import Record, Records
-from genorth.compare.runs.schedule import Progress, Silent
+from genorth.compare.runs.record import Outcome, Records
+from genorth.compare.runs.schedule import Progress
 from genorth.errors import refuse
 from genorth.optional import installed, optional
 from genorth.solve.solver import FAMILIES
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _METHODS = ("start", "begin", "finish", "close")
 
 
-class Lines(Silent):
+class Lines(Progress):
     """One line for each finished run, for log files.
 
     Args:
@@ -41,18 +41,16 @@ class Lines(Silent):
         """Take down the total."""
         self._finished, self._total = 0, total
 
-    def finish(self, record: Record) -> None:
+    def finish(self, record: Outcome) -> None:
         """Write the line."""
         self._finished += 1
         place = plain(f"{record.problem} {record.size} seed {record.seed}")
-        end = f"{record.status}, {record.time:.3g} s, {record.nit} iterations"
-        trained = record.validation is not None
-        figure = f"loss {record.fun:.4g}" if trained else f"gradient {record.gradient_norm:.2g}"
+        end = f"{record.status}, {record.time:.3g} s, {record.progress}"
         stream = self._stream or sys.stderr  # looked up now: it may have been redirected since
         with suppress(OSError, ValueError, AttributeError):  # closed: the records matter more
             stream.write(
                 f"[{self._finished}/{self._total}] {place}, {plain(record.solver)} to "
-                f"{record.tolerance:g}: {end}, {figure}\n"
+                f"{record.tolerance:g}: {end}\n"
             )
             stream.flush()
 
@@ -64,12 +62,12 @@ def chosen(progress: Any, by_time: bool = True) -> Progress:
     the time does not tell who is best, the bar says nothing of winners.
     """
     if progress is None:
-        return Silent()
+        return Progress()
     if isinstance(progress, str) and progress in ("auto", "brief"):
         auto, terminal = progress == "auto", getattr(sys.stderr, "isatty", bool)
         if terminal() and installed("rich"):
             return Bar(winners=auto and by_time, best=by_time)
-        return Lines() if auto else Silent()
+        return Lines() if auto else Progress()
     if not all(callable(getattr(progress, name, None)) for name in _METHODS):
         need = "'auto', 'brief', None, or an object with start, begin, finish and close"
         refuse("progress", need, repr(progress))
@@ -79,7 +77,7 @@ def chosen(progress: Any, by_time: bool = True) -> Progress:
 # ---------------------------------------------------------------------- the bar
 
 
-class Bar:
+class Bar(Progress):
     """A bar with finished and total runs, time used and time left.
 
     Below it the current runs, and who leads their rows. It is drawn between runs only, so that
@@ -99,7 +97,7 @@ class Bar:
         console_class = optional("rich.console", "report", "The progress bar").Console
         self._console = console_class(stderr=True) if console is None else console
         self._live: Live | None = None
-        self._records: list[Record] = []
+        self._records: list[Outcome] = []
         self._running: dict[tuple[str, str, int, str, float], str] = {}
 
     def start(self, total: int) -> None:
@@ -129,7 +127,7 @@ class Bar:
         self._running[problem, size, seed, solver, tolerance] = text
         self._update()
 
-    def finish(self, record: Record) -> None:
+    def finish(self, record: Outcome) -> None:
         """Advance the bar."""
         self._running.pop(record.key, None)
         self._records.append(record)
@@ -148,7 +146,7 @@ class Bar:
 
     def best_so_far(self, row: Row) -> str:
         """Who leads the row among the finished runs, in words."""
-        runs: dict[str, list[Record]] = {}
+        runs: dict[str, list[Outcome]] = {}
         for record in self._records:
             if record.row == row:
                 runs.setdefault(record.solver, []).append(record)

@@ -1,17 +1,16 @@
 """`Bench`: makes the problem and the start of a seed, runs a solver, and writes the record.
 
 What the solver says is held against x itself: f, gradient norm and feasibility are computed anew,
-off the clock and not counted. `Here` makes all runs of a comparison in this process.
+off the clock and not counted.
 """
 
 from __future__ import annotations
 
-import faulthandler
 import inspect
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import IO, Any
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any
 
 import attrs
 import numpy as np
@@ -19,11 +18,10 @@ import numpy as np
 from genorth.compare.runs.codec import COLUMNS, structured
 from genorth.compare.runs.definition import fingerprint
 from genorth.compare.runs.machine import interrupted
-from genorth.compare.runs.maker import Attempt, Maker, Prepared, counts_of
-from genorth.compare.runs.record import Record, failed
-from genorth.compare.runs.schedule import Place, Schedule
-from genorth.compare.runs.spec import Setup, Task, size_of
-from genorth.compare.runs.store import Store, thinned
+from genorth.compare.runs.maker import Attempt, Maker, Prepared
+from genorth.compare.runs.record import Record
+from genorth.compare.runs.spec import Place, Task, size_of
+from genorth.compare.runs.store import thinned
 from genorth.linalg.arrays import Array, norm
 from genorth.problem.problem import Counts, Problem
 from genorth.solve.clock import Clock
@@ -34,12 +32,12 @@ _LINES = 1000
 _FEASIBILITY_TOL = 1e-12  # the default of all solvers
 _SLACK = 2.0  # as in the solvers' own last check: x is restored after the measure has met tol
 _NEAR = 1e-6  # |C| of a success, whatever the scale
-ATTEMPTS = 3  # at a run in which the process is killed each time
 
 
 class Bench(Maker):
     """Holds one problem at a time, with the start that all solvers share."""
 
+    kind = Record
     _problem: Problem | None = None
     _start: Array | None = None
 
@@ -56,6 +54,11 @@ class Bench(Maker):
         assert self._problem is not None
         return self._problem.fresh()
 
+    def _counted(self, problem: Problem) -> dict[str, Any]:
+        counts = counts_of(problem)
+        found = {name: getattr(counts, name) for name in ("nfev", "njev", "nhev")}
+        return found | ({"seconds": {"cost": counts.seconds}} if counts.seconds else {})
+
     def _load(self, task: Task) -> None:
         if load := getattr(self._setup.solvers[task.solver], "load", None):
             load()
@@ -67,13 +70,14 @@ class Bench(Maker):
         arguments: dict[str, Any] = {
             "tol": task.tolerance,
             "max_time": setup.time_limit,
-            "max_iterations": setup.max_iterations,
+            **setup.budget,
         }
         assert self._problem is not None and self._start is not None
         start = self._start.copy()
         with interrupted(setup.preparation):
             if reason := _why_not(solver, problem):
-                return failed("UNSUPPORTED", f"{reason[0].upper()}{reason[1:]}.", fields)
+                said = f"{reason[0].upper()}{reason[1:]}."
+                return Record.failed("UNSUPPORTED", said, fields)
             if _takes(solver, "rng"):
                 arguments["rng"] = task.seed  # of a solver that draws: the same each time
         attempt.begin()
@@ -85,80 +89,6 @@ class Bench(Maker):
             figures = Figures.at(self._problem, result.x)
             claimed = bool(result.success) and result.status is Status.CONVERGED
             return verified(record, figures, claimed, feasibility_tol, setup.time_limit)
-
-
-def bench_of(setup: Setup, passed_on: tuple[type[BaseException], ...] = ()) -> Any:
-    """What makes the runs of a setup."""
-    return (setup.bench or Bench)(setup, passed_on)
-
-
-class Here:
-    """Makes all runs in this process, one after the other.
-
-    Where there is a folder, it notes what is underway: a run or a preparation in which the process
-    crashes, or is killed three times, becomes a record when the comparison is called again.
-    """
-
-    def __init__(self, setup: Setup, store: Store | None) -> None:
-        self._setup, self._store = setup, store
-        self._bench = bench_of(setup, (KeyboardInterrupt,))
-        self._crash: IO[str] | None = None
-
-    def __enter__(self) -> Here:
-        """Have the reason of a crash written to the folder, unless someone else asked for it."""
-        if self._store is not None and not faulthandler.is_enabled():
-            self._crash = self._store.crash_file.open("w", encoding="utf-8")
-            faulthandler.enable(self._crash, all_threads=False)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._crash is not None and self._store is not None:
-            faulthandler.disable()
-            self._crash.close()
-            self._store.crash_file.unlink(missing_ok=True)
-
-    def prepare(self, places: Iterable[Place]) -> dict[Place, Prepared]:
-        """Make the problems of these places, one at a time."""
-        return {place: self._prepared(place) for place in places}
-
-    def make(self, schedule: Schedule) -> None:
-        """Make the runs that are missing."""
-        for task in schedule.missing:
-            record = schedule.spared(task)
-            schedule.finish(task, self._run(task, schedule) if record is None else record)
-
-    def _run(self, task: Task, schedule: Schedule) -> Record:
-        fields = schedule.fields(task)
-        if reason := self._prepared(task.place).reason:
-            return failed("UNPREPARED", reason, fields)
-        with self._underway(list(schedule.key(task))) as reason:
-            if reason:
-                return failed("RAISED", reason, fields)
-            return self._bench.record(task, fields, lambda: schedule.begin(task))
-
-    def _prepared(self, place: Place) -> Prepared:
-        if self._bench.at == place:
-            return self._bench.prepare(place)
-        instance, seed = self._setup.instances[place[0]], place[1]
-        with self._underway([instance.problem, instance.size, seed]) as reason:
-            return Prepared(reason=reason) if reason else self._bench.prepare(place)
-
-    @contextmanager
-    def _underway(self, key: list[Any]) -> Iterator[str]:
-        """Note that this is underway; gives the reason not to try it again, if there is one."""
-        if self._store is None:
-            yield ""
-            return
-        before = self._store.underway
-        if before is not None and before.key == key and (before.crash or before.times >= ATTEMPTS):
-            what = before.crash or f"The process was killed {before.times} times during it"
-            yield f"{what.rstrip('.')}. retry=True tries it again."
-            return
-        self._store.begin(key)
-        try:
-            yield ""
-        finally:
-            self._store.end()
 
 
 # ---------------------------------------------------------------------- what a solver says
@@ -177,6 +107,15 @@ def _takes(solver: Any, argument: str) -> bool:
     except (TypeError, ValueError):
         return False
     return argument in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+
+
+def counts_of(problem: Any) -> Counts:
+    """The counts of a problem that a solver may have spoiled."""
+    with suppress(Exception):
+        counts = problem.counts
+        if min(counts.nfev, counts.njev, counts.nhev) >= 0:
+            return attrs.evolve(counts, seconds=max(counts.seconds, 0.0))
+    return Counts()
 
 
 def _reported(result: Any, counts: Counts, clock: Clock, fields: dict[str, Any]) -> Record:
@@ -204,7 +143,8 @@ def _reported(result: Any, counts: Counts, clock: Clock, fields: dict[str, Any])
             "seconds": _phases(result.seconds, counts),
             "trace": {name: getattr(trace, name) for name in COLUMNS},
             "traced_by": "solver" if begin is None else "genorth",
-        }
+        },
+        Record,
     )
 
 

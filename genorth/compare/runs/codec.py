@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 import math
 import numbers
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import cattrs
 import numpy as np
 from cattrs.v import format_exception
 
-from genorth.compare.runs.record import Record
+from genorth.compare.runs.record import Outcome
 from genorth.solve.result import Trace
 
 #: The columns of a trace that are kept.
@@ -24,25 +24,31 @@ COLUMNS = {"time": float, "cost": float, "gradient_norm": float, "feasibility": 
 _NOT_FINITE = ("nan", "inf", "-inf")
 
 
-def encode(record: Record) -> str:
+_Kind = TypeVar("_Kind", bound=Outcome)
+
+
+def encode(record: Outcome) -> str:
     """Return the record as one line of JSON."""
     fields = _converter.unstructure(record)
     return json.dumps(fields, separators=(",", ":"), allow_nan=False)
 
 
-def decode(line: str) -> Record:
+def decode(line: str, kind: type[_Kind]) -> _Kind:
     """Return the record of a line that `encode` made.
 
     Raises:
         ValueError: If the line is none; the message names the fields that are wrong.
     """
     try:
-        return structured(json.loads(line, parse_constant=_constant))
+        fields = json.loads(line, parse_constant=_constant)
     except RecursionError:
         raise ValueError("JSON that is nested too deeply") from None
+    if isinstance(fields, dict) and fields.get("validation", "") is None:
+        del fields["validation"]  # records had this field before trainings had their own
+    return structured(fields, kind)
 
 
-def structured(fields: Any) -> Record:
+def structured(fields: Any, kind: type[_Kind]) -> _Kind:
     """Return the record of these fields, each in plain Python types.
 
     Raises:
@@ -51,7 +57,7 @@ def structured(fields: Any) -> Record:
     if not isinstance(fields, dict):
         raise ValueError(f"need an object, got {type(fields).__name__}")
     try:
-        return _converter.structure(fields, Record)
+        return _converter.structure(fields, kind)
     except cattrs.BaseValidationError as error:
         raise ValueError("; ".join(cattrs.transform_error(error, "record", _said))) from error
 

@@ -20,11 +20,10 @@ from typing import Any, NoReturn
 import attrs
 
 import genorth
-from genorth.compare.runs.bench import ATTEMPTS
 from genorth.compare.runs.maker import Prepared, told
-from genorth.compare.runs.record import Record, failed
-from genorth.compare.runs.schedule import Place, Schedule, Silent
-from genorth.compare.runs.spec import Setup, Task
+from genorth.compare.runs.record import Outcome
+from genorth.compare.runs.schedule import ATTEMPTS, Schedule
+from genorth.compare.runs.spec import Place, Setup, Task
 from genorth.compare.runs.workers import NotLoadedError, Worker, Workers, pickled
 from genorth.errors import refuse
 from genorth.optional import installed
@@ -88,7 +87,7 @@ class Futures:
     def _send(self, all_sent: list[_Sent], schedule: Schedule) -> None:
         # submitit makes one array of Slurm of the jobs that are submitted within its batch()
         batch = getattr(self._executor, "batch", nullcontext) if all_sent else nullcontext
-        light = attrs.evolve(self._setup, instances=(), solvers={}, processes=1)
+        light = attrs.evolve(self._setup, instances=(), solvers={}, about={}, processes=1)
         with batch():
             for sent in all_sent:
                 # its one problem has the index 0
@@ -127,7 +126,7 @@ class Futures:
             for task in sent.tasks:
                 said = f"Its worker was lost {sent.attempt} times, at last by {_short(error)}"
                 fields = schedule.fields(task) | {"environment": by}
-                schedule.finish(task, failed("RAISED", said, fields))
+                schedule.finish(task, self._setup.maker.kind.failed("RAISED", said, fields))
             return False
         if made.reason:
             _refuse_workers(f"on {made.host}: {made.reason}")
@@ -179,31 +178,27 @@ class Made:
     """What a worker made of a place: the records in the order of the tasks, or why it cannot."""
 
     host: str
-    records: tuple[Record, ...] = ()
+    records: tuple[Outcome, ...] = ()
     reason: str = ""
 
 
-class _Spare(threading.local):
-    """The processes that this thread keeps between two places of one comparison.
+_spare = threading.local()  # the worker that a thread keeps between two places
+
+
+def _worker(sweep: str, setup: Setup, payload: bytes) -> Worker:
+    """The worker of this thread: that of the place before, if it was of the same comparison.
 
     By thread, as on Linux a process ends with the thread that started it.
     """
-
-    def __init__(self) -> None:
-        self._owner: tuple[int, str] | None = None
-        self._workers: list[Worker] = []
-
-    def of(self, sweep: str) -> list[Worker]:
-        owner = os.getpid(), sweep
-        if owner != self._owner:
-            if self._owner is not None and self._owner[0] == owner[0]:  # not before a fork
-                for worker in self._workers:
-                    worker.kill()
-            self._owner, self._workers = owner, []
-        return self._workers
-
-
-_spare = _Spare()
+    owner, found = os.getpid(), getattr(_spare, "kept", None)
+    if found is not None and found[:2] == (owner, sweep):
+        found[2].serve(setup, payload)
+    else:
+        if found is not None and found[0] == owner:  # not before a fork
+            found[2].kill()
+        _spare.kept = found = owner, sweep, Worker(setup, payload)
+    worker: Worker = found[2]
+    return worker
 
 
 def run_place(
@@ -227,10 +222,13 @@ def run_place(
     host = platform.node()
     if version != genorth.__version__:
         return Made(host, reason=f"genorth {genorth.__version__}")
-    schedule = Schedule(fields, None, Silent())
+    schedule, worker = Schedule(setup.maker.kind, fields), _worker(sweep, setup, payload)
     try:
-        with Workers(setup, payload, _spare.of(sweep)) as workers:
-            workers.make(schedule)
-    except NotLoadedError as error:
-        return Made(host, reason=str(error))
+        schedule.work(fields, worker.record)
+    except BaseException as error:
+        worker.kill()
+        if isinstance(error, NotLoadedError):
+            return Made(host, reason=str(error))
+        raise
+    worker.park()
     return Made(host, tuple(schedule.records({})))

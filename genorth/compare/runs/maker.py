@@ -1,14 +1,16 @@
-"""`Maker`: what `Bench` and `Trainer` share, one place at a time, and what is said of failures."""
+"""`Maker`: makes runs one place at a time, and says what is known of those that fail.
+
+`Bench` runs solvers; `genorth.training` has a maker of its own.
+"""
 
 from __future__ import annotations
 
 import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 
@@ -19,10 +21,8 @@ from genorth.compare.runs.machine import (
     interrupted,
     pinned,
 )
-from genorth.compare.runs.record import Record, failed
-from genorth.compare.runs.schedule import Place
-from genorth.compare.runs.spec import Setup, Task
-from genorth.problem.problem import Counts
+from genorth.compare.runs.record import Outcome
+from genorth.compare.runs.spec import Place, Setup, Task
 from genorth.solve.clock import Clock
 
 
@@ -64,20 +64,27 @@ class Maker(ABC):
 
     # ------------------------------------------------------------------ what a maker gives
 
+    #: What a run leaves behind.
+    kind: ClassVar[type[Outcome]]
+
     @abstractmethod
     def _making(self, place: Place) -> Iterator[Prepared]:
         """Make what a place needs, step by step; each step has the time of a preparation."""
 
     @abstractmethod
     def _fresh(self) -> Any:
-        """What the run counts its evaluations in, new for every run; None where it does not."""
+        """The problem of a new run, in which it counts its evaluations; None where it does not."""
+
+    @abstractmethod
+    def _counted(self, problem: Any) -> dict[str, Any]:
+        """The counts of a run that raised or hung, as fields of its record."""
 
     @abstractmethod
     def _load(self, task: Task) -> None:
         """Import what the solver needs, before the threads of all that is loaded are fixed."""
 
     @abstractmethod
-    def _run(self, attempt: Attempt) -> Record:
+    def _run(self, attempt: Attempt) -> Outcome:
         """Make the run; may raise anything."""
 
     # ------------------------------------------------------------------ what follows
@@ -106,7 +113,7 @@ class Maker(ABC):
         self.at = place
         return self._prepared
 
-    def record(self, task: Task, fields: dict[str, Any], begin: Callable[[], None]) -> Record:
+    def record(self, task: Task, fields: dict[str, Any], begin: Callable[[], None]) -> Outcome:
         """Run a task, which `prepare` has seen.
 
         Args:
@@ -118,7 +125,7 @@ class Maker(ABC):
         fields = fields | {"environment": self._environment}
         fields["definition"] = fields["definition"] | {"problem": made.fingerprint}
         if made.reason:
-            return failed("UNPREPARED", made.reason, fields)
+            return self.kind.failed("UNPREPARED", made.reason, fields)
         problem = self._fresh()
         clock = Clock(problem)
         with contained():
@@ -128,26 +135,17 @@ class Maker(ABC):
                 with pinned(setup.threads):
                     return self._run(Attempt(task, fields, begin, problem, clock))
             except PastLimitError:
-                message = f"max_time was {setup.time_limit:g} s."
-                return failed("HUNG", message, fields, counts_of(problem), clock.seconds)
+                ending, message = "HUNG", f"max_time was {setup.time_limit:g} s."
             except self._passed_on:
                 raise
             except BaseException as error:
-                return failed("RAISED", told(error), fields, counts_of(problem), clock.seconds)
+                ending, message = "RAISED", told(error)
+            return self.kind.failed(ending, message, fields | self._counted(problem), clock.seconds)
 
     @cached_property
     def _environment(self) -> dict[str, str]:
         with pinned(self._setup.threads):
             return environment(self._setup.processes)
-
-
-def counts_of(problem: Any) -> Counts:
-    """The counts of a problem that a solver may have spoiled."""
-    with suppress(Exception):
-        counts = problem.counts
-        if min(counts.nfev, counts.njev, counts.nhev) >= 0:
-            return attrs.evolve(counts, seconds=max(counts.seconds, 0.0))
-    return Counts()
 
 
 def told(error: BaseException) -> str:

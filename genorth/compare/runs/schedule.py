@@ -2,39 +2,39 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 
-import genorth
 from genorth.compare.runs.definition import changes, described
-from genorth.compare.runs.record import (
-    ENDINGS,
-    OUT_OF_TIME,
-    About,
-    Record,
-    Records,
-    failed,
-)
-from genorth.compare.runs.spec import Setup, Task
+from genorth.compare.runs.record import OUT_OF_TIME, Outcome, Records
+from genorth.compare.runs.spec import Place, Setup, Task
 from genorth.compare.runs.store import Store
 from genorth.errors import refuse
 
 if TYPE_CHECKING:
     from genorth.compare.runs.maker import Prepared
 
-#: An instance, by its index, and a seed.
-Place = tuple[int, int]
-
+#: How often a run is tried in which the process is killed each time.
+ATTEMPTS = 3
 # runs that `retry` makes again
 _AGAIN = ("RAISED", "HUNG", "UNPREPARED")
 _SHOWN = 3  # changes that a refusal names
 
 
-class Progress(Protocol):
-    """What a comparison tells of its runs; `genorth.compare.render.terminal` has three of them."""
+#: What identifies the record of a run, of the fields that it begins with.
+KEY = ("problem", "size", "seed", "solver", "tolerance")
+
+
+class Progress:
+    """What a comparison tells of its runs: subclass it, or write a class with these methods.
+
+    They are called one at a time, with several jobs from other threads. This one says nothing.
+    """
 
     def start(self, total: int) -> None:
         """So many runs are to be made; those kept from an earlier call are not among them."""
@@ -46,27 +46,11 @@ class Progress(Protocol):
         executor makes elsewhere.
         """
 
-    def finish(self, record: Record) -> None:
+    def finish(self, record: Outcome) -> None:
         """A run is finished, and its record is on disk."""
 
     def close(self) -> None:
         """Nothing more comes; also after an exception."""
-
-
-class Silent:
-    """Says nothing of a comparison's progress."""
-
-    def start(self, total: int) -> None:
-        """Nothing."""
-
-    def begin(self, problem: str, size: str, seed: int, solver: str, tolerance: float) -> None:
-        """Nothing."""
-
-    def finish(self, record: Record) -> None:
-        """Nothing."""
-
-    def close(self) -> None:
-        """Nothing."""
 
 
 class Executor(Protocol):
@@ -79,33 +63,21 @@ class Executor(Protocol):
         """Make the runs that are missing."""
 
 
-_KEY = ("problem", "size", "seed", "solver", "tolerance")
-
-
 def fields_of(setup: Setup, tasks: Iterable[Task]) -> dict[Task, dict[str, Any]]:
     """What the record of each task begins with.
 
     Its key, the description of its solver, and what defines the run, but for the fingerprint of the
     problem.
     """
-    about = {name: About.of(name, solver) for name, solver in setup.solvers.items()}
     solvers = {name: described(solver) for name, solver in setup.solvers.items()}
-    shared = {
-        "genorth": genorth.__version__,
-        "time_limit": setup.time_limit,
-        "threads": setup.threads,
-        "max_iterations": setup.max_iterations,
-    }
     found = {}
     for task in tasks:
         instance = setup.instances[task.instance]
         key = instance.problem, str(instance.size), task.seed, task.solver, task.tolerance
         options = described(instance.options.get(task.solver, {}))
-        definition = shared | {"options": options, "solver": solvers[task.solver]}
-        found[task] = dict(zip(_KEY, key, strict=True)) | {
-            "about": about[task.solver],
-            "definition": definition,
-        }
+        definition = setup.budgets | {"options": options, "solver": solvers[task.solver]}
+        about = {"about": setup.about[task.solver], "definition": definition}
+        found[task] = dict(zip(KEY, key, strict=True)) | about
     return found
 
 
@@ -113,6 +85,7 @@ class Schedule:
     """Which runs are to be made and which are finished.
 
     Args:
+        kind: What a run leaves behind.
         fields: All runs of the comparison, tolerances from loose to tight, each with what its
             record begins with.
         store: Where records are kept, if anywhere.
@@ -123,16 +96,19 @@ class Schedule:
 
     def __init__(
         self,
+        kind: type[Outcome],
         fields: Mapping[Task, dict[str, Any]],
-        store: Store | None,
-        progress: Progress,
+        store: Store | None = None,
+        progress: Progress | None = None,
         give_up: int | None = None,
     ) -> None:
-        self._fields, self._tasks = fields, list(fields)
-        self._store, self._progress, self._give_up = store, progress, give_up
-        self._finished: dict[Task, Record] = {}
+        self._kind, self._fields, self._tasks = kind, fields, list(fields)
+        self._lock = threading.RLock()
+        self._store, self._progress = store, progress or Progress()
+        self._give_up = give_up
+        self._finished: dict[Task, Outcome] = {}
         # of an instance and a solver: the runs that ran out of time
-        self._late: dict[tuple[int, str], list[Record]] = {}
+        self._late: dict[tuple[int, str], list[Outcome]] = {}
         #: Places whose problem cannot be made, with the reason.
         self.unprepared: dict[Place, str] = {}
         self.missing = list(fields)
@@ -141,10 +117,9 @@ class Schedule:
         """What its record begins with."""
         return self._fields[task]
 
-    def key(self, task: Task) -> tuple[str, str, int, str, float]:
+    def key(self, task: Task) -> tuple[Any, ...]:
         """The key of the record that the task will leave."""
-        problem, size, seed, solver, tolerance = (self._fields[task][name] for name in _KEY)
-        return problem, size, seed, solver, tolerance
+        return tuple(self._fields[task][name] for name in KEY)
 
     # ------------------------------------------------------------------ what is there already
 
@@ -154,7 +129,7 @@ class Schedule:
         Raises:
             ValueError: If one of them was made of something else, unless `retry` makes it again.
         """
-        kept, stale = dict[Task, Record](), list[str]()
+        kept, stale = dict[Task, Outcome](), list[str]()
         for task in self._tasks if self._store is not None else ():
             assert self._store is not None
             record = self._store.records.get(self.key(task))
@@ -181,7 +156,7 @@ class Schedule:
             self._take(task, record)
         self.missing = [task for task in self._tasks if task not in kept]
 
-    def _checked(self, kept: dict[Task, Record], executor: Executor) -> list[str]:
+    def _checked(self, kept: dict[Task, Outcome], executor: Executor) -> list[str]:
         """What changed in the problems of these records, which are then kept no longer."""
         traced = {task: r for task, r in kept.items() if r.definition.get("problem")}
         made = executor.prepare(dict.fromkeys(task.place for task in traced))
@@ -199,15 +174,30 @@ class Schedule:
 
     # ------------------------------------------------------------------ one run after the other
 
-    def spared(self, task: Task) -> Record | None:
+    def work(
+        self,
+        tasks: Iterable[Task],
+        run: Callable[[Task, dict[str, Any], Callable[[], None]], Outcome],
+    ) -> None:
+        """Make these runs one after the other, by `run(task, fields, begin)`.
+
+        Several threads may do so at once, each with its own tasks.
+        """
+        for task in tasks:
+            record = self.spared(task)
+            if record is None:
+                record = run(task, self.fields(task), partial(self._begin, task))
+            self.finish(task, record)
+
+    def spared(self, task: Task) -> Outcome | None:
         """The record of a run that need not be made; None if it must.
 
         A looser tolerance that ran out of time stands for this one, a problem that could not be
         made is not tried again, and a solver is given up that ran out of time from other starts.
         """
         if reason := self.unprepared.get(task.place):
-            return failed("UNPREPARED", reason, self.fields(task))
-        late = self._late.get((task.instance, task.solver), [])
+            return self._kind.failed("UNPREPARED", reason, self.fields(task))
+        late = list(self._late.get((task.instance, task.solver), []))
         looser = [r for r in late if r.seed == task.seed and r.tolerance > task.tolerance]
         if looser:
             first = max(looser, key=lambda record: record.tolerance)
@@ -221,23 +211,24 @@ class Schedule:
             return None
         least = min(record.time for record in ran), min(record.cpu for record in ran)
         said = f"These are of seeds {', '.join(map(str, seeds))}."
-        return failed("GIVEN_UP", said, self.fields(task), seconds=least)
+        return self._kind.failed("GIVEN_UP", said, self.fields(task), least)
 
-    def begin(self, task: Task) -> None:
-        """The run begins."""
-        self._progress.begin(*self.key(task))
+    def _begin(self, task: Task) -> None:
+        with self._lock:
+            self._progress.begin(*self.key(task))
 
-    def finish(self, task: Task, record: Record) -> None:
+    def finish(self, task: Task, record: Outcome) -> None:
         """The run is finished: to disk first."""
-        if self._store is not None:
-            self._store.append(record)
-        self._take(task, record)
-        if record.status == "UNPREPARED":
-            said = record.message.removeprefix(ENDINGS[record.status]).strip()
-            self.unprepared.setdefault(task.place, said)
-        self._progress.finish(record)
+        with self._lock:
+            if self._store is not None:
+                self._store.append(record)
+            self._take(task, record)
+            if record.status == "UNPREPARED":
+                said = record.message.removeprefix(record.endings[record.status]).strip()
+                self.unprepared.setdefault(task.place, said)
+            self._progress.finish(record)
 
-    def _take(self, task: Task, record: Record) -> None:
+    def _take(self, task: Task, record: Outcome) -> None:
         self._finished[task] = record
         if record.status in OUT_OF_TIME:
             self._late.setdefault((task.instance, task.solver), []).append(record)
@@ -256,6 +247,6 @@ class Schedule:
         return f"Interrupted: {finished}, and {where}"
 
 
-def _of(record: Record, what: str) -> str:
+def _of(record: Outcome, what: str) -> str:
     place = f"{record.problem} {record.size}, seed {record.seed}"
     return f"{record.solver} on {place}: {what}"

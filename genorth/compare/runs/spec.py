@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import attrs
 import numpy as np
 
+import genorth
 from genorth.errors import refuse
 from genorth.linalg.arrays import Array
 from genorth.problem.problem import Problem
 from genorth.solve.solver import SOLVERS
 
+if TYPE_CHECKING:
+    from genorth.compare.runs.maker import Maker
+    from genorth.compare.runs.record import About
+
 #: The size of a problem that could not be made.
 UNKNOWN = "?"
+#: A problem, by its index, and a seed.
+Place = tuple[int, int]
 
 
 @attrs.frozen
@@ -91,7 +98,7 @@ class Task:
     tolerance: float
 
     @property
-    def place(self) -> tuple[int, int]:
+    def place(self) -> Place:
         """The problem and the start that it needs."""
         return self.instance, self.seed
 
@@ -101,23 +108,31 @@ class Task:
         return self.instance, self.seed, self.solver
 
 
-@attrs.frozen
+@attrs.frozen(kw_only=True)
 class Setup:
     """What all runs of a comparison share."""
 
-    #: Each an `Instance`, or each a `Training`.
+    #: Makes the runs: `maker(setup)` is a `Maker`.
+    maker: type[Maker]
+    #: What is solved: each has a problem, a size, a name and options by solver.
     instances: tuple[Any, ...]
     solvers: dict[str, Any]
+    about: dict[str, About]
     time_limit: float
     #: Wall time after which a solver that ignores its limit is interrupted.
     patience: float
     #: Wall time within which a problem and its start must be made.
     preparation: float
     threads: int
-    max_iterations: int | None
     processes: int = 1
-    #: Makes the runs: a class such as `Bench`, which is the default.
-    bench: Callable[..., Any] | None = None
+    #: What else bounds a run: max_iterations, or epochs.
+    budget: dict[str, int | None] = attrs.field(factory=dict)
+
+    @property
+    def budgets(self) -> dict[str, Any]:
+        """What bounds all runs; a record made with other budgets does not stand for them."""
+        given = {"time_limit": self.time_limit, "threads": self.threads}
+        return {"genorth": genorth.__version__, **given, **self.budget}
 
 
 # ---------------------------------------------------------------------- problems

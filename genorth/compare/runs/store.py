@@ -18,7 +18,7 @@ from typing import IO, Any, NoReturn
 import attrs
 
 from genorth.compare.runs.codec import COLUMNS, decode, encode
-from genorth.compare.runs.record import Record, Records
+from genorth.compare.runs.record import Outcome, Record, Records
 from genorth.errors import refuse
 from genorth.files import replace_file
 from genorth.solve.result import Trace
@@ -70,7 +70,7 @@ class Store:
         underway: What an earlier process did not finish, or None.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, kind: type[Outcome] = Record) -> None:
         self.folder = folder
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -82,7 +82,7 @@ class Store:
             kept = [path for name in (_RECORDS, _PACKED) if (path := folder / name).exists()]
             if self._settings is None and any(path.stat().st_size for path in kept):
                 _refuse_folder(folder, f"records without {_SETTINGS}")
-            self.records = {record.key: record for record in _read_records(folder)}
+            self.records = {record.key: record for record in _read_records(folder, kind)}
             self.underway = self._read_underway()
             self._file = (folder / _RECORDS).open("ab")
             self._end_last_line()
@@ -100,7 +100,7 @@ class Store:
         if settings != self._settings:
             replace_file(self.folder / _SETTINGS, _json(settings))
 
-    def append(self, record: Record) -> None:
+    def append(self, record: Outcome) -> None:
         """Add the line of a record; it is on disk when this returns."""
         size = self._file.tell()
         try:
@@ -184,7 +184,7 @@ def _lock(file: IO[str]) -> None:
 # ---------------------------------------------------------------------- reading and saving
 
 
-def load(out: str | os.PathLike[str]) -> Records:
+def load(out: str | os.PathLike[str], kind: type[Outcome] = Record) -> Records:
     """Read the records of a folder that `run(..., out=...)` or `save` made.
 
     A line that is no record is left out, with a warning that names the line and the field. Of runs
@@ -192,6 +192,7 @@ def load(out: str | os.PathLike[str]) -> Records:
 
     Args:
         out: The folder.
+        kind: What the runs have left: `Record`, or another kind of outcome.
 
     Returns:
         The records, with their settings.
@@ -203,7 +204,9 @@ def load(out: str | os.PathLike[str]) -> Records:
     settings = _read_settings(folder)
     if settings is None:
         refuse("out", f"a folder that compare.run has made, with {_SETTINGS}", f"none in {folder}")
-    return Records({record.key: record for record in _read_records(folder)}.values(), settings)
+    return Records(
+        {record.key: record for record in _read_records(folder, kind)}.values(), settings
+    )
 
 
 def save(records: Records, out: str | os.PathLike[str], lines: int = 150) -> Path:
@@ -217,9 +220,14 @@ def save(records: Records, out: str | os.PathLike[str], lines: int = 150) -> Pat
     Returns:
         The folder.
     """
-    folder = folder_of(out)
     kept = (attrs.evolve(r, trace=thinned(r.trace, lines, _DIGITS)) for r in records)
-    text = "".join(f"{encode(record)}\n" for record in kept)
+    return packed(Records(kept, records.settings), out)
+
+
+def packed(records: Records, out: str | os.PathLike[str]) -> Path:
+    """Write records to a folder, compressed, as they are."""
+    folder = folder_of(out)
+    text = "".join(f"{encode(record)}\n" for record in records)
     replace_file(folder / _PACKED, lzma.compress(text.encode(), preset=9))
     replace_file(folder / _SETTINGS, _json(_checked(folder, records.settings)))
     (folder / _RECORDS).unlink(missing_ok=True)
@@ -239,21 +247,21 @@ def thinned(trace: Trace, lines: int, digits: int | None = None) -> Trace:
     return Trace(*([kept(getattr(trace, name)[i]) for i in chosen] for name in COLUMNS))
 
 
-def _read_records(folder: Path) -> Iterator[Record]:
+def _read_records(folder: Path, kind: type[Outcome]) -> Iterator[Outcome]:
     for path, opened in ((folder / _PACKED, lzma.open), (folder / _RECORDS, open)):
         if path.exists():
             with opened(path, "rb") as file:
                 try:
-                    yield from _decoded(path, file)
+                    yield from _decoded(path, file, kind)
                 except (EOFError, lzma.LZMAError) as error:
                     warnings.warn(f"{path}: the rest cannot be read ({error})", stacklevel=3)
 
 
-def _decoded(path: Path, lines: Any) -> Iterator[Record]:
+def _decoded(path: Path, lines: Any, kind: type[Outcome]) -> Iterator[Outcome]:
     for number, line in enumerate(lines, start=1):
         if line.strip():
             try:
-                yield decode(line.decode())
+                yield decode(line.decode(), kind)
             except ValueError as error:
                 said = " ".join(str(error).split())
                 warnings.warn(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -14,9 +15,11 @@ from genorth.compare.render.terminal import chosen
 from genorth.compare.runs.machine import cores, threadpoolctl
 from genorth.compare.runs.record import Records
 from genorth.compare.runs.spec import Setup, Task
-from genorth.compare.runs.trainer import Trainer
-from genorth.compare.runs.training import Method, Training
+from genorth.compare.runs.store import load as load_records
+from genorth.compare.runs.store import packed
 from genorth.errors import refuse
+from genorth.training.method import Method, Training
+from genorth.training.trainer import Trainer, TrainingRecord
 
 _PREPARATION = 600.0  # seconds in which data and model must be made
 
@@ -44,8 +47,7 @@ def train(
     validation data chooses the step size (`tuned`), that on the held-out data is reported.
 
     A run whose loss is not finite, whose weights cannot be restored, which raises, or which takes
-    too long, leaves a record that says so. The record of a run has the held-out loss in `fun` and
-    `trace.cost`, epochs in `trace.evaluations`, and steps in `nit`.
+    too long, leaves a record that says so.
 
     Args:
         trainings: What is trained.
@@ -81,18 +83,16 @@ def train(
     rated = {f"{method.name} {rate:g}": (method, rate) for method in ways for rate in grid}
     options = {name: {"method": each.name, "rate": rate} for name, (each, rate) in rated.items()}
     setup = Setup(
-        tuple(attrs.evolve(each, options=options) for each in known),
-        {
-            name: attrs.evolve(each, name=name, label=each.label)
-            for name, (each, _) in rated.items()
-        },
-        limit,
-        limit + max(10.0, limit),
-        _PREPARATION,
-        threads,
-        epochs,
-        min(jobs, cores()),
-        Trainer,
+        maker=Trainer,
+        instances=tuple(attrs.evolve(each, options=options) for each in known),
+        solvers={name: attrs.evolve(each, name=name) for name, (each, _) in rated.items()},
+        about={name: each.about for name, (each, _) in rated.items()},
+        time_limit=limit,
+        patience=limit + max(10.0, limit),
+        preparation=_PREPARATION,
+        threads=threads,
+        processes=min(jobs, cores()),
+        budget={"epochs": epochs},
     )
     tasks = [
         Task(number, seed, name, float(tolerance))
@@ -118,8 +118,36 @@ def _grid(rates: Any) -> list[float]:
 def _named(argument: str, entries: Any, kind: type[Any]) -> list[Any]:
     given = list(entries) if isinstance(entries, Iterable) else []
     if not given or not all(isinstance(entry, kind) for entry in given):
-        refuse(argument, f"a list of genorth.compare.{kind.__name__}", repr(entries))
+        refuse(argument, f"a list of genorth.training.{kind.__name__}", repr(entries))
     names = [entry.name for entry in given]
     if len(set(names)) < len(names):
         refuse(argument, "each name once", repr(names))
     return given
+
+
+def load(out: str | os.PathLike[str]) -> Records:
+    """Read the records of a folder that `train(..., out=...)` or `save` made.
+
+    Args:
+        out: The folder.
+
+    Returns:
+        The records, with their settings.
+
+    Raises:
+        ValueError: If it is no such folder, or was written in another format.
+    """
+    return load_records(out, TrainingRecord)
+
+
+def save(records: Records, out: str | os.PathLike[str]) -> Path:
+    """Write the records of `train` to a folder, compressed, for keeping.
+
+    Args:
+        records: The records.
+        out: The folder; `load` reads it.
+
+    Returns:
+        The folder.
+    """
+    return packed(records, out)
