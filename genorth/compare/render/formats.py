@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import groupby
 from typing import Any
@@ -19,16 +17,17 @@ from genorth.optional import optional
 
 def markdown(table: Table) -> str:
     """A pipe table below its caption; a group is named at its first column."""
-    heads = [table.stub] if table.stub else []
-    for group, columns in groupby(table.heads, key=lambda head: head.group):
-        names = [head.name for head in columns]
-        heads += map(markdown_text, [f"{group}: {names[0]}" if group else names[0], *names[1:]])
-    marks = ["---"] * bool(table.stub) + ["---:" if h.numeric else "---" for h in table.heads]
+    heads, marks = ([table.stub], ["---"]) if table.stub else ([], [])
+    group = ""
+    for head in table.heads:
+        name = f"{head.group}: {head.name}" if head.group and head.group != group else head.name
+        group = head.group
+        heads.append(markdown_text(name))
+        marks.append("---:" if head.numeric else "---")
     lines = [heads, marks]
-    for block in table.blocks:
-        for number, line in enumerate(block.lines):
-            label = [markdown_text(block.label) if number == 0 else ""] if table.stub else []
-            lines.append([*label, *map(_markdown_entry, line.entries)])
+    for block, line in table.lines:
+        label = markdown_text(block.label) if line is block.lines[0] else ""
+        lines.append([label] * bool(table.stub) + list(map(_markdown_entry, line.entries)))
     body = "\n".join("| " + " | ".join(line) + " |" for line in lines)
     caption = f"**{markdown_text(table.caption)}**" if table.caption else ""
     return "\n\n".join(filter(None, [caption, body, table.footnote])) + "\n"
@@ -54,18 +53,17 @@ def markdown_text(text: str) -> str:
 
 def text(table: Table) -> str:
     """Aligned columns for a terminal, one group of columns below the other."""
-    alone = [number for number, head in enumerate(table.heads) if not head.group]
     groups = list(dict.fromkeys(head.group for head in table.heads if head.group)) or [""]
     parts = []
     for block in table.blocks:
         for group in groups:
-            chosen = alone + [n for n, h in enumerate(table.heads) if h.group == group and group]
-            heads = [table.heads[n] for n in chosen]
+            shown = [n for n, head in enumerate(table.heads) if head.group in ("", group)]
             title = ", ".join(filter(None, [table.caption, block.label, group]))
             rows = [
-                [line.entries[n].full + "*" * line.entries[n].bold for n in chosen]
+                [line.entries[n].full + "*" * line.entries[n].bold for n in shown]
                 for line in block.lines
             ]
+            heads = [table.heads[n] for n in shown]
             lines = aligned([[h.name for h in heads], *rows], [h.numeric for h in heads])
             parts.append("\n".join([title, *lines]))
     return "\n\n".join([*parts, *filter(None, [table.footnote.replace("Bold:", "*:")])]) + "\n"
@@ -98,41 +96,23 @@ def csv_of(tables: Sequence[Table]) -> str:
     """All tables as one, the caption in the first column; a note has a column of its own."""
     lines: list[dict[str, Value]] = []
     for table in tables:
-        for block in table.blocks:
-            for line in block.lines:
-                fields: dict[str, Value] = {"table": table.caption}
-                if table.stub:
-                    fields[table.stub.lower()] = block.label
-                for head, entry in zip(table.heads, line.entries, strict=True):
-                    name = f"{head.group} {head.alone or head.name}".strip()
-                    fields[name] = entry.value
-                    if entry.note:
-                        fields[f"{name} note"] = entry.note
-                lines.append({name: _csv_cell(value) for name, value in fields.items()})
-    names = _ordered(line.keys() for line in lines)
-    out = io.StringIO()
-    writer = csv.DictWriter(out, names, lineterminator="\n", restval="")
-    writer.writerow({name: _csv_cell(name) for name in names})
-    writer.writerows(lines)
-    return out.getvalue()
+        for block, line in table.lines:
+            fields: dict[str, Value] = {"table": table.caption}
+            if table.stub:
+                fields[table.stub.lower()] = block.label
+            for head, entry in zip(table.heads, line.entries, strict=True):
+                name = f"{head.group} {head.alone or head.name}".strip()
+                fields[name] = entry.value
+                if entry.note:
+                    fields[f"{name} note"] = entry.note
+            lines.append({_inert(name): _inert(value) for name, value in fields.items()})
+    pandas = optional("pandas", "report", "CSV")
+    return str(pandas.DataFrame(lines, dtype=object).to_csv(index=False, lineterminator="\n"))
 
 
-def _csv_cell(value: Value) -> Value:
+def _inert(value: Any) -> Any:
     """Text that a spreadsheet would run as a formula gets a quote in front."""
     return f"'{value}" if isinstance(value, str) and value[:1] in tuple("=+-@\t\r") else value
-
-
-def _ordered(keys: Iterable[Iterable[str]]) -> list[str]:
-    """Each name once; a new one goes before the known one that follows it, or to the end."""
-    names: list[str] = []
-    for line in map(list, keys):
-        for number, name in enumerate(line):
-            if name not in names:
-                later = next(
-                    (names.index(other) for other in line[number:] if other in names), len(names)
-                )
-                names.insert(later, name)
-    return names
 
 
 # ---------------------------------------------------------------------- LaTeX
@@ -162,69 +142,24 @@ def latex_escape(text: str) -> str:
 
 
 def latex(table: Table) -> str:
-    r"""A table environment with booktabs rules, as wide as the page.
+    """A table environment with booktabs rules, as wide as the page.
 
     Needs booktabs, multirow and graphicx.
     """
-    width = bool(table.stub) + len(table.heads)
-    alignment = "l" * bool(table.stub) + "".join(
-        "r" if head.numeric else "l" for head in table.heads
-    )
-    lines = [
-        r"% \usepackage{booktabs,multirow,graphicx}",
-        r"\begin{table}",
-        r"\centering",
-        rf"\caption{{{latex_escape(table.caption)}}}",
-        r"\resizebox{\textwidth}{!}{%",
-        rf"\begin{{tabular}}{{{alignment}}}",
-        r"\toprule",
-        *_latex_head(table),
-    ]
-    for block in table.blocks:
-        lines.append(r"\midrule")
-        for number, line in enumerate(block.lines):
-            if line.rule:
-                lines.append(rf"\cmidrule(l){{{1 + bool(table.stub)}-{width}}}")
-            entries = [_latex_entry(entry) for entry in line.entries]
-            if table.stub:
-                label = (
-                    rf"\multirow{{{len(block.lines)}}}{{*}}{{{latex_escape(block.label)}}}"
-                    if number == 0
-                    else ""
-                )
-                entries.insert(0, label)
-            lines.append(" & ".join(entries) + r" \\")
-    lines += [r"\bottomrule", r"\end{tabular}}"]
-    lines += (
-        [rf"\par\smallskip\footnotesize {latex_escape(table.footnote)}"] if table.footnote else []
-    )
-    return "\n".join([*lines, r"\end{table}", ""])
+    # braces are LaTeX's own
+    marks = {"block_start_string": "<%", "block_end_string": "%>"}
+    marks |= {"variable_start_string": "<<", "variable_end_string": ">>"}
+    made = templates().overlay(**marks, autoescape=False, finalize=_latex_value)
+    first, spans = 1 + bool(table.stub), []
+    for group, size in _groups(table):
+        spans.append((group, first, first + size - 1))
+        first += size
+    shown = spans if any(head.group for head in table.heads) else []
+    return str(made.get_template("table.tex").render(table=table, spans=shown, width=first - 1))
 
 
-def _latex_head(table: Table) -> list[str]:
-    names = [table.stub] * bool(table.stub) + [head.name for head in table.heads]
-    lower = " & ".join(map(latex_escape, names)) + r" \\"
-    groups = [
-        (group, len(list(columns)))
-        for group, columns in groupby(table.heads, key=lambda c: c.group)
-    ]
-    if not any(group for group, _ in groups):
-        return [lower]
-    upper, rules, place = [""] * bool(table.stub), [], 1 + bool(table.stub)
-    for group, size in groups:
-        upper.append(
-            rf"\multicolumn{{{size}}}{{c}}{{{latex_escape(group)}}}"
-            if group
-            else " & " * (size - 1)
-        )
-        rules += [rf"\cmidrule(lr){{{place}-{place + size - 1}}}"] if group else []
-        place += size
-    return [" & ".join(upper) + r" \\", " ".join(rules), lower]
-
-
-def _latex_entry(entry: Entry) -> str:
-    text = latex_escape(entry.full)
-    return rf"\textbf{{{text}}}" if entry.bold else text
+def _latex_value(value: Any) -> Any:
+    return latex_escape(value) if type(value) is str else value
 
 
 # ---------------------------------------------------------------------- HTML
@@ -247,12 +182,18 @@ def templates() -> Any:
 
 def html(table: Table) -> str:
     """A table whose columns sort within each block, by the script of the report."""
-    groups = [(name, len(list(heads))) for name, heads in groupby(table.heads, lambda h: h.group)]
+    before = ["", *(head.group for head in table.heads)]
     new = [
-        n > 0 and bool(head.group) and head.group != table.heads[n - 1].group
-        for n, head in enumerate(table.heads)
+        n > 0 and bool(head.group) and head.group != before[n] for n, head in enumerate(table.heads)
     ]
-    return templates().get_template("table.html").render(table=table, groups=groups, new=new)
+    values = {"table": table, "groups": _groups(table), "new": new}
+    return str(templates().get_template("table.html").render(values))
+
+
+def _groups(table: Table) -> list[tuple[str, int]]:
+    """The groups of columns, with their sizes; columns that have no group in between."""
+    found = groupby(head.group for head in table.heads)
+    return [(group, len(list(heads))) for group, heads in found]
 
 
 # ---------------------------------------------------------------------- one door

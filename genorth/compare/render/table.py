@@ -9,7 +9,7 @@ import math
 import re
 import statistics
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -84,6 +84,11 @@ class Table:
     stub: str = ""
     #: What a reader must know to read it: shown below.
     footnote: str = ""
+
+    @property
+    def lines(self) -> Iterator[tuple[Block, Line]]:
+        """All lines, each with its block."""
+        return ((block, line) for block in self.blocks for line in block.lines)
 
 
 # ---------------------------------------------------------------------- numbers
