@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import os
+import sys
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, closing, suppress
 from typing import Any
@@ -18,7 +18,7 @@ from genorth.compare.runs.record import About, Records
 from genorth.compare.runs.schedule import Executor, Schedule, fields_of
 from genorth.compare.runs.spec import UNKNOWN, Place, Setup, Task, as_instances, as_solvers
 from genorth.compare.runs.store import FORMAT, Store, folder_of
-from genorth.errors import refuse
+from genorth.errors import require
 
 _LONGEST = 1e7  # seconds: 115 days; alarms and waits of the system do not take much more
 
@@ -93,7 +93,6 @@ def run(
         ValueError: If an argument is not valid, `out` holds records of another comparison, or the
             executor's workers lack the code of a problem or a solver.
     """
-    threadpoolctl()  # an error now rather than after the first problem is made
     check(
         time_limit=time_limit,
         preparation_limit=preparation_limit,
@@ -105,13 +104,12 @@ def run(
         retry=retry,
     )
     if executor is not None:
-        if isinstance(executor, type) or not callable(getattr(executor, "submit", None)):
-            need = "None, or an object with submit() that returns futures"
-            refuse("executor", need, repr(executor))
-        if jobs != 1:
-            refuse("jobs", "1 with an executor, which has its own workers", repr(jobs))
-    seeds, levels, limit = seeds_of(starts), _tolerances(tolerances), float(time_limit)
-    given = as_solvers(solvers)
+        submits = not isinstance(executor, type) and callable(getattr(executor, "submit", None))
+        need = "None, or an object with submit() that returns futures"
+        require(submits, "executor", need, repr(executor))
+        require(jobs == 1, "jobs", "1 with an executor, which has its own workers", repr(jobs))
+    seeds, levels, given = seeds_of(starts), _tolerances(tolerances), as_solvers(solvers)
+    limit = float(time_limit)
     setup = Setup(
         maker=Bench,
         instances=tuple(as_instances(problems)),
@@ -124,16 +122,15 @@ def run(
         processes=min(jobs, cores()),
         budget={"max_iterations": max_iterations},
     )
-    return compared(
-        setup,
-        tasks_of(setup, seeds, levels),
-        out=out,
-        jobs=jobs,
-        executor=executor,
-        give_up=give_up,
-        retry=retry,
-        progress=progress,
-    )
+    tasks = [
+        Task(instance, seed, solver, tolerance)
+        for instance in range(len(setup.instances))
+        for seed in seeds
+        for solver in given
+        for tolerance in levels
+    ]
+    how = {"executor": executor, "give_up": give_up, "retry": retry, "progress": progress}
+    return compared(setup, tasks, out=out, jobs=jobs, **how)
 
 
 def compared(
@@ -173,7 +170,7 @@ def compared(
 
 def _maker(setup: Setup, store: Store | None, jobs: int, executor: Any) -> Any:
     if executor is None and jobs == 1:
-        return Here(setup, store)
+        return Here(setup, None if store is None else store.folder)
     # these load multiprocessing
     if executor is not None:
         from genorth.compare.runs.futures import Futures
@@ -199,29 +196,18 @@ def _sized(setup: Setup, seed: int, executor: Executor) -> tuple[Setup, dict[Pla
     return attrs.evolve(setup, instances=instances), reasons
 
 
-def tasks_of(setup: Setup, seeds: list[int], tolerances: list[float]) -> list[Task]:
-    """Every solver on every problem from every seed to every tolerance."""
-    return [
-        Task(instance, seed, solver, tolerance)
-        for instance in range(len(setup.instances))
-        for seed in seeds
-        for solver in setup.solvers
-        for tolerance in tolerances
-    ]
-
-
 # ---------------------------------------------------------------------- arguments
 
 
 def check(**values: Any) -> None:
-    """Refuse arguments that are out of range."""
+    """Refuse arguments that are out of range, and say so where a package is missing."""
+    threadpoolctl()  # an error now rather than after the first problem is made
     for name, value in values.items():
         need, holds = _RULES[name]
-        if not holds(value):
-            refuse(name, need, repr(value))
+        require(holds(value), name, need, repr(value))
 
 
-def _whole(value: Any, least: int) -> bool:
+def _whole(value: Any, least: int = 1) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
@@ -229,51 +215,52 @@ def _number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+def _positive(value: Any, most: float = sys.float_info.max) -> bool:
+    return _number(value) and 0 < value <= most
+
+
 def _within(value: Any) -> bool:
-    return _number(value) and 0 < value <= _LONGEST
+    return _positive(value, _LONGEST)
 
 
+def _none_or(holds: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: value is None or holds(value)
+
+
+_SECONDS = f"in seconds, at most {_LONGEST:g}"
 _RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "time_limit": (f"time_limit > 0, in seconds, at most {_LONGEST:g}", _within),
-    "preparation_limit": (f"preparation_limit > 0, in seconds, at most {_LONGEST:g}", _within),
+    "time_limit": (f"time_limit > 0, {_SECONDS}", _within),
+    "preparation_limit": (f"preparation_limit > 0, {_SECONDS}", _within),
     "grace": (
-        f"None, or grace >= 0, in seconds, at most {_LONGEST:g}",
-        lambda value: value is None or (_number(value) and 0 <= value <= _LONGEST),
+        f"None, or grace >= 0, {_SECONDS}",
+        _none_or(lambda value: _within(value) or (_number(value) and value == 0)),
     ),
-    "jobs": ("a whole number of processes >= 1", lambda value: _whole(value, 1)),
-    "threads": ("a whole number of threads >= 1", lambda value: _whole(value, 1)),
-    "max_iterations": (
-        "None, or a whole number >= 1",
-        lambda value: value is None or _whole(value, 1),
-    ),
-    "give_up": (
-        "None, or a whole number of starts >= 1",
-        lambda value: value is None or _whole(value, 1),
-    ),
-    "epochs": ("a whole number >= 1", lambda value: _whole(value, 1)),
-    "tolerance": ("0 < tolerance < inf", lambda value: _number(value) and 0 < value < math.inf),
+    "jobs": ("a whole number of processes >= 1", _whole),
+    "threads": ("a whole number of threads >= 1", _whole),
+    "max_iterations": ("None, or a whole number >= 1", _none_or(_whole)),
+    "give_up": ("None, or a whole number of starts >= 1", _none_or(_whole)),
+    "epochs": ("a whole number >= 1", _whole),
+    "tolerance": ("0 < tolerance < inf", _positive),
     "retry": ("True or False", lambda value: isinstance(value, bool)),
 }
 
 
 def seeds_of(starts: Any) -> list[int]:
     """The seeds of so many starts, or those given."""
-    seeds = list(range(starts)) if _whole(starts, 1) else _listed(starts)
-    if not seeds or not all(_whole(seed, 0) for seed in seeds) or len(set(seeds)) < len(seeds):
-        need = "how many, at least 1, or the seeds, whole numbers >= 0, each once"
-        refuse("starts", need, repr(starts))
-    return seeds
+    need = "how many, at least 1, or the seeds, whole numbers >= 0, each once"
+    seeds = list(range(starts)) if _whole(starts) else starts
+    return each_once("starts", seeds, need, lambda seed: _whole(seed, 0))
 
 
-def _tolerances(tolerances: Any) -> list[float]:
-    given = [tolerances] if _number(tolerances) else _listed(tolerances)
-    for tolerance in given:
-        if not _number(tolerance) or not 0 < tolerance < math.inf:
-            refuse("tolerances", "tolerances > 0, finite", repr(tolerance))
-    if not given or len(set(given)) < len(given):
-        refuse("tolerances", "at least one tolerance, each once", repr(tolerances))
-    return sorted(map(float, given), reverse=True)
+def _tolerances(given: Any) -> list[float]:
+    need = "tolerances > 0, finite, at least one, each once"
+    found = each_once("tolerances", [given] if _number(given) else given, need, _positive)
+    return sorted(map(float, found), reverse=True)
 
 
-def _listed(values: Any) -> list[Any]:
-    return list(values) if isinstance(values, Iterable) else []
+def each_once(argument: str, given: Any, need: str, holds: Callable[[Any], bool]) -> list[Any]:
+    """Return what is given as a list, or refuse it: one at least, each good, and each once."""
+    found = list(given) if isinstance(given, Iterable) else []
+    good = found and all(map(holds, found)) and len(set(found)) == len(found)
+    require(good, argument, need, repr(given))
+    return found

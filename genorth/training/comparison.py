@@ -10,14 +10,14 @@ from typing import Any
 
 import attrs
 
-from genorth.compare.comparison import check, compared, seeds_of
+from genorth.compare.comparison import check, compared, each_once, seeds_of
 from genorth.compare.render.terminal import chosen
-from genorth.compare.runs.machine import cores, threadpoolctl
+from genorth.compare.runs.machine import cores
 from genorth.compare.runs.record import Records
 from genorth.compare.runs.spec import Setup, Task
 from genorth.compare.runs.store import load as load_records
 from genorth.compare.runs.store import packed
-from genorth.errors import refuse
+from genorth.errors import require
 from genorth.training.method import Method, Training
 from genorth.training.trainer import Trainer, TrainingRecord
 
@@ -69,7 +69,6 @@ def train(
     Raises:
         ValueError: If an argument is not valid, or `out` holds records of another comparison.
     """
-    threadpoolctl()
     check(
         epochs=epochs,
         tolerance=tolerance,
@@ -78,7 +77,8 @@ def train(
         threads=threads,
         retry=retry,
     )
-    grid, limit = _grid(rates), float(time_limit)
+    need, limit = "step sizes > 0, at least one, each once", float(time_limit)
+    grid = sorted(map(float, each_once("rates", rates, need, _is_rate)))
     known, ways = _named("trainings", trainings, Training), _named("methods", methods, Method)
     rated = {f"{method.name} {rate:g}": (method, rate) for method in ways for rate in grid}
     options = {name: {"method": each.name, "rate": rate} for name, (each, rate) in rated.items()}
@@ -101,28 +101,21 @@ def train(
         for name, (method, _) in rated.items()
         if method.only is None or training.problem in method.only
     ]
-    if not tasks:
-        refuse("methods", "one that runs on the trainings", "none")
+    require(tasks, "methods", "one that runs on the trainings", "none")
     shown = chosen(progress, by_time=False)
     return compared(setup, tasks, out=out, jobs=jobs, retry=retry, progress=shown)
 
 
-def _grid(rates: Any) -> list[float]:
-    given = list(rates) if isinstance(rates, Iterable) else []
-    good = all(isinstance(rate, int | float) and 0 < rate < math.inf for rate in given)
-    if not given or not good or len(set(given)) < len(given):
-        refuse("rates", "step sizes > 0, at least one, each once", repr(rates))
-    return sorted(map(float, given))
+def _named(argument: str, given: Any, kind: type[Any]) -> list[Any]:
+    entries = list(given) if isinstance(given, Iterable) else []
+    good = entries and all(isinstance(entry, kind) for entry in entries)
+    require(good, argument, f"a list of genorth.training.{kind.__name__}", repr(given))
+    each_once(argument, [entry.name for entry in entries], "each name once", bool)
+    return entries
 
 
-def _named(argument: str, entries: Any, kind: type[Any]) -> list[Any]:
-    given = list(entries) if isinstance(entries, Iterable) else []
-    if not given or not all(isinstance(entry, kind) for entry in given):
-        refuse(argument, f"a list of genorth.training.{kind.__name__}", repr(entries))
-    names = [entry.name for entry in given]
-    if len(set(names)) < len(names):
-        refuse(argument, "each name once", repr(names))
-    return given
+def _is_rate(rate: Any) -> bool:
+    return isinstance(rate, int | float) and 0 < rate < math.inf
 
 
 def load(out: str | os.PathLike[str]) -> Records:

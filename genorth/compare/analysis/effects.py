@@ -9,7 +9,7 @@ import attrs
 
 from genorth.compare.analysis.rows import by_row, require_records, shared
 from genorth.compare.runs.record import Records
-from genorth.errors import refuse
+from genorth.errors import require
 
 #: What is compared.
 MEASURES = ("time", "evaluations")
@@ -63,8 +63,7 @@ def effect(records: Records, solver: str, other: str) -> Effect:
         for same in [shared(runs, solver, other)]
         if solver in same
     ]
-    if not rows:
-        refuse("records", f"a row with {solver!r} and {other!r}", "none")
+    require(rows, "records", f"a row with {solver!r} and {other!r}", "none")
     gains: dict[str, list[float]] = {measure: [] for measure in MEASURES}
     only = [0, 0]
     for mine, theirs in rows:

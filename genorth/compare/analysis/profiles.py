@@ -15,7 +15,7 @@ import numpy as np
 from genorth.compare.analysis.rows import require_records
 from genorth.compare.analysis.targets import reach
 from genorth.compare.runs.record import Record, Records
-from genorth.errors import refuse
+from genorth.errors import require
 from genorth.solve.solver import FAMILIES
 
 _Vector = np.ndarray[Any, Any]
@@ -62,8 +62,7 @@ class Profile:
         return self._share(self.costs, solver, np.finfo(float).max)
 
     def _share(self, figures: dict[str, _Vector], solver: str, most: float) -> float:
-        if solver not in figures:
-            refuse("solver", f"one of {', '.join(self.solvers)}", repr(solver))
+        require(solver in figures, "solver", f"one of {', '.join(self.solvers)}", repr(solver))
         return float(np.searchsorted(figures[solver], most, side="right")) / self.count
 
     def curve(self, solver: str, last: float) -> tuple[_Vector, _Vector]:
@@ -116,10 +115,8 @@ def profile(
     """
     require_records(records)
     for name, value, known in (("measure", measure, MEASURES), ("by", by, SUBJECTS)):
-        if value not in known:
-            refuse(name, f"one of {', '.join(map(repr, known))}", repr(value))
-    if at not in ENDS:
-        refuse("at", f"one of {', '.join(map(repr, ENDS))}", repr(at))
+        require(value in known, name, f"one of {', '.join(map(repr, known))}", repr(value))
+    require(at in ENDS, "at", f"one of {', '.join(map(repr, ENDS))}", repr(at))
     solvers = tuple(records.solvers)
     problems = _costs(records, measure) if at == "run" else _target_costs(records, measure)
     families = {name: about.family for name, about in records.solvers.items()}
@@ -127,12 +124,12 @@ def profile(
         solvers = tuple(kind for kind in FAMILIES if kind in families.values())
         problems = {start: _by_family(costs, families) for start, costs in problems.items()}
     complete = [costs for costs in problems.values() if len(costs) == len(solvers)]
-    if not complete:
-        refuse(
-            "records",
-            f"at least one start of a row that every {by} has a record of",
-            f"none of {len(problems)}",
-        )
+    require(
+        complete,
+        "records",
+        f"at least one start of a row that every {by} has a record of",
+        f"none of {len(problems)}",
+    )
     left_out = len(problems) - len(complete)
     return Profile(
         measure,

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from genorth.compare.render.table import Entry, Table, Value, visible
-from genorth.errors import refuse
+from genorth.errors import require
 from genorth.optional import optional
 
 # ---------------------------------------------------------------------- Markdown
@@ -209,6 +209,10 @@ _FORMATS: dict[str, Callable[[Sequence[Table]], str]] = {
 
 def render(tables: Sequence[Table], format: str) -> str:  # noqa: A002  the name that users know from pandas
     """Write tables in a format: "markdown", "text", "csv", "latex" or "html"."""
-    if not isinstance(format, str) or format not in _FORMATS:
-        refuse("format", f"one of {', '.join(map(repr, _FORMATS))}", repr(format))
+    require(
+        isinstance(format, str) and not (format not in _FORMATS),
+        "format",
+        f"one of {', '.join(map(repr, _FORMATS))}",
+        repr(format),
+    )
     return _FORMATS[format](tables)

@@ -26,7 +26,7 @@ from genorth.compare.render.formats import templates
 from genorth.compare.render.table import Labels, Table, plain
 from genorth.compare.render.tables import failures_table
 from genorth.compare.runs.record import Records
-from genorth.errors import refuse
+from genorth.errors import refuse, require
 from genorth.files import replace_file
 
 #: What a section may hold: HTML, a Table, a matplotlib Figure, text (paragraphs), or several of
@@ -71,12 +71,14 @@ class Page:
     """
 
     def __init__(self, records: Records, path: Any, title: Any, labels: Labels | None) -> None:
-        if not len(require_records(records)):
-            refuse("records", "at least one record", "none")
-        if not isinstance(path, str | os.PathLike) or not os.fspath(path):
-            refuse("path", "the path of an .html file", repr(path))
-        if not isinstance(title, str | None):
-            refuse("title", "a text", repr(title))
+        require(len(require_records(records)), "records", "at least one record", "none")
+        require(
+            isinstance(path, str | os.PathLike) and os.fspath(path),
+            "path",
+            "the path of an .html file",
+            repr(path),
+        )
+        require(isinstance(title, str | None), "title", "a text", repr(title))
         self._records, self._path, self._labels = records, Path(os.fsdecode(path)), labels
         self._title, self._figures = title, 0
 
@@ -106,8 +108,12 @@ class Page:
             pairs = [(title, content) for title, content in given or ()]
         except (TypeError, ValueError):
             pairs = [(None, None)]
-        if not all(isinstance(title, str) for title, _ in pairs):
-            refuse("sections", "pairs (title, content)", repr(given))
+        require(
+            all(isinstance(title, str) for title, _ in pairs),
+            "sections",
+            "pairs (title, content)",
+            repr(given),
+        )
         return [Section(plain(title), self.content(content, title)) for title, content in pairs]
 
     def content(self, content: Content, label: str = "") -> Html:

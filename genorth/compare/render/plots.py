@@ -30,7 +30,7 @@ from genorth.compare.render.figures import (
 from genorth.compare.render.styles import FAMILY_STYLES, GREY, ORANGE, PHASES
 from genorth.compare.render.table import Labels, Names, names_of, plain, seconds_text
 from genorth.compare.runs.record import Record, Records
-from genorth.errors import refuse
+from genorth.errors import require
 
 _POINTS = 250  # of one line: more are not seen, and a report holds many lines
 #: What is plotted against, with its unit.
@@ -65,14 +65,13 @@ def convergence(
     """
     names, look = look_of(records, labels, look)
     places = list(dict.fromkeys((record.problem, record.size) for record in records))
-    if len(places) != 1:
-        refuse(
-            "records",
-            "those of one problem and size",
-            f"{len(places)} of them",
-            None,
-            "Choose with records.where(problem=..., size=...).",
-        )
+    require(
+        len(places) == 1,
+        "records",
+        "those of one problem and size",
+        f"{len(places)} of them",
+        "Choose with records.where(problem=..., size=...).",
+    )
     runs = _drawn(records, records[0].seed if seed is None else seed)
     figure, axes = panels(9.0, 5.6, 2, 2, sharex="col", sharey="row")
     for (across, unit), column in zip(_ACROSS.items(), axes.T, strict=True):

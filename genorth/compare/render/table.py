@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from genorth.errors import refuse
+from genorth.errors import require
 
 if TYPE_CHECKING:
     from genorth.compare.analysis.rows import Row
@@ -180,9 +180,12 @@ class Names(dict[str, str]):
 def names_of(records: Records, labels: Any = None) -> Names:
     """The labels of the solvers, and those that the user gives."""
     given = {} if labels is None else labels
-    if not isinstance(given, Mapping) or not all(
-        isinstance(item, str) for pair in given.items() for item in pair
-    ):
-        refuse("labels", "a mapping of names to labels, both texts", repr(labels))
+    require(
+        isinstance(given, Mapping)
+        and all(isinstance(item, str) for pair in given.items() for item in pair),
+        "labels",
+        "a mapping of names to labels, both texts",
+        repr(labels),
+    )
     own = {name: about.label for name, about in records.solvers.items()}
     return Names({name: plain(label) for name, label in {**own, **given}.items()})

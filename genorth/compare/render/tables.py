@@ -38,7 +38,7 @@ from genorth.compare.render.table import (
 )
 from genorth.compare.runs.columns import FAILURES, PAPER, Column
 from genorth.compare.runs.record import Records
-from genorth.errors import refuse
+from genorth.errors import require
 
 #: (problem, size, solver, tolerance) -> fun, nit, gradient_norm, feasibility, seconds; also
 #: ">1800", or None.
@@ -102,8 +102,12 @@ def paper_tables(
         names_of(require_records(records), labels),
         {} if reference is None else reference,
     )
-    if not isinstance(beside, Mapping):
-        refuse("reference", "a mapping of (problem, size, solver, tolerance) to figures", beside)
+    require(
+        isinstance(beside, Mapping),
+        "reference",
+        "a mapping of (problem, size, solver, tolerance) to figures",
+        beside,
+    )
     return [
         _paper_table(records.where(problem=problem), beside, names)
         for problem in records.distinct("problem")

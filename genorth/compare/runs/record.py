@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 import attrs
 
 from genorth.compare.runs.columns import COLUMNS, Column
-from genorth.errors import refuse
+from genorth.errors import refuse, require
 from genorth.optional import optional
 from genorth.problem.problem import evaluations
 from genorth.solve.result import Status, Trace
@@ -119,10 +119,18 @@ class Outcome(ABC):
         for name, (need, holds) in {**_RULES, "status": status, **self.rules}.items():
             if not holds(value := getattr(self, name)):
                 refuse(name, need, repr(value))
-        if self.success and not (
-            self.status == self.done and math.isfinite(self.time + getattr(self, self.figure))
-        ):
-            refuse("success", f"status {self.done}, {self.figure} and time finite", self.status)
+        require(
+            not (
+                self.success
+                and not (
+                    self.status == self.done
+                    and math.isfinite(self.time + getattr(self, self.figure))
+                )
+            ),
+            "success",
+            f"status {self.done}, {self.figure} and time finite",
+            self.status,
+        )
 
     @property
     def key(self) -> tuple[str, str, int, str, float]:

@@ -19,14 +19,14 @@ import attrs
 
 from genorth.compare.runs.codec import COLUMNS, decode, encode
 from genorth.compare.runs.record import Outcome, Record, Records
-from genorth.errors import refuse
+from genorth.errors import refuse, require
 from genorth.files import replace_file
 from genorth.solve.result import Trace
 
 #: The layout of the files; 1 had no description of the solver and no definition of the run.
 FORMAT = 2
 _SETTINGS, _RECORDS, _PACKED = "settings.json", "records.jsonl", "records.jsonl.xz"
-_LOCK, _UNDERWAY, _CRASH = ".lock", ".underway.json", ".crash.txt"
+_LOCK = ".lock"
 #: The settings, with their types.
 _KINDS = {
     "format": int,
@@ -40,26 +40,14 @@ _DIGITS = 6  # of the numbers in a saved trace
 
 def folder_of(out: Any) -> Path:
     """Return the absolute path of a folder that the user names: a solver may change directory."""
-    if not isinstance(out, str | os.PathLike) or not os.fspath(out):
-        refuse("out", "the path of a folder", repr(out))
+    named = isinstance(out, str | os.PathLike) and os.fspath(out)
+    require(named, "out", "the path of a folder", repr(out))
     folder = Path(os.fsdecode(out)).absolute()
-    if folder.exists() and not folder.is_dir():
-        refuse("out", "a folder", f"the file {folder}")
+    require(folder.is_dir() or not folder.exists(), "out", "a folder", f"the file {folder}")
     return folder
 
 
 # ---------------------------------------------------------------------- while runs are made
-
-
-@attrs.frozen
-class Underway:
-    """A run, or a preparation, in the middle of which an earlier process ended."""
-
-    key: list[Any]
-    #: How often a process ended there.
-    times: int
-    #: What is known of the last end: "Segmentation fault"; empty where the process was killed.
-    crash: str
 
 
 class Store:
@@ -67,7 +55,6 @@ class Store:
 
     Attributes:
         records: The records in it, the last one of each key.
-        underway: What an earlier process did not finish, or None.
     """
 
     def __init__(self, folder: Path, kind: type[Outcome] = Record) -> None:
@@ -83,7 +70,6 @@ class Store:
             if self._settings is None and any(path.stat().st_size for path in kept):
                 _refuse_folder(folder, f"records without {_SETTINGS}")
             self.records = {record.key: record for record in _read_records(folder, kind)}
-            self.underway = self._read_underway()
             self._file = (folder / _RECORDS).open("ab")
             self._end_last_line()
         except BaseException:
@@ -122,35 +108,6 @@ class Store:
                 if file.read() != b"\n":
                     self._file.write(b"\n")
                     self._file.flush()
-
-    # ------------------------------------------------------------------ a process may not survive
-
-    @property
-    def crash_file(self) -> Path:
-        """Where `faulthandler` writes what ended the process."""
-        return self.folder / _CRASH
-
-    def begin(self, key: list[Any]) -> None:
-        """Note what is underway, should the process not survive it."""
-        before = self.underway
-        times = before.times if before is not None and before.key == key else 0
-        content = json.dumps({"key": key, "times": times + 1})
-        (self.folder / _UNDERWAY).write_text(content, encoding="utf-8")
-
-    def end(self) -> None:
-        """Nothing is underway."""
-        (self.folder / _UNDERWAY).unlink(missing_ok=True)
-
-    def _read_underway(self) -> Underway | None:
-        try:
-            found = json.loads((self.folder / _UNDERWAY).read_text(encoding="utf-8"))
-            key, times = list(found["key"]), int(found["times"])
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
-        crash = ""
-        with suppress(OSError):
-            crash = self.crash_file.read_text(encoding="utf-8", errors="replace").partition("\n")[0]
-        return Underway(key, times, crash)
 
 
 def _locked(folder: Path) -> IO[str]:
@@ -202,11 +159,10 @@ def load(out: str | os.PathLike[str], kind: type[Outcome] = Record) -> Records:
     """
     folder = folder_of(out)
     settings = _read_settings(folder)
-    if settings is None:
-        refuse("out", f"a folder that compare.run has made, with {_SETTINGS}", f"none in {folder}")
-    return Records(
-        {record.key: record for record in _read_records(folder, kind)}.values(), settings
-    )
+    need = f"a folder that compare.run has made, with {_SETTINGS}"
+    require(settings is not None, "out", need, f"none in {folder}")
+    found = {record.key: record for record in _read_records(folder, kind)}
+    return Records(found.values(), settings or {})
 
 
 def save(records: Records, out: str | os.PathLike[str], lines: int = 150) -> Path:
