@@ -31,6 +31,7 @@ LAYERS = (
     "genorth.interop",
     "genorth.minimize",
     "genorth",  # what `import genorth` gives
+    "genorth.machine",
     "genorth.compare.runs",
     "genorth.compare.analysis",
     "genorth.compare.render",

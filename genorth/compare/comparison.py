@@ -12,13 +12,12 @@ import attrs
 
 from genorth.compare.render.terminal import chosen
 from genorth.compare.runs.bench import Bench
-from genorth.compare.runs.here import Here
-from genorth.compare.runs.machine import cores, threadpoolctl
 from genorth.compare.runs.record import About, Records
-from genorth.compare.runs.schedule import Executor, Schedule, fields_of
+from genorth.compare.runs.schedule import Executor, Here, Schedule, fields_of
 from genorth.compare.runs.spec import UNKNOWN, Place, Setup, Task, as_instances, as_solvers
 from genorth.compare.runs.store import FORMAT, Store, folder_of
 from genorth.errors import require
+from genorth.machine import cores, threadpoolctl
 
 _LONGEST = 1e7  # seconds: 115 days; alarms and waits of the system do not take much more
 

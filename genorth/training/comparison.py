@@ -12,12 +12,12 @@ import attrs
 
 from genorth.compare.comparison import check, compared, each_once, seeds_of
 from genorth.compare.render.terminal import chosen
-from genorth.compare.runs.machine import cores
 from genorth.compare.runs.record import Records
 from genorth.compare.runs.spec import Setup, Task
 from genorth.compare.runs.store import load as load_records
 from genorth.compare.runs.store import packed
 from genorth.errors import require
+from genorth.machine import cores
 from genorth.training.method import Method, Training
 from genorth.training.trainer import Trainer, TrainingRecord
 

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from genorth.compare.render.figures import (
+from genorth.compare.render.styles import (
+    GREY,
     TEXT,
+    Style,
     Styles,
     legend,
     look_of,
@@ -17,7 +19,6 @@ from genorth.compare.render.figures import (
     plotted,
     shortened,
 )
-from genorth.compare.render.styles import GREY, Style
 from genorth.compare.render.table import Labels, Names
 from genorth.compare.runs.record import Records
 from genorth.training.trainer import TrainingRecord

@@ -13,13 +13,13 @@ from typing import Any
 
 import attrs
 
+from genorth.compare.runs.bench import Attempt, Maker, Prepared, told
 from genorth.compare.runs.columns import Column, shared
 from genorth.compare.runs.definition import probed
-from genorth.compare.runs.machine import interrupted
-from genorth.compare.runs.maker import Attempt, Maker, Prepared, told
 from genorth.compare.runs.record import ENDINGS, WHOLE, Outcome
 from genorth.compare.runs.spec import Place, Task
 from genorth.errors import NotRestorableError
+from genorth.machine import interrupted
 from genorth.solve.clock import Clock, moment
 from genorth.training.method import Learner
 

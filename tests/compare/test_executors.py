@@ -34,9 +34,8 @@ from genorth import compare
 from genorth.compare.render.page import _settings
 from genorth.compare.runs import futures
 from genorth.compare.runs.futures import Made, run_place
-from genorth.compare.runs.here import Here
 from genorth.compare.runs.record import Record
-from genorth.compare.runs.schedule import ATTEMPTS, Progress, Schedule
+from genorth.compare.runs.schedule import ATTEMPTS, Here, Progress, Schedule
 
 pytest.importorskip("threadpoolctl", reason="comparisons pin BLAS threads by threadpoolctl")
 
@@ -229,8 +228,8 @@ def test_workers_that_cannot_take_the_task_are_refused(error: Exception) -> None
 def test_workers_with_another_version_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     class Older(Drawn):
         def submit(self, function: Any, *arguments: Any) -> Later:
-            sweep, attempt, _, *rest = arguments
-            return Later(0, run_place(sweep, attempt, "0.0", *rest))
+            key, _, *rest = arguments
+            return Later(0, run_place(key, "0.0", *rest))
 
     said = f"genorth {genorth.__version__}"  # that of the worker
     with refused("executor", "workers with genorth", said, tolerance=False):

@@ -18,7 +18,7 @@ from refusals import refused
 
 import genorth as go
 from genorth import compare
-from genorth.compare.runs.codec import decode, encode
+from genorth.compare.runs.store import decode, encode
 
 pytestmark = pytest.mark.slow
 

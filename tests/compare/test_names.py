@@ -16,8 +16,7 @@ from _chromium import CHROMIUM, REASON, findings
 from compare_records import record, trace
 
 from genorth.compare import Html, Records, plots, report, summary, tables
-from genorth.compare.render.formats import csv_of, latex_escape, markdown_text
-from genorth.compare.render.table import plain
+from genorth.compare.render.table import csv_of, latex_escape, markdown_text, plain
 from genorth.compare.render.terminal import Bar, Lines
 from genorth.compare.runs.record import About
 

@@ -259,9 +259,9 @@ def test_overview_has_a_dot_for_each_success_and_an_arrow_for_each_time_limit():
 
 def test_plots_do_not_load_pyplot():
     code = (
-        "import sys; from genorth.compare.render import figures\n"
+        "import sys; from genorth.compare.render import styles\n"
         "import genorth.compare; assert 'matplotlib' not in sys.modules\n"
-        "figures.panels(1, 1, 1, 1); assert 'matplotlib.pyplot' not in sys.modules"
+        "styles.panels(1, 1, 1, 1); assert 'matplotlib.pyplot' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 

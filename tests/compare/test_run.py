@@ -35,9 +35,8 @@ import genorth as go
 from baselines import SOLVERS
 from genorth import compare
 from genorth.compare.render.terminal import Lines
-from genorth.compare.runs.codec import decode, encode
-from genorth.compare.runs.machine import PastLimitError, interrupted
-from genorth.compare.runs.store import thinned
+from genorth.compare.runs.store import decode, encode, thinned
+from genorth.machine import PastLimitError, interrupted
 from genorth.solve.clock import Clock
 
 threadpoolctl = pytest.importorskip(

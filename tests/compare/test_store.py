@@ -27,9 +27,9 @@ from refusals import refused
 
 import genorth as go
 from genorth import compare
-from genorth.compare.runs.codec import decode, encode
 from genorth.compare.runs.definition import changes, fingerprint
 from genorth.compare.runs.record import About
+from genorth.compare.runs.store import decode, encode
 
 pytest.importorskip("threadpoolctl", reason="comparisons pin BLAS threads by threadpoolctl")
 

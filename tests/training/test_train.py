@@ -20,7 +20,7 @@ from training_cases import BATCHES, Mean, method, numbers, training
 from genorth import training as gt
 from genorth.compare import About, Records
 from genorth.compare.analysis import by_row, leaders
-from genorth.compare.runs.codec import encode
+from genorth.compare.runs.store import encode
 from genorth.training import TrainingRecord
 from genorth.training.tables import loss_tables, sentences
 

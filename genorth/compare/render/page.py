@@ -21,9 +21,8 @@ import attrs
 
 from genorth.bibliography import entries
 from genorth.compare.analysis.rows import require_records
-from genorth.compare.render.formats import html as table_html
-from genorth.compare.render.formats import templates
-from genorth.compare.render.table import Labels, Table, plain
+from genorth.compare.render.table import Labels, Table, plain, templates
+from genorth.compare.render.table import html as table_html
 from genorth.compare.render.tables import failures_table
 from genorth.compare.runs.record import Records
 from genorth.errors import refuse, require

@@ -16,7 +16,11 @@ import numpy as np
 from genorth.compare.analysis import profiles, ranking
 from genorth.compare.analysis.profiles import Profile
 from genorth.compare.analysis.rows import Runs, by_row, leaders, require_records
-from genorth.compare.render.figures import (
+from genorth.compare.render.styles import (
+    FAMILY_STYLES,
+    GREY,
+    ORANGE,
+    PHASES,
     TEXT,
     Styles,
     legend,
@@ -27,7 +31,6 @@ from genorth.compare.render.figures import (
     plotted,
     shortened,
 )
-from genorth.compare.render.styles import FAMILY_STYLES, GREY, ORANGE, PHASES
 from genorth.compare.render.table import Labels, Names, names_of, plain, seconds_text
 from genorth.compare.runs.record import Record, Records
 from genorth.errors import require

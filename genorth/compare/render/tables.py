@@ -13,11 +13,9 @@ from typing import Any
 
 import attrs
 
-from genorth.compare.analysis.effects import MEASURES, Effect
-from genorth.compare.analysis.ranking import Best, best
+from genorth.compare.analysis.ranking import MEASURES, Best, Effect, best
 from genorth.compare.analysis.rows import Runs, by_row, leaders, require_records, short_status
 from genorth.compare.analysis.targets import Reached, reached, targets
-from genorth.compare.render.formats import render
 from genorth.compare.render.table import (
     Block,
     Entry,
@@ -29,6 +27,7 @@ from genorth.compare.render.table import (
     count,
     names_of,
     plain,
+    render,
     scientific,
     seconds,
     seconds_text,

@@ -1,31 +1,179 @@
-"""`Bench`: makes the problem and the start of a seed, runs a solver, and writes the record.
+"""`Maker`: makes runs one place at a time, and says what is known of those that fail.
 
-What the solver says is held against x itself: f, gradient norm and feasibility are computed anew,
-off the clock and not counted.
+`Bench` runs solvers; `genorth.training` has a maker of its own. What a solver says is held against
+x itself: f, gradient norm and feasibility are computed anew, off the clock and not counted.
 """
 
 from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Iterator, Mapping
+import traceback
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
 
-from genorth.compare.runs.codec import COLUMNS, structured
 from genorth.compare.runs.definition import fingerprint
-from genorth.compare.runs.machine import interrupted
-from genorth.compare.runs.maker import Attempt, Maker, Prepared
-from genorth.compare.runs.record import Record
-from genorth.compare.runs.spec import Place, Task, size_of
-from genorth.compare.runs.store import thinned
+from genorth.compare.runs.record import Outcome, Record
+from genorth.compare.runs.spec import Place, Setup, Task, size_of
+from genorth.compare.runs.store import COLUMNS, structured, thinned
 from genorth.linalg.arrays import Array, norm
+from genorth.machine import (
+    PastLimitError,
+    contained,
+    environment,
+    interrupted,
+    pinned,
+)
 from genorth.problem.problem import Counts, Problem
 from genorth.solve.clock import Clock
 from genorth.solve.result import Result, Status
+
+
+@attrs.frozen
+class Prepared:
+    """A problem that was made, or the reason why not."""
+
+    size: str | None = None
+    fingerprint: dict[str, Any] | None = None
+    reason: str = ""
+
+
+@attrs.frozen
+class Attempt:
+    """A run that is about to be made."""
+
+    task: Task
+    #: What the record begins with.
+    fields: dict[str, Any]
+    #: Is called when the solver is loaded and begins.
+    begin: Callable[[], None]
+    #: What `Maker._fresh` gave.
+    problem: Any
+    clock: Clock
+
+
+class Maker(ABC):
+    """Makes the runs of a setup, with what it holds of one place at a time.
+
+    Args:
+        setup: What all runs share.
+        passed_on: Exceptions that end the comparison.
+    """
+
+    def __init__(self, setup: Setup, passed_on: tuple[type[BaseException], ...] = ()) -> None:
+        self._setup, self._passed_on = setup, passed_on
+        self.at: Place | None = None
+        self._prepared = Prepared()
+
+    # ------------------------------------------------------------------ what a maker gives
+
+    #: What a run leaves behind.
+    kind: ClassVar[type[Outcome]]
+
+    @abstractmethod
+    def _making(self, place: Place) -> Iterator[Prepared]:
+        """Make what a place needs, step by step; each step has the time of a preparation."""
+
+    @abstractmethod
+    def _fresh(self) -> Any:
+        """The problem of a new run, in which it counts its evaluations; None where it does not."""
+
+    @abstractmethod
+    def _counted(self, problem: Any) -> dict[str, Any]:
+        """The counts of a run that raised or hung, as fields of its record."""
+
+    @abstractmethod
+    def _load(self, task: Task) -> None:
+        """Import what the solver needs, before the threads of all that is loaded are fixed."""
+
+    @abstractmethod
+    def _run(self, attempt: Attempt) -> Outcome:
+        """Make the run; may raise anything."""
+
+    # ------------------------------------------------------------------ what follows
+
+    def prepare(self, place: Place) -> Prepared:
+        """Make what a place needs; reuses what is there if it is of this place."""
+        if self.at == place:
+            return self._prepared
+        self.at, limit = None, self._setup.preparation
+        self._prepared = Prepared(reason=f"It took longer than {limit:g} s.")
+        with pinned(self._setup.threads), contained():
+            try:
+                steps = self._making(place)
+                while True:
+                    with interrupted(limit):
+                        prepared = next(steps, None)
+                    if prepared is None:
+                        break
+                    self._prepared = prepared
+            except PastLimitError:
+                pass  # a cost that hangs does so again in the runs, whose records say it
+            except self._passed_on:
+                raise
+            except BaseException as error:
+                self._prepared = Prepared(reason=told(error))
+        self.at = place
+        return self._prepared
+
+    def record(self, task: Task, fields: dict[str, Any], begin: Callable[[], None]) -> Outcome:
+        """Run a task, which `prepare` has seen.
+
+        Args:
+            task: The task.
+            fields: What the record begins with.
+            begin: Called when the solver is loaded and begins.
+        """
+        made, setup = self._prepared, self._setup
+        fields = fields | {"environment": self._environment}
+        fields["definition"] = fields["definition"] | {"problem": made.fingerprint}
+        if made.reason:
+            return self.kind.failed("UNPREPARED", made.reason, fields)
+        problem = self._fresh()
+        clock = Clock(problem)
+        with contained():
+            try:
+                with interrupted(setup.preparation):
+                    self._load(task)
+                with pinned(setup.threads):
+                    return self._run(Attempt(task, fields, begin, problem, clock))
+            except PastLimitError:
+                ending, message = "HUNG", f"max_time was {setup.time_limit:g} s."
+            except self._passed_on:
+                raise
+            except BaseException as error:
+                ending, message = "RAISED", told(error)
+            return self.kind.failed(ending, message, fields | self._counted(problem), clock.seconds)
+
+    @cached_property
+    def _environment(self) -> dict[str, str]:
+        with pinned(self._setup.threads):
+            return environment(self._setup.processes)
+
+
+def told(error: BaseException) -> str:
+    """Type, message and place of an exception, in one line; its message may raise."""
+    try:
+        text = " ".join(str(error).split())
+    except BaseException as second:
+        text = f"(its message raised {type(second).__name__})"
+    message = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames:
+        return message
+    last = frames[-1]
+    return f"{message} ({Path(last.filename).name}, line {last.lineno}, in {last.name})"
+
+
+# ---------------------------------------------------------------------- solvers
+
 
 # of a trace that are kept: more than a plot shows, and the file stays small and quick to write
 _LINES = 1000
@@ -64,31 +212,27 @@ class Bench(Maker):
             load()
 
     def _run(self, attempt: Attempt) -> Record:
-        task, fields, problem, clock = attempt.task, attempt.fields, attempt.problem, attempt.clock
-        setup, solver = self._setup, self._setup.solvers[task.solver]
-        options = dict(setup.instances[task.instance].options.get(task.solver, {}))
-        arguments: dict[str, Any] = {
-            "tol": task.tolerance,
-            "max_time": setup.time_limit,
-            **setup.budget,
-        }
+        setup, task, clock = self._setup, attempt.task, attempt.clock
+        solver, instance = setup.solvers[task.solver], setup.instances[task.instance]
         assert self._problem is not None and self._start is not None
         start = self._start.copy()
         with interrupted(setup.preparation):
-            if reason := _why_not(solver, problem):
+            if reason := _why_not(solver, attempt.problem):
                 said = f"{reason[0].upper()}{reason[1:]}."
-                return Record.failed("UNSUPPORTED", said, fields)
-            if _takes(solver, "rng"):
-                arguments["rng"] = task.seed  # of a solver that draws: the same each time
+                return Record.failed("UNSUPPORTED", said, attempt.fields)
+            # the seed of a solver that draws: the same each time
+            drawn = {"rng": task.seed} if _takes(solver, "rng") else {}
+        options = {"tol": task.tolerance, "max_time": setup.time_limit, **setup.budget, **drawn}
+        options |= instance.options.get(task.solver, {})
         attempt.begin()
         with clock, interrupted(setup.patience, clock):
-            result = solver(problem, start, **arguments | options)
+            result = solver(attempt.problem, start, **options)
         with interrupted(setup.patience):
-            record = _reported(result, counts_of(problem), clock, fields)
-            feasibility_tol = float(options.get("feasibility_tol", _FEASIBILITY_TOL))
+            record = _reported(result, counts_of(attempt.problem), clock, attempt.fields)
             figures = Figures.at(self._problem, result.x)
             claimed = bool(result.success) and result.status is Status.CONVERGED
-            return verified(record, figures, claimed, feasibility_tol, setup.time_limit)
+            near = float(options.get("feasibility_tol") or _FEASIBILITY_TOL)
+            return verified(record, figures, claimed, near, setup.time_limit)
 
 
 # ---------------------------------------------------------------------- what a solver says

@@ -8,7 +8,6 @@ table is measured on one host. The executor's worker makes these runs in a proce
 from __future__ import annotations
 
 import importlib
-import os
 import pickle
 import platform
 import threading
@@ -20,12 +19,12 @@ from typing import Any, NoReturn
 import attrs
 
 import genorth
-from genorth.compare.runs.maker import Prepared, told
+from genorth.compare.runs.bench import Prepared, told
 from genorth.compare.runs.record import Outcome
 from genorth.compare.runs.schedule import ATTEMPTS, Schedule
 from genorth.compare.runs.spec import Place, Setup, Task
 from genorth.compare.runs.workers import NotLoadedError, Worker, Workers, pickled
-from genorth.errors import refuse
+from genorth.errors import refuse, require
 from genorth.optional import installed
 
 _POLL = 1.0  # seconds between two looks at futures that do not call back, as those of submitit
@@ -93,14 +92,15 @@ class Futures:
                 # its one problem has the index 0
                 fields = {attrs.evolve(t, instance=0): schedule.fields(t) for t in sent.tasks}
                 payload = self._payloads[sent.tasks[0].instance]
-                key = self._sweep, sent.attempt  # dask takes calls with equal arguments for one
-                arguments = genorth.__version__, light, payload, fields
-                future = self._executor.submit(run_place, *key, *arguments)
+                key = self._sweep, sent.attempt
+                future = self._executor.submit(
+                    run_place, key, genorth.__version__, light, payload, fields
+                )
                 self._underway.append((future, sent))
         for future, _sent in self._underway[len(self._underway) - len(all_sent) :]:
-            if not all(callable(getattr(future, name, None)) for name in ("done", "result")):
-                need = "submit() to return futures, with done() and result()"
-                refuse("executor", need, type(future).__name__)
+            good = all(callable(getattr(future, name, None)) for name in ("done", "result"))
+            need = "submit() to return futures, with done() and result()"
+            require(good, "executor", need, type(future).__name__)
             if call_back := getattr(future, "add_done_callback", None):
                 call_back(lambda _: self._news.set())
 
@@ -147,9 +147,8 @@ class _Sent:
 
 def _dumps() -> Callable[[Any], bytes]:
     """The pickling of loky, dask and submitit where it is there: it takes lambdas along."""
-    if not installed("cloudpickle"):
-        return pickle.dumps
-    dumps: Callable[[Any], bytes] = importlib.import_module("cloudpickle").dumps
+    module = "cloudpickle" if installed("cloudpickle") else "pickle"
+    dumps: Callable[[Any], bytes] = importlib.import_module(module).dumps
     return dumps
 
 
@@ -182,28 +181,8 @@ class Made:
     reason: str = ""
 
 
-_spare = threading.local()  # the worker that a thread keeps between two places
-
-
-def _worker(sweep: str, setup: Setup, payload: bytes) -> Worker:
-    """The worker of this thread: that of the place before, if it was of the same comparison.
-
-    By thread, as on Linux a process ends with the thread that started it.
-    """
-    owner, found = os.getpid(), getattr(_spare, "kept", None)
-    if found is not None and found[:2] == (owner, sweep):
-        found[2].serve(setup, payload)
-    else:
-        if found is not None and found[0] == owner:  # not before a fork
-            found[2].kill()
-        _spare.kept = found = owner, sweep, Worker(setup, payload)
-    worker: Worker = found[2]
-    return worker
-
-
 def run_place(
-    sweep: str,
-    attempt: int,  # noqa: ARG001  tells this call from an earlier one
+    key: tuple[str, int],  # noqa: ARG001  dask takes calls with equal arguments for one
     version: str,
     setup: Setup,
     payload: bytes,
@@ -212,8 +191,7 @@ def run_place(
     """Make the runs of a place; what the executor's workers call.
 
     Args:
-        sweep: A name of the comparison.
-        attempt: How often the place was sent.
+        key: A name of the comparison, and how often the place was sent.
         version: The version of genorth that sent it.
         setup: What all runs share, without the problem and the solvers.
         payload: The same with them, pickled.
@@ -222,13 +200,11 @@ def run_place(
     host = platform.node()
     if version != genorth.__version__:
         return Made(host, reason=f"genorth {genorth.__version__}")
-    schedule, worker = Schedule(setup.maker.kind, fields), _worker(sweep, setup, payload)
+    schedule, worker = Schedule(setup.maker.kind, fields), Worker(setup, payload)
     try:
         schedule.work(fields, worker.record)
-    except BaseException as error:
-        worker.kill()
-        if isinstance(error, NotLoadedError):
-            return Made(host, reason=str(error))
-        raise
-    worker.park()
+    except NotLoadedError as error:
+        return Made(host, reason=str(error))
+    finally:
+        worker.close()
     return Made(host, tuple(schedule.records({})))

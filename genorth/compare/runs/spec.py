@@ -15,7 +15,7 @@ from genorth.problem.problem import Problem
 from genorth.solve.solver import SOLVERS
 
 if TYPE_CHECKING:
-    from genorth.compare.runs.maker import Maker
+    from genorth.compare.runs.bench import Maker
     from genorth.compare.runs.record import About
 
 #: The size of a problem that could not be made.

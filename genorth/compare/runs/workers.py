@@ -27,12 +27,12 @@ from itertools import groupby
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from genorth.compare.runs.machine import environment, pinned
-from genorth.compare.runs.maker import Prepared, told
+from genorth.compare.runs.bench import Prepared, told
 from genorth.compare.runs.record import Outcome
 from genorth.compare.runs.schedule import Schedule
 from genorth.compare.runs.spec import Place, Setup, Task
 from genorth.errors import refuse
+from genorth.machine import environment, pinned
 
 _LATER = 1.0  # seconds that a worker has, after it has interrupted its solver, to send the record
 _MAIN = (
@@ -42,7 +42,6 @@ _MAIN = (
 _START = 120.0  # seconds in which a process is started and has imported what it needs
 # what a worker says of itself, in order
 _STAGES = _READY, _PREPARED, _BEGINS = "ready", "prepared", "begins"
-_IDLE = 60.0  # seconds after which a process that is kept for more work, and gets none, ends
 _LOOK = 1.0  # seconds between two looks at the threads, so that Ctrl-C is noticed on every system
 _PARENT_DIED = 1  # PR_SET_PDEATHSIG of Linux
 _context = multiprocessing.get_context("spawn")
@@ -150,18 +149,16 @@ class Worker:
 
     def prepare(self, place: Place) -> Prepared:
         """Make the problem of a place."""
-        self.place = place
         try:
-            made: Prepared = self._ask(("prepare", place))
+            made: Prepared = self._ask(place)
         except _LostError as lost:
             return Prepared(reason=lost.reason)
         return made
 
     def record(self, task: Task, fields: dict[str, Any], begin: Callable[[], None]) -> Outcome:
         """Run a task; its arguments are those of `Maker.record`."""
-        self.place = task.place
         try:
-            made: Outcome = self._ask(("run", task, fields), begin)
+            made: Outcome = self._ask(task.place, task, fields, begin)
         except _LostError as lost:
             with _one_at_a_time, pinned(self._setup.threads):
                 fields = fields | {"environment": environment(self._setup.processes)}
@@ -169,12 +166,15 @@ class Worker:
             return self._setup.maker.kind.failed(lost.status, lost.reason, fields, seconds)
         return made
 
-    def _ask(self, message: Any, begin: Callable[[], None] | None = None) -> Any:
-        """Send a message and wait for the answer, as long as each stage may take."""
+    def _ask(
+        self, place: Place, task: Task | None = None, fields: Any = None, begin: Any = None
+    ) -> Any:
+        """Have a problem made, or a task run, and wait as long as each stage may take."""
+        self.place = place
         self._start()
         stage, began = _READY if self._loaded else "", math.nan
         with suppress(OSError):  # it has ended: `_hear` finds out why
-            self._connection.send(message)
+            self._connection.send((place, task, fields))
         while True:
             if not wait([self._connection, self._process.sentinel], self._limit(stage) + _LATER):
                 limit = self._setup.time_limit if stage == _BEGINS else self._setup.preparation
@@ -186,7 +186,7 @@ class Worker:
             if answer not in _STAGES:
                 raise NotLoadedError(f"A worker process could not start: {answer}")
             stage, self._loaded = answer, True
-            if stage == _BEGINS and begin is not None:
+            if stage == _BEGINS:
                 began = time.monotonic()
                 begin()
 
@@ -195,12 +195,8 @@ class Worker:
 
         A run has twice the patience, to cover measuring off the clock.
         """
-        return {
-            "": _START,
-            _READY: 2 * self._setup.preparation,
-            _PREPARED: self._setup.preparation,
-            _BEGINS: 4 * self._setup.patience,
-        }[stage]
+        prepare, run = self._setup.preparation, self._setup.patience
+        return {"": _START, _READY: 2 * prepare, _PREPARED: prepare, _BEGINS: 4 * run}[stage]
 
     def _hear(self, stage: str, began: float) -> Any:
         try:
@@ -209,13 +205,10 @@ class Worker:
             return self._connection.recv()
         except Exception:  # EOFError, OSError, or half an answer
             self._process.join()
-            code = self._process.exitcode
+            said = f"process ended with exit code {self._process.exitcode}"
             if not stage and not self.closed:
-                raise RuntimeError(
-                    f"A worker process ended with exit code {code} as it started. {_MAIN}"
-                ) from None
-            said = f"Its process ended with exit code {code}."
-            raise self._lost("RAISED", said, stage, began) from None
+                raise RuntimeError(f"A worker {said} as it started. {_MAIN}") from None
+            raise self._lost("RAISED", f"Its {said}.", stage, began) from None
 
     def _lost(self, status: str, reason: str, stage: str, began: float) -> Exception:
         if self.closed:
@@ -233,41 +226,25 @@ class Worker:
                 raise futures.CancelledError
             if self._process is not None and self._process.is_alive():
                 return
-            self.kill()
+            self._loaded = False
             self._connection, theirs = _context.Pipe()
             arguments = theirs, self._payload, os.getpid()
             self._process = _context.Process(target=_work, args=arguments, daemon=True)
             self._process.start()
             theirs.close()
 
-    def park(self) -> None:
-        """Have it let go of what it holds, and wait a little for other work."""
-        with suppress(OSError, AttributeError):
-            self._connection.send(("park",))
-
-    def serve(self, setup: Setup, payload: bytes) -> None:
-        """Have it load another setup."""
-        self._setup, self._payload = setup, payload
-        if self._process is not None and self._process.is_alive():
-            self._loaded = False
-            with suppress(OSError):  # it has ended: the next question finds out
-                self._connection.send(("load", payload))
-
     def kill(self) -> None:
         """Kill the process, if there is one."""
         if self._process is not None:
             self._process.kill()
             self._process.join()
-            self._connection.close()
-            self._process, self._loaded = None, False
+            self._loaded = False
 
     def close(self) -> None:
         """Kill the process, also while another thread waits for its answer; it starts no other."""
         with _one_at_a_time:
             self.closed = True
-            if self._process is not None:
-                self._process.kill()
-                self._process.join()
+            self.kill()
 
 
 def _work(connection: Connection, payload: bytes, parent: int) -> None:
@@ -279,33 +256,22 @@ def _work(connection: Connection, payload: bytes, parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the parent ends its workers
     _end_with(parent)
     with suppress(EOFError, BrokenPipeError):  # the parent has ended
-        maker = _loaded(connection, payload)
+        try:
+            setup = pickle.loads(payload)
+            maker = setup.maker(setup)
+        except BaseException as error:
+            connection.send(told(error))
+            return
+        connection.send(_READY)
         while True:
-            kind, *arguments = connection.recv()
-            if kind == "park":
-                del maker
-                if not connection.poll(_IDLE):
-                    return
-            elif kind == "load":
-                maker = _loaded(connection, *arguments)
-            elif kind == "prepare":
-                connection.send(maker.prepare(*arguments))
-            else:
-                task, fields = arguments
-                if not maker.prepare(task.place).reason:
-                    connection.send(_PREPARED)
-                connection.send(maker.record(task, fields, lambda: connection.send(_BEGINS)))
-
-
-def _loaded(connection: Connection, payload: bytes) -> Any:
-    try:
-        setup = pickle.loads(payload)
-        maker = setup.maker(setup)
-    except BaseException as error:
-        connection.send(told(error))
-        raise EOFError from error
-    connection.send(_READY)
-    return maker
+            place, task, fields = connection.recv()
+            prepared = maker.prepare(place)
+            if task is None:
+                connection.send(prepared)
+                continue
+            if not prepared.reason:
+                connection.send(_PREPARED)
+            connection.send(maker.record(task, fields, lambda: connection.send(_BEGINS)))
 
 
 @contextmanager
@@ -352,20 +318,15 @@ def pickled(
     need: str = "what can be pickled, for jobs > 1",
 ) -> bytes:
     """Return the setup for other processes, or refuse what cannot be pickled by its name."""
-    parts: list[tuple[str, str, Any]] = [
-        ("problems", f"problem {instance.name!r}", instance) for instance in setup.instances
-    ]
-    parts += [("solvers", f"solver {name!r}", solver) for name, solver in setup.solvers.items()]
-    for argument, name, part in parts:
+    hint = (
+        "Use functions of a module and functools.partial of them, not lambdas and closures; or "
+        "make all runs in this process, with jobs=1."
+    )
+    parts = [("problems", "problem", each.name, each) for each in setup.instances]
+    parts += [("solvers", "solver", name, solver) for name, solver in setup.solvers.items()]
+    for argument, what, name, part in parts:
         try:
             dumps(part)
         except Exception as error:
-            refuse(
-                argument,
-                need,
-                f"{name}: {error}",
-                None,
-                "Use functions of a module and functools.partial of them, not lambdas and "
-                "closures; or make all runs in this process, with jobs=1.",
-            )
+            refuse(argument, need, f"{what} {name!r}: {error}", None, hint)
     return dumps(setup)
