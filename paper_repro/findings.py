@@ -226,7 +226,7 @@ def _equally_limited(records: Records) -> Records:
     """The records; those of the reference that took longer than others may count as out of time."""
     limits: dict[str, float] = {}
     for record in records:
-        mine = float(record.definition.get("time_limit", math.inf))
+        mine = float(record.definition.get("max_time", math.inf))
         limits[record.problem] = min(mine, limits.get(record.problem, math.inf))
 
     def limited(record: Record) -> Record:

@@ -51,7 +51,7 @@ def words(records: Records) -> dict[str, list[str]]:
 
 def _conditions(records: Records) -> str:
     """Under which conditions these runs were made."""
-    limits = {float(record.definition.get("time_limit", math.nan)) for record in records}
+    limits = {float(record.definition.get("max_time", math.nan)) for record in records}
     starts = {len(records.where(solver=name).distinct("seed")) for name in records.solvers}
     most = f"{max(starts)} random starts and instances" if max(starts) > 1 else "one start"
     one = ", the solvers of the paper from one" if min(starts) == 1 < max(starts) else ""

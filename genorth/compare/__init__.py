@@ -10,18 +10,18 @@ from genorth.compare.render import plots, summary, tables
 from genorth.compare.render.page import Html
 from genorth.compare.render.report import report
 from genorth.compare.runs.record import ENDINGS, About, Record, Records, join
-from genorth.compare.runs.schedule import Progress
-from genorth.compare.runs.spec import Instance, size_of
+from genorth.compare.runs.schedule import Observer
+from genorth.compare.runs.spec import Case, size_of
 from genorth.compare.runs.store import load, save
 from genorth.machine import environment, pinned
 
 __all__ = [
     "ENDINGS",
     "About",
+    "Case",
     "Effect",
     "Html",
-    "Instance",
-    "Progress",
+    "Observer",
     "Record",
     "Records",
     "analysis",

@@ -14,7 +14,7 @@ from genorth.compare.render.terminal import chosen
 from genorth.compare.runs.bench import Bench
 from genorth.compare.runs.record import About, Records
 from genorth.compare.runs.schedule import Executor, Here, Schedule, fields_of
-from genorth.compare.runs.spec import UNKNOWN, Place, Setup, Task, as_instances, as_solvers
+from genorth.compare.runs.spec import UNKNOWN, Place, Setup, Task, as_cases, as_solvers
 from genorth.compare.runs.store import FORMAT, Store, folder_of
 from genorth.errors import require
 from genorth.machine import cores, threadpoolctl
@@ -28,7 +28,7 @@ def run(
     *,
     starts: int | Iterable[int] = 1,
     tolerances: float | Iterable[float] = (1e-6,),
-    time_limit: float = 60.0,
+    max_time: float = 60.0,
     out: str | os.PathLike[str] | None = None,
     jobs: int = 1,
     executor: Any = None,
@@ -44,7 +44,7 @@ def run(
 
     All solvers start at the same point, with the same number of BLAS threads, and are called as
     `solver(problem, x0, tol=..., max_time=..., max_iterations=...)`, with `rng=seed` where they
-    take one and with the options of the `Instance`. The time of a record is measured around this
+    take one and with the options of the `Case`. The time of a record is measured around this
     call, without the library's own measuring; f, gradient norm and feasibility are computed anew at
     x, and a success that fails this check, or comes after the time limit, is recorded as a failure.
 
@@ -54,14 +54,14 @@ def run(
     comparison, such as Ctrl-C, has the finished records in its attribute `records`.
 
     Args:
-        problems: A `Problem`, a list of Problems or `Instance`s, or a mapping of names to Problems,
-            Instances or functions seed -> Problem.
+        problems: A `Problem`, a list of Problems or `Case`s, or a mapping of names to Problems,
+            Cases or functions seed -> Problem.
         solvers: A list of registered names ("cdf-lbfgs") and of solvers, or a mapping of names to
             these. A solver is a `genorth.Solver`, or a callable as above that returns a `Result`;
             the family of a bare callable is "other".
         starts: How many seeds (0, 1, ...), or the seeds.
         tolerances: Tolerances on the gradient norm.
-        time_limit: Seconds of each run.
+        max_time: Seconds of each run.
         out: A folder to which each record is written when it is finished. The same call makes the
             runs that are missing, also with more seeds, solvers, problems or tolerances. Records
             that were made of something else (options, cost, time limit, version) are refused.
@@ -83,7 +83,7 @@ def run(
             process is killed, everywhere.
         preparation_limit: Seconds in which a problem and its start must be made.
         progress: "auto" (a bar and a table of winners on a terminal, else lines), "brief" (the bar
-            alone, else nothing), None, or an object with the methods of `genorth.compare.Progress`.
+            alone, else nothing), None, or an object with the methods of `genorth.compare.Observer`.
 
     Returns:
         The records, in the order problem, seed, solver, tolerance (loose to tight).
@@ -93,7 +93,7 @@ def run(
             executor's workers lack the code of a problem or a solver.
     """
     check(
-        time_limit=time_limit,
+        max_time=max_time,
         preparation_limit=preparation_limit,
         grace=grace,
         jobs=jobs,
@@ -108,13 +108,13 @@ def run(
         require(submits, "executor", need, repr(executor))
         require(jobs == 1, "jobs", "1 with an executor, which has its own workers", repr(jobs))
     seeds, levels, given = seeds_of(starts), _tolerances(tolerances), as_solvers(solvers)
-    limit = float(time_limit)
+    limit = float(max_time)
     setup = Setup(
         maker=Bench,
-        instances=tuple(as_instances(problems)),
+        cases=tuple(as_cases(problems)),
         solvers=given,
         about={name: About.of(name, solver) for name, solver in given.items()},
-        time_limit=limit,
+        max_time=limit,
         patience=limit + (max(10.0, limit) if grace is None else float(grace)),
         preparation=float(preparation_limit),
         threads=threads,
@@ -122,8 +122,8 @@ def run(
         budget={"max_iterations": max_iterations},
     )
     tasks = [
-        Task(instance, seed, solver, tolerance)
-        for instance in range(len(setup.instances))
+        Task(case, seed, solver, tolerance)
+        for case in range(len(setup.cases))
         for seed in seeds
         for solver in given
         for tolerance in levels
@@ -185,14 +185,14 @@ def _sized(setup: Setup, seed: int, executor: Executor) -> tuple[Setup, dict[Pla
 
     A function in a mapping tells the size of its problem when it is called.
     """
-    unknown = [(n, seed) for n, each in enumerate(setup.instances) if each.size is None]
+    unknown = [(n, seed) for n, each in enumerate(setup.cases) if each.size is None]
     made = executor.prepare(unknown)
     sizes = {place[0]: prepared.size or UNKNOWN for place, prepared in made.items()}
-    instances = tuple(
-        attrs.evolve(each, size=sizes.get(n, each.size)) for n, each in enumerate(setup.instances)
+    cases = tuple(
+        attrs.evolve(each, size=sizes.get(n, each.size)) for n, each in enumerate(setup.cases)
     )
     reasons = {place: prepared.reason for place, prepared in made.items() if prepared.reason}
-    return attrs.evolve(setup, instances=instances), reasons
+    return attrs.evolve(setup, cases=cases), reasons
 
 
 # ---------------------------------------------------------------------- arguments
@@ -228,7 +228,7 @@ def _none_or(holds: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 _SECONDS = f"in seconds, at most {_LONGEST:g}"
 _RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "time_limit": (f"time_limit > 0, {_SECONDS}", _within),
+    "max_time": (f"max_time > 0, {_SECONDS}", _within),
     "preparation_limit": (f"preparation_limit > 0, {_SECONDS}", _within),
     "grace": (
         f"None, or grace >= 0, {_SECONDS}",
@@ -239,7 +239,7 @@ _RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "max_iterations": ("None, or a whole number >= 1", _none_or(_whole)),
     "give_up": ("None, or a whole number of starts >= 1", _none_or(_whole)),
     "epochs": ("a whole number >= 1", _whole),
-    "tolerance": ("0 < tolerance < inf", _positive),
+    "feasibility_tol": ("0 < feasibility_tol < inf", _positive),
     "retry": ("True or False", lambda value: isinstance(value, bool)),
 }
 

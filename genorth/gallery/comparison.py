@@ -158,13 +158,13 @@ def gradient_factor(problem: Problem, metric: Any) -> float:
     return math.sqrt(size)
 
 
-def _entry(instance: Instance, solvers: Sequence[str]) -> compare.Instance:
+def _entry(instance: Instance, solvers: Sequence[str]) -> compare.Case:
     options = {}
     if instance.metric is not None:
         factor = gradient_factor(instance.problem, instance.metric)
         given = {"metric": instance.metric, "factor": factor}
         options = dict.fromkeys(map(metric_name, _twice(solvers)), given)
-    return compare.Instance(
+    return compare.Case(
         instance.name,
         size_of(instance.problem),
         partial(_problem, instance.name),

@@ -31,8 +31,8 @@ def train(
     rates: Iterable[float],
     epochs: int,
     starts: int | Iterable[int] = 3,
-    tolerance: float = 1e-5,
-    time_limit: float = 60.0,
+    feasibility_tol: float = 1e-5,
+    max_time: float = 60.0,
     out: str | os.PathLike[str] | None = None,
     jobs: int = 1,
     threads: int = 1,
@@ -55,8 +55,8 @@ def train(
         rates: The step sizes, the same for all methods.
         epochs: Passes over the training data.
         starts: How many seeds (0, 1, ...), or the seeds.
-        tolerance: The largest |C| at the end.
-        time_limit: Seconds of each run.
+        feasibility_tol: The largest |C| at the end.
+        max_time: Seconds of each run.
         out: A folder to which each record is written, as for `run`: the same call resumes there.
         jobs: Worker processes.
         threads: BLAS threads of each run.
@@ -71,23 +71,23 @@ def train(
     """
     check(
         epochs=epochs,
-        tolerance=tolerance,
-        time_limit=time_limit,
+        feasibility_tol=feasibility_tol,
+        max_time=max_time,
         jobs=jobs,
         threads=threads,
         retry=retry,
     )
-    need, limit = "step sizes > 0, at least one, each once", float(time_limit)
+    need, limit = "step sizes > 0, at least one, each once", float(max_time)
     grid = sorted(map(float, each_once("rates", rates, need, _is_rate)))
     known, ways = _named("trainings", trainings, Training), _named("methods", methods, Method)
     rated = {f"{method.name} {rate:g}": (method, rate) for method in ways for rate in grid}
     options = {name: {"method": each.name, "rate": rate} for name, (each, rate) in rated.items()}
     setup = Setup(
         maker=Trainer,
-        instances=tuple(attrs.evolve(each, options=options) for each in known),
+        cases=tuple(attrs.evolve(each, options=options) for each in known),
         solvers={name: attrs.evolve(each, name=name) for name, (each, _) in rated.items()},
         about={name: each.about for name, (each, _) in rated.items()},
-        time_limit=limit,
+        max_time=limit,
         patience=limit + max(10.0, limit),
         preparation=_PREPARATION,
         threads=threads,
@@ -95,7 +95,7 @@ def train(
         budget={"epochs": epochs},
     )
     tasks = [
-        Task(number, seed, name, float(tolerance))
+        Task(number, seed, name, float(feasibility_tol))
         for number, training in enumerate(known)
         for seed in seeds_of(starts)
         for name, (method, _) in rated.items()

@@ -94,7 +94,7 @@ class Trainer(Maker):
     def _making(self, place: Place) -> Iterator[Prepared]:
         """The data and the model."""
         self._made = None
-        training = self._setup.instances[place[0]]
+        training = self._setup.cases[place[0]]
         self._made = training.make(place[1])
         yield Prepared(training.size, probed(self._made))
 
@@ -110,14 +110,14 @@ class Trainer(Maker):
 
     def _run(self, attempt: Attempt) -> TrainingRecord:
         setup, task = self._setup, attempt.task
-        method, options = setup.solvers[task.solver], setup.instances[task.instance].options
+        method, options = setup.solvers[task.solver], setup.cases[task.case].options
         rate = float(options[task.solver]["rate"])
         with interrupted(setup.preparation):
             _warm_up(method.start(self._made, rate))
             learner = method.start(self._made, rate)
         attempt.begin()
         with interrupted(setup.patience):
-            run = _Run(learner, attempt.clock, int(setup.budget["epochs"] or 1), setup.time_limit)
+            run = _Run(learner, attempt.clock, int(setup.budget["epochs"] or 1), setup.max_time)
             return run.record(task.tolerance, attempt.fields)
 
 
@@ -135,7 +135,7 @@ class _Run:
     learner: Learner
     clock: Clock
     epochs: int
-    time_limit: float
+    max_time: float
     curve: dict[str, list[float]] = attrs.field(factory=_curve)
     steps: int = 0
 
@@ -172,8 +172,8 @@ class _Run:
         for epoch in range(1, self.epochs + 1):
             if said := self._epoch(epoch):
                 return "NOT_FINITE", said
-            if self.clock.elapsed()[0] > self.time_limit:
-                said = f"{epoch} of {self.epochs} epochs took longer than {self.time_limit:g} s."
+            if self.clock.elapsed()[0] > self.max_time:
+                said = f"{epoch} of {self.epochs} epochs took longer than {self.max_time:g} s."
                 return "TIME_LIMIT", said
         try:
             self.learner.finish()

@@ -35,7 +35,7 @@ from genorth.compare.render.page import _settings
 from genorth.compare.runs import futures
 from genorth.compare.runs.futures import Made, run_place
 from genorth.compare.runs.record import Record
-from genorth.compare.runs.schedule import ATTEMPTS, Here, Progress, Schedule
+from genorth.compare.runs.schedule import ATTEMPTS, Here, Observer, Schedule
 
 pytest.importorskip("threadpoolctl", reason="comparisons pin BLAS threads by threadpoolctl")
 
@@ -195,7 +195,7 @@ def test_one_task_is_one_problem_and_start_with_all_solvers_and_tolerances() -> 
 
 @pytest.mark.usefixtures("quick")
 def test_an_interruption_cancels_what_is_underway() -> None:
-    class Interrupting(Progress):
+    class Interrupting(Observer):
         def finish(self, record: compare.Record) -> None:
             raise KeyboardInterrupt
 
@@ -378,7 +378,7 @@ def test_every_executor_makes_the_same_records_also_if_a_worker_is_killed(
 ) -> None:
     """A pool that is broken by it is replaced: the same call resumes."""
     flag, out = tmp_path / "flag", tmp_path / "out"
-    limits: dict[str, Any] = {"time_limit": 1.0, "grace": 0.1, "starts": 2}
+    limits: dict[str, Any] = {"max_time": 1.0, "grace": 0.1, "starts": 2}
     solvers: dict[str, Any] = {
         "cdf-gd": "cdf-gd",
         "killing": Killing(flag),

@@ -25,8 +25,8 @@ pytestmark = pytest.mark.slow
 pytest.importorskip("threadpoolctl", reason="comparisons pin BLAS threads by threadpoolctl")
 posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="alarms and signals of POSIX")
 LIMITS = {
-    False: {"time_limit": 60.0, "preparation_limit": 60.0, "progress": None},
-    True: {"time_limit": 2.0, "grace": 0.2, "preparation_limit": 1.0, "progress": None},
+    False: {"max_time": 60.0, "preparation_limit": 60.0, "progress": None},
+    True: {"max_time": 2.0, "grace": 0.2, "preparation_limit": 1.0, "progress": None},
 }
 CASES = [(jobs, late) for jobs in (1, 2) for late in (False, True)]
 

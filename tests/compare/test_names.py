@@ -87,7 +87,7 @@ def _hostile() -> Records:
         made.append(record("rgd", math.nan, problem=name, size=other, **data | failed))
         if n % 12 == 0:
             made.append(record("rcg", 1.0, problem=name, size=other, **drawn))
-    return Records(made, {"time_limit": 60.0, **{name: name for name in NAMES}})
+    return Records(made, {"max_time": 60.0, **{name: name for name in NAMES}})
 
 
 @pytest.fixture(scope="module")

@@ -88,7 +88,7 @@ def test_a_run_that_fails_is_kept_and_explained(fault: str, status: str, word: s
 
 
 def test_a_run_that_takes_too_long_ends_after_an_epoch() -> None:
-    (record,) = train(method(wait=0.05), time_limit=0.1)
+    (record,) = train(method(wait=0.05), max_time=0.1)
     assert record.status == "TIME_LIMIT" and not record.success
     assert len(record.curve["time"]) == 2 and math.isfinite(record.held_out)
 
@@ -144,9 +144,9 @@ def test_a_method_is_left_out_where_it_does_not_run() -> None:
         ({"rates": 0.1}, "rates: need step sizes > 0"),
         ({"epochs": 0}, "epochs: need"),
         ({"epochs": 1.5}, "epochs: need"),
-        ({"tolerance": 0.0}, "tolerance: need"),
+        ({"feasibility_tol": 0.0}, "feasibility_tol: need"),
         ({"starts": 0}, "starts: need"),
-        ({"time_limit": -1}, "time_limit: need"),
+        ({"max_time": -1}, "max_time: need"),
         ({"jobs": 0}, "jobs: need"),
     ],
 )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from genorth.compare.analysis.rows import Row, best_by_family, best_of, by_row, leaders
 from genorth.compare.render.table import Names, plain, seconds_text, tolerance_text
 from genorth.compare.runs.record import Outcome, Records
-from genorth.compare.runs.schedule import Progress
+from genorth.compare.runs.schedule import Observer
 from genorth.errors import refuse
 from genorth.optional import installed, optional
 from genorth.solve.solver import FAMILIES
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _METHODS = ("start", "begin", "finish", "close")
 
 
-class Lines(Progress):
+class Lines(Observer):
     """One line for each finished run, for log files.
 
     Args:
@@ -55,19 +55,19 @@ class Lines(Progress):
             stream.flush()
 
 
-def chosen(progress: Any, by_time: bool = True) -> Progress:
+def chosen(progress: Any, by_time: bool = True) -> Observer:
     """The object for "auto", "brief" (a bar alone on a terminal, else nothing) or None.
 
     "auto" is a bar with a table of winners on a terminal if rich is installed, else lines. Where
     the time does not tell who is best, the bar says nothing of winners.
     """
     if progress is None:
-        return Progress()
+        return Observer()
     if isinstance(progress, str) and progress in ("auto", "brief"):
         auto, terminal = progress == "auto", getattr(sys.stderr, "isatty", bool)
         if terminal() and installed("rich"):
             return Bar(winners=auto and by_time, best=by_time)
-        return Lines() if auto else Progress()
+        return Lines() if auto else Observer()
     if not all(callable(getattr(progress, name, None)) for name in _METHODS):
         need = "'auto', 'brief', None, or an object with start, begin, finish and close"
         refuse("progress", need, repr(progress))
@@ -77,7 +77,7 @@ def chosen(progress: Any, by_time: bool = True) -> Progress:
 # ---------------------------------------------------------------------- the bar
 
 
-class Bar(Progress):
+class Bar(Observer):
     """A bar with finished and total runs, time used and time left.
 
     Below it the current runs, and who leads their rows. It is drawn between runs only, so that

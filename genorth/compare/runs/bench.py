@@ -145,7 +145,7 @@ class Maker(ABC):
                 with pinned(setup.threads):
                     return self._run(Attempt(task, fields, begin, problem, clock))
             except PastLimitError:
-                ending, message = "HUNG", f"max_time was {setup.time_limit:g} s."
+                ending, message = "HUNG", f"max_time was {setup.max_time:g} s."
             except self._passed_on:
                 raise
             except BaseException as error:
@@ -192,8 +192,8 @@ class Bench(Maker):
     def _making(self, place: Place) -> Iterator[Prepared]:
         """Problem and start, then their fingerprint."""
         self._problem = self._start = None
-        instance, seed = place
-        self._problem, self._start = self._setup.instances[instance].made(seed)
+        case, seed = place
+        self._problem, self._start = self._setup.cases[case].made(seed)
         prepared = Prepared(size_of(self._problem))
         yield prepared
         yield attrs.evolve(prepared, fingerprint=fingerprint(self._problem, self._start))
@@ -213,7 +213,7 @@ class Bench(Maker):
 
     def _run(self, attempt: Attempt) -> Record:
         setup, task, clock = self._setup, attempt.task, attempt.clock
-        solver, instance = setup.solvers[task.solver], setup.instances[task.instance]
+        solver, case = setup.solvers[task.solver], setup.cases[task.case]
         assert self._problem is not None and self._start is not None
         start = self._start.copy()
         with interrupted(setup.preparation):
@@ -222,8 +222,8 @@ class Bench(Maker):
                 return Record.failed("UNSUPPORTED", said, attempt.fields)
             # the seed of a solver that draws: the same each time
             drawn = {"rng": task.seed} if _takes(solver, "rng") else {}
-        options = {"tol": task.tolerance, "max_time": setup.time_limit, **setup.budget, **drawn}
-        options |= instance.options.get(task.solver, {})
+        options = {"tol": task.tolerance, "max_time": setup.max_time, **setup.budget, **drawn}
+        options |= case.options.get(task.solver, {})
         attempt.begin()
         with clock, interrupted(setup.patience, clock):
             result = solver(attempt.problem, start, **options)
@@ -232,7 +232,7 @@ class Bench(Maker):
             figures = Figures.at(self._problem, result.x)
             claimed = bool(result.success) and result.status is Status.CONVERGED
             near = float(options.get("feasibility_tol") or _FEASIBILITY_TOL)
-            return verified(record, figures, claimed, near, setup.time_limit)
+            return verified(record, figures, claimed, near, setup.max_time)
 
 
 # ---------------------------------------------------------------------- what a solver says

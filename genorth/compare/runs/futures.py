@@ -45,7 +45,7 @@ class Futures:
 
     def __init__(self, setup: Setup, executor: Any) -> None:
         self._setup, self._executor, self._dumps = setup, executor, _dumps()
-        alone = (attrs.evolve(setup, instances=(each,)) for each in setup.instances)
+        alone = (attrs.evolve(setup, cases=(each,)) for each in setup.cases)
         self._payloads = [pickled(one, self._dumps, _NEED) for one in alone]
         self._sweep = uuid.uuid4().hex
         self._underway: list[tuple[Any, _Sent]] = []
@@ -86,12 +86,12 @@ class Futures:
     def _send(self, all_sent: list[_Sent], schedule: Schedule) -> None:
         # submitit makes one array of Slurm of the jobs that are submitted within its batch()
         batch = getattr(self._executor, "batch", nullcontext) if all_sent else nullcontext
-        light = attrs.evolve(self._setup, instances=(), solvers={}, about={}, processes=1)
+        light = attrs.evolve(self._setup, cases=(), solvers={}, about={}, processes=1)
         with batch():
             for sent in all_sent:
                 # its one problem has the index 0
-                fields = {attrs.evolve(t, instance=0): schedule.fields(t) for t in sent.tasks}
-                payload = self._payloads[sent.tasks[0].instance]
+                fields = {attrs.evolve(t, case=0): schedule.fields(t) for t in sent.tasks}
+                payload = self._payloads[sent.tasks[0].case]
                 key = self._sweep, sent.attempt
                 future = self._executor.submit(
                     run_place, key, genorth.__version__, light, payload, fields

@@ -40,7 +40,7 @@ _SHOWN = 3  # changes that a refusal names
 KEY = ("problem", "size", "seed", "solver", "tolerance")
 
 
-class Progress:
+class Observer:
     """What a comparison tells of its runs: subclass it, or write a class with these methods.
 
     They are called one at a time, with several jobs from other threads. This one says nothing.
@@ -82,9 +82,9 @@ def fields_of(setup: Setup, tasks: Iterable[Task]) -> dict[Task, dict[str, Any]]
     solvers = {name: described(solver) for name, solver in setup.solvers.items()}
     found = {}
     for task in tasks:
-        instance = setup.instances[task.instance]
-        key = instance.problem, str(instance.size), task.seed, task.solver, task.tolerance
-        options = described(instance.options.get(task.solver, {}))
+        case = setup.cases[task.case]
+        key = case.problem, str(case.size), task.seed, task.solver, task.tolerance
+        options = described(case.options.get(task.solver, {}))
         definition = setup.budgets | {"options": options, "solver": solvers[task.solver]}
         about = {"about": setup.about[task.solver], "definition": definition}
         found[task] = dict(zip(KEY, key, strict=True)) | about
@@ -109,15 +109,15 @@ class Schedule:
         kind: type[Outcome],
         fields: Mapping[Task, dict[str, Any]],
         store: Store | None = None,
-        progress: Progress | None = None,
+        progress: Observer | None = None,
         give_up: int | None = None,
     ) -> None:
         self._kind, self._fields, self._tasks = kind, fields, list(fields)
         self._lock = threading.RLock()
-        self._store, self._progress = store, progress or Progress()
+        self._store, self._progress = store, progress or Observer()
         self._give_up = give_up
         self._finished: dict[Task, Outcome] = {}
-        # of an instance and a solver: the runs that ran out of time
+        # of an case and a solver: the runs that ran out of time
         self._late: dict[tuple[int, str], list[Outcome]] = {}
         #: Places whose problem cannot be made, with the reason.
         self.unprepared: dict[Place, str] = {}
@@ -207,7 +207,7 @@ class Schedule:
         """
         if reason := self.unprepared.get(task.place):
             return self._kind.failed("UNPREPARED", reason, self.fields(task))
-        late = list(self._late.get((task.instance, task.solver), []))
+        late = list(self._late.get((task.case, task.solver), []))
         looser = [r for r in late if r.seed == task.seed and r.tolerance > task.tolerance]
         if looser:
             first = max(looser, key=lambda record: record.tolerance)
@@ -241,7 +241,7 @@ class Schedule:
     def _take(self, task: Task, record: Outcome) -> None:
         self._finished[task] = record
         if record.status in OUT_OF_TIME:
-            self._late.setdefault((task.instance, task.solver), []).append(record)
+            self._late.setdefault((task.case, task.solver), []).append(record)
 
     def records(self, settings: dict[str, Any]) -> Records:
         """The finished records, in the order of the tasks."""
@@ -303,8 +303,8 @@ class Here(ExitStack):
     def _prepared(self, place: Place) -> Prepared:
         if self._maker.at == place:
             return self._maker.prepare(place)
-        instance, seed = self._setup.instances[place[0]], place[1]
-        with self._underway([instance.problem, instance.size, seed]) as reason:
+        case, seed = self._setup.cases[place[0]], place[1]
+        with self._underway([case.problem, case.size, seed]) as reason:
             return Prepared(reason=reason) if reason else self._maker.prepare(place)
 
     def _underway(self, key: list[Any]) -> Any:

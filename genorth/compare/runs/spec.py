@@ -1,4 +1,4 @@
-"""What is compared: `Instance`, the problems and solvers of `run`, and the runs to make."""
+"""What is compared: `Case`, the problems and solvers of `run`, and the runs to make."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Place = tuple[int, int]
 
 
 @attrs.frozen
-class Instance:
+class Case:
     """A problem of a size, made from a seed.
 
     For `jobs > 1` everything in it must be picklable: functions of a module and partials of them
@@ -58,7 +58,7 @@ class Instance:
             ("start", "a function (problem, seed) -> X, or None", start),
             ("options", "a mapping of solvers to mappings of keyword arguments", settings),
         ):
-            require(holds, f"Instance.{name}", need, _kind(getattr(self, name)))
+            require(holds, f"Case.{name}", need, _kind(getattr(self, name)))
 
     @property
     def name(self) -> str:
@@ -81,9 +81,9 @@ def size_of(problem: Problem) -> str:
 
 @attrs.frozen
 class Task:
-    """One run to be made; `instance` is the index of its instance."""
+    """One run to be made; `case` is the index of its case."""
 
-    instance: int
+    case: int
     seed: int
     solver: str
     tolerance: float
@@ -91,12 +91,12 @@ class Task:
     @property
     def place(self) -> Place:
         """The problem and the start that it needs."""
-        return self.instance, self.seed
+        return self.case, self.seed
 
     @property
     def chain(self) -> tuple[int, int, str]:
         """What runs to several tolerances have in common."""
-        return self.instance, self.seed, self.solver
+        return self.case, self.seed, self.solver
 
 
 @attrs.frozen(kw_only=True)
@@ -106,10 +106,10 @@ class Setup:
     #: Makes the runs: `maker(setup)` is a `Maker`.
     maker: type[Maker]
     #: What is solved: each has a problem, a size, a name and options by solver.
-    instances: tuple[Any, ...]
+    cases: tuple[Any, ...]
     solvers: dict[str, Any]
     about: dict[str, About]
-    time_limit: float
+    max_time: float
     #: Wall time after which a solver that ignores its limit is interrupted.
     patience: float
     #: Wall time within which a problem and its start must be made.
@@ -122,7 +122,7 @@ class Setup:
     @property
     def budgets(self) -> dict[str, Any]:
         """What bounds all runs; a record made with other budgets does not stand for them."""
-        given = {"time_limit": self.time_limit, "threads": self.threads}
+        given = {"max_time": self.max_time, "threads": self.threads}
         return {"genorth": genorth.__version__, **given, **self.budget}
 
 
@@ -130,20 +130,20 @@ class Setup:
 
 
 _PROBLEMS = (
-    "a genorth.Problem, a list of Problems or Instances, "
-    "or a mapping of names to Problems, Instances or functions seed -> Problem"
+    "a genorth.Problem, a list of Problems or Cases, "
+    "or a mapping of names to Problems, Cases or functions seed -> Problem"
 )
 
 
-def as_instances(problems: Any) -> list[Instance]:
-    """Return the instances of what `run` was given; the size of a function's problem is open."""
-    if isinstance(problems, Problem | Instance):
+def as_cases(problems: Any) -> list[Case]:
+    """Return the cases of what `run` was given; the size of a function's problem is open."""
+    if isinstance(problems, Problem | Case):
         problems = [problems]
     hint = "Name them in a mapping, or by go.Problem(..., name=...)."
     named = _pairs("problems", problems, _PROBLEMS, lambda _: None)
-    instances = [_instance(name, entry) for name, entry in named]
-    _require_once("problems", [instance.name for instance in instances], hint)
-    return instances
+    cases = [_case(name, entry) for name, entry in named]
+    _require_once("problems", [case.name for case in cases], hint)
+    return cases
 
 
 @attrs.frozen
@@ -156,16 +156,16 @@ class _Same:
         return self.problem
 
 
-def _instance(name: Any, entry: Any) -> Instance:
+def _case(name: Any, entry: Any) -> Case:
     require(isinstance(name, str | None), "problems", "names that are texts", repr(name))
-    if isinstance(entry, Instance):
+    if isinstance(entry, Case):
         return entry if name is None else attrs.evolve(entry, problem=name)
     if isinstance(entry, Problem):
         own = "problem" if entry.name == "<lambda>" else str(entry.name)
-        return Instance(own if name is None else name, size_of(entry), _Same(entry))
+        return Case(own if name is None else name, size_of(entry), _Same(entry))
     got = _kind(entry) if name is None else f"{name!r}: {_kind(entry)}"
     require(name is not None and callable(entry), "problems", _PROBLEMS, got)
-    return Instance(name, None, entry)
+    return Case(name, None, entry)
 
 
 # ---------------------------------------------------------------------- solvers

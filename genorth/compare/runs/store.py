@@ -37,10 +37,11 @@ _LOCK = ".lock"
 _KINDS = {
     "format": int,
     "genorth": str,
-    "time_limit": int | float,
+    "max_time": int | float,
     "threads": int,
     "max_iterations": int | None,
 }
+_RENAMED = {"time_limit": "max_time"}
 _DIGITS = 6  # of the numbers in a saved trace
 
 
@@ -237,7 +238,7 @@ def _json(settings: Mapping[str, Any]) -> bytes:
 
 def _read_settings(folder: Path) -> dict[str, Any] | None:
     try:
-        settings = json.loads((folder / _SETTINGS).read_text(encoding="utf-8"))
+        settings = _as_now(json.loads((folder / _SETTINGS).read_text(encoding="utf-8")))
         found = settings.get("format", 1)  # the first had no number
     except FileNotFoundError:
         return None
@@ -295,9 +296,22 @@ def decode(line: str, kind: type[_Kind]) -> _Kind:
         fields = json.loads(line, parse_constant=_constant)
     except RecursionError:
         raise ValueError("JSON that is nested too deeply") from None
-    if isinstance(fields, dict) and fields.get("validation", "") is None:
-        del fields["validation"]  # records had this field before trainings had their own
-    return structured(fields, kind)
+    return structured(_as_now(fields), kind)
+
+
+def _as_now(fields: Any) -> Any:
+    """The fields of a record, or the settings, as an earlier version wrote them, by today's names.
+
+    `max_time` was `time_limit`, and a record had the `validation` loss of a training.
+    """
+    if not isinstance(fields, dict):
+        return fields
+    found = {_RENAMED.get(name, name): value for name, value in fields.items()}
+    if found.get("validation", "") is None:
+        del found["validation"]
+    if "definition" in found:
+        found["definition"] = _as_now(found["definition"])
+    return found
 
 
 def structured(fields: Any, kind: type[_Kind]) -> _Kind:

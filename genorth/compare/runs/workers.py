@@ -177,7 +177,7 @@ class Worker:
             self._connection.send((place, task, fields))
         while True:
             if not wait([self._connection, self._process.sentinel], self._limit(stage) + _LATER):
-                limit = self._setup.time_limit if stage == _BEGINS else self._setup.preparation
+                limit = self._setup.max_time if stage == _BEGINS else self._setup.preparation
                 said = f"Its limit was {limit:g} s; its process was killed."
                 raise self._lost("HUNG", said, stage, began)
             answer = self._hear(stage, began)
@@ -322,7 +322,7 @@ def pickled(
         "Use functions of a module and functools.partial of them, not lambdas and closures; or "
         "make all runs in this process, with jobs=1."
     )
-    parts = [("problems", "problem", each.name, each) for each in setup.instances]
+    parts = [("problems", "problem", each.name, each) for each in setup.cases]
     parts += [("solvers", "solver", name, solver) for name, solver in setup.solvers.items()]
     for argument, what, name, part in parts:
         try:

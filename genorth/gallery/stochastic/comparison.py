@@ -83,7 +83,7 @@ def run(folder: Path | None, chosen: Iterable[Subject], **how: Any) -> Records:
     return training.train(
         [each.training for each in chosen],
         methods(stiefel),
-        tolerance=TOLERANCE,
+        feasibility_tol=TOLERANCE,
         out=None if folder is None else folder / "records",
         **how,
     )
