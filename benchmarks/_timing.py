@@ -18,7 +18,7 @@ from pathlib import Path
 
 import threadpoolctl
 
-from genorth.compare.runs.machine import environment
+from genorth.compare import environment
 
 #: Gives, outside of the clock, the call to be timed, with inputs that no earlier call has seen.
 Prepare = Callable[[], Callable[[], object]]

@@ -42,3 +42,9 @@ def refuse(
     if tolerance is not None:
         message += f", tolerance {_figure(tolerance)}"
     raise error(f"{message}. {hint}".rstrip())
+
+
+def require(holds: object, argument: str, formula: str, got: Any, hint: str = "") -> None:
+    """Refuse the argument unless the condition holds."""
+    if not holds:
+        refuse(argument, formula, got, None, hint)

@@ -11,7 +11,7 @@ import sys
 def run() -> int:
     """The command line; 130 after Ctrl-C, also while modules are being imported."""
     try:
-        from genorth.streams import open_streams
+        from genorth.command import open_streams
 
         open_streams()
         from paper_repro.commands import main

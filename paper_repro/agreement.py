@@ -12,9 +12,10 @@ from collections.abc import Sequence
 import attrs
 
 from genorth.compare import Records
+from genorth.compare.analysis import Runs, best_of, by_row
+from genorth.compare.render import tolerance_text
 from paper_repro import data
 from paper_repro.experiments import LABELS, PAPERS, SOLVERS, Experiment
-from paper_repro.internals import Runs, best_of, by_row, tolerance_text
 
 _ZERO = 1e-6  # an f below has gone to zero: its size only says how far the last step went
 _FACTOR = 2.0  # within which iteration counts are said to agree

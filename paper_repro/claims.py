@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from genorth.compare import Records, effect
+from genorth.compare.analysis import behind, best_of, by_row, elsewhere
 from genorth.solve.solver import PENALTY, RIEMANNIAN
 from paper_repro import experiments
 from paper_repro.findings import Evidence, markdown, slower, times
-from paper_repro.internals import behind, best_of, by_row, elsewhere
 
 _MOST = 0.5  # of the rows: a claim on all of them holds if it holds in so many
 

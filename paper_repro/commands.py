@@ -12,12 +12,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from genorth.command import exit_code
 from genorth.compare import Records, join
 from genorth.errors import refuse
 from genorth.optional import optional
 from paper_repro import example, experiments, figures, findings, ladder, report
 from paper_repro.experiments import TABLES, Experiment
-from paper_repro.internals import exit_code
 from paper_repro.problems import PROBLEMS
 
 #: Seconds of each run; a full one has the limits of its tables.
@@ -70,7 +70,7 @@ def _everything(options: _Options) -> None:
     figures.load_all(options.out)  # a damaged file is refused now, not after the tables
     _briefly(options)
     how = _settings(options, "brief") | {
-        "time_limit": options.time_limit or LADDER_LIMIT,
+        "max_time": options.max_time or LADDER_LIMIT,
         "starts": min(options.seeds, FEWER),
     }
     sizes = {"full": ladder.SIZES, "quick": ladder.SIZES[:1], "toy": ladder.TOY}[options.mode]
@@ -176,8 +176,8 @@ def _settings(options: _Options, progress: str) -> dict[str, Any]:
     how = {"starts": options.seeds, "jobs": options.jobs, "progress": progress}
     if options.command == "all":
         how["give_up"] = GIVE_UP
-    if options.time_limit is not None:
-        how["time_limit"] = options.time_limit
+    if options.max_time is not None:
+        how["max_time"] = options.max_time
     return how
 
 
@@ -188,8 +188,8 @@ def _show(options: _Options, records: Records) -> None:
 
 
 def _measure(options: _Options, number: int) -> figures.Data:
-    limit = options.time_limit or FIGURE_LIMIT
-    how = {"mode": options.mode, "time_limit": limit, "starts": options.seeds}
+    limit = options.max_time or FIGURE_LIMIT
+    how = {"mode": options.mode, "max_time": limit, "starts": options.seeds}
     return figures.measure(options.out, number, **how)
 
 
@@ -216,7 +216,7 @@ _SHARED = {
     "--quick": {"action": "store_true", "help": "smallest sizes, to 1e-5 and 1e-7, 5 s a run"},
     "--toy": {"action": "store_true", "help": "sizes of a few rows: does everything work?"},
     "--printed": {"action": "store_true", "help": "the instances as the paper prints them"},
-    "--time-limit": {
+    "--max-time": {
         "type": float,
         "metavar": "S",
         "help": "seconds of each run (10 to 60, by table; 5; 1)",
@@ -279,7 +279,7 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="python -m paper_repro", description=_DESCRIPTION, parents=[shared]
     )
-    unset = ("numbers", "sizes", "problem", "solvers", "time_limit", "seeds", "jobs", "out")
+    unset = ("numbers", "sizes", "problem", "solvers", "max_time", "seeds", "jobs", "out")
     made.set_defaults(
         command="compare",
         quick=False,
@@ -304,8 +304,8 @@ def _completed(options: _Options) -> _Options:
     options.out = options.out or Path("paper_repro_out") / options.mode
     if options.solvers is None and (options.peers or options.mode == "full"):
         options.solvers = list(experiments.SOLVERS)
-    if options.time_limit is None:
-        options.time_limit = TIME_LIMITS[options.mode]
+    if options.max_time is None:
+        options.max_time = TIME_LIMITS[options.mode]
     if options.seeds is None:
         options.seeds = STARTS if options.command == "all" and options.mode == "full" else 1
     if options.jobs is None:

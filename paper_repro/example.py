@@ -14,7 +14,8 @@ import scipy.sparse
 
 import genorth as go
 from baselines import SOLVERS
-from paper_repro.internals import aligned, pinned
+from genorth.compare import pinned
+from genorth.compare.render import aligned
 
 _Matrix = np.ndarray[Any, Any]
 _CostAndGradient = Callable[[_Matrix], tuple[float, _Matrix]]

@@ -16,6 +16,7 @@ import attrs
 
 from genorth import compare
 from genorth.compare import Effect, Record, Records, effect
+from genorth.compare.analysis import Runs, behind, best_of, by_row, duels, shared
 from genorth.errors import refuse
 from genorth.gallery import comparison as gallery
 from genorth.gallery.base import load as load_instance
@@ -24,7 +25,6 @@ from genorth.gallery.base import why_not
 from genorth.solve.solver import INFEASIBLE, OTHER, PENALTY, RIEMANNIAN
 from paper_repro import experiments, ladder
 from paper_repro.experiments import AUTO, ORTHOGONAL
-from paper_repro.internals import Runs, behind, best_of, by_row, duels, shared
 from paper_repro.ladder import retracted
 
 #: What a problem class is called, by the numbers of its tables.
@@ -226,7 +226,7 @@ def _equally_limited(records: Records) -> Records:
     """The records; those of the reference that took longer than others may count as out of time."""
     limits: dict[str, float] = {}
     for record in records:
-        mine = float(record.definition.get("time_limit", math.inf))
+        mine = float(record.definition.get("max_time", math.inf))
         limits[record.problem] = min(mine, limits.get(record.problem, math.inf))
 
     def limited(record: Record) -> Record:

@@ -6,6 +6,17 @@ import math
 import statistics
 
 from genorth.compare import effect
+from genorth.compare.analysis import (
+    Row,
+    Runs,
+    behind,
+    best_by_family,
+    best_of,
+    by_row,
+    lead,
+    shared,
+)
+from genorth.compare.render import seconds_text, tolerance_text
 from genorth.gallery.comparison import metric_name
 from genorth.solve.solver import PENALTY, RIEMANNIAN
 from paper_repro import experiments
@@ -21,18 +32,6 @@ from paper_repro.findings import (
     standings,
     times,
     won,
-)
-from paper_repro.internals import (
-    Row,
-    Runs,
-    behind,
-    best_by_family,
-    best_of,
-    by_row,
-    lead,
-    seconds_text,
-    shared,
-    tolerance_text,
 )
 from paper_repro.ladder import retracted
 

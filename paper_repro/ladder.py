@@ -23,7 +23,7 @@ import genorth as go
 from baselines import SOLVERS as REGISTRY
 from baselines import rlbfgs, rtr
 from genorth import Solver, compare
-from genorth.compare import Instance, Records
+from genorth.compare import Case, Records
 from genorth.gallery.comparison import gradient_factor, in_metric, metric_name
 from genorth.linalg.arrays import inner
 from genorth.linalg.matrices import conditioned_symmetric
@@ -130,7 +130,7 @@ class Rung:
         """The problem, the same for every start."""
         return _made(self)
 
-    def instance(self) -> Instance:
+    def instance(self) -> Case:
         """What `genorth.compare.run` takes."""
         options = {}
         if self.metric is not None:
@@ -138,7 +138,7 @@ class Rung:
             given = {"metric": self.metric, "factor": factor}
             options = {metric_name(name): given for name in IN_METRIC}
         size = f"{self.manifold_name} {named((self.n, self.p))}"
-        return Instance(NAMES[self.task], size, self.problem, None, options)
+        return Case(NAMES[self.task], size, self.problem, None, options)
 
 
 @lru_cache(maxsize=2)

@@ -10,13 +10,15 @@ from typing import Any
 
 from genorth import compare
 from genorth.compare import Records, summary, tables
+from genorth.compare.analysis import Row, Runs, best_of, by_row, shared
+from genorth.compare.render import markdown, times
 from genorth.errors import refuse
+from genorth.files import replace_file
 from genorth.solve.solver import PENALTY, RIEMANNIAN
 from paper_repro import agreement, claims, experiments, figures, findings, guide
 from paper_repro.data import TIME_LIMIT
 from paper_repro.experiments import LABELS, SOLVERS
 from paper_repro.findings import Evidence
-from paper_repro.internals import Row, Runs, best_of, by_row, markdown, replace_file, shared, times
 
 #: Lines of each trace that a repository keeps, of the tables and of the rest.
 _LINES, _FEW = 40, 8
@@ -49,7 +51,7 @@ def words(records: Records) -> dict[str, list[str]]:
 
 def _conditions(records: Records) -> str:
     """Under which conditions these runs were made."""
-    limits = {float(record.definition.get("time_limit", math.nan)) for record in records}
+    limits = {float(record.definition.get("max_time", math.nan)) for record in records}
     starts = {len(records.where(solver=name).distinct("seed")) for name in records.solvers}
     most = f"{max(starts)} random starts and instances" if max(starts) > 1 else "one start"
     one = ", the solvers of the paper from one" if min(starts) == 1 < max(starts) else ""

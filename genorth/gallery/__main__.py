@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from genorth.streams import open_streams
+from genorth.command import open_streams
 
 if __name__ == "__main__":
     open_streams()

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from genorth.compare.render.terminal import exit_code
+from genorth.command import exit_code
 from genorth.errors import refuse
 from genorth.gallery import comparison
 from genorth.gallery.base import Source, load, names, source_of, sources, why_not
@@ -23,8 +23,8 @@ _Options = argparse.Namespace
 #: The defaults of a run: starts, seconds of each run, processes.
 _DEFAULTS = MappingProxyType(
     {
-        "full": {"starts": 2, "time_limit": 60.0, "jobs": 1},
-        "quick": {"starts": 1, "time_limit": 5.0, "jobs": min(2, os.cpu_count() or 1)},
+        "full": {"starts": 2, "max_time": 60.0, "jobs": 1},
+        "quick": {"starts": 1, "max_time": 5.0, "jobs": min(2, os.cpu_count() or 1)},
     }
 )
 
@@ -105,7 +105,7 @@ def _stochastic(options: _Options) -> None:
     for line in lacking:
         print(line)
     _make_folder(folder)
-    defaults = {"jobs": min(2, os.cpu_count() or 1), "time_limit": 60.0}
+    defaults = {"jobs": min(2, os.cpu_count() or 1), "max_time": 60.0}
     records = training.run(
         folder,
         [each for each in asked if not reasons[each.training.problem]],
@@ -160,7 +160,7 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--starts", type=int, metavar="K", help="the practitioner's start and K - 1 random ones"
     )
-    run.add_argument("--time-limit", type=float, metavar="S", help="seconds of each run (60; 5)")
+    run.add_argument("--max-time", type=float, metavar="S", help="seconds of each run (60; 5)")
     run.add_argument("--jobs", type=int, metavar="K", help="processes (1; with --quick 2)")
     text = (
         "train models with weights on manifolds by every method, tune step sizes; write the report"
@@ -171,7 +171,7 @@ def parser() -> argparse.ArgumentParser:
     train.add_argument("--rates", type=float, nargs="+", metavar="T", help="the grid of step sizes")
     train.add_argument("--epochs", type=int, metavar="K", help="passes over the data (10; 5)")
     train.add_argument("--starts", type=int, metavar="K", help="seeds (5; 2)")
-    train.add_argument("--time-limit", type=float, metavar="S", help="seconds of each run (60)")
+    train.add_argument("--max-time", type=float, metavar="S", help="seconds of each run (60)")
     train.add_argument("--jobs", type=int, metavar="K", help="processes (2)")
     text = "write the report of the records in --out"
     report = commands.add_parser("report", help=text, description=text, parents=[shared])

@@ -14,9 +14,8 @@ import numpy as np
 
 import genorth as go
 from genorth import compare
-from genorth.compare import Record, Records
-from genorth.compare.render.formats import text
-from genorth.compare.render.table import (
+from genorth.compare import Record, Records, size_of
+from genorth.compare.render import (
     Block,
     Entry,
     Head,
@@ -25,9 +24,9 @@ from genorth.compare.render.table import (
     count,
     scientific,
     seconds,
+    text,
     words,
 )
-from genorth.compare.runs.spec import size_of
 from genorth.errors import refuse
 from genorth.gallery.base import Instance, load, names, why_not
 from genorth.linalg.arrays import Array
@@ -159,13 +158,13 @@ def gradient_factor(problem: Problem, metric: Any) -> float:
     return math.sqrt(size)
 
 
-def _entry(instance: Instance, solvers: Sequence[str]) -> compare.Instance:
+def _entry(instance: Instance, solvers: Sequence[str]) -> compare.Case:
     options = {}
     if instance.metric is not None:
         factor = gradient_factor(instance.problem, instance.metric)
         given = {"metric": instance.metric, "factor": factor}
         options = dict.fromkeys(map(metric_name, _twice(solvers)), given)
-    return compare.Instance(
+    return compare.Case(
         instance.name,
         size_of(instance.problem),
         partial(_problem, instance.name),

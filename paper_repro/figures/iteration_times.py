@@ -14,8 +14,8 @@ from attrs.validators import ge, gt, instance_of
 
 import genorth as go
 from baselines import SOLVERS
+from genorth.compare.render import BLUE, GREEN, GREY, ORANGE, VERMILLION, ranged
 from genorth.solve.solver import PENALTY
-from paper_repro.internals import BLUE, GREEN, GREY, ORANGE, VERMILLION, ranged
 from paper_repro.problems.base import Matrix, PaperProblem, Size
 
 ITERATIONS = 100

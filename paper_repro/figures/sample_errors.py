@@ -10,7 +10,7 @@ import numpy as np
 from attrs.validators import deep_iterable, ge, instance_of, min_len
 
 from baselines import SOLVERS
-from paper_repro.internals import BLUE, ORANGE, ranged
+from genorth.compare.render import BLUE, ORANGE, ranged
 from paper_repro.problems.base import PaperProblem, Size
 
 METHODS = ("cdf-cg",)
