@@ -22,10 +22,10 @@ from genorth.gallery import comparison as gallery
 from genorth.gallery.base import load as load_instance
 from genorth.gallery.base import names as instance_names
 from genorth.gallery.base import why_not
+from genorth.gallery.comparison import variant_name as retracted
 from genorth.solve.solver import INFEASIBLE, OTHER, PENALTY, RIEMANNIAN
 from paper_repro import experiments, ladder
 from paper_repro.experiments import AUTO, ORTHOGONAL
-from paper_repro.ladder import retracted
 
 #: What a problem class is called, by the numbers of its tables.
 _CLASSES = {

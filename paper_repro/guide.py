@@ -18,6 +18,7 @@ from genorth.compare.analysis import (
 )
 from genorth.compare.render import seconds_text, tolerance_text
 from genorth.gallery.comparison import metric_name
+from genorth.gallery.comparison import variant_name as retracted
 from genorth.solve.solver import PENALTY, RIEMANNIAN
 from paper_repro import experiments
 from paper_repro.experiments import AUTO, ORTHOGONAL
@@ -33,7 +34,6 @@ from paper_repro.findings import (
     times,
     won,
 )
-from paper_repro.ladder import retracted
 
 _ALL = (*FIRST_ORDER, "rtr-fast", "landing-newton")
 #: The lead over RGD as the paper ran it, where that takes over so many seconds.
