@@ -108,14 +108,14 @@ class Rung:
     p: int
 
     @property
-    def name(self) -> str:
-        """Manifold, condition number, problem: "hyperbolic 30 nearest"."""
-        return f"{self.manifold_name} {self.task}"
+    def form(self) -> str:
+        """Manifold and condition number: "hyperbolic 30"."""
+        return self.kind if self.condition is None else f"{self.kind} {self.condition:g}"
 
     @property
-    def manifold_name(self) -> str:
-        """Manifold and condition number."""
-        return self.kind if self.condition is None else f"{self.kind} {self.condition:g}"
+    def name(self) -> str:
+        """Manifold, condition number, problem: "hyperbolic 30 nearest"."""
+        return f"{self.form} {self.task}"
 
     def problem(self, seed: int = 0) -> go.Problem:  # noqa: ARG002  the seed is that of the start
         """The problem, the same for every start."""
@@ -125,7 +125,7 @@ class Rung:
         """What `run_each` takes: the instance and its solvers."""
         metric = MANIFOLDS[self.kind][1]
         twice = () if metric is None else IN_METRIC
-        size = f"{self.manifold_name} {named((self.n, self.p))}"
+        size = f"{self.form} {named((self.n, self.p))}"
         options = metric_options(self.problem(), metric, twice)
         instance = Instance(NAMES[self.task], size, self.problem, None, options)
         return instance, SOLVERS | metric_solvers(twice)
