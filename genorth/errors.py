@@ -50,3 +50,9 @@ def require_known(argument: str, value: Any, known: Iterable[Any]) -> None:
     names = list(known)
     if value not in names:
         refuse(argument, f"one of {', '.join(map(repr, names))}", repr(value))
+
+
+def require(holds: object, argument: str, formula: str, got: Any, hint: str = "") -> None:
+    """Refuse the argument unless the condition holds."""
+    if not holds:
+        refuse(argument, formula, got, None, hint)

@@ -52,7 +52,10 @@ def _quick(options: Options) -> None:
 
 
 def _tables(options: Options) -> None:
-    _show(options, _run(options, [_table(options, number) for number in set(options.numbers)]))
+    _show(
+        options,
+        _run(options, [_table(options, number) for number in dict.fromkeys(options.numbers)]),
+    )
 
 
 def _own(options: Options) -> None:
@@ -64,7 +67,7 @@ def _everything(options: Options) -> None:
     figures.load_all(options.out)  # a damaged file is refused now, not after the tables
     _run_all_tables(options)
     how = _settings(options, "brief") | {
-        "time_limit": options.time_limit or LADDER_LIMIT,
+        "max_time": options.max_time or LADDER_LIMIT,
         "starts": min(options.seeds, FEWER),
     }
     sizes = {"full": ladder.SIZES, "quick": ladder.SIZES[:1], "toy": ladder.TOY}[options.mode]
@@ -129,7 +132,7 @@ def _completed(run: Callable[[Options], object], options: Options) -> object:
         options,
         out=Path("paper_repro_out") / mode,
         solvers=list(experiments.SOLVERS) if options.peers or mode == "full" else None,
-        time_limit=TIME_LIMITS[mode],
+        max_time=TIME_LIMITS[mode],
         seeds=STARTS if everything and mode == "full" else 1,
         jobs=min(2 if several else 1, os.cpu_count() or 1),
     )
@@ -173,7 +176,7 @@ def _settings(options: Options, progress: str) -> dict[str, Any]:
         "progress": progress,
         "give_up": GIVE_UP if options.command == "all" else None,
     }
-    return how if options.time_limit is None else how | {"time_limit": options.time_limit}
+    return how if options.max_time is None else how | {"max_time": options.max_time}
 
 
 def _show(options: Options, records: Records) -> None:
@@ -187,7 +190,7 @@ def _measure(options: Options, number: int) -> figures.Data:
         options.out,
         number,
         mode=options.mode,
-        time_limit=options.time_limit or FIGURE_LIMIT,
+        max_time=options.max_time or FIGURE_LIMIT,
         starts=options.seeds,
     )
 
@@ -215,7 +218,7 @@ _SHARED: dict[str, dict[str, Any]] = {
     "--quick": {"action": "store_true", "help": "smallest sizes, to 1e-5 and 1e-7, 5 s a run"},
     "--toy": {"action": "store_true", "help": "sizes of a few rows: does everything work?"},
     "--printed": {"action": "store_true", "help": "the instances as the paper prints them"},
-    "--time-limit": {
+    "--max-time": {
         "type": float,
         "metavar": "S",
         "help": "seconds of each run (10 to 60, by table; quick 5; toy 1)",

@@ -15,7 +15,7 @@ import attrs
 from baselines import RECORDS
 from baselines import SOLVERS as REGISTRY
 from genorth import Solver, compare
-from genorth.compare import Instance, Records
+from genorth.compare import Case, Records
 from genorth.errors import EmptyManifoldError, require_known
 from genorth.solve.solver import INFEASIBLE, PENALTY
 from paper_repro import data
@@ -80,12 +80,12 @@ class Experiment:
         """The time limit of each run in a full comparison."""
         return 60.0 if self.table is None else self.table.seconds
 
-    def instances(self) -> list[Instance]:
+    def instances(self) -> list[Case]:
         """What `genorth.compare.run` takes; the penalty methods of the paper have its beta."""
         penalties = [name for name in PAPERS if SOLVERS[name].family == PENALTY]
         options = {name: {"beta": self.problem.beta} for name in penalties}
         return [
-            Instance(self.name, size.name, size.problem, size.start, options) for size in self.sizes
+            Case(self.name, size.name, size.problem, size.start, options) for size in self.sizes
         ]
 
     def smallest(self) -> Experiment:
@@ -186,7 +186,7 @@ def run(
         folder: Where the records are kept, in `records/`.
         experiments: What to run.
         solvers: Names of solvers; by default all but the peers.
-        **settings: Further arguments of `genorth.compare.run`. Without `time_limit`, that of the
+        **settings: Further arguments of `genorth.compare.run`. Without `max_time`, that of the
             table, and for `REFERENCE` `LONGER` times that. Of several starts the solvers of the
             paper have `PAPER_STARTS`.
 
@@ -201,14 +201,14 @@ def run(
     groups: dict[tuple[int, float], dict[str, Solver]] = {}
     for name, solver in chosen(solvers).items():
         count = min(starts, PAPER_STARTS) if name in PAPERS else starts
-        longer = LONGER if name == REFERENCE and "time_limit" not in common else 1.0
+        longer = LONGER if name == REFERENCE and "max_time" not in common else 1.0
         groups.setdefault((count, longer), {})[name] = solver
     return compare.join(
         compare.run(
             each.instances(),
             group,
             starts=count,
-            **{"time_limit": longer * each.seconds} | common,
+            **{"max_time": longer * each.seconds} | common,
         )
         for each in experiments
         for (count, longer), group in groups.items()

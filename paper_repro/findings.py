@@ -245,7 +245,7 @@ def _equally_limited(records: Records) -> Records:
     """The records; those of the reference that took longer than others may count as out of time."""
     limits = {
         name: min(
-            float(record.definition.get("time_limit", math.inf))
+            float(record.definition.get("max_time", math.inf))
             for record in records.where(problem=name)
         )
         for name in records.distinct("problem")

@@ -22,7 +22,7 @@ import numpy as np
 import genorth as go
 from baselines import SOLVERS as REGISTRY
 from genorth import Solver
-from genorth.compare import Instance, Records
+from genorth.compare import Case, Records
 from genorth.gallery.comparison import (
     metric_options,
     metric_solvers,
@@ -121,13 +121,13 @@ class Rung:
         """The problem, the same for every start."""
         return _made(self)
 
-    def entry(self) -> tuple[Instance, dict[str, Solver]]:
+    def entry(self) -> tuple[Case, dict[str, Solver]]:
         """What `run_each` takes: the instance and its solvers."""
         metric = MANIFOLDS[self.kind][1]
         twice = () if metric is None else IN_METRIC
         size = f"{self.form} {named((self.n, self.p))}"
         options = metric_options(self.problem(), metric, twice)
-        instance = Instance(NAMES[self.task], size, self.problem, None, options)
+        instance = Case(NAMES[self.task], size, self.problem, None, options)
         return instance, SOLVERS | metric_solvers(twice)
 
 

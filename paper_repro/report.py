@@ -36,7 +36,7 @@ def notes(records: Records) -> dict[str, list[str]]:
 
 def _conditions(records: Records) -> str:
     """Under which conditions these runs were made."""
-    limits = sorted({float(r.definition.get("time_limit", math.nan)) for r in records})
+    limits = sorted({float(r.definition.get("max_time", math.nan)) for r in records})
     starts = sorted({len(records.where(solver=name).distinct("seed")) for name in records.solvers})
     seconds, counts = (" or ".join(f"{each:g}" for each in found) for found in (limits, starts))
     return (

@@ -31,7 +31,12 @@ LAYERS = (
     "genorth.interop",
     "genorth.minimize",
     "genorth",  # what `import genorth` gives
-    "genorth.compare",
+    "genorth.machine",
+    "genorth.compare.runs",
+    "genorth.compare.analysis",
+    "genorth.compare.render",
+    "genorth.compare",  # the entry points, above all of its rooms
+    "genorth.training",
     "genorth.gallery",
     "genorth.testing",
     "baselines",

@@ -38,7 +38,7 @@ def _parts(folder: Path, name: str, about: str) -> Iterator[str]:
         figure.savefig(folder / f"{name}.png", dpi=80)
         yield f"![{name}](instances/{name}.png)"
     solvers = comparison.chosen(None, comparison.QUICK)
-    records = comparison.run(None, [instance], solvers, time_limit=20.0, progress=None)
+    records = comparison.run(None, [instance], solvers, max_time=20.0, progress=None)
     yield markdown(comparison.table(instance, records)).strip()
 
 

@@ -19,8 +19,8 @@ from genorth.gallery.base import load, names, sources, why_not
 
 #: The defaults of a run: starts, seconds of each run, processes.
 _DEFAULTS: Mapping[str, Mapping[str, Any]] = {
-    "full": {"starts": 2, "time_limit": 60.0, "jobs": 1},
-    "quick": {"starts": 1, "time_limit": 5.0, "jobs": min(2, os.cpu_count() or 1)},
+    "full": {"starts": 2, "max_time": 60.0, "jobs": 1},
+    "quick": {"starts": 1, "max_time": 5.0, "jobs": min(2, os.cpu_count() or 1)},
 }
 
 
@@ -70,7 +70,7 @@ def _stochastic(options: Options) -> None:
     subjects = {each.training.problem: each for each in training.subjects(options.names)}
     asked = _installed({name: training.why_not(each) for name, each in subjects.items()}, options)
     command.prepare(folder)
-    defaults = {"jobs": min(2, os.cpu_count() or 1), "time_limit": 60.0, **training.DEFAULTS[mode]}
+    defaults = {"jobs": min(2, os.cpu_count() or 1), "max_time": 60.0, **training.DEFAULTS[mode]}
     records = training.run(folder, [subjects[name] for name in asked], **_how(options, defaults))
     print(training.told(records))
     print(f"Report: {training.report(folder)}")
@@ -121,7 +121,7 @@ _FOLDER: dict[str, dict[str, Any]] = {
 _RUNS = _FOLDER | {
     "names": {"nargs": "*", "metavar": "NAME", "help": "see the command list"},
     "--starts": {"type": int, "metavar": "K", "help": "the usual start and K - 1 random ones"},
-    "--time-limit": {"type": float, "metavar": "S", "help": "seconds of each run (60; quick 5)"},
+    "--max-time": {"type": float, "metavar": "S", "help": "seconds of each run (60; quick 5)"},
     "--jobs": {"type": int, "metavar": "K", "help": "processes (1; quick 2)"},
 }
 _COMMANDS = {

@@ -84,7 +84,7 @@ def run(
     entries = []
     for each in instances:
         twice = [] if each.metric is None else [name for name in solvers if name in IN_METRIC]
-        entry = compare.Instance(
+        entry = compare.Case(
             each.name,
             size_of(each.problem),
             partial(_problem, each.name),
@@ -97,9 +97,7 @@ def run(
     return run_each(entries, tolerances=TOLERANCE, out=out, **how)
 
 
-def run_each(
-    entries: Iterable[tuple[compare.Instance, dict[str, go.Solver]]], **how: Any
-) -> Records:
+def run_each(entries: Iterable[tuple[compare.Case, dict[str, go.Solver]]], **how: Any) -> Records:
     """Compare on each instance the solvers that it comes with.
 
     Instances that share all solvers run in one comparison, which fills all processes.
@@ -111,7 +109,7 @@ def run_each(
     Returns:
         The records.
     """
-    groups: dict[Any, tuple[list[compare.Instance], dict[str, go.Solver]]] = {}
+    groups: dict[Any, tuple[list[compare.Case], dict[str, go.Solver]]] = {}
     for instance, rows in entries:
         groups.setdefault(tuple(rows.items()), ([], rows))[0].append(instance)
     return compare.join(compare.run(group, rows, **how) for group, rows in groups.values())

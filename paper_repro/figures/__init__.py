@@ -108,7 +108,7 @@ def measure(
     number: int,
     *,
     mode: str,
-    time_limit: float,
+    max_time: float,
     starts: int = 1,
     say: Callable[[str], object] = print,
 ) -> Data:
@@ -118,7 +118,7 @@ def measure(
         folder: Where its data are kept.
         number: 1 to 3.
         mode: "full", or "quick" (the first two sizes), or "toy" (sizes of a few rows).
-        time_limit: Seconds of each method at each size, which its starts share.
+        max_time: Seconds of each method at each size, which its starts share.
         starts: How many starts, or fewer where the time is up before.
         say: Called with a line for every run.
 
@@ -133,7 +133,7 @@ def measure(
     settings = {
         "figure": number,
         "version": go.__version__,
-        "time_limit": time_limit,
+        "max_time": max_time,
         "iterations": iteration_times.ITERATIONS,
         "starts": starts,
     }
@@ -145,7 +145,7 @@ def measure(
     with pinned(1):
         for size, solver, start in cells:
             mine = [run for run in data.runs if (run.size, run.solver) == (size.name, solver)]
-            left = time_limit - sum(getattr(run, "seconds", 0.0) for run in mine)
+            left = max_time - sum(getattr(run, "seconds", 0.0) for run in mine)
             if start >= len(mine) and (not mine or left > 0):
                 run = kind.measure(problem, size, solver, start, left)
                 data.runs.append(run)

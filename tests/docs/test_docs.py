@@ -24,6 +24,7 @@ TOUR = DOCS / "tour" / "plot_tour.py"
 MODULES = (
     "genorth",
     "genorth.compare",
+    "genorth.training",
     "genorth.gallery",
     "genorth.testing",
     "genorth.interop.pymanopt",

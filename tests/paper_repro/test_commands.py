@@ -310,7 +310,7 @@ def test_the_starts_of_a_figure_share_its_time(tmp_path, monkeypatch) -> None:
         return iteration_times.Run(size.name, solver, 100, "ITERATION_LIMIT", spent, **rest)
 
     monkeypatch.setattr(iteration_times, "measure", measure)
-    how = {"mode": "toy", "time_limit": 30.0, "starts": 3, "say": lambda _: None}
+    how = {"mode": "toy", "max_time": 30.0, "starts": 3, "say": lambda _: None}
     data = figures.measure(tmp_path, 1, **how)
     assert given[:3] == [("cdf-gd", 0, 30.0), ("cdf-gd", 1, 15.0), ("cdf-cg", 0, 30.0)]
     assert [start for solver, start, _ in given if solver == "rgd-fast"] == [0, 1, 2]
@@ -351,7 +351,7 @@ def test_what_is_exported_makes_all_results(folder, tmp_path, capsys) -> None:
 def test_printed_instances_and_sizes_of_ones_own(tmp_path, capsys) -> None:
     solvers = ["--solvers", "rtr-fast", "rgd-faithful"]
     assert main(["table", "3", "--printed", "--toy", "--out", str(tmp_path), *solvers]) == 0
-    more = ["--sizes", "6,2", "--time-limit", "1", "--out", str(tmp_path), *solvers]
+    more = ["--sizes", "6,2", "--max-time", "1", "--out", str(tmp_path), *solvers]
     assert main(["table", "1", *more]) == 0
     assert main(["problem", "matching", *more]) == 0
     records = compare.load(tmp_path / "records")
@@ -367,7 +367,7 @@ def test_printed_instances_and_sizes_of_ones_own(tmp_path, capsys) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("quick_report")
 def test_peers_run_beside_the_two_families(tmp_path, capsys) -> None:
-    own = ["problem", "matching", "--sizes", "6,2", "--time-limit", "1", "--quick"]
+    own = ["problem", "matching", "--sizes", "6,2", "--max-time", "1", "--quick"]
     assert main([*own, "--out", str(tmp_path / "without")]) == 0
     assert not {*PEERS} & {*compare.load(tmp_path / "without" / "records").distinct("solver")}
     capsys.readouterr()
@@ -385,7 +385,7 @@ def test_the_report_shows_the_papers_figures_beside_ours(tmp_path) -> None:
 
     Solved by one solver, with a loose limit.
     """
-    arguments = ["--solvers", "rtr-fast", "cdf-lbfgs", "--time-limit", "1", "--out", str(tmp_path)]
+    arguments = ["--solvers", "rtr-fast", "cdf-lbfgs", "--max-time", "1", "--out", str(tmp_path)]
     assert main(["table", "4", "--quick", *arguments]) == 0
     report = (tmp_path / "report.html").read_text("utf-8")
     for text in (
@@ -436,7 +436,7 @@ def test_list_names_everything(capsys) -> None:
         (["table", "5", "--sizes", "8,2"], "4 numbers n,p,l,N"),
         (["table", "1", "--toy", "--solvers", "rgd"], "solvers: need one of 'cdf-gd'"),
         (["report", "--toy"], "need a folder that compare.run has made"),
-        (["table", "1", "--toy", "--time-limit", "-1"], "time_limit > 0"),
+        (["table", "1", "--toy", "--max-time", "-1"], "max_time > 0"),
     ],
     ids=[
         "table",
@@ -458,9 +458,9 @@ def test_bad_input_is_told_in_a_sentence(arguments, named: str, tmp_path, capsys
 
 
 def test_other_settings_in_the_same_folder_are_refused(folder, capsys) -> None:
-    assert main(["table", "1", "--toy", "--time-limit", "2", "--out", str(folder)]) == 2
-    assert "time_limit" in capsys.readouterr().err
-    assert main(["figure", "1", "--toy", "--time-limit", "2", "--out", str(folder)]) == 2
+    assert main(["table", "1", "--toy", "--max-time", "2", "--out", str(folder)]) == 2
+    assert "max_time" in capsys.readouterr().err
+    assert main(["figure", "1", "--toy", "--max-time", "2", "--out", str(folder)]) == 2
     assert "Choose another folder" in capsys.readouterr().err
 
 
@@ -481,7 +481,7 @@ def _like_the_paper(number: int, **changes) -> Records:
         status = "TIME_LIMIT" if stopped else "CONVERGED"
         key = {"problem": problem, "size": size, "tolerance": tolerance}
         made.append(record(solver, 1800.0 if stopped else seconds, status=status, **key, **figures))
-    return Records(made, {"time_limit": 60.0, "threads": 1})
+    return Records(made, {"max_time": 60.0, "threads": 1})
 
 
 def _agreement(records: Records) -> dict[str, str]:

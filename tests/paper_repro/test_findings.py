@@ -87,7 +87,7 @@ def test_how_ratios_and_tables_read() -> None:
 
 def test_the_reference_has_no_longer_than_others_where_an_ingredient_is_judged() -> None:
     """Its time limit is longer by a factor, so that leads over it are figures and not bounds."""
-    limits = {REFERENCE: {"time_limit": LONGER * 10.0}, "rgd-fast": {"time_limit": 10.0}}
+    limits = {REFERENCE: {"max_time": LONGER * 10.0}, "rgd-fast": {"max_time": 10.0}}
     made = [
         attrs.evolve(record(solver, time, size=f"({n})"), definition=limits[solver])
         for n, (solver, time) in enumerate(

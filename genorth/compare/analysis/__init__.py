@@ -5,8 +5,17 @@ other functions take the runs of one row (`best_of`, `leaders`, `best_by_family`
 `shared`, `elsewhere`), all rows (`duels`) or the records (`best`, `lead`, `effect`).
 """
 
-from genorth.compare.analysis.effects import Effect, effect
-from genorth.compare.analysis.ranking import Best, Duel, Lead, behind, best, duels, lead
+from genorth.compare.analysis.ranking import (
+    Best,
+    Duel,
+    Effect,
+    Lead,
+    behind,
+    best,
+    duels,
+    effect,
+    lead,
+)
 from genorth.compare.analysis.rows import (
     Row,
     Runs,

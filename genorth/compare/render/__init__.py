@@ -5,7 +5,6 @@ functions that end in `_text`, `ranged` and `times` say how numbers read, and th
 of the plots.
 """
 
-from genorth.compare.render.formats import aligned, markdown, markdown_text, text
 from genorth.compare.render.styles import (
     BLUE,
     GREEN,
@@ -22,12 +21,16 @@ from genorth.compare.render.table import (
     Head,
     Line,
     Table,
+    aligned,
     count,
+    markdown,
+    markdown_text,
     plain,
     ranged,
     scientific,
     seconds,
     seconds_text,
+    text,
     times,
     tolerance_text,
     words,
