@@ -16,7 +16,7 @@ import attrs
 
 import genorth as go
 from genorth.compare import pinned
-from genorth.errors import refuse
+from genorth.errors import refuse, require_known
 from genorth.files import replace_file
 from genorth.optional import optional
 from paper_repro.figures import iteration_times, sample_errors
@@ -77,8 +77,7 @@ def load(folder: Path, number: int) -> Data | None:
     Raises:
         ValueError: If there is no such figure, or its file is damaged.
     """
-    if number not in FIGURES:
-        refuse("figure", f"one of {', '.join(map(str, FIGURES))}", number)
+    require_known("figure", number, FIGURES)
     problem, figure = FIGURES[number]
     file = folder / f"figure-{number}.json"
     if not file.exists():
@@ -94,8 +93,7 @@ def load(folder: Path, number: int) -> Data | None:
 
 def load_all(folder: Path) -> dict[int, Data]:
     """The figures that have been measured, by number."""
-    found = ((number, load(folder, number)) for number in FIGURES)
-    return {number: data for number, data in found if data is not None and data.runs}
+    return {n: data for n in FIGURES if (data := load(folder, n)) is not None and data.runs}
 
 
 def save(folder: Path, data: Data) -> Path:

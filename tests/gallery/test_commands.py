@@ -109,8 +109,8 @@ def test_all_solvers_of_an_instance_run_in_processes_of_their_own(tmp_path: Path
     ("arguments", "word"),
     [
         (["run", "lda-beer"], "name: need one of"),
-        (["run", "--solvers", "nothing"], "solvers: need some of"),
-        (["report"], "--out: need a folder"),
+        (["run", "--solvers", "nothing"], "solvers: need one of"),
+        (["report"], "out: need a folder"),
     ],
 )
 def test_wrong_names_end_with_2(arguments, word, tmp_path, capsys) -> None:
