@@ -42,11 +42,10 @@ def minimize(
             preconditioner hold if the solver takes them.
         x0: Start. A penalty method starts anywhere in F, a Riemannian one near M. Default: a random
             point of M.
-        method: The name of a solver ("odf-gd", "odf-cg", "odf-cg-lean", "odf-lbfgs",
-            "odf-lbfgs-lean", "odf-tr", the same six with "cdf", and with baselines installed
-            "rlbfgs-fast", "rtr-fast", "pymanopt-cg", ...), or a `Solver`. "odf-lbfgs" needs the
-            fewest evaluations of the penalty methods; "odf-lbfgs-lean" and "odf-cg-lean" spend less
-            time outside f, for many variables; those that end in "tr" need a Hessian product.
+        method: The name of a solver, or a `Solver`. On M: "rgd", "rcg", "rlbfgs", "rtr". Penalty
+            methods: "odf-gd", "odf-cg", "odf-lbfgs", "odf-tr", the same four with "cdf". With
+            baselines installed, "landing", "pymanopt-cg" and others. Those that end in "tr" need a
+            Hessian product.
             `Solver.on_device` says which ones stay on the device of an x0 of JAX or PyTorch.
         beta: Penalty parameter of a penalty method, or "auto".
         tol: On the stopping measure: |grad h| of a penalty method, else the norm of the Riemannian
@@ -71,12 +70,7 @@ def minimize(
         ValueError: If the method is unknown, the problem lacks what it needs, or an argument is
             wrong or not one of the solver's.
     """
-    if isinstance(method, Solver):
-        solver = method
-    elif isinstance(method, str) and method in SOLVERS:
-        solver = SOLVERS[method]
-    else:
-        refuse("method", f"one of {', '.join(map(repr, SOLVERS))}", repr(method))
+    solver = SOLVERS.find(method)
     if not isinstance(beta, str) or beta != "auto":
         if solver.family != PENALTY:
             refuse("beta", f"a penalty method; {solver.name!r} is {solver.family}", repr(beta))

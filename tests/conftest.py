@@ -3,8 +3,6 @@
 The header names what was measured with.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 from importlib.metadata import PackageNotFoundError, version

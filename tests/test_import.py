@@ -3,8 +3,6 @@
 No optional package, and under 0.3 s on top of NumPy and scipy.linalg.
 """
 
-from __future__ import annotations
-
 import math
 import subprocess
 import sys
@@ -15,6 +13,7 @@ from genorth.optional import optional
 
 OPTIONAL = (
     "pymanopt",
+    "cattrs",
     "matplotlib",
     "rich",
     "jax",
@@ -43,12 +42,28 @@ def _run(code: str) -> str:
     ).stdout.strip()
 
 
-def test_import_brings_in_no_optional_package() -> None:
+def test_import_brings_in_no_optional_package():
     found = _run(f"import sys, genorth; print(*sorted(set({OPTIONAL!r}) & set(sys.modules)))")
     assert found == ""
 
 
-def test_import_takes_under_a_third_of_a_second() -> None:
+def test_only_comparisons_need_cattrs():
+    _run(
+        "import sys; sys.modules['cattrs'] = None\n"
+        "import baselines, genorth.gallery; genorth.gallery.load('ergotropy-spins')"
+    )
+
+
+def test_comparisons_without_cattrs_name_the_extra():
+    message = _run(
+        "import sys; sys.modules['cattrs'] = None\n"
+        "try: import genorth.compare\n"
+        "except ImportError as error: print(error)"
+    )
+    assert message == "genorth.compare needs cattrs: pip install 'genorth[compare]'"
+
+
+def test_import_takes_under_a_third_of_a_second():
     """In processor time, and the best of a few runs.
 
     An import does not wait, except for other work on the machine.
@@ -56,7 +71,7 @@ def test_import_takes_under_a_third_of_a_second() -> None:
     assert min(float(_run(_CLOCK)) for _ in range(RUNS)) < SECONDS
 
 
-def test_a_missing_package_is_named_with_its_extra() -> None:
+def test_a_missing_package_is_named_with_its_extra():
     assert optional("math", "report", "This test").pi == math.pi
     with pytest.raises(ImportError, match=r"^This test needs not_there: pip install 'genorth\[rep"):
         optional("not_there.inside", "report", "This test")

@@ -3,8 +3,6 @@
 Imports inside functions count, as they run too; imports for type checkers do not.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
@@ -91,25 +89,25 @@ def wrong_way(graph: Graph) -> list[str]:
     ]
 
 
-def test_no_cycle() -> None:
+def test_no_cycle():
     try:
         TopologicalSorter(import_graph(ROOT)).prepare()
     except CycleError as error:
         pytest.fail(f"import cycle: {' -> '.join(error.args[1])}")
 
 
-def test_each_layer_imports_only_those_before_it() -> None:
+def test_each_layer_imports_only_those_before_it():
     graph = import_graph(ROOT)
     assert len(graph) > 50
     assert not wrong_way(graph)
 
 
-def test_every_module_has_a_layer() -> None:
+def test_every_module_has_a_layer():
     bare = [name for name in modules(ROOT) if LAYERS[layer(name)] == "genorth"]
     assert bare == ["genorth"], "add the new room to LAYERS"
 
 
-def test_what_is_wrong_is_seen(tmp_path: Path) -> None:
+def test_what_is_wrong_is_seen(tmp_path):
     files = {
         "genorth/__init__.py": "",
         "genorth/errors.py": "def f():\n    from genorth.linalg import a\n",

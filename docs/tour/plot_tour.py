@@ -4,7 +4,7 @@ From a constraint of your own to a comparison
 
 We record :math:`n` sensors in two conditions, with covariances :math:`S_a` and :math:`S_b`. We
 want :math:`p` mixtures of the sensors, the columns of :math:`X`, that tell the conditions apart.
-Mixture :math:`i` has a given difference of power :math:`r_i` between the conditions
+Between the conditions, the power of mixture :math:`i` differs by a given :math:`r_i`
 (:math:`r_i > 0` if it is stronger in the first one), and the differences are uncorrelated:
 
 .. math:: X^\top (S_a - S_b) X = R, \qquad R = \mathrm{diag}(r_1, \dots, r_p).
@@ -49,7 +49,7 @@ N = background + np.eye(n)
 # :math:`\varphi`. Multiply ours by :math:`R^{-1}` from the right: :math:`\varphi(X) = A X R^{-1}`
 # with :math:`A = S_a - S_b`. As :math:`\varphi` acts on the columns of :math:`X` too, it needs a
 # companion :math:`\psi` with :math:`\varphi(XT) = \varphi(X)\psi(T)`. Suppose we overlook it and
-# pass the identity:
+# pass the identity instead:
 
 signs = np.where(np.arange(n) < n // 2, 1.0, -1.0)
 A = S_a - S_b + 0.1 * np.diag(signs)  # regularised, so that it is nonsingular
@@ -59,7 +59,7 @@ hasty = go.from_maps((n, p), phi=lambda X: A @ X / r, psi=lambda T: T, name="con
 print(go.check_assumptions(hasty, rng=0))
 
 # %%
-# The lines that fail say what is wrong:
+# The failing lines show the mistake:
 # :math:`\varphi(XT) = A X T R^{-1} = A X R^{-1}\,(R T R^{-1})`, so :math:`\psi(T) = R T R^{-1}`.
 
 M = go.from_maps((n, p), phi=lambda X: A @ X / r, psi=lambda T: r[:, None] * T / r, name="contrast")
@@ -78,7 +78,7 @@ print(np.round(X.T @ A @ X, 12) + 0.0)
 # -----------
 #
 # The cost, its gradient and its Hessian product are functions of any :math:`X`, on the manifold or
-# not. A check shows whether they belong together: the error of the first-order expansion must fall
+# not. A check shows whether they are consistent: the error of the first-order expansion must fall
 # with the square of the step.
 
 
@@ -110,7 +110,8 @@ plt.show()
 #           \qquad \mathcal{A}(X) = \tfrac{3}{2}X - \tfrac{1}{2}X\varphi(X)^\top X,
 #
 # and the solution is restored to the manifold. genorth chooses :math:`\beta` at the start and
-# checks it at the end against the sharp threshold above which :math:`h` is exact.
+# checks it at the end against the sharp threshold above which :math:`h` is exact. The method
+# ``"cdf-lbfgs"`` minimises :math:`h`, the paper's constraint dissolving function (cdf), by L-BFGS.
 
 by_penalty = go.minimize(problem, X, method="cdf-lbfgs", tol=1e-8)
 print(by_penalty)
@@ -122,9 +123,9 @@ on_manifold = go.minimize(problem, X, method="rlbfgs-fast", tol=1e-8)
 print(on_manifold)
 
 # %%
-# Here linear algebra knows the minimum. Let :math:`\mu` be the eigenvalues of
-# :math:`A v = \mu N v`. Each :math:`r_i` takes an eigenvector of its sign and costs
-# :math:`r_i/\mu_i`; the largest go together.
+# For this problem linear algebra gives the minimum. Let :math:`\mu` be the eigenvalues of
+# :math:`A v = \mu N v`. Each :math:`r_i` is paired with an eigenvector whose eigenvalue has its
+# sign, the largest with the largest, and contributes :math:`r_i/\mu_i`.
 
 L = np.linalg.cholesky(N)
 mu = np.linalg.eigvalsh(np.linalg.solve(L, np.linalg.solve(L, A).T))
@@ -160,16 +161,16 @@ for row in tables.best(records):
     print(f"to {row.tolerance:g}: {row.solver}, {1e3 * row.time:.1f} ms; next: {second:.1f}x that")
 
 # %%
-# Gradient norm and feasibility against time and evaluations. The Riemannian methods stay on the
-# manifold. A penalty method leaves it at once. If it moves too far away, it is restored and
-# continues with a new :math:`\beta` (the vertical lines). In the end, gradient and violation fall
-# together.
+# The next plot shows gradient norm and feasibility against time and evaluations. The Riemannian
+# methods stay on the manifold. A penalty method leaves it immediately. If it moves too far away, it
+# is restored and continues with a new :math:`\beta` (the vertical lines). In the end, gradient and
+# violation fall together.
 
 convergence = plots.convergence(records)
 
 # %%
-# The share of runs that each method finishes within a factor of the fastest, and where the time
-# goes.
+# The last two plots show the share of runs that each method finishes within a factor of the
+# fastest, and where the time goes.
 
 profile = plots.profile(records)
 

@@ -1,4 +1,4 @@
-"""`check_assumptions`: which parts of Assumption 1 hold for phi and psi, and how nearly.
+"""`check_assumptions`: which parts of Assumption 1 hold for phi and psi, and how closely.
 
 A check measures and returns a `Report`; it neither prints nor raises.
 """
@@ -25,7 +25,7 @@ _DENSE_LIMIT = (
 
 
 def check_assumptions(manifold: GenOrthManifold, rng: Any = None) -> Report:
-    """Check Assumption 1 for phi and psi, and its consequences F1 and F2.
+    """Check Assumption 1 for phi and psi, and what follows from it for psi.
 
         psi(phi(U)^T V) = U^T phi(V)
 
@@ -102,17 +102,17 @@ def _violations(
     yield "3 psi linear", "psi(aS + bT) = a psi(S) + b psi(T)", linear(psi, S, T)
     yield "3 companion", "phi(XT) = phi(X) psi(T)", gap(phi(U @ T), phi(U) @ psi(T))
     yield "3 symmetry", "psi(phi(X)^T X) = X^T phi(X)", gap(psi(ct(phi(U)) @ U), ct(U) @ phi(U))
-    yield "F1", "psi(phi(U)^T V) = U^T phi(V)", gap(psi(ct(phi(U)) @ V), ct(U) @ phi(V))
-    yield "F2 multiplicative", "psi(ST) = psi(S) psi(T)", gap(psi(S @ T), psi(S) @ psi(T))
-    yield "F2 unit", "psi(I) = I", gap(psi(eye), eye)
+    yield "psi symmetric", "psi(phi(U)^T V) = U^T phi(V)", gap(psi(ct(phi(U)) @ V), ct(U) @ phi(V))
+    yield "psi multiplicative", "psi(ST) = psi(S) psi(T)", gap(psi(S @ T), psi(S) @ psi(T))
+    yield "psi unit", "psi(I) = I", gap(psi(eye), eye)
     left, right = float(manifold.inner(psi(S), T)), float(manifold.inner(S, psi(T)))
     sizes = float(norm(psi(S)) * norm(T) + norm(S) * norm(psi(T)))
     yield (
-        "F2 self-adjoint",
+        "psi self-adjoint",
         "<psi(S), T> = <S, psi(T)>",
         abs(left - right) / max(sizes, np.finfo(float).tiny),
     )
-    yield "F2 inverse", "psi(psi(T^T)^T) = T", gap(psi(ct(psi(ct(T)))), T)
+    yield "psi inverse", "psi(psi(T^T)^T) = T", gap(psi(ct(psi(ct(T)))), T)
     if (companion := manifold.companion) is not None:
         Q = np.asarray(companion.Q.left(eye))
         yield "Q of psi", "psi(T) Q = Q T", gap(psi(T) @ Q, Q @ T)

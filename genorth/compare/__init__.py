@@ -3,6 +3,10 @@
 `runs` makes and keeps records, `analysis` computes figures of them, `render` shows them.
 """
 
+from genorth.optional import optional
+
+optional("cattrs", "compare", "genorth.compare")
+
 from genorth.compare.analysis import profiles
 from genorth.compare.analysis.effects import Effect, effect
 from genorth.compare.analysis.tuning import tuned

@@ -131,6 +131,9 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 # ---------------------------------------------------------------------- finding and loading
 
+#: Files that compare solvers, which needs an extra.
+_NO_SOURCES = {"__main__", "commands", "comparison", "stochastic"}
+
 
 @functools.cache
 def sources() -> Mapping[str, Source]:
@@ -139,7 +142,7 @@ def sources() -> Mapping[str, Source]:
     modules = {
         file: importlib.import_module(f"{__package__}.{file}")
         for file in files
-        if file != "__main__"
+        if file not in _NO_SOURCES
     }
     return MappingProxyType(
         {file: module.SOURCE for file, module in modules.items() if hasattr(module, "SOURCE")}

@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, final
 from weakref import ReferenceType, ref
+
+import numpy as np
 
 from genorth.linalg.arrays import (
     Array,
@@ -37,6 +38,7 @@ from genorth.linalg.arrays import (
 from genorth.linalg.cache import ContentCache
 from genorth.linalg.compiled import compiled, compiles
 from genorth.linalg.functions import eigh
+from genorth.linalg.once import once
 
 if TYPE_CHECKING:
     from genorth.geometry.manifold import GenOrthManifold
@@ -63,7 +65,7 @@ class Place(ABC):
         if P is not None:
             self.P = P
 
-    @cached_property
+    @once
     def P(self) -> Array:
         """The image phi(X)."""
         return self.manifold.phi(self.X)
@@ -124,7 +126,7 @@ class Place(ABC):
         """A place at X whose projection holds off M too."""
         return self
 
-    @cached_property
+    @once
     def K(self) -> Array:
         """N^T N."""
         N = self.N
@@ -147,16 +149,20 @@ class Place(ABC):
         Returns:
             P_X(V) = V - N T, and T.
         """
-        if compiles(V) and type(self) is self.manifold.theta_solver:
-            D, R, T, known = _split(self.manifold, self.X, self.kept, self._known, V)
-            vars(self).update(known)
-        else:
-            N = self.N
-            R = ct(N) @ V
-            T = self.coefficients(R)
-            D = plus(N @ -T, V)
+        D, R, T = self._parts(V)
         self._last = ref(D), R, T
         return D, T
+
+    def _parts(self, V: Array) -> tuple[Array, Array, Array]:
+        """P_X(V) = V - N T, N^T V and T."""
+        if type(V) is not np.ndarray and compiles(V) and type(self) is self.manifold.theta_solver:
+            D, R, T, known = _split(self.manifold, self.X, self.kept, self._known, V)
+            vars(self).update(known)
+            return D, R, T
+        N = self.N
+        R = ct(N) @ V
+        T = self.coefficients(R)
+        return plus(N @ -T, V), R, T
 
     @property
     def _known(self) -> dict[str, Any]:
@@ -175,7 +181,7 @@ class Place(ABC):
         Returns:
             P_X(D), a tangent vector.
         """
-        return self.split(D)[0]
+        return self._parts(D)[0]
 
     @final
     def gradient(self, egrad: Array) -> Array:
@@ -222,60 +228,52 @@ class Place(ABC):
         T = self._multipliers.get(egrad, lambda G: self.coefficients(ct(self.N) @ G))
         return self.curved(T, ehess, Z)
 
-    @cached_property
+    @once
     def _multipliers(self) -> ContentCache:
         return ContentCache()
 
     @final
     def curved(self, T: Array, ehess: Array, Z: Array) -> Array:
         """As `hessian`, from the coefficients T of the gradient's normal part."""
-        return self.split(plus(self.image(Z) @ -T, ehess))[0]
+        return self._parts(plus(self.image(Z) @ -T, ehess))[0]
 
     @final
     def paired(self, Z: Array) -> tuple[Array, float]:
         """<<X, Z>>, and the rounding in it beyond that of a product, relative to p.
 
-        For the last projection Z = V - N T it is N^T V - K T, a difference of p x p matrices.
+        For the last projection Z = V - N T it is N^T V - K T, a difference of p x p matrices, where
+        K is known.
         """
         last = self._last
-        if last is None or Z is not last[0]():
+        if last is None or Z is not last[0]() or "K" not in vars(self):
             return self.form(ct(self.N) @ Z), 0.0
-        _, R, T = last
-        rounding = 2 * eps(Z) * number(norm(R)) / Z.shape[-1]
-        return self.form(self._without(R, T)), rounding
+        R, T = last[1:]
+        rounding = 2 * eps(Z) * number(norm(R)) / self.X.shape[-1]
+        return self.form(R - self.K @ T), rounding
 
-    def _without(self, R: Array, T: Array) -> Array:
-        """N^T (V - N T), R = N^T V."""
-        return R - self.K @ T
-
-    @final
-    @cached_property
+    @once
     def S(self) -> Array:
         """X^T phi(X)."""
         if self.kept is None:
             return _gram(self.manifold, self.X)
         return ct(self.form(ct(self.N) @ self.X))
 
-    @final
-    @cached_property
+    @once
     def constraint(self) -> Array:
         """C(X)."""
         return self.S - eye_like(self.S)
 
-    @final
-    @cached_property
+    @once
     def feasibility(self) -> float:
         """|C(X)|."""
         return number(norm(self.constraint))
 
-    @final
-    @cached_property
+    @once
     def length(self) -> float:
         """|X|."""
         return number(norm(self.X))
 
-    @final
-    @cached_property
+    @once
     def size(self) -> float:
         """max(1, |X| |phi(X)|), what |C(X)| is relative to."""
         return max(1.0, self.length * number(norm(self.P)))
@@ -323,8 +321,8 @@ class ClosedForm(Place):
 
     name = "closed form"
 
-    @cached_property
-    def general(self) -> Place:  # type: ignore[override]
+    @once
+    def general(self) -> Place:
         """By the equation, as off M there is no closed form."""
         return choose(self.manifold, on_manifold=False)(self.manifold, self.X, self.P)
 
@@ -333,10 +331,6 @@ class ClosedForm(Place):
 
     def solve(self, T: Array, size: Any = None) -> Array:
         return self.general.solve(T, size)
-
-    def _without(self, R: Array, T: Array) -> Array:
-        """N^T (V - N T) with N^T N = I."""
-        return R - T
 
 
 #: L and U^T, e (l_i + l_j) for the eigenvalues l of (phi(X) Q)^T phi(X) Q = U diag(l) U^T.
@@ -369,7 +363,7 @@ class Eigendecomposition(Place):
         """L of the solution T = L (...) U^T, in the coefficients of the frame."""
         return self.Q.left(U)
 
-    @cached_property
+    @once
     def _factored(self) -> tuple[_Spectrum, float]:
         """The spectrum, and its smallest / largest value.
 
@@ -384,7 +378,7 @@ class Eigendecomposition(Place):
         sums = values[..., :, None] + values[..., None, :]
         return (self._left(U), ct(U), sums if self.sign > 0 else -sums), ratio
 
-    @cached_property
+    @once
     def spectrum(self) -> _Spectrum:
         """L, U^T and e (l_i + l_j)."""
         return self._factored[0]
@@ -430,14 +424,17 @@ class FormEigendecomposition(Eigendecomposition):
     def __init__(self, manifold: GenOrthManifold, X: Array, P: Array | None = None) -> None:
         super().__init__(manifold, X, P)
         assert manifold.companion is not None and manifold.form is not None
-        self.Qinv, self.image = manifold.companion.Qinv, manifold.form.left  # type: ignore[method-assign]
+        self.Qinv, self.A = manifold.companion.Qinv, manifold.form
 
-    @cached_property
-    def N(self) -> Array:  # type: ignore[override]
+    def image(self, Z: Array) -> Array:
+        return self.A.left(Z)
+
+    @once
+    def N(self) -> Array:
         """A X."""
         return self.image(self.X)
 
-    @cached_property
+    @once
     def P(self) -> Array:
         """phi(X) = A X Q^-1."""
         return self.manifold.phi(self.X) if self.kept is None else self.Qinv.right(self.N)
@@ -449,8 +446,8 @@ class FormEigendecomposition(Eigendecomposition):
     def theta_of(self, T: Array) -> Array:
         return self.Q.left(T)
 
-    @cached_property
-    def general(self) -> Place:  # type: ignore[override]
+    @once
+    def general(self) -> Place:
         """In the frame phi(X), as Newton's map needs it; with the same factorisation."""
         general = Eigendecomposition(self.manifold, self.X, self.P)
         if "_factored" in vars(self):

@@ -34,7 +34,7 @@ from genorth.linalg.arrays import (
     number,
     plus,
 )
-from genorth.linalg.compiled import compiled
+from genorth.linalg.compiled import compiled, compiles
 from genorth.linalg.functions import expm, inverse, inverse_sqrt, require_condition
 
 if TYPE_CHECKING:
@@ -145,7 +145,11 @@ class Cayley(Ray):
     def __init__(self, place: Place, Z: Array) -> None:
         super().__init__(place, Z)
         A, self._rounding = place.paired(Z)
-        self._parts: _Parts = _cayley_parts(self.manifold, self.X, Z, A)
+        self._parts: _Parts = (
+            _compiled_parts(self.manifold, self.X, Z, A)
+            if compiles(Z)
+            else _cayley_parts(place, Z, A)
+        )
         self._last: tuple[float, Array] | None = None
 
     def point(self, t: float) -> Array:
@@ -195,9 +199,11 @@ class Cayley(Ray):
         Returns:
             The figure; the Cayley retraction is as good as any where it is small.
         """
-        X, Z, (A, S, HH) = self.X, self.Z, self._parts
-        size, length, most = map(number, _sizes(self.manifold, X, Z, A, S, HH))
+        A, S, HH = self._parts
+        size, length, *small = map(number, _sizes(self.manifold, self.X, self.Z, A, S, HH))
         share = abs(t) / (2 * size) if size > 0 else 0.0
+        a, s, h = small
+        most = size * s + length * ((s + a) * s + h)
         if share * most <= BEND:
             return share * most
         most = size * spectral_bound(S) + length * spectral_bound(_turn(A, S, HH))
@@ -208,11 +214,14 @@ class Cayley(Ray):
         return share * (most if share * most <= BEND else number(norm(self.place.project(bend))))
 
 
-@compiled
-def _cayley_parts(manifold: GenOrthManifold, X: Array, Z: Array, A: Array) -> _Parts:
-    place = manifold.theta_solver(manifold, X)
-    star = ct(manifold.psi(A))
+def _cayley_parts(place: Place, Z: Array, A: Array) -> _Parts:
+    star = ct(place.manifold.psi(A))
     return A, (A - star) / 2, place.form(ct(place.image(Z)) @ Z) - star @ A
+
+
+@compiled
+def _compiled_parts(manifold: GenOrthManifold, X: Array, Z: Array, A: Array) -> _Parts:
+    return _cayley_parts(manifold.place(X), Z, A)
 
 
 @compiled
@@ -229,8 +238,8 @@ def _cayley_point(
     eye = eye_like(A)
     B = eye - (t / 2) * S + (t * t / 4) * HH
     inv = _small_inverse(B)
-    R = plus(X @ (2 * inv - t * (A @ inv) - eye), Z @ (t * inv))
-    return R, inv, norm(B) * norm(inv)
+    along = t * inv
+    return plus(X @ (2 * inv - A @ along - eye), Z @ along), inv, norm(B) * norm(inv)
 
 
 @compiled
@@ -281,10 +290,9 @@ def _sizes(
     A: Array,
     S: Array,
     HH: Array,
-) -> tuple[Array, Array, Array]:
-    """|Z|, |X|, and |Z| |S| + |X| |S^2 - <<H,H>> - A S| >= |c''(0)|."""
-    size, length = norm(Z), norm(X)
-    return size, length, size * norm(S) + length * norm(_turn(A, S, HH))
+) -> tuple[Array, ...]:
+    """|Z|, |X|, |A|, |S| and |<<H,H>>|, which bound |c''(0)|."""
+    return norm(Z), norm(X), norm(A), norm(S), norm(HH)
 
 
 @compiled

@@ -84,7 +84,7 @@ def why_not_by_rows(X: Array) -> tuple[str, str] | None:
 
 
 def kept(X: Array) -> Array:
-    """X as an array that no one writes into: a copy, unless the library does that itself."""
+    """A copy of X that is safe from in-place updates; X itself if its library has none."""
     if type(X) is np.ndarray:
         return X.copy()
     return X if is_jax(X) else X.clone()
@@ -174,7 +174,7 @@ def _numpy_eye(size: int, dtype: np.dtype[Any]) -> Array:
 
 
 def _one_device(X: Array) -> Any:
-    """The device of X; None where X is on several, of which each takes what it needs."""
+    """The device of X; None if X is on several."""
     if _is_torch(X):
         return X.device
     if is_jax(X) and (is_lazy(X) or len(X.devices()) > 1):
@@ -282,7 +282,7 @@ def _sums(first: Iterable[Array], second: Iterable[Array]) -> list[Array]:
 def norm(U: Array) -> Any:
     """The Frobenius norm |U| = <U, U>^(1/2), over all blocks."""
     if type(U) is np.ndarray:
-        return np.sqrt(np.vdot(U, U).real)
+        return np.vdot(U, U).real ** 0.5  # a tenth of the time of np.sqrt of a scalar
     if is_jax(U):
         return inner(U, U) ** 0.5
     return namespace(U).linalg.vector_norm(U)
@@ -290,6 +290,8 @@ def norm(U: Array) -> Any:
 
 def number(value: Any) -> float:
     """A scalar array as a float, detached from the graph of PyTorch."""
+    if isinstance(value, float):
+        return float(value)
     return float(value.detach() if hasattr(value, "detach") else value)
 
 

@@ -40,12 +40,13 @@ def compiled(function: _F) -> _F:
             manifold, then arrays, numbers, and tuples of them.
 
     Returns:
-        The function. It runs as it is for arrays that are no concrete arrays of JAX.
+        The function. For anything but concrete JAX arrays it runs uncompiled.
     """
 
     @wraps(function)
     def call(owner: Any, *arguments: Any) -> Any:
-        if not compiles(arguments[0]):
+        X = arguments[0]
+        if type(X) is np.ndarray or not compiles(X):
             return function(owner, *arguments)
         return _program(owner, function, arguments)(*arguments)
 

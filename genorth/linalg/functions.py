@@ -30,8 +30,8 @@ from genorth.linalg.arrays import (
 # or eigenvalues.
 _NEAR = 0.5
 # The scaled iteration takes at most 9 steps for condition numbers up to 1/eps, and one more for
-# every halving of the angle between an eigenvalue and the negative axis: what takes more has no
-# root that is worth having.
+# every halving of the angle between an eigenvalue and the negative axis: a matrix that takes more
+# has no useful root.
 _SQRT_STEPS = 12
 # Y* M Y differs from I by rounding for a root Y of M, and by more than 1/2 for what is none.
 _DEFECT = 0.01
@@ -132,7 +132,7 @@ def inverse_sqrt(
 
 
 def _newton_schulz(E: Array, size: float, Y: Array | None = None) -> Array:
-    """Y (I + E)^(-1/2), |E| = size < 1: Y <- Y (I - E/2), E <- E^2 (E - 3I)/4, as in F6.
+    """Y (I + E)^(-1/2), |E| = size < 1: Y <- Y (I - E/2), E <- E^2 (E - 3I)/4.
 
     The last factor is I - E/2 + 3/8 E^2, once the next term 5/16 E^3 is below rounding.
     """

@@ -106,7 +106,7 @@ def _written(B: Array, i: int, X: Array, X0: Array) -> Array:
 
 @cache
 def _set() -> Callable[..., Array]:
-    """JAX writes into the memory of an array that it is given for good."""
+    """JAX reuses the memory of an array that is donated to it."""
     function: Callable[..., Array] = sys.modules["jax"].jit(
         lambda B, i, X, X0: B.at[i].set(X - X0), donate_argnums=0
     )

@@ -1,4 +1,4 @@
-"""`BilinearStiefel`, {X : X^T A X = R}: by F13, every real manifold of the theory.
+"""`BilinearStiefel`, {X : X^T A X = R}: every real manifold of the theory is one.
 
 A and R are both symmetric or both skew; `phi(X) = A X R^-1` and `psi(T) = R T R^-1`. The manifolds
 of the paper's Table 1 are the special cases (A, R) = (I, I), (B, I), (H, I), (J_2n, J_2p), (A, J)

@@ -170,7 +170,7 @@ class TensorStiefel(GenOrthManifold):
 
 
 def _require_array(name: str, X: Any) -> None:
-    """Refuse what is no array of floating-point numbers."""
+    """Raise an error unless X is an array of floating-point numbers."""
     if not is_array(X):
         refuse(name, "an array", f"a {type(X).__name__}")
     if not is_floating(X):

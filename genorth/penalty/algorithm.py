@@ -136,15 +136,15 @@ class _Algorithm:
 
     def _threshold(self) -> float:
         """The threshold at x; the last one where the gradient is not finite."""
-        if math.isnan(self.end.gradient_norm):
+        if math.isnan(self.end.at.stationarity):
             return self.threshold
-        Theta = self.manifold.theta(self.end.x, self.end.G)
+        Theta = self.manifold.theta(self.end.x, self.end.at.G)
         return self.h.threshold(self.manifold, self.end.x, Theta, _ACCURACY)
 
     def _again(self, progress: bool) -> bool:
         """Whether another round helps: with another beta, or from the restored point."""
         end = self.end
-        stationary = end.restored and end.gradient_norm <= self.monitor.tol
+        stationary = end.restored and end.at.stationarity <= self.monitor.tol
         exact = self.h.beta >= self.threshold * (1 - 1e-6)
         if stationary and exact:
             self.status = Status.CONVERGED

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any, Unpack
 
+import numpy as np
+
 from genorth.errors import NotRestorableError, OutsideDomainError, refuse
 from genorth.geometry.place import Place
 from genorth.geometry.retractions import RETRACTIONS, Ray
@@ -13,7 +15,7 @@ from genorth.linalg.arrays import Array, eps, plus
 from genorth.problem.problem import Problem
 from genorth.solve.ending import end_at, result
 from genorth.solve.monitor import Guard, Monitor, Stop
-from genorth.solve.options import Common, Options, require
+from genorth.solve.options import Common, Options, refuse_retired, require
 from genorth.solve.result import Result, Status
 from genorth.solve.run import Iterate, Preconditioner, Run, Step
 from genorth.solve.solver import RIEMANNIAN
@@ -57,11 +59,13 @@ class OnManifold(Run):
         **common: Unpack[Common],
     ) -> None:
         require(problem, method, second_order)
+        refuse_retired(common)
         if retraction not in RETRACTIONS:
             refuse("retraction", f"one of {', '.join(map(repr, RETRACTIONS))}", repr(retraction))
         options = Options(**common)
         self.problem, self.manifold, self.method = problem, problem.manifold, method
         self.dimension, self._retraction = problem.manifold.dim, RETRACTIONS[retraction]
+        self._kind = problem.manifold.theta_solver
         self._start = restored_start(problem, x0, options, on_device)
         super().__init__(Monitor(problem, options), precondition)
         self._guard = Guard(self.monitor)
@@ -72,7 +76,7 @@ class OnManifold(Run):
 
     def place(self, X: Array) -> Place:
         """The place of X."""
-        return self.manifold.place(X)
+        return self._kind(self.manifold, X)
 
     def start(self) -> Iterate:
         """The first iterate, in the trace."""
@@ -89,6 +93,8 @@ class OnManifold(Run):
 
     def arrive(self, ray: Ray, X: Array) -> Place:
         """The place of X, led back to M where rounding, of one long step or of many, has left it."""
+        if type(X) is np.ndarray:
+            X.flags.writeable = False  # it is handed to the user's functions as it is
         place = self.place(X)
         if ray.trusted and self.monitor.nit % _CHECK:
             return place
@@ -127,7 +133,7 @@ class OnManifold(Run):
         def product(Z: Array) -> Array:
             H = guard(point.X, Z)
             with timer:
-                return place.split(plus(place.image(Z) @ minus, H))[0]
+                return place.project(plus(place.image(Z) @ minus, H))
 
         return product
 

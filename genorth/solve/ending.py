@@ -11,31 +11,25 @@ from typing import Any
 import attrs
 
 from genorth.errors import NotRestorableError
-from genorth.linalg.arrays import Array, all_finite, eps, norm, number
+from genorth.linalg.arrays import Array, eps, norm, number
+from genorth.problem.measure import ON_MANIFOLD, SINGLE, Measure, allowed
 from genorth.solve.monitor import Monitor
 from genorth.solve.result import Result, Status
-
-#: |C(x)| of a success in any case; feasibility_tol is relative to |x| |phi(x)|, which may be large.
-ON_MANIFOLD = 1e-6
-_SINGLE = 2.0**-40  # a unit roundoff above this is that of single precision
-_ROUNDING = 100.0  # units of roundoff that single precision leaves in |C(x)|, relative
 
 
 @attrs.frozen(eq=False)
 class End:
     """The point that a run returns, with its figures, computed anew there."""
 
-    x: Array
-    fun: float
-    #: The Euclidean gradient, and the norm of the Riemannian one (NaN where it is not finite).
-    G: Array = attrs.field(repr=False)
-    gradient_norm: float
-    #: |C(x)|, and whether feasibility_tol and `ON_MANIFOLD` allow it.
-    feasibility: float
-    feasible: bool
+    at: Measure
     #: |C(X)| before X was restored, and whether it could be.
     before: float
     restored: bool
+
+    @property
+    def x(self) -> Array:
+        """The point."""
+        return self.at.X
 
 
 def end_at(
@@ -54,32 +48,20 @@ def end_at(
     Returns:
         x on M (or next to it, where neither can be restored) with its figures.
     """
-    problem, manifold = monitor.problem, monitor.problem.manifold
-
-    def tolerance(X: Array) -> tuple[float, float]:
-        scale = float(manifold.scale(X))
-        relative = min(monitor.options.feasibility_tol, ON_MANIFOLD / scale)
-        unit = eps(X)
-        if unit > _SINGLE:
-            relative = max(relative, _ROUNDING * unit)
-        return relative, relative * scale
-
+    manifold = monitor.problem.manifold
     with monitor.paused():
-        before = number(manifold.feasibility(X))
-        relative, allowed = tolerance(X)
+        before, scale = number(manifold.feasibility(X)), number(manifold.scale(X))
+        relative = allowed(X, scale, monitor.options.feasibility_tol)
     x, restored = X, True
-    if not before <= allowed:
+    if not before <= relative * scale:
         try:
             x = manifold.restore(X, relative)
         except NotRestorableError:
             if not before <= ON_MANIFOLD:  # else the tolerance is below what rounding allows
                 x, restored = _near_start(monitor, start), False
     with monitor.paused():
-        value, G = problem.cost_and_gradient(x) if known is None or x is not X else known
-        gradient_norm = number(norm(manifold.gradient(x, G))) if all_finite(G) else math.nan
-        feasibility = before if x is X else number(manifold.feasibility(x))
-        feasible = feasibility <= tolerance(x)[1]
-    return End(x, value, G, gradient_norm, feasibility, feasible, before, restored)
+        at = Measure.at(monitor.problem, x, known if x is X else None)
+    return End(at, before, restored)
 
 
 def _near_start(monitor: Monitor, start: Array) -> Array:
@@ -117,12 +99,12 @@ def result(
     Returns:
         The Result.
     """
-    status, counts, trace = _checked(status, end, monitor.tol), monitor.counts, monitor.trace
+    status, counts, trace = _checked(status, end, monitor), monitor.counts, monitor.trace
     return Result(
         x=end.x,
-        fun=end.fun,
-        gradient_norm=end.gradient_norm,
-        feasibility=end.feasibility,
+        fun=end.at.cost,
+        gradient_norm=end.at.stationarity,
+        feasibility=end.at.feasibility,
         feasibility_before=end.before,
         success=status is Status.CONVERGED,
         status=status,
@@ -145,8 +127,8 @@ def result(
 def _hint(status: Status, end: End, monitor: Monitor) -> str:
     """What to do where single precision cannot reach tol."""
     unit = eps(end.x)
-    reach = unit * number(norm(end.G))
-    if status is Status.CONVERGED or unit <= _SINGLE or not monitor.tol < reach:
+    reach = unit * number(norm(end.at.G))
+    if status is Status.CONVERGED or unit <= SINGLE or not monitor.tol < reach:
         return ""
     return (
         f"In single precision a gradient norm below about {reach:.1g} is rounding, "
@@ -154,12 +136,13 @@ def _hint(status: Status, end: End, monitor: Monitor) -> str:
     )
 
 
-def _checked(status: Status, end: End, tol: float) -> Status:
+def _checked(status: Status, end: End, monitor: Monitor) -> Status:
     """The status that x bears out."""
     if not end.restored:
         return status if status is Status.NOT_FINITE else Status.DIVERGED
     if status is not Status.CONVERGED:
         return status
-    if not end.gradient_norm <= 2 * tol:
+    if not end.at.stationary(monitor.tol):
         return Status.NOT_STATIONARY
-    return status if end.feasible else Status.NOT_FEASIBLE
+    feasible = end.at.feasible(monitor.options.feasibility_tol)
+    return status if feasible else Status.NOT_FEASIBLE

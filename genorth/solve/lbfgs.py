@@ -72,4 +72,4 @@ def _direction(run: Run, pairs: Pairs, point: Iterate) -> Array:
         return -point.gradient
     H = pairs.inverse(point.gradient, None if given is None else partial(given, point.X))
     with run.phases.projection:
-        return point.place.project(-H)
+        return point.place.split(-H)[0]  # a ray along it uses what is known of it

@@ -1,4 +1,4 @@
-"""`takes_metric`: a metric W of one's own for any solver, by the substitution X = T Y (F20).
+"""`takes_metric`: any inner product W for any solver, by the substitution X = T Y.
 
 In Y, with W = (T T^T)^-1, the metric is the Euclidean one: the solver runs there without a line of
 its own, and its Result comes back in X.
@@ -15,7 +15,7 @@ import attrs
 import numpy as np
 
 from genorth.errors import refuse
-from genorth.linalg.arrays import all_finite, norm
+from genorth.problem.measure import Measure
 from genorth.problem.problem import Problem
 from genorth.solve.result import Result
 
@@ -73,16 +73,11 @@ def in_metric(
     trace = result.trace
     if trace.points is not None:
         trace.points = [np.asarray(T.apply(Y)) for Y in trace.points]
+    at = Measure.at(problem, x)
     return attrs.evolve(
         result,
         x=x,
-        feasibility=float(problem.manifold.feasibility(x)),
-        gradient_norm=_gradient_norm(problem, x),
+        feasibility=at.feasibility,
+        gradient_norm=at.stationarity,
         metric_gradient_norm=result.gradient_norm,
     )
-
-
-def _gradient_norm(problem: Problem, x: Any) -> float:
-    """The norm of the Riemannian gradient in the Euclidean metric."""
-    G = problem.euclidean_gradient(x)
-    return float(norm(problem.manifold.gradient(x, G))) if all_finite(G) else float("nan")

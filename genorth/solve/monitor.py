@@ -100,7 +100,7 @@ class Monitor:
         """
         if self._evaluations < math.inf and self.evaluations >= self._evaluations:
             raise Stop(Status.EVALUATION_LIMIT)
-        if self.elapsed >= self._time:
+        if self._time < math.inf and self.elapsed >= self._time:
             raise Stop(Status.TIME_LIMIT)
 
     def iteration(self, X: Array, cost: float, gradient_norm: float, feasibility: float) -> None:
@@ -186,9 +186,9 @@ class Guard:
         return _finite(value), _finite_array(G)
 
     def hessian(self, X: Array, Z: Array) -> Array:
-        """The Euclidean Hessian at X applied to Z."""
+        """The Euclidean Hessian at X applied to Z; the caller looks whether it is finite."""
         self._monitor.check()
-        return _finite_array(self._problem.euclidean_hessian(X, Z))
+        return self._problem.euclidean_hessian(X, Z)
 
 
 def _finite(value: float) -> float:

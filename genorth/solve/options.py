@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from numbers import Real
 from typing import Any, TypedDict
 
@@ -100,6 +100,18 @@ class Options:
             for name, (value, default) in values.items()
             if (value is not None if default is None else value != default)
         }
+
+
+def refuse_retired(arguments: Mapping[str, Any]) -> None:
+    """Refuse an argument that solvers no longer have, and say what to do instead."""
+    if "geometry" in arguments:
+        refuse(
+            "geometry",
+            "no such argument: the geometry is chosen by the structure of the manifold",
+            repr(arguments["geometry"]),
+            None,
+            "The geometry of the paper is that of 'rgd-paper' and 'rcg-paper'.",
+        )
 
 
 def require(problem: Any, solver: str, second_order: bool = False) -> None:

@@ -21,9 +21,9 @@ class Pairs:
 
     The pairs are arrays 2i and 2i + 1 of one `Stack` B, over the oldest. The two-loop recursion
     [nocedal1980updating] forms H g as a combination of them and of g, and needs inner products
-    only: those of the arrays are in K = B B^T, those with g are B g. So B is passed over three
-    times for each step, and not once per vector. Each loop is a triangular system with the matrix
-    R of the <s_i, y_j>, i <= j, oldest first [byrd1994representations]:
+    only: those of the arrays are kept, those with g are B g. So B is passed over three times for
+    each step, and not once per vector. Each loop is a triangular system with the matrix R of the
+    <s_i, y_j>, i <= j, oldest first [byrd1994representations]:
 
         R a = S g,  q = H_0 (g - Y^T a),  R^T d = diag(R) a - Y q,  H g = q + S^T d
 
@@ -34,7 +34,8 @@ class Pairs:
     def __init__(self, memory: int = 10) -> None:
         self._memory = memory
         self._B: Stack | None = None
-        self._K = np.zeros((2 * memory, 2 * memory))
+        # <s_i, y_j> for i <= j and <y_i, y_j>, oldest first
+        self._SY, self._YY = np.zeros((memory, memory)), np.zeros((memory, memory))
         self._order: list[int] = []  # of the pairs, oldest first
 
     def __len__(self) -> int:
@@ -51,14 +52,20 @@ class Pairs:
             return
         if self._B is None:
             self._B = Stack.like(2 * self._memory, x)
-        full = len(self._order) == self._memory
-        i = self._order.pop(0) if full else len(self._order)
-        pair, rows = slice(2 * i, 2 * i + 2), 2 * max([i, *self._order]) + 2
+        order, i = self._order, len(self._order)
+        if i == self._memory:
+            i = order.pop(0)
+            for products in (self._SY, self._YY):
+                products[:-1, :-1] = products[1:, 1:].copy()
+        order.append(i)
         self._B.put(2 * i, x, x0)
         self._B.put(2 * i + 1, g, g0)
-        products = self._B.products(rows, pair.start, pair.stop)
-        self._K[:rows, pair], self._K[pair, :rows] = products, products.T
-        self._order.append(i)
+        self._s = s = 2 * np.array(order)
+        self._y = y = s + 1
+        m = len(order)
+        column = self._B.products(2 * m, 2 * i + 1, 2 * i + 2)[:, 0]
+        self._SY[:m, m - 1] = column[s]
+        self._YY[:m, m - 1] = self._YY[m - 1, :m] = column[y]
 
     def inverse(self, g: Array, first: Callable[[Array], Array] | None = None) -> Array:
         """H g, where H starts from a multiple of the identity or of `first`.
@@ -75,20 +82,19 @@ class Pairs:
         if not self._order:
             return 1.0 * (g if first is None else first(g))
         assert self._B is not None
-        rows, s = 2 * len(self._order), 2 * np.array(self._order)
-        B, K, y = self._B, self._K, s + 1
-        R = K[s[:, None], y]
-        Bg, c = B.against(rows, g), np.zeros(rows)
+        m, s, y, B = len(self._order), self._s, self._y, self._B
+        R, YY = self._SY[:m, :m], self._YY[:m, :m]
+        Bg, c = B.against(2 * m, g), np.zeros(2 * m)
         a = _triangular(R, Bg[s])
         if first is None:
-            scale = float(R[-1, -1] / K[y[-1], y[-1]])
+            scale = float(R[-1, -1] / YY[-1, -1])
             c[y] = -scale * a
-            q, Yq = scale * g, scale * Bg[y] + K[y[:, None], y] @ c[y]
+            q, Yq = scale * g, scale * (Bg[y] - YY @ a)
         else:
             c[y] = -a
-            q, newest = first(g + B.combined(c)), B.combined(np.eye(rows)[y[-1]])
+            q, newest = first(g + B.combined(c)), B.combined(np.eye(2 * m)[y[-1]])
             q = q * (R[-1, -1] / number(inner(newest, first(newest))))
-            Yq, c[y] = B.against(rows, q)[y], 0
+            Yq, c[y] = B.against(2 * m, q)[y], 0
         c[s] = _triangular(R, R.diagonal() * a - Yq, transposed=True)
         return plus(q, B.combined(c))
 

@@ -10,14 +10,12 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from functools import cached_property
-from typing import Any, Protocol
-
-import attrs
+from typing import Any, NamedTuple, Protocol
 
 from genorth.errors import OutsideDomainError, StepTooLong, refuse
 from genorth.geometry.retractions import Ray
 from genorth.linalg.arrays import Array, eps, inner, norm, number
+from genorth.linalg.once import once
 from genorth.solve.monitor import Monitor
 from genorth.solve.phases import Phases
 from genorth.solve.wolfe import Conditions, in_noise, parabola_slope, strong_wolfe
@@ -42,8 +40,7 @@ class Where(Protocol):
         """The tangent part of D."""
 
 
-@attrs.frozen(eq=False)
-class Step:
+class Step(NamedTuple):
     """The step t Z along a ray."""
 
     ray: Ray
@@ -68,7 +65,7 @@ class Iterate:
         self.place, self.X, self.value, self.G = place, place.X, value, G
         self._phases, self._step = phases, step
 
-    @cached_property
+    @once
     def _split(self) -> tuple[Array, Any]:
         with self._phases.gradient:
             return self.place.split(self.G)
@@ -83,7 +80,7 @@ class Iterate:
         """The coefficients of the normal part of G."""
         return self._split[1]
 
-    @cached_property
+    @once
     def decrease(self) -> float:
         """|grad f|^2."""
         return number(inner(self.gradient, self.gradient))
@@ -97,14 +94,14 @@ class Iterate:
         """Whether `end_slope` costs next to nothing."""
         return self._step is not None and self._step.ray.cheap_slopes
 
-    @cached_property
+    @once
     def velocity(self) -> Array:
         """c'(t) at the end of the step that led here."""
         assert self._step is not None
         with self._phases.retraction:
             return self._step.ray.velocity(self._step.t)
 
-    @cached_property
+    @once
     def end_slope(self) -> float:
         """The derivative of f along the step at its end: <G, c'(t)>."""
         assert self._step is not None
@@ -115,9 +112,10 @@ class Iterate:
 
     def settle(self) -> None:
         """Forget the step that led here: the next one begins, and arrays take memory."""
-        self._step = None
-        for name in ("velocity", "end_slope"):
-            vars(self).pop(name, None)
+        if self._step is not None:
+            self._step = None
+            for name in ("velocity", "end_slope"):
+                vars(self).pop(name, None)
 
     def release(self) -> None:
         """Forget G: another iterate was accepted, and of this one the gradient is enough."""

@@ -19,6 +19,7 @@ import attrs
 from genorth.errors import refuse
 from genorth.linalg.arrays import library, stays
 from genorth.problem import Problem
+from genorth.solve.options import refuse_retired
 from genorth.solve.result import Result
 
 PENALTY, RIEMANNIAN, INFEASIBLE, OTHER = "penalty", "Riemannian", "infeasible", "other"
@@ -107,6 +108,7 @@ class Solver:
             ValueError: For an argument that `run` does not take, or that the record fixes.
         """
         known, fixed = _arguments(self.run)
+        refuse_retired(arguments)
         for name, value in arguments.items():
             if name in fixed and value != fixed[name]:
                 refuse(name, f"{fixed[name]!r}, which {self.name!r} stands for", repr(value))
@@ -206,7 +208,36 @@ class Registry(Mapping[str, Solver]):
     def __getitem__(self, name: str) -> Solver:
         if name not in self._known:
             self._load()
+        if name in RENAMED and name not in self._known:
+            raise KeyError(f"{name!r} is called {RENAMED[name]!r} now")
         return self._known[name]
+
+    def find(self, method: Any) -> Solver:
+        """The solver of that name, or the solver itself.
+
+        Args:
+            method: A name, or a `Solver`.
+
+        Returns:
+            The solver.
+
+        Raises:
+            ValueError: If the name is unknown; it says the new name of one that was renamed.
+        """
+        if isinstance(method, Solver):
+            return method
+        if isinstance(method, str) and method in self:
+            return self[method]
+        if isinstance(method, str) and method in RENAMED:
+            hint = "docs/contributing.md and the changelog list all new names."
+            refuse(
+                "method",
+                f"{RENAMED[method]!r}, the new name of this solver",
+                repr(method),
+                None,
+                hint,
+            )
+        refuse("method", f"one of {', '.join(map(repr, self))}", repr(method))
 
     def __iter__(self) -> Iterator[str]:
         self._load()
@@ -219,6 +250,17 @@ class Registry(Mapping[str, Solver]):
     def __repr__(self) -> str:
         return f"SOLVERS({', '.join(self)})"
 
+
+#: Names that solvers had before the loops became one, and those that they have now.
+RENAMED = {
+    **{
+        f"{loop}-{geometry}": loop
+        for loop in ("rgd", "rcg", "rlbfgs", "rtr")
+        for geometry in ("fast", "products")
+    },
+    **{f"{loop}-faithful": f"{loop}-paper" for loop in ("rgd", "rcg")},
+    **{f"{h}-{loop}-lean": f"{h}-{loop}" for h in ("cdf", "odf") for loop in ("cg", "lbfgs")},
+}
 
 #: Every solver that is known: those of genorth, and those of installed packages.
 SOLVERS = Registry()

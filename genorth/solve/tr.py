@@ -9,6 +9,8 @@ import attrs
 
 from genorth.errors import StepTooLong
 from genorth.linalg.arrays import Array, eps, inner, kept, norm
+from genorth.solve.monitor import Stop
+from genorth.solve.result import Status
 from genorth.solve.run import Iterate, Run
 from genorth.solve.wolfe import difference, in_noise
 
@@ -180,6 +182,8 @@ def truncated_cg(
     for _ in range(limit):
         HD = hessian(D)
         curvature = float(inner(D, HD))
+        if not math.isfinite(curvature):
+            raise Stop(Status.NOT_FINITE)
         t = rv / curvature if curvature > 0 else math.inf
         if not zz + 2 * t * zd + t * t * dd < radius**2:
             t = (math.sqrt(zd * zd + dd * (radius**2 - zz)) - zd) / dd

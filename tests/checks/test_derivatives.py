@@ -3,9 +3,6 @@
 Right derivatives pass on every family, and each error is named.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,13 +20,13 @@ GOOD = smooth(M, 1)
 
 
 @given(manifold=gt.manifolds(max_condition=1e2), seed=gt.seeds())
-def test_right_derivatives_pass(manifold: go.GenOrthManifold, seed: int) -> None:
+def test_right_derivatives_pass(manifold, seed):
     problem = smooth(manifold, seed)
     for report in (go.check_gradient(problem, rng=seed), go.check_hessian(problem, rng=seed)):
         assert report.passed, str(report)
 
 
-def test_quadratic_and_linear_costs_are_exact() -> None:
+def test_quadratic_and_linear_costs_are_exact():
     problem = trace(M, spd(7, 10, 1))
     assert go.check_gradient(problem, rng=0).passed
     report = go.check_hessian(problem, rng=0)
@@ -40,7 +37,7 @@ SQUARE = ("stiefel", "stiefel-complex", "generalized", "hyperbolic", "symplectic
 
 
 @given(recipe=gt.recipes(SQUARE, max_n=6, max_condition=1e2), seed=gt.seeds())
-def test_a_cost_that_is_constant_on_M_passes(recipe: gt.Recipe, seed: int) -> None:
+def test_a_cost_that_is_constant_on_M_passes(recipe, seed):
     """f = <X, phi(X)> is p on M: Riemannian gradient and Hessian are rounding, and no failure."""
     M = recipe.build()
     problem = go.Problem(
@@ -51,14 +48,14 @@ def test_a_cost_that_is_constant_on_M_passes(recipe: gt.Recipe, seed: int) -> No
 
 
 @given(n=st.integers(1, 8), seed=gt.seeds())
-def test_a_trace_is_constant_on_square_matrices(n: int, seed: int) -> None:
+def test_a_trace_is_constant_on_square_matrices(n, seed):
     """tr(X^T A X) on the orthogonal group."""
     problem = trace(go.Stiefel(n, n), spd(n, 100, seed))
     for report in (go.check_gradient(problem, rng=seed), go.check_hessian(problem, rng=seed)):
         assert report.passed, str(report)
 
 
-def test_an_error_of_the_cost_is_not_taken_for_a_long_step() -> None:
+def test_an_error_of_the_cost_is_not_taken_for_a_long_step():
     def cost(X: Matrix) -> float:
         if problem.counts.nfev > 30:
             raise go.OutsideDomainError("the user's own")
@@ -81,7 +78,7 @@ def _wrong(cost: Any = None, gradient: Any = None, hessian: Any = None) -> go.Pr
     [lambda G, X: -G, lambda G, X: 1.01 * G, lambda G, X: G + 1e-3, lambda G, X: G[::-1]],
     ids=["sign", "factor", "shift", "order"],
 )
-def test_a_wrong_gradient_fails(wrong: Callable[[Matrix, Matrix], Matrix]) -> None:
+def test_a_wrong_gradient_fails(wrong):
     report = go.check_gradient(
         _wrong(gradient=lambda X: wrong(GOOD.evaluate_gradient(X), X)), rng=0
     )
@@ -89,7 +86,7 @@ def test_a_wrong_gradient_fails(wrong: Callable[[Matrix, Matrix], Matrix]) -> No
     assert report["Euclidean"].value == pytest.approx(1, abs=0.1)
 
 
-def test_an_error_across_M_only_is_seen_off_M() -> None:
+def test_an_error_across_M_only_is_seen_off_M():
     """Grad f + phi(X) S has the same Riemannian gradient: right on M, wrong for the penalty."""
     report = go.check_gradient(
         _wrong(gradient=lambda X: GOOD.evaluate_gradient(X) + M.phi(X)), rng=0
@@ -107,7 +104,7 @@ def test_an_error_across_M_only_is_seen_off_M() -> None:
     ],
     ids=["factor", "sign", "not symmetric", "not linear"],
 )
-def test_a_wrong_hessian_fails(wrong: Callable[..., Matrix], named: set[str]) -> None:
+def test_a_wrong_hessian_fails(wrong, named):
     report = go.check_hessian(
         _wrong(hessian=lambda X, Z: wrong(GOOD.euclidean_hessian(X, Z), X, Z)), rng=0
     )
@@ -116,7 +113,7 @@ def test_a_wrong_hessian_fails(wrong: Callable[..., Matrix], named: set[str]) ->
 
 
 @pytest.mark.parametrize("check", [go.check_gradient, go.check_hessian])
-def test_derivatives_are_checked_at_the_point_given(check) -> None:
+def test_derivatives_are_checked_at_the_point_given(check):
     X, seen = M.random_point(5), []
 
     def gradient(Y: np.ndarray) -> np.ndarray:
@@ -134,15 +131,13 @@ def test_derivatives_are_checked_at_the_point_given(check) -> None:
         (go.check_hessian, "hessian", lambda self, X, G, H, Z: H),
     ],
 )
-def test_what_is_not_tangent_is_found(
-    monkeypatch: pytest.MonkeyPatch, check, method, wrong
-) -> None:
+def test_what_is_not_tangent_is_found(monkeypatch, check, method, wrong):
     assert check(GOOD, rng=0)["tangency"].passed
     monkeypatch.setattr(go.GenOrthManifold, method, wrong)
     assert not check(GOOD, rng=0)["tangency"].passed
 
 
-def test_a_small_asymmetry_and_a_small_nonlinearity_of_the_hessian_are_found() -> None:
+def test_a_small_asymmetry_and_a_small_nonlinearity_of_the_hessian_are_found():
     def wrong(X: np.ndarray, Z: np.ndarray) -> np.ndarray:
         return GOOD._hessian(X, Z) + 1e-8 * np.roll(Z, 1, axis=0) + 1e-8 * np.abs(Z)
 
@@ -152,7 +147,7 @@ def test_a_small_asymmetry_and_a_small_nonlinearity_of_the_hessian_are_found() -
 
 
 @pytest.mark.parametrize("factor", [1e-10, 1e10])
-def test_derivatives_of_a_scaled_cost_pass(factor: float) -> None:
+def test_derivatives_of_a_scaled_cost_pass(factor):
     scaled = _wrong(
         lambda X: factor * GOOD._cost(X),
         lambda X: factor * GOOD._gradient(X),
@@ -163,7 +158,7 @@ def test_derivatives_of_a_scaled_cost_pass(factor: float) -> None:
         assert report.passed, str(report)
 
 
-def test_steps_at_which_the_cost_is_not_finite_are_left_out() -> None:
+def test_steps_at_which_the_cost_is_not_finite_are_left_out():
     X = M.random_point(0)
 
     def cost(Y: np.ndarray) -> float:

@@ -1,7 +1,5 @@
 """Reports of checks: figures at their bounds, what is shown, slopes, drawings."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -9,13 +7,13 @@ import genorth as go
 from genorth.checks.report import Finding, Report, fit_slope
 
 
-def test_a_figure_at_its_bound_passes() -> None:
+def test_a_figure_at_its_bound_passes():
     assert Finding("x", "x <= 1", 1.0, 1.0).passed and Finding("x", "x >= 1", 1.0, 1.0, True).passed
     assert not Finding("x", "x <= 1", 1.1, 1.0).passed
     assert not Finding("x", "x >= 1", 0.9, 1.0, True).passed
 
 
-def test_a_report_shows_every_finding_and_counts_the_failures() -> None:
+def test_a_report_shows_every_finding_and_counts_the_failures():
     good = Finding("good", "a <= b", 0.5, 1.0, note="a note")
     bad = Finding("bad", "a >= b", 0.5, 1.0, at_least=True)
     report = Report("title", (good, bad, good))
@@ -28,11 +26,11 @@ def test_a_report_shows_every_finding_and_counts_the_failures() -> None:
     assert str(Report("title", (good,))).startswith("title: passed")
 
 
-def test_the_title_names_manifold_and_shape() -> None:
+def test_the_title_names_manifold_and_shape():
     assert go.check_assumptions(go.Stiefel(5, 2), rng=0).title == "Assumption 1 for Stiefel(5, 2)"
 
 
-def test_a_slope_is_that_of_the_shortest_steps_above_the_floor() -> None:
+def test_a_slope_is_that_of_the_shortest_steps_above_the_floor():
     t = np.logspace(-6, 0, 25)
     assert fit_slope(t, t**2 + 1e3 * t**5, 1e-30) == pytest.approx(2, abs=0.01)
     assert fit_slope(t[::-1], (t**2 + 1e3 * t**5)[::-1], 1e-30) == pytest.approx(2, abs=0.01)
@@ -44,7 +42,7 @@ def test_a_slope_is_that_of_the_shortest_steps_above_the_floor() -> None:
     assert fit_slope(t, errors, 1e-30) == pytest.approx(2)
 
 
-def test_slopes() -> None:
+def test_slopes():
     t = np.logspace(-6, 0, 25)
     assert fit_slope(t, 3 * t**2, 1e-30) == pytest.approx(2)
     assert fit_slope(t, t**3 + 1e-12 * np.cos(1e5 * t) ** 2, 1e-11) == pytest.approx(3, abs=0.1)
@@ -52,7 +50,7 @@ def test_slopes() -> None:
     assert np.isnan(fit_slope(t, t * np.nan, 1e-30))
 
 
-def test_report_reads_and_draws() -> None:
+def test_report_reads_and_draws():
     report = go.check_retraction(go.Stiefel(5, 2), rng=0)
     assert str(report).startswith("retraction 'cayley' on Stiefel")
     with pytest.raises(KeyError, match="first order"):

@@ -539,7 +539,7 @@ def test_chromium_shows_the_plots(probe: dict[str, Any]):
 
 
 def test_chromium_offers_the_bibtex_for_copying(probe: dict[str, Any]):
-    assert probe["selected"] == "@unpublished"
+    assert probe["selected"] == "@misc{zhang-"
 
 
 # ---------------------------------------------------------------------- on a terminal

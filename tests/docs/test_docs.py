@@ -1,7 +1,5 @@
 """The documentation builds without a warning, has every public name, and shows its formulas."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import re

@@ -1,7 +1,5 @@
 """The scripts of docs/examples run, at a smaller size."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -4,8 +4,6 @@ LaTeX becomes MathML or is refused, docstrings lose no character to reST, their 
 typeset, citations are links.
 """
 
-from __future__ import annotations
-
 import ast
 import importlib.util
 import re

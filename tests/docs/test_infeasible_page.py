@@ -1,7 +1,5 @@
 """docs/infeasible.md says what is measured."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What pages claim, and how they are written: figures of the records, lines of at most 100."""
 
-from __future__ import annotations
-
 import re
 import runpy
 from pathlib import Path
@@ -20,6 +18,7 @@ _MADE = ("comparison.md", "api/compare.md", "api/paper_repro.md")
 PAGES = [
     ROOT / "README.md",
     ROOT / "CHANGELOG.md",
+    ROOT / "CONTRIBUTING.md",
     *(
         path
         for path in sorted((ROOT / "docs").rglob("*.md"))
@@ -141,3 +140,13 @@ def test_lines_have_at_most_100_characters(page: Path) -> None:
         if len(line) > 100 and not line.startswith(("|", "python3 -m venv"))
     ]
     assert not long
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_pages_speak_of_ideas_and_explain_short_names(page: Path) -> None:
+    """Numbers of facts stay with the mathematics; cdf and odf are explained on each page."""
+    text = page.read_text("utf-8")
+    if page.name not in ("mathematics.md", "statements.md", "contributing.md"):
+        assert not re.findall(r"\bF\d{1,2}\b", text)
+    if re.search(r"\b(cdf|odf)-", text) and page.name != "CHANGELOG.md":
+        assert "dissolving function" in " ".join(text.split())

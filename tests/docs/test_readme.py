@@ -3,8 +3,6 @@
 Their Python blocks run and print what is shown, their commands and names exist.
 """
 
-from __future__ import annotations
-
 import contextlib
 import doctest
 import importlib.util

@@ -1,7 +1,5 @@
 """The recipes of docs/contributing.md, each followed in a temporary copy of the packages."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The companion that is read off psi, and the form that is read off phi."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -53,9 +53,8 @@ PROPERTIES = {prop.name: prop for prop in gt.PROPERTIES}
         "random-point",
     ],
 )
-@hypothesis.settings(
-    max_examples=4 * hypothesis.settings().max_examples
-)  # there are about twenty families
+# there are about twenty families
+@hypothesis.settings(max_examples=4 * hypothesis.settings().max_examples)
 @given(manifold=gt.manifolds(), seed=gt.seeds())
 def test_contract(name: str, manifold: go.GenOrthManifold, seed: int) -> None:
     if reason := PROPERTIES[name].check(manifold, seed):

@@ -1,7 +1,5 @@
 """Feasibility, and the way back to M from points near it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Retractions: steps that are not tangent, their size, and the curves that they draw."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

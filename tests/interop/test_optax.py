@@ -1,7 +1,5 @@
 """Dissolved losses and gradient transformations for JAX and Optax."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -59,7 +57,7 @@ def _steps(optimizer: Any, loss: Any, params: Any, count: int) -> Any:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["stiefel", "complex", "generalized", "symplectic", "tensor"])
-def test_the_loss_is_the_dissolved_function(name: str, kind: str) -> None:
+def test_the_loss_is_the_dissolved_function(name, kind):
     """F11, F17: value and gradient of h."""
     manifold, beta = MANIFOLDS[name], 1.7
     X, T = near(manifold, 0), target(manifold, 1)
@@ -76,7 +74,7 @@ def test_the_loss_is_the_dissolved_function(name: str, kind: str) -> None:
     assert np.linalg.norm(np.conj(gradient) - G) <= size * max(1, float(np.linalg.norm(G)))
 
 
-def test_trees_with_manifolds_at_some_leaves() -> None:
+def test_trees_with_manifolds_at_some_leaves():
     """A prefix covers a subtree; None leaves leaves alone; betas may differ."""
     M, S = go.Stiefel(6, 2), go.SymplecticStiefel(4, 2)
     params = {
@@ -105,7 +103,7 @@ def test_trees_with_manifolds_at_some_leaves() -> None:
     assert max(float(S.feasibility(X.T)) for X in ends["heads"]) <= 1e-12
 
 
-def test_many_small_matrices_in_one_call() -> None:
+def test_many_small_matrices_in_one_call():
     """Mapped over, or along an axis in front: the same."""
     S = go.SymplecticStiefel(16, 4)
     rng = np.random.default_rng(0)
@@ -156,7 +154,7 @@ print("agree")
 """
 
 
-def test_rows_may_be_sharded() -> None:
+def test_rows_may_be_sharded():
     done = subprocess.run([sys.executable, "-c", _SHARDED], capture_output=True, text=True)
     assert done.stdout.strip() == "agree", done.stderr
 
@@ -166,7 +164,7 @@ def test_rows_may_be_sharded() -> None:
 
 @pytest.mark.parametrize("nesterov", [False, True])
 @pytest.mark.parametrize("name", ["complex", "symplectic"])
-def test_momentum_is_transported_by_projection(name: str, nesterov: bool) -> None:
+def test_momentum_is_transported_by_projection(name, nesterov):
     M, lr, momentum = MANIFOLDS[name], 1e-2, 0.8
     X, T = M.random_point(0), target(M, 1)
     optimizer = riemannian(optax.sgd(lr, momentum, nesterov), M)
@@ -179,7 +177,7 @@ def test_momentum_is_transported_by_projection(name: str, nesterov: bool) -> Non
     assert np.linalg.norm(ours - X) <= 1e4 * EPS * float(M.scale(X)) ** 2
 
 
-def test_the_step_of_adam_is_projected_before_it_is_retracted() -> None:
+def test_the_step_of_adam_is_projected_before_it_is_retracted():
     M, lr = MANIFOLDS["symplectic"], 1e-2
     X, T = M.random_point(0), target(M, 1)
     ours = _steps(riemannian(optax.adam(lr, eps=0.1), M), _distance(T), jnp.asarray(X), 1)
@@ -188,7 +186,7 @@ def test_the_step_of_adam_is_projected_before_it_is_retracted() -> None:
     assert np.linalg.norm(ours - expected) <= 1e4 * EPS * float(M.scale(X)) ** 2
 
 
-def test_landing_counts_the_steps_of_a_schedule() -> None:
+def test_landing_counts_the_steps_of_a_schedule():
     M = MANIFOLDS["stiefel"]
     X, T = M.random_point(0), target(M, 1)
     late = landing(lambda count: jnp.where(count == 1, 1e-2, 0.0), M)
@@ -200,7 +198,7 @@ def test_landing_counts_the_steps_of_a_schedule() -> None:
 
 
 @pytest.mark.parametrize("kind", ["polar", "exp", "normal"])
-def test_every_retraction_stays_on_the_manifold(kind: str) -> None:
+def test_every_retraction_stays_on_the_manifold(kind):
     M = MANIFOLDS["generalized"]
     T = target(M, 1)
     X = _steps(
@@ -212,7 +210,7 @@ def test_every_retraction_stays_on_the_manifold(kind: str) -> None:
     assert M.feasibility(X) <= 1e3 * EPS
 
 
-def test_parameters_without_a_manifold_are_updated_as_by_optax() -> None:
+def test_parameters_without_a_manifold_are_updated_as_by_optax():
     M = MANIFOLDS["stiefel"]
     params = {"X": jnp.asarray(M.random_point(0)), "b": jnp.linspace(0.0, 1.0, 5)}
     manifolds = {"X": M, "b": None}
@@ -230,7 +228,7 @@ def test_parameters_without_a_manifold_are_updated_as_by_optax() -> None:
 
 
 @pytest.mark.parametrize("name", ["complex", "symplectic", "bilinear"])
-def test_landing_follows_the_field_and_stays_in_the_tube(name: str) -> None:
+def test_landing_follows_the_field_and_stays_in_the_tube(name):
     M = MANIFOLDS[name]
     X, T = near(M, 0, 0.01), target(M, 1)
     ahead = Field(M).direction(place(M, X), X - T, 2.0)
@@ -241,7 +239,7 @@ def test_landing_follows_the_field_and_stays_in_the_tube(name: str) -> None:
     assert M.feasibility(np.asarray(far)) <= 0.3 * (1 + 1e-9)
 
 
-def test_states_can_be_saved_and_resumed() -> None:
+def test_states_can_be_saved_and_resumed():
     M = MANIFOLDS["symplectic"]
     params, T = jnp.asarray(M.random_point(0)), target(M, 1)
     for optimizer in (riemannian(optax.adam(1e-2), M), landing(1e-3, M, momentum=0.9)):
@@ -264,7 +262,7 @@ def test_states_can_be_saved_and_resumed() -> None:
 # ---------------------------------------------------------------------- bad input
 
 
-def test_bad_arguments_are_refused() -> None:
+def test_bad_arguments_are_refused():
     M, X = go.Stiefel(6, 3), jnp.zeros((6, 3))
     loss = _distance(0.0)
     for beta in (0.0, -1.0, float("nan"), "1"):

@@ -1,7 +1,5 @@
 """What pymanopt sees of a manifold and of a problem, and what we see of one of pymanopt's."""
 
-from __future__ import annotations
-
 import inspect
 import subprocess
 import sys
@@ -59,7 +57,7 @@ def _norm(X: Matrix) -> float:
 # ---------------------------------------------------------------------- the manifold
 
 
-def test_it_is_one_of_pymanopts_manifolds_with_its_names() -> None:
+def test_it_is_one_of_pymanopts_manifolds_with_its_names():
     manifold = go.SymplecticStiefel(8, 4)
     W = PymanoptManifold(manifold)
     assert isinstance(W, RiemannianSubmanifold)
@@ -77,7 +75,7 @@ def test_it_is_one_of_pymanopts_manifolds_with_its_names() -> None:
 
 
 @pytest.mark.parametrize("name", ["dist", "exp", "log"])
-def test_what_does_not_exist_is_refused_in_pymanopts_way(name: str) -> None:
+def test_what_does_not_exist_is_refused_in_pymanopts_way(name):
     W = PymanoptManifold(go.Stiefel(5, 2), rng=0)
     X = W.random_point()
     with pytest.raises(
@@ -86,13 +84,13 @@ def test_what_does_not_exist_is_refused_in_pymanopts_way(name: str) -> None:
         getattr(W, name)(X, X)
 
 
-def test_the_scale_of_the_stiefel_manifold_is_pymanopts() -> None:
+def test_the_scale_of_the_stiefel_manifold_is_pymanopts():
     ours, theirs = PymanoptManifold(go.Stiefel(9, 4)), pymanopt.manifolds.Stiefel(9, 4)
     assert ours.typical_dist == pytest.approx(theirs.typical_dist, rel=1e-14)
 
 
 @given(gt.manifolds(max_condition=1e3), gt.seeds())
-def test_the_methods_are_the_geometry(manifold: go.GenOrthManifold, seed: int) -> None:
+def test_the_methods_are_the_geometry(manifold, seed):
     W = PymanoptManifold(manifold, "exp", rng=seed)
     X, unit = W.random_point(), _unit(manifold, W.random_point())
     unit = max(unit, _unit(manifold, X))
@@ -116,9 +114,7 @@ def test_the_methods_are_the_geometry(manifold: go.GenOrthManifold, seed: int) -
 
 
 @given(gt.manifolds(max_condition=1e3), gt.seeds())
-def test_the_hessian_is_that_of_pymanopts_formula_with_our_weingarten_map(
-    manifold: go.GenOrthManifold, seed: int
-) -> None:
+def test_the_hessian_is_that_of_pymanopts_formula_with_our_weingarten_map(manifold, seed):
     """Hess f = P(ehess) + W(Z, N), N the normal part of the gradient.
 
     Two ways to the same vector.
@@ -135,7 +131,7 @@ def test_the_hessian_is_that_of_pymanopts_formula_with_our_weingarten_map(
 
 @pytest.mark.parametrize("blocks", [1, 3])
 @given(n=st.integers(2, 8), p=st.integers(1, 5), seed=gt.seeds())
-def test_the_stiefel_manifold_is_pymanopts(blocks: int, n: int, p: int, seed: int) -> None:
+def test_the_stiefel_manifold_is_pymanopts(blocks, n, p, seed):
     """Real points, one block or several: every method gives what pymanopt's own class gives."""
     p = min(n, p)
     manifold = go.Stiefel(n, p) if blocks == 1 else go.TensorStiefel(n, p, blocks, np.eye(blocks))
@@ -167,7 +163,7 @@ def test_the_stiefel_manifold_is_pymanopts(blocks: int, n: int, p: int, seed: in
         ), name
 
 
-def test_draws_come_from_the_generator_and_nothing_touches_the_global_one() -> None:
+def test_draws_come_from_the_generator_and_nothing_touches_the_global_one():
     manifold = go.HyperbolicStiefel(np.array([1.0, 1.0, -1.0]), 2)
     before = np.random.get_state()[1].copy()  # noqa: NPY002  # that this state is left alone is what is tested
     first, again = (
@@ -184,7 +180,7 @@ def test_draws_come_from_the_generator_and_nothing_touches_the_global_one() -> N
 @pytest.mark.parametrize(
     ("kind", "inside", "outside"), [("cayley", 1.9, 2.0), ("polar", 0.9, 1.1), ("exp", 9.0, 1e9)]
 )
-def test_a_step_outside_the_domain_goes_along_exp(kind: str, inside: float, outside: float) -> None:
+def test_a_step_outside_the_domain_goes_along_exp(kind, inside, outside):
     """On x^2 - y^2 = 1 Cayley has a pole at |Z| = 2, polar ends at 1, exp(1e9) overflows."""
     manifold = go.HyperbolicStiefel(np.array([1.0, -1.0]), 1)
     W = PymanoptManifold(manifold, kind)
@@ -200,7 +196,7 @@ def test_a_step_outside_the_domain_goes_along_exp(kind: str, inside: float, outs
     assert W.outside == 1
 
 
-def test_a_step_that_is_not_finite_is_refused() -> None:
+def test_a_step_that_is_not_finite_is_refused():
     W = PymanoptManifold(go.Stiefel(5, 2), rng=0)
     X = W.random_point()
     with pytest.raises(ValueError, match="Z: need finite entries; got 10 "):
@@ -208,9 +204,7 @@ def test_a_step_that_is_not_finite_is_refused() -> None:
 
 
 @given(gt.manifolds(max_condition=1e3), gt.seeds())
-def test_the_mean_of_near_points_is_on_the_manifold_and_symmetric(
-    manifold: go.GenOrthManifold, seed: int
-) -> None:
+def test_the_mean_of_near_points_is_on_the_manifold_and_symmetric(manifold, seed):
     W = PymanoptManifold(manifold, "exp", rng=seed)
     X = W.random_point()
     P = np.asarray(manifold.phi(X))
@@ -235,7 +229,7 @@ def test_the_mean_of_near_points_is_on_the_manifold_and_symmetric(
         ),
     ],
 )
-def test_bad_arguments_of_the_manifold(arguments: tuple[Any, ...], message: str) -> None:
+def test_bad_arguments_of_the_manifold(arguments, message):
     with pytest.raises(ValueError, match=message):
         PymanoptManifold(*arguments)
 
@@ -257,18 +251,15 @@ def _taylor(function: Callable[[float], Matrix], radius: float = 0.1, degree: in
 
 
 @given(gt.manifolds(max_condition=10), st.sampled_from(["cayley", "polar", "exp"]), gt.seeds())
-def test_gradient_and_hessian_are_the_first_two_terms_along_the_retraction(
-    manifold: go.GenOrthManifold, kind: str, seed: int
-) -> None:
+def test_gradient_and_hessian_are_the_first_two_terms_along_the_retraction(manifold, kind, seed):
     """f(c(t)) = f + t <g, Z> + t^2/2 (<Z, hess Z> + <g, c''>) + O(t^3) along c(t) = R(tZ).
 
     <g, c''> is zero for a second-order retraction; with it the formula holds for the others too.
     """
     problem = to_pymanopt(smooth(manifold, seed), kind, rng=seed)
     W, X = problem.manifold, problem.manifold.random_point()
-    size = _norm(X) * max(
-        1.0, _norm(np.asarray(manifold.phi(X)))
-    )  # M is curved on the scale of phi
+    # M is curved on the scale of phi
+    size = _norm(X) * max(1.0, _norm(np.asarray(manifold.phi(X))))
     Z = W.random_tangent_vector(X) / size
     curve = _taylor(lambda t: np.asarray(W.retraction(X, t * Z)))
     f = _taylor(lambda t: np.asarray(problem.cost(W.retraction(X, t * Z))))
@@ -285,7 +276,7 @@ def test_gradient_and_hessian_are_the_first_two_terms_along_the_retraction(
 # pymanopt
 
 
-def test_a_point_is_evaluated_once_whatever_is_tried_in_between() -> None:
+def test_a_point_is_evaluated_once_whatever_is_tried_in_between():
     seen: list[tuple[str, bytes]] = []
 
     def cost(X: Matrix) -> float:
@@ -310,7 +301,7 @@ def test_a_point_is_evaluated_once_whatever_is_tried_in_between() -> None:
     assert problem.counts.nfev == 4 and problem.counts.njev == 1 and problem.counts.nhev == 3
 
 
-def test_a_fused_cost_and_gradient_is_called_once_per_point() -> None:
+def test_a_fused_cost_and_gradient_is_called_once_per_point():
     calls = 0
 
     def both(X: Matrix) -> tuple[float, Matrix]:
@@ -324,7 +315,7 @@ def test_a_fused_cost_and_gradient_is_called_once_per_point() -> None:
     assert calls == 1
 
 
-def test_a_point_that_its_owner_changes_is_a_new_one() -> None:
+def test_a_point_that_its_owner_changes_is_a_new_one():
     theirs = to_pymanopt(
         go.Problem(go.Stiefel(6, 2), lambda X: float(X[0, 0]), lambda X: np.eye(6, 2)), rng=0
     )
@@ -334,14 +325,14 @@ def test_a_point_that_its_owner_changes_is_a_new_one() -> None:
     assert theirs.cost(X) == -first
 
 
-def test_derivatives_that_are_missing_stay_missing() -> None:
+def test_derivatives_that_are_missing_stay_missing():
     theirs = to_pymanopt(go.Problem(go.Stiefel(6, 2), lambda X: float(np.sum(X**4))), rng=0)
     X = theirs.manifold.random_point()
     with pytest.raises(NotImplementedError, match="No autodiff support"):
         theirs.riemannian_gradient(X)
 
 
-def test_only_our_problem_is_converted() -> None:
+def test_only_our_problem_is_converted():
     with pytest.raises(ValueError, match=r"problem: need a genorth\.Problem; got str"):
         to_pymanopt("problem")  # type: ignore[arg-type]
 
@@ -377,7 +368,7 @@ def _quartic(backend: str, W: PymanoptManifold) -> pymanopt.Problem:
 
 @pytest.mark.parametrize("dtype", [float, complex])
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_derivatives_of_every_backend_come_over(backend: str, dtype: type) -> None:
+def test_derivatives_of_every_backend_come_over(backend, dtype):
     manifold = go.Stiefel(6, 2, dtype)
     theirs = _quartic(backend, PymanoptManifold(manifold, rng=0))
     ours = from_pymanopt(theirs)
@@ -399,9 +390,7 @@ def test_derivatives_of_every_backend_come_over(backend: str, dtype: type) -> No
     [go.Stiefel(6, 2, complex), go.TensorStiefel(5, 2, 3), go.SymplecticStiefel(6, 2)],
     ids=lambda manifold: type(manifold).__name__,
 )
-def test_pymanopts_own_solver_and_minimize_find_the_same(
-    backend: str, manifold: go.GenOrthManifold
-) -> None:
+def test_pymanopts_own_solver_and_minimize_find_the_same(backend, manifold):
     """Complex and tensor points too: the same Problem object goes to both sides."""
     theirs = _quartic(backend, PymanoptManifold(manifold, rng=0))
     x0 = manifold.random_point(3)
@@ -413,12 +402,12 @@ def test_pymanopts_own_solver_and_minimize_find_the_same(
     assert result.fun == pytest.approx(float(side.cost), rel=1e-12)
 
 
-def test_a_problem_survives_the_round_trip() -> None:
+def test_a_problem_survives_the_round_trip():
     problem, _ = known_minima()["stiefel"]
     assert from_pymanopt(to_pymanopt(problem)) is problem
 
 
-def test_derivatives_that_were_given_are_taken() -> None:
+def test_derivatives_that_were_given_are_taken():
     W = PymanoptManifold(go.Stiefel(5, 2))
     function = pymanopt.function.numpy(W)
     cost, gradient = function(lambda X: float(np.sum(X**2))), function(lambda X: 2 * X)
@@ -458,14 +447,12 @@ _WRAPPED = PymanoptManifold(go.Stiefel(4, 2))
         (3, "problem: need a .*genorth.Problem"),
     ],
 )
-def test_what_is_not_supported_is_told(
-    convert: Callable[[Any], Any], problem: Any, message: str
-) -> None:
+def test_what_is_not_supported_is_told(convert, problem, message):
     with pytest.raises(ValueError, match=message):
         convert(problem)
 
 
-def test_a_subclass_of_pymanopts_problem_is_known_to_minimize() -> None:
+def test_a_subclass_of_pymanopts_problem_is_known_to_minimize():
     class Mine(pymanopt.Problem):
         pass
 
@@ -478,7 +465,7 @@ def test_a_subclass_of_pymanopts_problem_is_known_to_minimize() -> None:
     assert result.success and result.fun == pytest.approx(-1, abs=1e-10)
 
 
-def test_the_package_of_interfaces_loads_nothing() -> None:
+def test_the_package_of_interfaces_loads_nothing():
     code = "import sys, genorth.interop; print('pymanopt' in sys.modules)"
     assert (
         subprocess.run(

@@ -1,7 +1,5 @@
 """pymanopt's optimizers on our manifolds: what they find, and what `run` reports of them."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from typing import Any
@@ -28,20 +26,9 @@ OPTIMIZERS = [SteepestDescent, ConjugateGradient, TrustRegions]
 KNOWN = known_minima()
 
 
-def _weighted(n: int = 20, p: int = 3, seed: int = 0) -> go.Problem:
-    """f(X) = tr(X^T A X N) on the Stiefel manifold.
-
-    N makes its minimum a single point up to signs.
-    """
-    rng = np.random.default_rng(seed)
-    A, N = spd(n, 50, rng), np.arange(1.0, p + 1)
-    return go.Problem(
-        go.Stiefel(n, p),
-        lambda X: float(np.vdot(X, (A @ X) * N)),
-        lambda X: 2 * (A @ X) * N,
-        lambda X, Z: 2 * (A @ Z) * N,
-        name="weighted",
-    )
+def _weighted(n: int = 20, p: int = 3) -> go.Problem:
+    """tr(X^T A X N) on the Stiefel manifold; its minimum is a single point up to signs."""
+    return trace(go.Stiefel(n, p), spd(n, 50, 0), np.arange(1.0, p + 1), fused=False)
 
 
 # ---------------------------------------------------------------------- what they find
@@ -50,9 +37,7 @@ def _weighted(n: int = 20, p: int = 3, seed: int = 0) -> go.Problem:
 @pytest.mark.parametrize("kind", ["cayley", "polar", "exp"])
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("name", KNOWN)
-def test_every_optimizer_reaches_the_known_minimum_on_every_manifold(
-    name: str, optimizer: type, kind: str
-) -> None:
+def test_every_optimizer_reaches_the_known_minimum_on_every_manifold(name, optimizer, kind):
     problem, best = KNOWN[name]
     result = run(optimizer, problem, rng=1, tol=1e-5, retraction=kind)
     assert result.success, result
@@ -62,13 +47,7 @@ def test_every_optimizer_reaches_the_known_minimum_on_every_manifold(
     )
 
 
-@pytest.mark.parametrize("name", KNOWN)
-def test_the_penalty_finds_the_same(name: str) -> None:
-    problem, best = KNOWN[name]
-    assert go.minimize(problem, rng=1).fun == pytest.approx(best, rel=1e-8)
-
-
-def test_trust_regions_end_superlinearly() -> None:
+def test_trust_regions_end_superlinearly():
     """Only a right Hessian gives quadratic convergence, |g_k+1| <= c |g_k|^2.
 
     A wrong one ends linearly at best.
@@ -81,7 +60,7 @@ def test_trust_regions_end_superlinearly() -> None:
         assert orders.size == 0 or orders.max() >= 1.5, (name, g)
 
 
-def test_the_pieces_of_a_product_are_solved_together() -> None:
+def test_the_pieces_of_a_product_are_solved_together():
     """Two different manifolds, and a cost that is the sum of theirs."""
     parts = [KNOWN["symplectic"], KNOWN["hyperbolic"]]
     problems = [problem for problem, _ in parts]
@@ -130,7 +109,7 @@ def _points(optimizer: Any, problem: pymanopt.Problem, x0: Matrix) -> list[Matri
 
 @pytest.mark.parametrize("ours", ["to_pymanopt", "wrapper"])
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
-def test_iterates_are_those_on_pymanopts_stiefel_manifold(optimizer: type, ours: str) -> None:
+def test_iterates_are_those_on_pymanopts_stiefel_manifold(optimizer, ours):
     """Same retraction, same problem, same start.
 
     Rounding is all that differs, over a dozen iterations.
@@ -159,13 +138,12 @@ def test_iterates_are_those_on_pymanopts_stiefel_manifold(optimizer: type, ours:
     mine = _points(optimizer(**settings), side, x0)
     assert len(mine) == len(theirs) >= 5
     for X, Y in zip(mine, theirs, strict=True):
-        assert (
-            np.linalg.norm(X - Y) <= 1e-8
-        )  # steps of SteepestDescent are quotients of differences of costs
+        # steps of SteepestDescent are quotients of differences of costs
+        assert np.linalg.norm(X - Y) <= 1e-8
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
-def test_run_takes_the_steps_that_the_optimizer_takes_by_itself(optimizer: type) -> None:
+def test_run_takes_the_steps_that_the_optimizer_takes_by_itself(optimizer):
     problem = _weighted()
     x0 = problem.manifold.random_point(5)
     alone = _points(optimizer(verbosity=0, max_iterations=12), to_pymanopt(problem), x0)
@@ -211,12 +189,11 @@ class Counted:
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_the_counts_are_those_of_an_independent_counter_and_nothing_is_evaluated_twice(
-    optimizer: type,
-) -> None:
+    optimizer,
+):
     counted = Counted(_weighted())
-    counted.problem.cost(
-        counted.problem.manifold.random_point(9)
-    )  # counts of a run begin at the run
+    # counts of a run begin at the run
+    counted.problem.cost(counted.problem.manifold.random_point(9))
     counted.calls.clear()
     result = run(optimizer, counted.problem, rng=0, tol=1e-5)
     assert result.success
@@ -230,7 +207,7 @@ def test_the_counts_are_those_of_an_independent_counter_and_nothing_is_evaluated
         assert len(points) == len(set(points))
 
 
-def test_no_gradient_is_evaluated_twice_where_trust_regions_reject() -> None:
+def test_no_gradient_is_evaluated_twice_where_trust_regions_reject():
     counted = Counted(_weighted())
     optimizer = TrustRegions(verbosity=0)
     optimizer.run(to_pymanopt(counted.problem, rng=0), Delta0=60.0, Delta_bar=500.0)
@@ -240,7 +217,7 @@ def test_no_gradient_is_evaluated_twice_where_trust_regions_reject() -> None:
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
-def test_the_figures_belong_to_the_returned_point(optimizer: type) -> None:
+def test_the_figures_belong_to_the_returned_point(optimizer):
     """Pymanopt reports the gradient norm of the iterate before the last."""
     problem = _weighted()
     manifold = problem.manifold
@@ -255,7 +232,7 @@ def test_the_figures_belong_to_the_returned_point(optimizer: type) -> None:
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
-def test_the_trace_is_complete(optimizer: type) -> None:
+def test_the_trace_is_complete(optimizer):
     problem = _weighted()
     result = run(optimizer, problem, rng=0, tol=1e-4, keep_points=True)
     trace, points = result.trace, result.trace.points
@@ -270,7 +247,7 @@ def test_the_trace_is_complete(optimizer: type) -> None:
     assert trace.cost == sorted(trace.cost, reverse=True)  # all three are monotone
 
 
-def test_rejected_steps_of_trust_regions_are_iterations() -> None:
+def test_rejected_steps_of_trust_regions_are_iterations():
     problem = _weighted()
     x0 = problem.manifold.random_point(0)
     radii = {"Delta0": 60.0, "Delta_bar": 500.0}
@@ -289,7 +266,7 @@ def test_rejected_steps_of_trust_regions_are_iterations() -> None:
 
 @pytest.mark.parametrize("tol", [1e-6, 0.0])
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
-def test_a_start_at_a_critical_point_returns_it(optimizer: type, tol: float) -> None:
+def test_a_start_at_a_critical_point_returns_it(optimizer, tol):
     """Pymanopt's SteepestDescent divides by the norm of the gradient and returns NaN."""
     manifold = go.Stiefel(5, 2)
     x0 = np.eye(5, 2)
@@ -299,17 +276,10 @@ def test_a_start_at_a_critical_point_returns_it(optimizer: type, tol: float) -> 
     np.testing.assert_array_equal(result.x, x0)
 
 
-def test_max_cost_evaluations_of_an_optimizer_holds() -> None:
-    for optimizer in OPTIMIZERS:
-        result = run(optimizer(max_cost_evaluations=7, verbosity=0), _weighted(), rng=0)
-        assert result.status is go.Status.EVALUATION_LIMIT and not result.success
-        assert result.nfev == 7 and "max_cost_evaluations" in result.message
-
-
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_a_budget_of_evaluations_is_kept_inside_line_searches_and_inner_iterations(
-    optimizer: type,
-) -> None:
+    optimizer,
+):
     for budget in (1, 2, 5, 11):
         result = run(optimizer, _weighted(), rng=0, max_evaluations=budget)
         checked = len(result.trace) == 0  # the start that is returned is evaluated then
@@ -317,7 +287,7 @@ def test_a_budget_of_evaluations_is_kept_inside_line_searches_and_inner_iteratio
         assert result.evaluations == budget + checked
 
 
-def test_a_budget_of_time_is_kept() -> None:
+def test_a_budget_of_time_is_kept():
     problem = _weighted()
 
     def slow(X: Matrix) -> float:
@@ -336,7 +306,7 @@ def test_a_budget_of_time_is_kept() -> None:
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
-def test_limits_of_an_instance_hold_unless_others_are_given(optimizer: type) -> None:
+def test_limits_of_an_instance_hold_unless_others_are_given(optimizer):
     def instance() -> Any:
         return optimizer(max_iterations=3, min_gradient_norm=1e-3, verbosity=0)
 
@@ -353,7 +323,7 @@ def test_limits_of_an_instance_hold_unless_others_are_given(optimizer: type) -> 
     )
 
 
-def test_steps_outside_the_domain_are_no_crash() -> None:
+def test_steps_outside_the_domain_are_no_crash():
     """Long first steps on unbounded manifolds, with the retraction that ends soonest.
 
     Which of the four runs has such a step is up to rounding; that the runs end well is not.
@@ -380,7 +350,7 @@ def test_steps_outside_the_domain_are_no_crash() -> None:
 # ---------------------------------------------------------------------- how a run ends
 
 
-def test_a_callback_stops_the_run() -> None:
+def test_a_callback_stops_the_run():
     seen: list[go.Progress] = []
 
     def callback(progress: go.Progress) -> None:
@@ -398,9 +368,7 @@ def test_a_callback_stops_the_run() -> None:
 
 @pytest.mark.parametrize("what", ["cost", "gradient", "hessian"])
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
-def test_a_value_that_is_not_finite_ends_the_run_with_the_best_iterate(
-    what: str, bad: float
-) -> None:
+def test_a_value_that_is_not_finite_ends_the_run_with_the_best_iterate(what, bad):
     problem = _weighted()
     calls = Counter[str]()
 
@@ -421,7 +389,7 @@ def test_a_value_that_is_not_finite_ends_the_run_with_the_best_iterate(
         assert result.fun == problem.evaluate_cost(result.x) == min(result.trace.cost)
 
 
-def test_a_start_that_is_not_finite_for_the_cost_is_returned() -> None:
+def test_a_start_that_is_not_finite_for_the_cost_is_returned():
     problem = go.Problem(go.Stiefel(4, 2), lambda X: math.nan, lambda X: X)
     x0 = problem.manifold.random_point(0)
     result = run(SteepestDescent, problem, x0)
@@ -429,7 +397,7 @@ def test_a_start_that_is_not_finite_for_the_cost_is_returned() -> None:
     np.testing.assert_array_equal(result.x, x0)
 
 
-def test_where_rounding_ends_the_line_search_the_run_is_stalled() -> None:
+def test_where_rounding_ends_the_line_search_the_run_is_stalled():
     for optimizer in (SteepestDescent, ConjugateGradient):
         result = run(optimizer, _weighted(), rng=0, tol=1e-15, max_iterations=100_000)
         assert result.status is go.Status.STALLED and not result.success
@@ -437,7 +405,7 @@ def test_where_rounding_ends_the_line_search_the_run_is_stalled() -> None:
 
 
 @pytest.mark.parametrize("optimizer", [SteepestDescent, ConjugateGradient])
-def test_an_optimizer_that_finds_no_step_is_started_again_from_there(optimizer: type) -> None:
+def test_an_optimizer_that_finds_no_step_is_started_again_from_there(optimizer):
     calls = Counter[str]()
 
     class Failing(AdaptiveLineSearcher):
@@ -463,7 +431,7 @@ def test_an_optimizer_that_finds_no_step_is_started_again_from_there(optimizer: 
     )
 
 
-def test_an_optimizer_that_never_finds_a_step_ends() -> None:
+def test_an_optimizer_that_never_finds_a_step_ends():
     class Failing(AdaptiveLineSearcher):
         def search(self, objective: Any, manifold: Any, x: Any, *others: Any) -> Any:
             calls["searches"] += 1
@@ -478,7 +446,7 @@ def test_an_optimizer_that_never_finds_a_step_ends() -> None:
         assert result.status is go.Status.STALLED and result.nit == 0
 
 
-def test_the_step_size_at_which_an_instance_ends() -> None:
+def test_the_step_size_at_which_an_instance_ends():
     """The last point is one that SteepestDescent has not looked at.
 
     It is returned, with its own figures.
@@ -492,7 +460,7 @@ def test_the_step_size_at_which_an_instance_ends() -> None:
     np.testing.assert_array_equal(result.x, alone.point)
 
 
-def test_an_exception_of_the_user_is_passed_on() -> None:
+def test_an_exception_of_the_user_is_passed_on():
     def cost(X: Matrix) -> float:
         raise ZeroDivisionError("mine")
 
@@ -500,7 +468,7 @@ def test_an_exception_of_the_user_is_passed_on() -> None:
         run(TrustRegions, go.Problem(go.Stiefel(4, 2), cost, lambda X: X, lambda X, Z: Z))
 
 
-def test_a_start_near_the_manifold_is_restored_and_one_far_away_refused() -> None:
+def test_a_start_near_the_manifold_is_restored_and_one_far_away_refused():
     problem, best = KNOWN["symplectic"]
     X = problem.manifold.random_point(0)
     near = run(TrustRegions, problem, X * (1 + 1e-3))
@@ -513,7 +481,7 @@ def test_a_start_near_the_manifold_is_restored_and_one_far_away_refused() -> Non
         run(TrustRegions, problem, 0 * X)
 
 
-def test_a_run_that_drifted_is_restored(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_drifted_is_restored(monkeypatch):
     """A retraction that leaves M by 1e-9: x is on M all the same, and the figures are its own."""
     retraction = PymanoptManifold.retraction
     monkeypatch.setattr(
@@ -525,14 +493,14 @@ def test_a_run_that_drifted_is_restored(monkeypatch: pytest.MonkeyPatch) -> None
     assert result.trace.feasibility[-1] >= 1e-10 and result.fun == problem.evaluate_cost(result.x)
 
 
-def test_a_feasibility_below_rounding_is_told() -> None:
+def test_a_feasibility_below_rounding_is_told():
     for name, (problem, best) in KNOWN.items():
         result = run(TrustRegions, problem, rng=1, feasibility_tol=1e-18)
         assert result.status is go.Status.NOT_FEASIBLE and not result.success, name
         assert result.fun == pytest.approx(best, rel=1e-8) and result.gradient_norm <= 1e-6, name
 
 
-def test_pymanopts_problem_keeps_its_retraction_and_its_preconditioner() -> None:
+def test_pymanopts_problem_keeps_its_retraction_and_its_preconditioner():
     problem, calls = _weighted(), Counter[str]()
 
     def preconditioner(point: Matrix, tangent_vector: Matrix) -> Matrix:
@@ -550,69 +518,51 @@ def test_pymanopts_problem_keeps_its_retraction_and_its_preconditioner() -> None
     assert not np.array_equal(result.x, other.x)
 
 
-def test_the_method_is_named() -> None:
+def test_the_method_is_named():
     assert run(TrustRegions, _weighted(), rng=0).method == "pymanopt.TrustRegions"
 
 
 @pytest.mark.parametrize("optimizer", [NelderMead, ParticleSwarm])
-def test_solvers_that_need_a_logarithm_say_so(optimizer: type) -> None:
+def test_solvers_that_need_a_logarithm_say_so(optimizer):
     theirs = to_pymanopt(_weighted(4, 1), rng=0)
     with pytest.raises(NotImplementedError, match=r"provides no implementation for '(dist|log)'"):
         optimizer(verbosity=0).run(theirs)
 
 
 @pytest.mark.parametrize(
-    ("optimizer", "problem", "options", "message"),
+    ("message", "optimizer", "problem"),
     [
+        ("optimizer: need a pymanopt optimizer, as a class or an instance; got 'cg'", "cg", None),
         (
-            "cg",
-            _weighted(),
-            {},
-            "optimizer: need a pymanopt optimizer, as a class or an instance; got 'cg'",
-        ),
-        (
+            "need euclidean_hessian, which pymanopt's TrustRegions uses",
             TrustRegions,
             go.Problem(go.Stiefel(4, 2), abs, abs),
-            {},
-            "need euclidean_hessian, which pymanopt's TrustRegions uses",
         ),
-        (SteepestDescent, go.Problem(go.Stiefel(4, 2), abs), {}, "problem: need a gradient"),
-        (
-            SteepestDescent,
-            "problem",
-            {},
-            "problem: need a pymanopt.Problem or a genorth.Problem; got str",
-        ),
-        (SteepestDescent, _weighted(), {"tol": -1.0}, "tol: need tol >= 0"),
-        (
-            SteepestDescent,
-            _weighted(),
-            {"feasibility_tol": 0},
-            "feasibility_tol: need feasibility_tol > 0",
-        ),
-        (
-            SteepestDescent,
-            _weighted(),
-            {"max_iterations": 0},
-            "max_iterations: need max_iterations > 0",
-        ),
-        (
-            SteepestDescent,
-            _weighted(),
-            {"retraction": "qr"},
-            "retraction: need one of 'auto', 'cayley', 'polar', 'exp'",
-        ),
-        (SteepestDescent, _weighted(), {"x0": np.ones((3, 3))}, "x0: need an array of shape"),
+        ("problem: need a gradient", SteepestDescent, go.Problem(go.Stiefel(4, 2), abs)),
+        ("problem: need a pymanopt.Problem or a genorth.Problem; got str", SteepestDescent, "f"),
     ],
 )
-def test_bad_input_of_a_run(
-    optimizer: Any, problem: Any, options: dict[str, Any], message: str
-) -> None:
+def test_an_optimizer_and_a_problem_are_needed(message, optimizer, problem):
     with pytest.raises(ValueError, match=message):
-        run(optimizer, problem, **options)
+        run(optimizer, problem or _weighted())
 
 
-def test_a_run_on_a_problem_of_pymanopt_counts_too() -> None:
+@pytest.mark.parametrize(
+    ("message", "options"),
+    [
+        ("tol: need tol >= 0", {"tol": -1.0}),
+        ("feasibility_tol: need feasibility_tol > 0", {"feasibility_tol": 0}),
+        ("max_iterations: need max_iterations > 0", {"max_iterations": 0}),
+        ("retraction: need one of 'auto', 'cayley', 'polar', 'exp'", {"retraction": "qr"}),
+        ("x0: need an array of shape", {"x0": np.ones((3, 3))}),
+    ],
+)
+def test_bad_options_of_a_run(message, options):
+    with pytest.raises(ValueError, match=message):
+        run(SteepestDescent, _weighted(), **options)
+
+
+def test_a_run_on_a_problem_of_pymanopt_counts_too():
     W = PymanoptManifold(go.Stiefel(6, 2))
     function, calls = pymanopt.function.numpy(W), Counter[str]()
 
@@ -630,14 +580,15 @@ def test_a_run_on_a_problem_of_pymanopt_counts_too() -> None:
 # ---------------------------------------------------------------------- a problem solved before
 
 
-@pytest.mark.parametrize("optimizer", [SteepestDescent, ConjugateGradient, TrustRegions])
-def test_the_budget_of_costs_is_that_of_the_run(optimizer: type) -> None:
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_the_budget_of_costs_is_that_of_the_run(optimizer):
     """max_cost_evaluations=7 allows seven in the second run too."""
-    problem = trace(go.Stiefel(20, 3), spd(20, 50, 0), fused=False)
+    problem = _weighted()
     start = problem.manifold.random_point(0)
     first, second = (
         run(optimizer(max_cost_evaluations=7, verbosity=0), problem, start) for _ in range(2)
     )
     for result in (first, second):
-        assert result.status is go.Status.EVALUATION_LIMIT and result.nfev == 7
+        assert result.status is go.Status.EVALUATION_LIMIT and not result.success
+        assert result.nfev == 7 and "max_cost_evaluations" in result.message
     np.testing.assert_array_equal(first.x, second.x)

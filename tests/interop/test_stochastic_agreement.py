@@ -1,7 +1,5 @@
 """Full-batch SGD on the dissolved loss: PyTorch, Optax and our own gradient take the same steps."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -58,7 +56,7 @@ def _optax(kind: str, M: Any, A: Any, X: Any) -> Any:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["stiefel", "symplectic"])
-def test_the_same_iterates(name: str, kind: str) -> None:
+def test_the_same_iterates(name, kind):
     M = go.Stiefel(30, 4) if name == "stiefel" else go.SymplecticStiefel(30, 4)
     A = np.random.default_rng(0).standard_normal((30, 30)) / 30**0.5
     A, X = A + A.T, M.random_point(1)

@@ -1,7 +1,5 @@
 """Constrained layers of PyTorch: what the layer sees, derivatives, shapes, copies, the end."""
 
-from __future__ import annotations
-
 import copy
 import io
 from typing import Any
@@ -66,7 +64,7 @@ def distance(manifold: go.GenOrthManifold, T: Array) -> go.Problem:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", MANIFOLDS)
 @given(seed=st.integers(0, 2**20))
-def test_loss_and_penalty_are_the_dissolved_function(name: str, kind: str, seed: int) -> None:
+def test_loss_and_penalty_are_the_dissolved_function(name, kind, seed):
     """F11, F17: value and gradient of h, which genorth has by formulas of its own."""
     manifold, beta = MANIFOLDS[name], 1.7
     X, T = near(manifold, seed), target(manifold, seed + 1)
@@ -85,7 +83,7 @@ def test_loss_and_penalty_are_the_dissolved_function(name: str, kind: str, seed:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", MANIFOLDS)
-def test_first_and_second_derivatives(name: str, kind: str) -> None:
+def test_first_and_second_derivatives(name, kind):
     manifold = MANIFOLDS[name]
     model = Weight(manifold.random_point(0))
     constrain(model, "weight", manifold, dissolving=kind)
@@ -100,7 +98,7 @@ def test_first_and_second_derivatives(name: str, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", MANIFOLDS)
-def test_loss_and_penalty_share_what_they_can_and_no_more(name: str, kind: str) -> None:
+def test_loss_and_penalty_share_what_they_can_and_no_more(name, kind):
     """One backward pass or two, copies in between, and a weight that changed: the same gradient."""
     manifold = MANIFOLDS[name]
     model = Weight(manifold.random_point(0), target(manifold, 1))
@@ -128,7 +126,7 @@ def test_loss_and_penalty_share_what_they_can_and_no_more(name: str, kind: str) 
         assert penalty(model).item() == pytest.approx(fresh, rel=1e-12)
 
 
-def test_the_residual_is_computed_once_for_loss_and_penalty(monkeypatch) -> None:
+def test_the_residual_is_computed_once_for_loss_and_penalty(monkeypatch):
     manifold = go.SymplecticStiefel(8, 4)
     model = Weight(manifold.random_point(0), target(manifold, 1))
     constrain(model, "weight", manifold)
@@ -143,7 +141,7 @@ def test_the_residual_is_computed_once_for_loss_and_penalty(monkeypatch) -> None
         assert len(calls) == count
 
 
-def test_a_weight_that_is_assigned_is_restored() -> None:
+def test_a_weight_that_is_assigned_is_restored():
     layer = torch.nn.Linear(6, 3).double()
     constrain(layer, "weight", go.Stiefel(6, 3))
     W = torch.randn(3, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
@@ -153,7 +151,7 @@ def test_a_weight_that_is_assigned_is_restored() -> None:
     assert torch.dist(layer.weight, U @ Vh) <= 1e-10
 
 
-def test_autocast_leaves_the_weight_in_single_precision() -> None:
+def test_autocast_leaves_the_weight_in_single_precision():
     layer = constrain(torch.nn.Linear(6, 3), "weight", go.Stiefel(6, 3))
     with torch.autocast("cpu", torch.bfloat16):
         assert layer.weight.dtype is torch.float32
@@ -178,7 +176,7 @@ def test_autocast_leaves_the_weight_in_single_precision() -> None:
     ],
     ids=["transposed", "as it is", "convolution", "tall convolution", "heads", "turned heads"],
 )
-def test_weights_that_hold_points(layer: Any, manifold: Any, matrix: Any, kind: str) -> None:
+def test_weights_that_hold_points(layer, manifold, matrix, kind):
     """Each matrix alone is what `dissolve` (or Newton's map) makes of it, and the penalty adds."""
     torch.manual_seed(0)
     model = layer().double()
@@ -203,7 +201,7 @@ def test_weights_that_hold_points(layer: Any, manifold: Any, matrix: Any, kind: 
     assert tuple(model.weight.shape) == tuple(original.shape)
 
 
-def test_a_square_weight_is_transposed_on_request() -> None:
+def test_a_square_weight_is_transposed_on_request():
     manifold = go.SymplecticStiefel(4, 4)
     X = manifold.random_point(0)
     for turned in (False, True):
@@ -214,7 +212,7 @@ def test_a_square_weight_is_transposed_on_request() -> None:
         assert np.linalg.norm((W.T if turned else W) - X) <= 1e-12 * np.linalg.norm(X)
 
 
-def test_layers_have_their_own_beta() -> None:
+def test_layers_have_their_own_beta():
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Linear(6, 3), torch.nn.Linear(3, 6)).double()
     for layer, beta in zip(model, (2.0, 5.0), strict=True):
@@ -273,7 +271,7 @@ def _train(model: Any, optimizer: Any, steps: int, first: int = 0) -> float:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("dtype", "bound"), [("float32", 1e-6), ("float64", 1e-12)])
-def test_finish_restores_and_keeps_the_loss(kind: str, dtype: str, bound: float) -> None:
+def test_finish_restores_and_keeps_the_loss(kind, dtype, bound):
     model = _network(getattr(torch, dtype), kind)
     keys = set(_network(torch.float64, None).state_dict())
     before = _train(model, torch.optim.Adam(model.parameters(), lr=1e-3), 60)
@@ -293,7 +291,7 @@ def test_finish_restores_and_keeps_the_loss(kind: str, dtype: str, bound: float)
     constrain(model[0], "weight", go.Stiefel(12, 8))  # free to be constrained again
 
 
-def test_finish_leaves_a_model_alone_that_it_cannot_restore() -> None:
+def test_finish_leaves_a_model_alone_that_it_cannot_restore():
     model = _network(torch.float64, "oblique")
     off_manifold = model[2].parametrizations.weight.original
     with torch.no_grad():
@@ -316,7 +314,7 @@ OPTIMIZERS = {
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
-def test_training_resumed_from_states_repeats_bit_for_bit(name: str) -> None:
+def test_training_resumed_from_states_repeats_bit_for_bit(name):
     kind, make = OPTIMIZERS[name]
     model = _network(torch.float32, kind)
     optimizer = make(model.parameters())
@@ -340,7 +338,7 @@ def test_training_resumed_from_states_repeats_bit_for_bit(name: str) -> None:
     ("kind", "how"),
     [*((kind, "deepcopy") for kind in (*KINDS, None)), (None, "pickle")],  # as PyTorch has it
 )
-def test_copies_go_their_own_way_on_the_same_manifold(kind: str | None, how: str) -> None:
+def test_copies_go_their_own_way_on_the_same_manifold(kind, how):
     model = _network(torch.float64, kind)
     if how == "deepcopy":
         other = copy.deepcopy(model)
@@ -362,7 +360,7 @@ def test_copies_go_their_own_way_on_the_same_manifold(kind: str | None, how: str
 
 @pytest.mark.filterwarnings("ignore:The .grad attribute:UserWarning")  # of the compiler
 @pytest.mark.parametrize("kind", KINDS)
-def test_compiled_layers_agree(kind: str) -> None:
+def test_compiled_layers_agree(kind):
     """Python 3.11 breaks the graph at cached properties, which "orthogonal" has."""
     model = _network(torch.float64, kind)
     x, y = _data(torch.float64)
@@ -385,7 +383,7 @@ def test_compiled_layers_agree(kind: str) -> None:
 # ---------------------------------------------------------------------- bad input
 
 
-def test_a_weight_that_does_not_fit() -> None:
+def test_a_weight_that_does_not_fit():
     layer = torch.nn.Linear(7, 3)
     for function in (constrain, place):
         refuses(
@@ -410,27 +408,27 @@ def test_a_weight_that_does_not_fit() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_less_than_single_precision(dtype: str) -> None:
+def test_less_than_single_precision(dtype):
     layer = torch.nn.Linear(6, 3).to(getattr(torch, dtype))
     for function in (constrain, place):
         refuses(lambda f=function: f(layer, "weight", go.Stiefel(6, 3)), "weight", dtype)
     refuses(lambda: go.Stiefel(6, 3).dissolve(layer.weight.mT), "X", dtype)
 
 
-def test_integer_weights() -> None:
+def test_integer_weights():
     model = torch.nn.Module()
     model.weight = torch.nn.Parameter(torch.ones(6, 3, dtype=torch.int64), requires_grad=False)
     refuses(lambda: constrain(model, "weight", go.Stiefel(6, 3)), "weight", "int64")
 
 
 @pytest.mark.parametrize("beta", [0.0, -1.0, float("nan"), float("inf"), "1", None])
-def test_beta(beta: Any) -> None:
+def test_beta(beta):
     layer = torch.nn.Linear(6, 3)
     refuses(lambda: constrain(layer, "weight", go.Stiefel(6, 3), beta=beta), "beta", "> 0")
     assert "weight" in layer.state_dict()
 
 
-def test_a_weight_on_a_manifold_already() -> None:
+def test_a_weight_on_a_manifold_already():
     M = go.Stiefel(6, 3)
     placed, dissolved = torch.nn.Linear(6, 3), torch.nn.Linear(6, 3)
     place(placed, "weight", M)
@@ -440,14 +438,14 @@ def test_a_weight_on_a_manifold_already() -> None:
             refuses(lambda f=function, one=layer: f(one, "weight", M), "weight", "finish(module)")
 
 
-def test_a_dissolved_weight_is_not_on_the_manifold() -> None:
+def test_a_dissolved_weight_is_not_on_the_manifold():
     layer = constrain(torch.nn.Linear(6, 3), "weight", go.Stiefel(6, 3))
     for optimizer in (RiemannianSGD, RiemannianAdam, Landing):
         refuses(lambda make=optimizer: make(layer.parameters()), "params", "dissolved")
     torch.optim.Adam(layer.parameters())
 
 
-def test_unknown_choices() -> None:
+def test_unknown_choices():
     layer = torch.nn.Linear(6, 3)
     refuses(
         lambda: constrain(layer, "weight", go.Stiefel(6, 3), dissolving="skew"),
@@ -458,7 +456,7 @@ def test_unknown_choices() -> None:
     refuses(lambda: penalty("model"), "model", "str")
 
 
-def test_a_weight_too_far_from_the_manifold_needs_a_start() -> None:
+def test_a_weight_too_far_from_the_manifold_needs_a_start():
     M = go.SymplecticStiefel(4, 2)
     layer = torch.nn.Linear(2, 4)
     with torch.no_grad():

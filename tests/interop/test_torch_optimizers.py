@@ -1,7 +1,5 @@
 """Riemannian optimisers and landing for PyTorch, and PyTorch's own for all other parameters."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -69,7 +67,7 @@ class Weight(torch.nn.Module):
 
 @pytest.mark.parametrize("kind", RETRACTIONS)
 @pytest.mark.parametrize("name", MANIFOLDS)
-def test_one_step_of_sgd_is_a_retraction(name: str, kind: str) -> None:
+def test_one_step_of_sgd_is_a_retraction(name, kind):
     M = MANIFOLDS[name]
     model = Weight(M)
     Z = -1e-2 * M.gradient(model.X, model.G)
@@ -83,9 +81,7 @@ def test_one_step_of_sgd_is_a_retraction(name: str, kind: str) -> None:
 @pytest.mark.parametrize("nesterov", [False, True])
 @pytest.mark.parametrize("name", ["generalized", "symplectic", "complex"])
 @given(seed=st.integers(0, 2**20), momentum=st.floats(0.1, 0.95))
-def test_momentum_is_transported_by_projection(
-    name: str, nesterov: bool, seed: int, momentum: float
-) -> None:
+def test_momentum_is_transported_by_projection(name, nesterov, seed, momentum):
     M, lr = MANIFOLDS[name], 1e-2
     model = Weight(M, seed)
     optimizer = RiemannianSGD(model.parameters(), lr=lr, momentum=momentum, nesterov=nesterov)
@@ -100,7 +96,7 @@ def test_momentum_is_transported_by_projection(
 
 
 @pytest.mark.parametrize("name", ["stiefel", "symplectic", "complex", "tensor"])
-def test_adam_has_one_second_moment_for_each_matrix(name: str) -> None:
+def test_adam_has_one_second_moment_for_each_matrix(name):
     M, lr, (b1, b2), eps = MANIFOLDS[name], 1e-2, (0.8, 0.9), 1e-8
     model = Weight(M)
     optimizer = RiemannianAdam(model.parameters(), lr=lr, betas=(b1, b2), eps=eps)
@@ -117,7 +113,7 @@ def test_adam_has_one_second_moment_for_each_matrix(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MANIFOLDS)
-def test_one_step_of_landing_follows_the_field(name: str) -> None:
+def test_one_step_of_landing_follows_the_field(name):
     """F21, off M: the tangent part leaves C as it is to first order, the normal part lowers it."""
     M, lr = MANIFOLDS[name], 1e-4
     model = Weight(M)
@@ -135,7 +131,7 @@ def test_one_step_of_landing_follows_the_field(name: str) -> None:
 
 @pytest.mark.parametrize("optimizer", ON_M)
 @pytest.mark.parametrize("name", MANIFOLDS)
-def test_the_loss_falls_on_the_manifold(name: str, optimizer: str) -> None:
+def test_the_loss_falls_on_the_manifold(name, optimizer):
     M = MANIFOLDS[name]
     model = Weight(M)
     make = ON_M[optimizer](model.parameters(), retraction="polar" if M.definite else "cayley")
@@ -144,7 +140,7 @@ def test_the_loss_falls_on_the_manifold(name: str, optimizer: str) -> None:
     assert feasibility(model)["weight"] <= 1e-12 * float(M.scale(model.X))
 
 
-def test_rounding_does_not_add_up_in_single_precision() -> None:
+def test_rounding_does_not_add_up_in_single_precision():
     M = go.Stiefel(40, 10)
     model = Weight(M, dtype=torch.float32)
     optimizer = RiemannianSGD(model.parameters(), lr=0.3)
@@ -154,7 +150,7 @@ def test_rounding_does_not_add_up_in_single_precision() -> None:
 
 
 @pytest.mark.parametrize("name", MANIFOLDS)
-def test_landing_stays_in_the_tube_and_comes_down(name: str) -> None:
+def test_landing_stays_in_the_tube_and_comes_down(name):
     """However long the step; with a short one it ends near M, and `finish` on M."""
     M = MANIFOLDS[name]
     model = Weight(M)
@@ -172,7 +168,7 @@ def test_landing_stays_in_the_tube_and_comes_down(name: str) -> None:
     assert M.feasibility(model.X) <= 1e-12 * float(M.scale(model.X))
 
 
-def test_a_step_outside_the_domain_is_halved() -> None:
+def test_a_step_outside_the_domain_is_halved():
     """Cayley's transform has poles where the form is indefinite."""
     M = MANIFOLDS["indefinite"]
     for lr in np.geomspace(1, 1e3, 7):
@@ -212,7 +208,7 @@ USUAL: dict[str, tuple[Any, Any]] = {
 
 @pytest.mark.parametrize("complex_too", [False, True])
 @pytest.mark.parametrize("name", USUAL)
-def test_untagged_parameters_are_updated_as_by_pytorch(name: str, complex_too: bool) -> None:
+def test_untagged_parameters_are_updated_as_by_pytorch(name, complex_too):
     runs = []
     for make in USUAL[name]:
         torch.manual_seed(0)
@@ -232,7 +228,7 @@ def test_untagged_parameters_are_updated_as_by_pytorch(name: str, complex_too: b
     assert all(torch.equal(ours, theirs) for ours, theirs in zip(*runs, strict=True))
 
 
-def test_a_closure_is_evaluated_with_gradients() -> None:
+def test_a_closure_is_evaluated_with_gradients():
     model = Weight(MANIFOLDS["stiefel"])
     optimizer = RiemannianSGD(model.parameters(), lr=0.1)
 
@@ -245,7 +241,7 @@ def test_a_closure_is_evaluated_with_gradients() -> None:
     assert optimizer.step(closure).item() > model().item()
 
 
-def test_schedulers_and_groups() -> None:
+def test_schedulers_and_groups():
     first, second = Weight(MANIFOLDS["stiefel"]), Weight(MANIFOLDS["symplectic"])
     groups = [
         {"params": first.parameters(), "lr": 0.0},
@@ -278,5 +274,5 @@ def test_schedulers_and_groups() -> None:
         (lambda p: Landing(p, tube=0.0), "tube"),
     ],
 )
-def test_settings_out_of_range(make: Any, name: str) -> None:
+def test_settings_out_of_range(make, name):
     refuses(lambda: make(Weight(MANIFOLDS["stiefel"]).parameters()), name)

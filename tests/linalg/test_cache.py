@@ -1,7 +1,5 @@
 """The cache of the last arrays."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -12,7 +10,7 @@ from support.problems import Matrix
 
 
 @pytest.mark.parametrize("keep", [1, 2, 3])
-def test_the_last_arrays_are_remembered_by_their_entries(keep: int) -> None:
+def test_the_last_arrays_are_remembered_by_their_entries(keep):
     cache, built = ContentCache(keep), []
     arrays = [np.full(3, float(k)) for k in range(keep + 1)]
 
@@ -29,7 +27,7 @@ def test_the_last_arrays_are_remembered_by_their_entries(keep: int) -> None:
     assert not cache.holds(changed)
 
 
-def test_all_entries_and_their_type_are_compared() -> None:
+def test_all_entries_and_their_type_are_compared():
     a = np.arange(4.0)
     assert same_entries(a, a.copy())
     assert not same_entries(a, a + np.array([0, 0, 0, 1]))

@@ -1,7 +1,5 @@
 """Inertia of symmetric and skew matrices, and directions of one sign."""
 
-from __future__ import annotations
-
 import array_api_strict as strict
 import numpy as np
 import pytest
@@ -18,7 +16,7 @@ from genorth.testing import conditioned_skew, conditioned_symmetric, seeds
 CONDITIONS = st.floats(0, 8).map(lambda exponent: 10.0**exponent)
 
 
-def test_inertia_of_the_identity_and_of_a_skew_matrix() -> None:
+def test_inertia_of_the_identity_and_of_a_skew_matrix():
     assert Identity(3).inertia() == inertia.Inertia(3, 0, 1.0)
     K = conditioned_skew(6, 4.0, 0)
     found = Sparse(scipy.sparse.csr_array(K)).inertia()
@@ -26,7 +24,7 @@ def test_inertia_of_the_identity_and_of_a_skew_matrix() -> None:
     assert found.margin == pytest.approx(0.25, rel=0.9)
 
 
-def test_products_of_scipy_take_numpy_arrays_only() -> None:
+def test_products_of_scipy_take_numpy_arrays_only():
     S = conditioned_symmetric(6, 10.0, 0)
     op = Sparse(scipy.sparse.csr_array(S), name="B")
     with pytest.raises(ValueError, match="a NumPy array, as B is a SciPy csr_array"):
@@ -40,14 +38,14 @@ class _Factors:
         self.solve = lambda B: factor * B
 
 
-def test_a_factorisation_that_overflows_has_no_margin() -> None:
+def test_a_factorisation_that_overflows_has_no_margin():
     M = scipy.sparse.csc_array(np.diag([1.0, 2.0]))
     with np.errstate(invalid="ignore"):
         assert inertia._margin(M, np.ones(2), _Factors(np.inf)) == 0.0
     assert inertia._margin(M, np.ones(2), _Factors(1.0)) == 0.5
 
 
-def test_a_count_between_two_numbers_is_unknown() -> None:
+def test_a_count_between_two_numbers_is_unknown():
     """The arguments of 1 + i tau and -1 + i tau sum to pi; too large a tau tells nothing."""
     M = scipy.sparse.csc_array(np.diag([1.0, -1.0, 2.0]))
     probes = inertia._gaussian(M)
@@ -55,21 +53,21 @@ def test_a_count_between_two_numbers_is_unknown() -> None:
     assert inertia._shifted_count(M, _Factors(1e-6), probes) is None
 
 
-def test_directions_of_a_sign_leave_the_kernel_out() -> None:
+def test_directions_of_a_sign_leave_the_kernel_out():
     d = np.array([1.0, 2.0, 0.0, 0.0, -1.0, 0.0])
     V = signed_directions(lambda X: d[:, None] * X, 6, np.dtype(float), 3, 1)
     assert V.shape[1] == 2
     assert np.all(np.linalg.eigvalsh(V.T @ (d[:, None] * V)) > 0.5)
 
 
-def test_up_to_twice_as_many_directions_as_asked_for() -> None:
+def test_up_to_twice_as_many_directions_as_asked_for():
     V = signed_directions(lambda X: 3 * X, 10, np.dtype(float), 2, 1)
     assert V.shape[1] == 4
     np.testing.assert_allclose(V.T @ V, np.eye(4), atol=1e-14)
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_sparse_directions_of_a_badly_scaled_matrix(sign: int) -> None:
+def test_sparse_directions_of_a_badly_scaled_matrix(sign):
     """Columns V = D L^-T e_j with V^T M V of one sign; the rows of M differ by six decades."""
     n, rng = 40, np.random.default_rng(5)
     B = scipy.sparse.random_array((n, n), density=0.1, rng=rng)
@@ -148,9 +146,8 @@ def test_sparse_inertia(maker, n, decades, seed):
     rng = np.random.default_rng(seed)
     D = scipy.sparse.diags_array(10.0 ** -(decades * rng.random(n)))
     S = MAKERS[maker](n, rng)
-    exact = np.linalg.eigvalsh(
-        S.toarray()
-    )  # of the unscaled one: a congruence does not change the signs
+    # of the unscaled one: a congruence does not change the signs
+    exact = np.linalg.eigvalsh(S.toarray())
     found = inertia.of_sparse(D @ S @ D)
     regular = np.abs(exact).min() / np.abs(exact).max()
     if regular > 1e-4 or (regular > 1e-10 and found.positive is not None):

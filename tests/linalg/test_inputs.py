@@ -1,7 +1,5 @@
 """The matrices that users pass in: every kind gives the same manifold, and none is made dense."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import numpy as np
@@ -251,9 +249,8 @@ LARGE = {
 @pytest.mark.parametrize("name", LARGE)
 def test_never_n_by_n(name):
     """Peak memory of all that is done with n = 20000: below 1 % of an n x n array."""
-    go.SymplecticStiefel(4, 2).random_point(
-        0
-    )  # what is imported and cached on first use does not count
+    # what is imported and cached on first use does not count
+    go.SymplecticStiefel(4, 2).random_point(0)
     tracemalloc.start()
     try:
         M = LARGE[name]()
@@ -277,23 +274,16 @@ CORNER = np.zeros((6, 6))
 CORNER[0, 5] = 1.0
 
 
-def test_p_is_at_most_n() -> None:
-    assert go.Stiefel(4, 4).shape == (4, 4)
-    for p in (5, 6):
-        with pytest.raises(ValueError, match=r"^p: need p <= n = 4"):
-            go.Stiefel(4, p)
-
-
 @pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
 @pytest.mark.parametrize("kind", ["dense", "csr", "operator"])
-def test_symmetry_is_asked_for_relative_to_the_size(kind: str, scale: float) -> None:
+def test_symmetry_is_asked_for_relative_to_the_size(kind, scale):
     """An asymmetry of 1e-14 |S| is rounding, one of 1e-10 |S| is not."""
     go.GeneralizedStiefel(FORMATS[kind](scale * (S + 1e-14 * CORNER)), 2)
     with pytest.raises(ValueError, match=r"^B: need "):
         go.GeneralizedStiefel(FORMATS[kind](scale * (S + 1e-10 * CORNER)), 2)
 
 
-def test_the_hint_names_the_part_that_would_pass() -> None:
+def test_the_hint_names_the_part_that_would_pass():
     with pytest.raises(ValueError, match=r"\|B - B\^T\|.*Pass \(B \+ B\.T\)/2"):
         go.GeneralizedStiefel(S + CORNER, 2)
     K = conditioned_skew(6, 3.0, 0)
@@ -301,19 +291,13 @@ def test_the_hint_names_the_part_that_would_pass() -> None:
         go.BilinearStiefel(K + 1e-3 * CORNER, conditioned_skew(2, 1.0, 0))
 
 
-@pytest.mark.parametrize("kind", ["dense", "csr"])
-def test_an_empty_matrix_is_refused(kind: str) -> None:
-    with pytest.raises(ValueError, match=r"^B: need .*\(0, 0\)"):
-        go.GeneralizedStiefel(FORMATS[kind](np.zeros((0, 0))), 1)
-
-
-def test_a_sparse_matrix_of_objects_is_refused() -> None:
+def test_a_sparse_matrix_of_objects_is_refused():
     B = scipy.sparse.csr_array(np.eye(3))
     B.data = B.data.astype(object)
     with pytest.raises(ValueError, match=r"^B: need real or complex numbers.*object"):
         go.GeneralizedStiefel(B, 1)
 
 
-def test_a_complex_stiefel_manifold_has_complex_points() -> None:
+def test_a_complex_stiefel_manifold_has_complex_points():
     manifold = go.Stiefel(6, 2, complex)
     assert manifold.dtype == complex and np.linalg.norm(manifold.random_point(0).imag) > 0.1

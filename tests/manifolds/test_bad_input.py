@@ -3,8 +3,6 @@
 It names the argument, the formula, the value and the tolerance.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

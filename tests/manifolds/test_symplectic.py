@@ -3,8 +3,6 @@
 Each is one signed exchange of blocks.
 """
 
-from __future__ import annotations
-
 import array_api_strict
 import numpy as np
 import pytest
@@ -20,7 +18,7 @@ def _unit(size: int) -> np.ndarray:
 @pytest.mark.parametrize("p", [2, FEW_COLUMNS, FEW_COLUMNS + 2])
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_every_path_is_minus_j_x_j(p: int, order: str, dtype: type) -> None:
+def test_every_path_is_minus_j_x_j(p, order, dtype):
     """By products where rows are short, by blocks where they are long, and in other libraries.
 
     Exactly the same.
@@ -37,7 +35,7 @@ def test_every_path_is_minus_j_x_j(p: int, order: str, dtype: type) -> None:
 
 @pytest.mark.parametrize("p", [2, FEW_COLUMNS, FEW_COLUMNS + 2])
 @pytest.mark.parametrize("factor", [1.0, -1.0])
-def test_every_path_of_j_is_the_product_with_j(p: int, factor: float) -> None:
+def test_every_path_of_j_is_the_product_with_j(p, factor):
     J, X = SymplecticUnit(p, factor), np.random.default_rng(0).standard_normal((p + 1, p))
     for result, expected in (
         (J.left(X.T), factor * _unit(p) @ X.T),

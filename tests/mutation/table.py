@@ -14,8 +14,6 @@ A definition may have its own `tests`. An error is an expression or statement an
 line above. Comments state the formula that the errors below break.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator
@@ -50,15 +48,13 @@ class Planted:
         """The text of the module with the error in it."""
         text = (root / self.module).read_text(encoding="utf-8")
         old, _, number = self.old.partition(" #")
-        found = [
-            node
-            for scope in _definitions(_tree(text), self.within)
-            for node in ast.walk(scope)
-            if _same(node, _parsed(old))
-        ]
+        wanted = _dump(_parsed(old))
+        scopes = _definitions(_tree(text), self.within)
+        found = [node for scope in scopes for node in ast.walk(scope) if _dump(node) == wanted]
         if not (int(number) <= len(found) if number else len(found) == 1):
             raise TableError(f"{self}: need one such place, found {len(found)}")
-        node = sorted(found, key=lambda node: (node.lineno, node.col_offset))[int(number or 1) - 1]
+        found.sort(key=lambda node: (node.lineno, node.col_offset))
+        node = found[int(number or 1) - 1]
         bare = isinstance(node, ast.stmt) or isinstance(_parsed(self.new), ast.stmt)
         return _replaced(text, node, self.new if bare else f"({self.new})")
 
@@ -120,12 +116,9 @@ def _names(node: ast.AST) -> list[str]:
     return [target.id for target in targets if isinstance(target, ast.Name)]
 
 
-def _same(node: ast.AST, other: ast.AST) -> bool:
-    """Equal trees; a name that is read equals one that is assigned to."""
-    return type(node) is type(other) and _dump(node) == _dump(other)
-
-
+@cache
 def _dump(node: ast.AST) -> str:
+    """The tree as text, the same for a name that is read and one that is assigned to."""
     return ast.dump(node).replace("ctx=Store()", "ctx=Load()")
 
 

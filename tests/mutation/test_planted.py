@@ -1,7 +1,5 @@
 """The tables of planted errors fit the source, and the check finds what it should."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 
@@ -49,18 +47,18 @@ module genorth/a.py
 
 
 @pytest.mark.parametrize("table", sorted(TABLES.glob("*.txt")), ids=lambda path: path.stem)
-def test_the_errors_fit_the_source_and_their_tests_exist(table: Path) -> None:
+def test_the_errors_fit_the_source_and_their_tests_exist(table):
     """Where this fails, edit the table in tests/mutation/planted."""
     for error in read(table):
         assert error.source() != (ROOT / error.module).read_text(encoding="utf-8"), str(error)
         assert [name for name in error.tests if not (ROOT / name).is_file()] == [], str(error)
 
 
-def test_no_error_is_planted_twice() -> None:
+def test_no_error_is_planted_twice():
     assert [name for name, count in Counter(map(str, read_all())).items() if count > 1] == []
 
 
-def test_a_table_is_read(tmp_path: Path) -> None:
+def test_a_table_is_read(tmp_path):
     (tmp_path / "a.txt").write_text(TABLE, encoding="utf-8")
     own = ("tests/test_b.py", "tests/test_c.py")
     assert list(read(tmp_path / "a.txt")) == [
@@ -96,16 +94,14 @@ def _error(old: str, new: str = "x - 1", within: str = "f", tests: str = "test_a
     ("error", "before", "after"),
     [
         (_error("x + 1"), "return x + 1", "return (x - 1)"),
-        (_error("return x + 1", "pass"), "return x + 1", "pass"),
         (_error("3 * 4", "3 + 4", "LIMIT"), "= 3 * 4", "= (3 + 4)"),
         (_error("7", "8", "A.size"), "= 7", "= (8)"),
         (_error("x * 2 #2", "x", "A.f"), "[x * 2, x * 2]", "[x * 2, (x)]"),
-        (_error("x * 3", "3", "A.f"), 'print("é", x * 3)', 'print("é", (3))'),
         (_error("x > 0", "x < 0", "A"), "x  # é: columns count bytes\n            > 0", "(x < 0)"),
     ],
     ids=str,
 )
-def test_one_node_is_replaced(project: Path, error: Planted, before: str, after: str) -> None:
+def test_one_node_is_replaced(project, error, before, after):
     assert SOURCE.count(before) == 1
     assert error.source(project) == SOURCE.replace(before, after)
 
@@ -121,12 +117,13 @@ def test_one_node_is_replaced(project: Path, error: Planted, before: str, after:
     ],
     ids=str,
 )
-def test_an_error_that_does_not_fit_is_named(project: Path, error: Planted, message: str) -> None:
+def test_an_error_that_does_not_fit_is_named(project, error, message):
     with pytest.raises(TableError, match=message):
         error.source(project)
 
 
-def test_an_error_is_found_in_the_copy_and_the_source_is_left_alone(project: Path) -> None:
+@pytest.mark.slow
+def test_an_error_is_found_in_the_copy_and_the_source_is_left_alone(project):
     copy = Copy(project.parent / "copy", project)
     assert copy.verdict(_error("x + 1")) == "found"
     assert copy.verdict(_error("x + 1", "1 + x")) == "SURVIVED"

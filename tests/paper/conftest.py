@@ -1,7 +1,5 @@
 """Decimals of many digits in every test of the paper's statements."""
 
-from __future__ import annotations
-
 import decimal
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Table 2 of the paper: the costs of retraction and transport, by counted operations."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -37,7 +35,7 @@ def _transport(manifold: go.GenOrthManifold, X: Matrix, Z: Matrix) -> float:
 
 
 @pytest.mark.statement("tab:man:stiefel")
-def test_costs_on_the_stiefel_manifold() -> None:
+def test_costs_on_the_stiefel_manifold():
     retraction, transport = [], []
     for n, p in _GRID:
         M = go.Stiefel(n, p)
@@ -51,7 +49,7 @@ def test_costs_on_the_stiefel_manifold() -> None:
 
 
 @pytest.mark.statement("tab:man:generalized")
-def test_costs_on_the_generalized_stiefel_manifold() -> None:
+def test_costs_on_the_generalized_stiefel_manifold():
     """With a dense B, QR needs B(X + Z): O(n^2 p + np^2), not the printed O(np^2)."""
     retraction, transport = [], []
     for n, p in _GRID:
@@ -67,9 +65,7 @@ def test_costs_on_the_generalized_stiefel_manifold() -> None:
 
 @pytest.mark.statement("tab:man:generalized")
 @given(recipe=gt.recipes(("generalized",)), seed=gt.seeds())
-def test_the_explicit_projection_of_the_generalized_stiefel_manifold_is_oblique(
-    recipe: gt.Recipe, seed: int
-) -> None:
+def test_the_explicit_projection_of_the_generalized_stiefel_manifold_is_oblique(recipe, seed):
     """E(D) = D - X sym(X^T B D) projects onto T_X M, but not along the normal space.
 
     It takes the normal vector BX to BX - X (X^T B^2 X), not to zero. It is orthogonal for
@@ -92,7 +88,7 @@ def _explicit(B: Matrix, X: Matrix, D: Matrix) -> Matrix:
 
 
 @pytest.mark.statement("tab:man:generalized")
-def test_an_explicit_projection_that_is_not_orthogonal() -> None:
+def test_an_explicit_projection_that_is_not_orthogonal():
     B, X = np.diag([1.0, 4.0]), np.array([[0.6], [0.4]])
     M = go.GeneralizedStiefel(B, 1)
     assert M.feasibility(X) <= 4 * EPS
@@ -102,13 +98,13 @@ def test_an_explicit_projection_that_is_not_orthogonal() -> None:
 
 
 @pytest.mark.statement("tab:man:symplectic")
-def test_costs_on_the_symplectic_stiefel_manifold() -> None:
+def test_costs_on_the_symplectic_stiefel_manifold():
     """Dense Cayley O(n^3), projection at most O(n^2 p + p^3), retraction of F9 O(np^2)."""
     _check_cayley([go.SymplecticStiefel(n, p) for n, p in _GRID], [n * p**2 for n, p in _GRID])
 
 
 @pytest.mark.statement("tab:man:indefinite")
-def test_costs_on_the_indefinite_stiefel_manifold() -> None:
+def test_costs_on_the_indefinite_stiefel_manifold():
     """As on the symplectic one; F9 costs two phi, O(n^2 p) for a dense A, besides O(np^2)."""
     manifolds = [
         go.IndefiniteStiefel(
@@ -137,7 +133,7 @@ def _check_cayley(manifolds: list[Any], fast_models: list[int]) -> None:
 
 
 @pytest.mark.statement("tab:man:tensor")
-def test_costs_on_the_tensor_stiefel_manifold() -> None:
+def test_costs_on_the_tensor_stiefel_manifold():
     """Two dense transforms, O(npl^2), and l QR decompositions or projections, O(np^2 l)."""
     grid = [(20, 2, 4), (40, 2, 4), (40, 4, 4), (40, 4, 8), (40, 4, 32)]
     retraction, transport = [], []

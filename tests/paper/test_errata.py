@@ -6,12 +6,8 @@ Counterexamples have explicit numbers and are as small as they can be, so that a
 them by hand.
 """
 
-from __future__ import annotations
-
-import hypothesis
 import numpy as np
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 import genorth as go
@@ -19,13 +15,13 @@ import genorth.testing as gt
 from genorth.errors import NotRestorableError
 from genorth.linalg.arrays import ct
 from genorth.testing.contract import Sample
+from support.draws import drawn
 from support.ellipse import ELLIPSE, NORMAL, POINT, TANGENT
 from support.norms import EPS, Matrix, norm, spectral
 from support.problems import linear
 from support.section2_constants import Constants, operator_norm
 
 MANIFOLDS = gt.manifolds(max_n=6)
-GENERAL = hypothesis.settings(max_examples=2 * hypothesis.settings().max_examples)
 
 
 def _line(beta: float, slope: float = 1.0) -> go.ConstraintDissolving:
@@ -42,7 +38,7 @@ def _at(x: float) -> Matrix:
 
 @pytest.mark.statement("lemma:C-in-S1")
 @pytest.mark.statement("R1")
-def test_R1_the_printed_element_gives_C_plus_the_identity() -> None:
+def test_R1_the_printed_element_gives_C_plus_the_identity():
     """Stiefel (1, 1), x = 1: T = x phi(x)/2 gives T^T + psi(T) = 1, and C(x) = 0."""
     manifold, X = go.Stiefel(1, 1), _at(1.0)
     assert manifold.symmetrize(ct(manifold.phi(X)) @ X / 2).item() == 1.0
@@ -53,7 +49,7 @@ def test_R1_the_printed_element_gives_C_plus_the_identity() -> None:
 
 
 @pytest.mark.statement("R2")
-def test_R2_the_printed_delta_is_zero() -> None:
+def test_R2_the_printed_delta_is_zero():
     """The circle, X = (1, 0): DC(X)[Z] = 0 for Z = (0, 1), so only delta = 0 is left."""
     manifold, X, Z = go.Stiefel(2, 1), np.array([[1.0], [0.0]]), np.array([[0.0], [1.0]])
     assert manifold.constraint_differential(X, Z).item() == 0.0
@@ -67,7 +63,7 @@ def test_R2_the_printed_delta_is_zero() -> None:
 
 @pytest.mark.statement("R14")
 @pytest.mark.parametrize("angle", [1e-1, 1e-3, 1e-6])
-def test_R14_another_point_of_M_is_near_and_has_no_violation(angle: float) -> None:
+def test_R14_another_point_of_M_is_near_and_has_no_violation(angle):
     """The circle: C(Y) = 0 at Y = (cos t, sin t), so no constant gives |Y - X| <= c |C(Y)|."""
     manifold, X = go.Stiefel(2, 1), np.array([[1.0], [0.0]])
     Y = np.array([[np.cos(angle)], [np.sin(angle)]])
@@ -76,9 +72,8 @@ def test_R14_another_point_of_M_is_near_and_has_no_violation(angle: float) -> No
 
 
 @pytest.mark.statement("R14")
-@GENERAL
-@given(manifold=MANIFOLDS, seed=gt.seeds(), size=st.floats(0, 0.9))
-def test_R14_corrected(manifold: go.GenOrthManifold, seed: int, size: float) -> None:
+@drawn(manifold=MANIFOLDS, seed=gt.seeds(), size=st.floats(0, 0.9))
+def test_R14_corrected(manifold, seed, size):
     """|C| <= L_phi (|X| + |Y|) |Y - X|, and dist(Y, M) <= |Y|_2 |C| / (2 (1 - |C|_2))."""
     s = Sample(manifold, seed)
     Y = s.X + s.ambient(size / (3 * s.steepness))
@@ -91,7 +86,7 @@ def test_R14_corrected(manifold: go.GenOrthManifold, seed: int, size: float) -> 
 
 
 @pytest.mark.statement("R15")
-def test_R15_A_expands_on_an_ellipse() -> None:
+def test_R15_A_expands_on_an_ellipse():
     """|DA(X)| = |X| |phi(X)| = 949^(1/2)/25 = 1.23 at (3/5, 2/5), so A expands nearby."""
     assert ELLIPSE.feasibility(POINT) <= 4 * EPS
     size = operator_norm(
@@ -106,9 +101,8 @@ def test_R15_A_expands_on_an_ellipse() -> None:
 
 
 @pytest.mark.statement("R15")
-@GENERAL
-@given(manifold=MANIFOLDS, seed=gt.seeds(), size=st.floats(0, 1))
-def test_R15_corrected(manifold: go.GenOrthManifold, seed: int, size: float) -> None:
+@drawn(manifold=MANIFOLDS, seed=gt.seeds(), size=st.floats(0, 1))
+def test_R15_corrected(manifold, seed, size):
     """|C(A(Y))| <= 3/4 |C| |C|_2 + 1/4 |C| |C|_2^2, at most |C|^2 where |C|_2 <= 1."""
     s = Sample(manifold, seed)
     Y = s.X + s.ambient(size / s.steepness)
@@ -125,7 +119,7 @@ def test_R15_corrected(manifold: go.GenOrthManifold, seed: int, size: float) -> 
 
 
 @pytest.mark.statement("R3")
-def test_R3_the_missing_term() -> None:
+def test_R3_the_missing_term():
     """O(2), X = I, f(X) = x_11: stationary with Theta = diag(1, 0); Z = W^T = [[0, 1], [-1, 0]]."""
     manifold, X = go.Stiefel(2, 2), np.eye(2)
     Theta, Z = np.diag([1.0, 0.0]), np.array([[0.0, 1.0], [-1.0, 0.0]])
@@ -138,7 +132,7 @@ def test_R3_the_missing_term() -> None:
 
 
 @pytest.mark.statement("R4")
-def test_R4_phi_of_a_tangent_vector_is_not_tangent_and_the_cross_term_is_not_zero() -> None:
+def test_R4_phi_of_a_tangent_vector_is_not_tangent_and_the_cross_term_is_not_zero():
     """The ellipse, f(x) = <phi(X), x>: <phi(X), phi(Z)> = -72/5 = -<phi(X), hess h[Z]>."""
     assert ELLIPSE.tangency(POINT, TANGENT) <= 16 * EPS
     assert np.vdot(NORMAL, ELLIPSE.phi(TANGENT)) == pytest.approx(-72 / 5, rel=8 * EPS)
@@ -153,9 +147,8 @@ def test_R4_phi_of_a_tangent_vector_is_not_tangent_and_the_cross_term_is_not_zer
 
 
 @pytest.mark.statement("R4")
-@GENERAL
-@given(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100))
-def test_R4_corrected(manifold: go.GenOrthManifold, seed: int, beta: float) -> None:
+@drawn(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100))
+def test_R4_corrected(manifold, seed, beta):
     """<X S^T, hess h[Z]> = 0 for S in S1, and <N, hess h[Z]> = <DA(X)[N], hess f[Z]>."""
     s = Sample(manifold, seed)
     X, Z, S, Theta = s.X, s.tangent(), s.symmetric(), s.symmetric()
@@ -177,7 +170,7 @@ def test_R4_corrected(manifold: go.GenOrthManifold, seed: int, beta: float) -> N
 
 @pytest.mark.statement("R5")
 @pytest.mark.parametrize("beta", [1.0, 10.0, 1e3])
-def test_R5_fails_near_M_for_every_beta(beta: float) -> None:
+def test_R5_fails_near_M_for_every_beta(beta):
     """On {1, -1}, f(x) = x: |h'|^2 - |g'|^2 = C^2 (4 beta^2 x^2 - 6 beta x) < beta/9 |C|."""
     h, g = _line(beta), go.Stiefel(1, 1)
     for C in (1e-3 / beta, -1e-3 / beta):
@@ -191,7 +184,7 @@ def test_R5_fails_near_M_for_every_beta(beta: float) -> None:
 
 @pytest.mark.statement("R5")
 @pytest.mark.parametrize("beta", [1.0, 10.0, 1e3])
-def test_R5_not_even_the_gradient_of_g_is_a_bound_on_an_ellipse(beta: float) -> None:
+def test_R5_not_even_the_gradient_of_g_is_a_bound_on_an_ellipse(beta):
     """f(x) = x_1, Y = (1 + t) X: |grad h|^2 - |grad g|^2 = -576/125 beta C + O(C^2) < 0."""
     B, t = np.array([[1.0], [0.0]]), 1e-4 / beta
     Y = (1 + t) * POINT
@@ -206,11 +199,8 @@ def test_R5_not_even_the_gradient_of_g_is_a_bound_on_an_ellipse(beta: float) -> 
 
 
 @pytest.mark.statement("R19")
-@GENERAL
-@given(manifold=MANIFOLDS, seed=gt.seeds(), size=st.floats(0, 1))
-def test_R19_what_the_step_of_the_proof_needs(
-    manifold: go.GenOrthManifold, seed: int, size: float
-) -> None:
+@drawn(manifold=MANIFOLDS, seed=gt.seeds(), size=st.floats(0, 1))
+def test_R19_what_the_step_of_the_proof_needs(manifold, seed, size):
     """DA(Y)^2 Z - DA(Y) Z = -DA(Y)[Z] c/2 + Y (R c + c R* + c T + T c)/4.
 
     C = C^T, R = <<Y,Z>>, T = R + R*.
@@ -228,7 +218,7 @@ def test_R19_what_the_step_of_the_proof_needs(
 
 
 @pytest.mark.statement("R19")
-def test_R19_the_factor_that_is_left_out_exceeds_one() -> None:
+def test_R19_the_factor_that_is_left_out_exceeds_one():
     """|I - DA(X)*| = 949^(1/2)/25 on the ellipse; the printed step bounds it by one."""
     size = operator_norm(
         lambda D: D - ELLIPSE.dissolve_adjoint(POINT, D), np.eye(2).reshape(2, 2, 1)
@@ -237,7 +227,7 @@ def test_R19_the_factor_that_is_left_out_exceeds_one() -> None:
 
 
 @pytest.mark.statement("R6")
-def test_R6_the_third_quotient_is_negative_even_on_two_points() -> None:
+def test_R6_the_third_quotient_is_negative_even_on_two_points():
     """On {1, -1}: (C o A)'' = -6 at x = 1, so alpha_CA >= 3 and 9 delta^2 (1 - alpha_CA) < 0."""
     manifold, t = go.Stiefel(1, 1), 1e-3
 
@@ -258,14 +248,11 @@ def test_R6_the_third_quotient_is_negative_even_on_two_points() -> None:
 
 
 @pytest.mark.statement("R6")
-@GENERAL
-@given(
+@drawn(
     manifold=gt.manifolds(families=("stiefel", "stiefel-complex", "tensor-dct"), max_n=5),
     seed=gt.seeds(),
 )
-def test_R6_alpha_is_at_least_three_where_phi_is_the_identity(
-    manifold: go.GenOrthManifold, seed: int
-) -> None:
+def test_R6_alpha_is_at_least_three_where_phi_is_the_identity(manifold, seed):
     """D2(C o A)(X)[V, V] = -6 S^2 for V = X S^T (F6), |S| = |V| and S = v v^T: 2 alpha_CA >= 6."""
     s = Sample(manifold, seed)
     v = s.algebra()[..., :1]
@@ -288,7 +275,7 @@ def test_R6_alpha_is_at_least_three_where_phi_is_the_identity(
 
 @pytest.mark.statement("R17")
 @pytest.mark.parametrize("beta", [1.0, 1e3, 1e6])
-def test_R17_stationary_points_of_h_that_are_not_on_M(beta: float) -> None:
+def test_R17_stationary_points_of_h_that_are_not_on_M(beta):
     """f(x) = -x^2 on {1, -1}: h'(0) = 0, h -> -infinity. On a hyperbola a linear f will do."""
     manifold = go.Stiefel(1, 1)
     f = go.Problem(manifold, lambda X: -(X.item() ** 2), lambda X: -2 * X, lambda X, Z: -2 * Z)
@@ -302,7 +289,7 @@ def test_R17_stationary_points_of_h_that_are_not_on_M(beta: float) -> None:
 
 
 @pytest.mark.statement("R18")
-def test_R18_the_loop_of_the_algorithm_need_not_end_or_may_end_elsewhere() -> None:
+def test_R18_the_loop_of_the_algorithm_need_not_end_or_may_end_elsewhere():
     """A(0) = 0, A(2x) = -x, and from 3 it runs away; on the circle rounding stays."""
     manifold = go.Stiefel(1, 1)
     assert manifold.dissolve(_at(0.0)).item() == 0

@@ -3,8 +3,6 @@
 Counterexamples and what holds instead.
 """
 
-from __future__ import annotations
-
 import tracemalloc
 
 import numpy as np
@@ -29,7 +27,7 @@ from support.problems import linear
 
 
 @pytest.mark.statement("R7")
-def test_R7_with_the_printed_J_the_manifold_may_be_empty() -> None:
+def test_R7_with_the_printed_J_the_manifold_may_be_empty():
     """B = diag(1, -1): X^T B X = I has no solution, X^T B X = diag(1, -1) has X = I."""
     B = np.array([1.0, -1.0])
     with pytest.raises(ValueError, match="The manifold is empty"):
@@ -38,7 +36,7 @@ def test_R7_with_the_printed_J_the_manifold_may_be_empty() -> None:
 
 
 @pytest.mark.statement("R7")
-def test_R7_haar_samples_are_not_around_their_centre() -> None:
+def test_R7_haar_samples_are_not_around_their_centre():
     """Their mean tends to zero, so no X is nearer to them than |Y0| on average."""
     printed, mended = (
         ExtrinsicMean.generate(10, 4, 0, samples=400, printed=p) for p in (True, False)
@@ -56,7 +54,7 @@ def test_R7_haar_samples_are_not_around_their_centre() -> None:
 
 @pytest.mark.statement("R8")
 @pytest.mark.parametrize("gamma", [0.0, 0.5, 0.8])
-def test_R8_noise_keeps_the_value_up(gamma: float) -> None:
+def test_R8_noise_keeps_the_value_up(gamma):
     """Two 2 x 2 matrices: n = p = N = 2, l = 1, U = I.
 
     A_1 = diag(1, -1) and A_2 = 0, E_1 = diag(1, -1) and E_2 = [[0, 1], [1, 0]].
@@ -76,7 +74,7 @@ def test_R8_noise_keeps_the_value_up(gamma: float) -> None:
 
 
 @pytest.mark.statement("R8")
-def test_R8_corrected_zero_is_reached_with_fewer_equations_than_unknowns() -> None:
+def test_R8_corrected_zero_is_reached_with_fewer_equations_than_unknowns():
     """n = 4, p = 2: 5 unknowns, N equations. N = 3 ends at zero, N = 12 only without noise."""
     values = {}
     for N, noise in ((3, 0.5), (12, 0.5), (12, 0.0)):
@@ -105,15 +103,13 @@ def test_R8_corrected_zero_is_reached_with_fewer_equations_than_unknowns() -> No
         (100, 30, 30, False),
     ],
 )
-def test_R8_which_rows_of_the_tables_can_end_at_zero(
-    n: int, p: int, N: int, reachable: bool
-) -> None:
+def test_R8_which_rows_of_the_tables_can_end_at_zero(n, p, N, reachable):
     """Per block N p(p-1)/2 equations and np - p(p+1)/2 unknowns."""
     assert (N * p * (p - 1) // 2 < go.Stiefel(n, p).dim) is reachable
 
 
 @pytest.mark.statement("R9")
-def test_R9_the_printed_instance_cannot_have_the_printed_value() -> None:
+def test_R9_the_printed_instance_cannot_have_the_printed_value():
     """f >= 2 b sum_j (mu_j mu_(j+p))^(1/2) = 0.346 b for 2p = 10; b is between 0 and 2."""
     mu = Matching.generate(10, 10, 0).mu
     np.testing.assert_allclose(mu, 0.1 * np.exp(-np.arange(1, 11) / 5), rtol=4 * EPS)
@@ -128,7 +124,7 @@ def test_R9_the_printed_instance_cannot_have_the_printed_value() -> None:
 
 @pytest.mark.statement("R9")
 @given(n=st.sampled_from([4, 6, 8]), p=st.sampled_from([2, 4]), seed=gt.seeds())
-def test_R9_corrected(n: int, p: int, seed: int) -> None:
+def test_R9_corrected(n, p, seed):
     """tr(X^T A X N) >= 2 lambda_min(A) sum (mu_j mu_(j+p))^(1/2) on M."""
     for printed in (True, False):
         instance = Matching.generate(n, p, seed, printed=printed)
@@ -160,9 +156,7 @@ def test_R9_corrected(n: int, p: int, seed: int) -> None:
     ),
     seed=gt.seeds(),
 )
-def test_R10_the_small_formulas_give_what_the_large_ones_give(
-    manifold: go.GenOrthManifold, seed: int
-) -> None:
+def test_R10_the_small_formulas_give_what_the_large_ones_give(manifold, seed):
     """The p x p Cayley transform and eigendecomposition replace n x n and Lyapunov solvers."""
     s = Sample(manifold, seed)
     X, Z, D = s.X, s.tangent(), s.ambient()
@@ -175,7 +169,7 @@ def test_R10_the_small_formulas_give_what_the_large_ones_give(
 
 
 @pytest.mark.statement("R10")
-def test_R10_nothing_of_size_n_x_n_is_formed() -> None:
+def test_R10_nothing_of_size_n_x_n_is_formed():
     """Symplectic (20000, 4): below 40 arrays of the size of X; n x n would be 5000."""
     manifold = go.SymplecticStiefel(20_000, 4)
     X, G = manifold.random_point(0), manifold.random_ambient(1)
@@ -191,9 +185,7 @@ def test_R10_nothing_of_size_n_x_n_is_formed() -> None:
 
 
 @pytest.mark.statement("R13")
-def test_R13_the_explicit_projection_is_not_orthogonal_on_the_generalized_stiefel_manifold() -> (
-    None
-):
+def test_R13_the_explicit_projection_is_not_orthogonal_on_the_generalized_stiefel_manifold():
     """The ellipse: D - X X^T B D is tangent, but not the nearest tangent vector; it is DA(X)[D]."""
     D = np.array([[1.0], [0.0]])
     explicit = D - POINT @ (NORMAL.T @ D)
@@ -212,7 +204,7 @@ def test_R13_the_explicit_projection_is_not_orthogonal_on_the_generalized_stiefe
     manifold=gt.manifolds(families=("generalized", "generalized-sparse", "generalized-complex")),
     seed=gt.seeds(),
 )
-def test_R13_corrected(manifold: go.GenOrthManifold, seed: int) -> None:
+def test_R13_corrected(manifold, seed):
     """D - X (X^T B D + D^T B X)/2 is the orthogonal projection in the metric <U, B V>."""
     s = Sample(manifold, seed)
     D, Z = s.ambient(), s.tangent()
@@ -222,7 +214,7 @@ def test_R13_corrected(manifold: go.GenOrthManifold, seed: int) -> None:
 
 
 @pytest.mark.statement("R16")
-def test_R16_the_products_with_A_are_missing_from_the_count() -> None:
+def test_R16_the_products_with_A_are_missing_from_the_count():
     """Dense A: one phi takes 2 n^2 p flops, more than 28 n p^2 once n > 14 p."""
     n, p = 60, 4
     A, multiplied = gt.conditioned_symmetric(n, 10.0, 0, n // 2), []
@@ -247,7 +239,7 @@ def test_R16_the_products_with_A_are_missing_from_the_count() -> None:
 
 
 @pytest.mark.statement("R12")
-def test_R12_conditions_that_the_table_of_examples_lacks() -> None:
+def test_R12_conditions_that_the_table_of_examples_lacks():
     """H and J that are not symmetric, a singular A, and signatures for which M is empty."""
     H = np.array([[1.0, 2.0], [0.0, -1.0]])
     np.testing.assert_array_equal(np.sort(np.linalg.eigvals(H)), [-1, 1])

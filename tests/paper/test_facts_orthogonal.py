@@ -3,9 +3,8 @@
 Every formula that is proved there, on every family of manifolds.
 """
 
-from __future__ import annotations
+from typing import Any
 
-import hypothesis
 import numpy as np
 import pytest
 from hypothesis import given
@@ -17,19 +16,22 @@ from genorth.geometry.multiplier import symmetric_basis
 from genorth.geometry.newton import NewtonStep
 from genorth.linalg.arrays import ct
 from genorth.penalty.threshold import orthogonal_threshold
-from genorth.testing.contract import Measured, Sample
+from genorth.testing.contract import Sample
+from support.draws import drawn
 from support.flops import CountingManifold, flops
 from support.norms import EPS, Matrix, norm
 from support.problems import linear
 
 MANIFOLDS = gt.manifolds(max_n=7)
-#: There are about twenty families.
-GENERAL = hypothesis.settings(max_examples=3 * hypothesis.settings().max_examples)
 
 
-def _holds(measured: Measured) -> None:
-    formula, value, bound = measured
+def _holds(formula: str, value: float, bound: float) -> None:
     assert value <= bound, f"{formula}: measured {value:.3g}, bound {bound:.3g}"
+
+
+def _close(s: Sample, *measured: Any) -> None:
+    """Formula, found, expected, bound: found and expected differ by at most the bound."""
+    _holds(*s.close(*measured))
 
 
 def _rounding(s: Sample) -> float:
@@ -41,27 +43,26 @@ def _rounding(s: Sample) -> float:
 
 
 @pytest.mark.statement("F15")
-@GENERAL
-@given(manifold=MANIFOLDS, seed=gt.seeds())
-def test_F15_the_derivative_on_M(manifold: go.GenOrthManifold, seed: int) -> None:
+@drawn(manifold=MANIFOLDS, seed=gt.seeds())
+def test_F15_the_derivative_on_M(manifold, seed):
     """DA_n = P_X is idempotent and self-adjoint, and D(C o A_n) = 0, as D(C o A) is."""
     s = Sample(manifold, seed)
     step, E, F = NewtonStep(manifold.at(s.X)), s.ambient(), s.ambient()
     once, other = (U - step.derivative(U) for U in (E, F))
     rest = _rounding(s)
-    _holds(s.close("DA_n = P_X", once, manifold.project(s.X, E), rest))
-    _holds(s.close("DA_n DA_n = DA_n", once - step.derivative(once), once, rest))
-    _holds(s.close("DA_n* = DA_n", np.vdot(once, F).real, np.vdot(E, other).real, rest))
+    _close(s, "DA_n = P_X", once, manifold.project(s.X, E), rest)
+    _close(s, "DA_n DA_n = DA_n", once - step.derivative(once), once, rest)
+    _close(s, "DA_n* = DA_n", np.vdot(once, F).real, np.vdot(E, other).real, rest)
     oblique = manifold.dissolve_differential(s.X, E)
     size = norm(s.X) * norm(s.P)
     for name, image in (("DC DA_n = 0", once), ("DC DA = 0", oblique)):
         change = norm(manifold.constraint_differential(s.X, image))
-        _holds((name, change, rest * (1 + norm(s.P) + s.L * norm(s.X)) * (1 + size)))
+        _holds(name, change, rest * (1 + norm(s.P) + s.L * norm(s.X)) * (1 + size))
 
 
 @pytest.mark.statement("F15")
 @given(n=st.integers(1, 6), p=st.integers(1, 6), seed=gt.seeds(), dtype=st.sampled_from("dD"))
-def test_F15_newton_and_newton_schulz_on_stiefel(n: int, p: int, seed: int, dtype: str) -> None:
+def test_F15_newton_and_newton_schulz_on_stiefel(n, p, seed, dtype):
     """A_n(X) = (X + X^-T)/2 and A(X) = X (3 I - X^T X)/2, and A_n leads to the polar factor."""
     n, p = max(n, p), min(n, p)
     manifold = go.Stiefel(n, p, np.dtype(dtype).type)
@@ -83,24 +84,20 @@ def test_F15_newton_and_newton_schulz_on_stiefel(n: int, p: int, seed: int, dtyp
 
 
 @pytest.mark.statement("F16")
-@GENERAL
-@given(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100))
-def test_F16_gradient_on_M(manifold: go.GenOrthManifold, seed: int, beta: float) -> None:
+@drawn(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100))
+def test_F16_gradient_on_M(manifold, seed, beta):
     """On M h_n = f, and grad h_n(X) = grad f(X) for every beta."""
     s = Sample(manifold, seed)
     B = s.ambient()
     h = go.OrthogonalDissolving(linear(manifold, B), beta)
     rest = _rounding(s) * (1 + beta) * (1 + s.L / float(s.singular[0]) ** 2)
-    _holds(s.close("h_n = f", h.value(s.X), np.vdot(B, s.X).real, rest * (1 + norm(s.X))))
-    _holds(s.close("grad h_n = grad f", h.gradient(s.X), manifold.gradient(s.X, B), rest))
+    _close(s, "h_n = f", h.value(s.X), np.vdot(B, s.X).real, rest * (1 + norm(s.X)))
+    _close(s, "grad h_n = grad f", h.gradient(s.X), manifold.gradient(s.X, B), rest)
 
 
 @pytest.mark.statement("F16")
-@GENERAL
-@given(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100))
-def test_F16_hessian_at_a_stationary_point(
-    manifold: go.GenOrthManifold, seed: int, beta: float
-) -> None:
+@drawn(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100))
+def test_F16_hessian_at_a_stationary_point(manifold, seed, beta):
     """beta |V|^2 + <V, phi(V) Theta> on normal V, -<Z, phi(Z) Theta> on M; no cross term."""
     s = Sample(manifold, seed)
     Theta, S, Z = s.symmetric(), s.symmetric(), s.tangent()
@@ -112,16 +109,15 @@ def test_F16_hessian_at_a_stationary_point(
     steep = 1 + s.L / float(s.singular[0]) ** 2
     rest = _rounding(s) * (1 + beta + s.L * s.q) * steep**2 * (1 + norm(s.P))
     normal = beta * norm(V) ** 2 + np.vdot(V, manifold.phi(V) @ Theta).real
-    _holds(s.close("<V, hess h_n[V]>", np.vdot(V, HV).real, normal, rest))
-    _holds(s.close("<Z, hess h_n[V]> = 0", np.vdot(Z, HV).real, 0.0, rest))
+    _close(s, "<V, hess h_n[V]>", np.vdot(V, HV).real, normal, rest)
+    _close(s, "<Z, hess h_n[V]> = 0", np.vdot(Z, HV).real, 0.0, rest)
     along = -np.vdot(Z, manifold.phi(Z) @ Theta).real
-    _holds(s.close("<Z, hess h_n[Z]>", np.vdot(Z, HZ).real, along, rest))
+    _close(s, "<Z, hess h_n[Z]>", np.vdot(Z, HZ).real, along, rest)
 
 
 @pytest.mark.statement("F16")
-@GENERAL
-@given(manifold=gt.manifolds(max_n=5, max_condition=1e3), seed=gt.seeds())
-def test_F16_threshold(manifold: go.GenOrthManifold, seed: int) -> None:
+@drawn(manifold=gt.manifolds(max_n=5, max_condition=1e3), seed=gt.seeds())
+def test_F16_threshold(manifold, seed):
     """beta_n* over a basis of the normal space, its bound |phi| |Theta|_2, and Stiefel by hand."""
     s = Sample(manifold, seed)
     Theta, basis = s.symmetric(), symmetric_basis(manifold)
@@ -132,17 +128,17 @@ def test_F16_threshold(manifold: go.GenOrthManifold, seed: int) -> None:
     form, _ = _normal_form(manifold, s.P, Theta, basis)
     least = float(np.linalg.eigvalsh(form).min())
     rest = _rounding(s) * len(basis) * (1 + s.L * norm(Theta))
-    _holds(s.close("beta_n*", got, max(0.0, -least), rest))
+    _close(s, "beta_n*", got, max(0.0, -least), rest)
     spectral = float(np.linalg.norm(Theta, ord=2, axis=(-2, -1)).max())
     assert got <= s.L * spectral + rest
     if manifold.isometric:
         expected = max(0.0, -float(np.linalg.eigvalsh(Theta).min()))
-        _holds(s.close("max(0, -lambda_min(Theta))", got, expected, rest))
+        _close(s, "max(0, -lambda_min(Theta))", got, expected, rest)
 
 
 @pytest.mark.statement("F16")
 @pytest.mark.parametrize("family", sorted(gt.FAMILIES))
-def test_F16_the_threshold_is_sharp_from_both_sides(family: str) -> None:
+def test_F16_the_threshold_is_sharp_from_both_sides(family):
     """Above beta_n* hess h_n is positive on normal vectors; below it is not, and h_n falls."""
     manifold = gt.Recipe(family, 6, 4, 4.0, 7).build()
     s = Sample(manifold, 2)
@@ -178,11 +174,8 @@ def _normal_form(
 
 
 @pytest.mark.statement("F17")
-@GENERAL
-@given(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100), distance=st.floats(0, 1))
-def test_F17_gradient_across_M(
-    manifold: go.GenOrthManifold, seed: int, beta: float, distance: float
-) -> None:
+@drawn(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100), distance=st.floats(0, 1))
+def test_F17_gradient_across_M(manifold, seed, beta, distance):
     """<grad h_n, D> = beta |D|^2 - beta <D, E> + <G, E - P_T(phi(D) S)> off M, and the bound."""
     s = Sample(manifold, seed)
     X = s.X + s.ambient(0.3 * distance * float(s.singular[0]) / s.L)
@@ -200,7 +193,7 @@ def test_F17_gradient_across_M(
     ratio = s.L / sigma
     # rounding of C is not in S1, and that of D is not normal: it is as large as D near M
     rest = _rounding(s) * (1 + beta) * (1 + ratio * d) ** 2 * (1 + ratio / sigma) * (d + 1 / sigma)
-    _holds(s.close("<grad h_n, D>", np.vdot(D, gradient).real, expected, rest))
+    _close(s, "<grad h_n, D>", np.vdot(D, gradient).real, expected, rest)
     assert norm(E) <= ratio * d**2 + rest
     assert norm(tangent) <= ratio * d**2 + rest
     lower = beta * (1 - ratio * d) - np.sqrt(2) * ratio * norm(B)
@@ -208,7 +201,7 @@ def test_F17_gradient_across_M(
 
 
 @pytest.mark.statement("F17")
-def test_F17_two_phi_and_seven_products() -> None:
+def test_F17_two_phi_and_seven_products():
     """h_n and its gradient: two phi, seven n x p x p products. A Hessian product: two and twelve.
 
     As n is large against p, what is p x p does not show.

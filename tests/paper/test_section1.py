@@ -1,7 +1,5 @@
 """Section 1 of the paper: the problem, Assumption 1, the examples of Table 1, tensors as blocks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -35,9 +33,7 @@ def _close(A: Any, B: Any, size: float) -> None:
 
 @pytest.mark.statement("ocp")
 @given(manifold=gt.manifolds(), seed=gt.seeds())
-def test_the_problem_is_f_on_the_points_of_F_with_the_constraint(
-    manifold: go.GenOrthManifold, seed: int
-) -> None:
+def test_the_problem_is_f_on_the_points_of_F_with_the_constraint(manifold, seed):
     """A drawn point is in F with X^T phi(X) = I, and the problem evaluates f there."""
     s = Sample(manifold, seed)
     problem = go.Problem(manifold, lambda X: float(np.vdot(X, X).real) / 2, lambda X: X)
@@ -53,7 +49,7 @@ def test_the_problem_is_f_on_the_points_of_F_with_the_constraint(
 
 @pytest.mark.statement("ass_1:1")
 @given(manifold=gt.manifolds(max_n=6), seed=gt.seeds())
-def test_F_is_closed_under_G(manifold: go.GenOrthManifold, seed: int) -> None:
+def test_F_is_closed_under_G(manifold, seed):
     """XT is in F for every T of a basis of G, and products of elements of G are in G."""
     X, basis = Sample(manifold, seed).ambient(), algebra_basis(manifold)
     for T in basis:
@@ -65,7 +61,7 @@ def test_F_is_closed_under_G(manifold: go.GenOrthManifold, seed: int) -> None:
 
 @pytest.mark.statement("ass_1:2")
 @given(recipe=gt.recipes(max_n=6), seed=gt.seeds())
-def test_phi_is_one_to_one_and_self_adjoint(recipe: gt.Recipe, seed: int) -> None:
+def test_phi_is_one_to_one_and_self_adjoint(recipe, seed):
     """The matrix of phi over a basis of F is symmetric, as well conditioned as A and Q."""
     manifold = recipe.build()
     basis = ambient_basis(manifold)
@@ -73,14 +69,13 @@ def test_phi_is_one_to_one_and_self_adjoint(recipe: gt.Recipe, seed: int) -> Non
     phi = coordinates @ matrix_of(manifold.phi, basis)
     assert np.linalg.norm(phi - phi.T) <= 100 * len(phi) * EPS * np.linalg.norm(phi)
     values = np.linalg.svd(phi, compute_uv=False)
-    assert values[-1] >= values[0] / (
-        100 * recipe.condition**1.25
-    )  # A of condition k, and Q of condition k^(1/4)
+    # A of condition k, and Q of condition k^(1/4)
+    assert values[-1] >= values[0] / (100 * recipe.condition**1.25)
 
 
 @pytest.mark.statement("ass_1:3")
 @given(manifold=gt.manifolds(max_n=7), seed=gt.seeds())
-def test_psi_maps_G_to_G(manifold: go.GenOrthManifold, seed: int) -> None:
+def test_psi_maps_G_to_G(manifold, seed):
     """psi(T) is in G; the contract has phi(XT) = phi(X) psi(T)."""
     s = Sample(manifold, seed)
     rows = np.stack([realvec(T) for T in algebra_basis(manifold)])
@@ -101,7 +96,7 @@ def _sample(recipe: gt.Recipe) -> tuple[go.GenOrthManifold, list[Matrix]]:
 
 @pytest.mark.statement("tab:ex:stiefel")
 @given(recipe=gt.recipes(("stiefel",)))
-def test_stiefel(recipe: gt.Recipe) -> None:
+def test_stiefel(recipe):
     M, elements = _sample(recipe)
     for X in elements:
         assert np.array_equal(M.phi(X), X)
@@ -110,7 +105,7 @@ def test_stiefel(recipe: gt.Recipe) -> None:
 
 @pytest.mark.statement("tab:ex:generalized")
 @given(recipe=gt.recipes(("generalized",)))
-def test_generalized_stiefel(recipe: gt.Recipe) -> None:
+def test_generalized_stiefel(recipe):
     B = gt.conditioned_symmetric(recipe.n, recipe.condition, recipe.rng)
     assert np.linalg.eigvalsh(B).min() > 0
     M, elements = _sample(recipe)
@@ -121,7 +116,7 @@ def test_generalized_stiefel(recipe: gt.Recipe) -> None:
 
 @pytest.mark.statement("tab:ex:hyperbolic")
 @given(recipe=gt.recipes(("hyperbolic",), max_condition=1.0))
-def test_hyperbolic_with_eigenvalues_one_and_minus_one(recipe: gt.Recipe) -> None:
+def test_hyperbolic_with_eigenvalues_one_and_minus_one(recipe):
     rng = recipe.rng
     negative = int(rng.integers(0, recipe.n - recipe.p + 1))
     H = gt.conditioned_symmetric(recipe.n, 1.0, rng, negative)
@@ -140,7 +135,7 @@ def _J(size: int) -> Matrix:
 
 @pytest.mark.statement("tab:ex:symplectic")
 @given(recipe=gt.recipes(("symplectic",)))
-def test_symplectic_stiefel(recipe: gt.Recipe) -> None:
+def test_symplectic_stiefel(recipe):
     """X^T J X - J = C(X) J_2p, so both vanish together."""
     M, elements = _sample(recipe)
     n, p = M.shape
@@ -159,7 +154,7 @@ def _involution(p: int, rng: np.random.Generator) -> tuple[Matrix, int]:
 
 @pytest.mark.statement("tab:ex:indefinite")
 @given(recipe=gt.recipes(("indefinite-dense",)))
-def test_indefinite_stiefel(recipe: gt.Recipe) -> None:
+def test_indefinite_stiefel(recipe):
     """X^T A X - J = C(X) J, so both vanish together."""
     n, p, rng = recipe.n, recipe.p, recipe.rng
     J, minus = _involution(p, rng)
@@ -173,7 +168,7 @@ def test_indefinite_stiefel(recipe: gt.Recipe) -> None:
 
 
 @pytest.mark.statement("tab:ex:indefinite")
-def test_indefinite_stiefel_needs_a_regular_A() -> None:
+def test_indefinite_stiefel_needs_a_regular_A():
     """The printed row asks for A^T = A alone; Section 5 of the paper has "nonsingular".
 
     With A = diag(1, 0), J = 1 the set {(+-1, t)} is not empty, but phi(X) = AXJ sends (0, t) to
@@ -193,7 +188,7 @@ def test_indefinite_stiefel_needs_a_regular_A() -> None:
 
 @pytest.mark.statement("tab:ex:indefinite")
 @given(recipe=gt.recipes(("indefinite-dense",)))
-def test_an_involution_J_is_symmetric_where_M_is_not_empty(recipe: gt.Recipe) -> None:
+def test_an_involution_J_is_symmetric_where_M_is_not_empty(recipe):
     """AXJ is self-adjoint only if J^T = J, which the row omits; J = X^T A X implies it."""
     n, p, rng = recipe.n, recipe.p, recipe.rng
     A = gt.conditioned_symmetric(n, recipe.condition, rng)
@@ -257,9 +252,7 @@ def _tensor_manifold(
 @pytest.mark.statement("remark:tensor")
 @pytest.mark.statement("tab:ex:tensor")
 @given(size=SIZES, seed=gt.seeds(), kind=st.sampled_from(["dct", "dft", "matrix", "complex"]))
-def test_tensor_stiefel_is_the_manifold_of_the_blocks(
-    size: tuple[int, int, int], seed: int, kind: str
-) -> None:
+def test_tensor_stiefel_is_the_manifold_of_the_blocks(size, seed, kind):
     """Diag(X x_3 M)^T Diag(X x_3 M) = Diag((X^T * X) x_3 M), so X^T * X = I iff C = 0."""
     n, p, l = size  # noqa: E741
     rng = np.random.default_rng(seed)

@@ -3,11 +3,8 @@
 The constants exist, and the bounds hold.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
-import hypothesis
 import numpy as np
 import pytest
 from hypothesis import given
@@ -18,6 +15,7 @@ import genorth.testing as gt
 from genorth.geometry.multiplier import realvec, symmetric_basis
 from genorth.linalg.arrays import ct
 from genorth.testing.contract import Sample
+from support.draws import drawn
 from support.norms import EPS, Matrix, norm, spectral
 from support.problems import smooth
 from support.section2_constants import (
@@ -29,8 +27,6 @@ from support.section2_constants import (
     quadratic,
 )
 
-#: There are about twenty families.
-FAMILIES = hypothesis.settings(max_examples=3 * hypothesis.settings().max_examples)
 MANIFOLDS = gt.manifolds(max_n=4)  # operators on F are formed as matrices
 
 
@@ -43,9 +39,8 @@ def _constants(manifold: go.GenOrthManifold, seed: int) -> tuple[Constants, np.r
 
 @pytest.mark.statement("ass_2")
 @pytest.mark.statement("const:L_phi")
-@FAMILIES
-@given(manifold=MANIFOLDS, seed=gt.seeds())
-def test_phi_is_lipschitz_with_its_norm(manifold: go.GenOrthManifold, seed: int) -> None:
+@drawn(manifold=MANIFOLDS, seed=gt.seeds())
+def test_phi_is_lipschitz_with_its_norm(manifold, seed):
     """|phi(U) - phi(V)| <= L_phi |U - V|, with equality along the leading singular vector."""
     c, s = Constants(manifold, manifold.random_point(seed)), Sample(manifold, seed)
     U, V = s.ambient(), s.ambient(3.0)
@@ -57,7 +52,7 @@ def test_phi_is_lipschitz_with_its_norm(manifold: go.GenOrthManifold, seed: int)
 
 @pytest.mark.statement("const:L_phi")
 @given(recipe=gt.recipes(("generalized", "hyperbolic", "symplectic", "stiefel"), max_n=6))
-def test_L_phi_is_the_spectral_norm_of_the_form(recipe: gt.Recipe) -> None:
+def test_L_phi_is_the_spectral_norm_of_the_form(recipe):
     """phi(X) = AX: L_phi = |A|_2, which is one by construction."""
     c = Constants(recipe.build(), recipe.build().random_point(0))
     largest = (
@@ -71,9 +66,8 @@ def test_L_phi_is_the_spectral_norm_of_the_form(recipe: gt.Recipe) -> None:
 @pytest.mark.statement("ass_2")
 @pytest.mark.statement("const:L_g")
 @pytest.mark.statement("const:M")
-@FAMILIES
-@given(manifold=MANIFOLDS, seed=gt.seeds())
-def test_constants_of_a_quadratic(manifold: go.GenOrthManifold, seed: int) -> None:
+@drawn(manifold=MANIFOLDS, seed=gt.seeds())
+def test_constants_of_a_quadratic(manifold, seed):
     """|grad f(Y1) - grad f(Y2)| <= L_g |Y1 - Y2| and |grad f(A(Y))| <= M on Delta_X."""
     c, rng = _constants(manifold, seed)
     problem, L_g = quadratic(c, seed)
@@ -90,7 +84,7 @@ def test_constants_of_a_quadratic(manifold: go.GenOrthManifold, seed: int) -> No
 
 @pytest.mark.statement("ass_2")
 @given(manifold=gt.manifolds(max_n=4, max_condition=1e2), seed=gt.seeds())
-def test_a_smooth_f_is_lipschitz_on_the_ball(manifold: go.GenOrthManifold, seed: int) -> None:
+def test_a_smooth_f_is_lipschitz_on_the_ball(manifold, seed):
     """|f(Y1) - f(Y2)| <= max |grad f| |Y1 - Y2| along the segment, for any smooth f."""
     c, rng = _constants(manifold, seed)
     problem = smooth(manifold, seed)
@@ -109,9 +103,8 @@ def test_a_smooth_f_is_lipschitz_on_the_ball(manifold: go.GenOrthManifold, seed:
 
 
 @pytest.mark.statement("const:delta")
-@FAMILIES
-@given(manifold=MANIFOLDS, seed=gt.seeds())
-def test_delta_over_all_of_F_is_zero(manifold: go.GenOrthManifold, seed: int) -> None:
+@drawn(manifold=MANIFOLDS, seed=gt.seeds())
+def test_delta_over_all_of_F_is_zero(manifold, seed):
     """As printed: DC(X)[Z] = 0 for tangent Z, so delta = 0 where dim M > 0."""
     c, _ = _constants(manifold, seed)
     s = Sample(manifold, seed)
@@ -124,9 +117,8 @@ def test_delta_over_all_of_F_is_zero(manifold: go.GenOrthManifold, seed: int) ->
 
 @pytest.mark.statement("R2")
 @pytest.mark.statement("const:delta")
-@FAMILIES
-@given(manifold=MANIFOLDS, seed=gt.seeds())
-def test_delta_over_the_normal_space(manifold: go.GenOrthManifold, seed: int) -> None:
+@drawn(manifold=MANIFOLDS, seed=gt.seeds())
+def test_delta_over_the_normal_space(manifold, seed):
     """delta = min |DC(X)[Z]|/|Z| over normal Z = phi(X) S, at least 2/|X|_2."""
     c, _ = _constants(manifold, seed)
     P = np.asarray(manifold.phi(c.X))
@@ -145,7 +137,7 @@ def test_delta_over_the_normal_space(manifold: go.GenOrthManifold, seed: int) ->
 
 @pytest.mark.statement("const:delta")
 @given(recipe=gt.recipes(("stiefel", "stiefel-complex", "tensor-dct", "tensor-dft"), max_n=4))
-def test_delta_is_two_on_stiefel_manifolds(recipe: gt.Recipe) -> None:
+def test_delta_is_two_on_stiefel_manifolds(recipe):
     """DC(X)[XS] = 2S for symmetric S, |XS| = |S|."""
     M = recipe.build()
     assert Constants(M, M.random_point(recipe.seed)).delta == pytest.approx(
@@ -155,11 +147,8 @@ def test_delta_is_two_on_stiefel_manifolds(recipe: gt.Recipe) -> None:
 
 @pytest.mark.statement("R11")
 @pytest.mark.statement("const:rho")
-@FAMILIES
-@given(manifold=MANIFOLDS, seed=gt.seeds(), t=st.floats(1e-6, 0.5))
-def test_no_radius_keeps_the_whole_of_delta(
-    manifold: go.GenOrthManifold, seed: int, t: float
-) -> None:
+@drawn(manifold=MANIFOLDS, seed=gt.seeds(), t=st.floats(1e-6, 0.5))
+def test_no_radius_keeps_the_whole_of_delta(manifold, seed, t):
     """As printed, rho_X = 0: at Y = (1 - t) X the least singular value is (1 - t) delta."""
     c, _ = _constants(manifold, seed)
     least = float(constraint_singular_values(manifold, (1 - t) * c.X)[-1])
@@ -169,9 +158,8 @@ def test_no_radius_keeps_the_whole_of_delta(
 
 @pytest.mark.statement("R11")
 @pytest.mark.statement("const:rho")
-@FAMILIES
-@given(manifold=MANIFOLDS, seed=gt.seeds())
-def test_rho_keeps_half_of_delta(manifold: go.GenOrthManifold, seed: int) -> None:
+@drawn(manifold=MANIFOLDS, seed=gt.seeds())
+def test_rho_keeps_half_of_delta(manifold, seed):
     """|DC(Y)*[S]| >= delta/2 |S| for |Y - X| <= rho = min(1, delta/(4 L_phi))."""
     c, rng = _constants(manifold, seed)
     assert 0 < c.rho <= 1
@@ -210,9 +198,8 @@ def _size(c: Constants, power: int) -> float:
 
 
 @pytest.mark.statement("lemma:DC-lipschitz")
-@FAMILIES
-@given(manifold=MANIFOLDS, seed=gt.seeds())
-def test_DC_is_lipschitz(manifold: go.GenOrthManifold, seed: int) -> None:
+@drawn(manifold=MANIFOLDS, seed=gt.seeds())
+def test_DC_is_lipschitz(manifold, seed):
     """|DC(Y1) - DC(Y2)| <= 2 L_phi |Y1 - Y2| in the operator norm."""
     c, rng = _constants(manifold, seed)
     Y1, Y2, u = _pair(c, rng)
@@ -224,9 +211,8 @@ def test_DC_is_lipschitz(manifold: go.GenOrthManifold, seed: int) -> None:
 
 
 @pytest.mark.statement("lem:DA")
-@FAMILIES
-@given(manifold=MANIFOLDS, seed=gt.seeds())
-def test_DA_and_its_adjoint_are_lipschitz(manifold: go.GenOrthManifold, seed: int) -> None:
+@drawn(manifold=MANIFOLDS, seed=gt.seeds())
+def test_DA_and_its_adjoint_are_lipschitz(manifold, seed):
     """|DA(Y1) - DA(Y2)| <= alpha_A L_phi |Y1 - Y2|, alpha_A = 3 sup |Y|; adjoints alike."""
     c, rng = _constants(manifold, seed)
     Y1, Y2, u = _pair(c, rng)
@@ -243,9 +229,8 @@ def test_DA_and_its_adjoint_are_lipschitz(manifold: go.GenOrthManifold, seed: in
 
 
 @pytest.mark.statement("eq:DA-bound")
-@FAMILIES
-@given(manifold=MANIFOLDS, seed=gt.seeds())
-def test_DA_is_bounded_on_the_ball(manifold: go.GenOrthManifold, seed: int) -> None:
+@drawn(manifold=MANIFOLDS, seed=gt.seeds())
+def test_DA_is_bounded_on_the_ball(manifold, seed):
     """|Y| <= alpha_A/3, attained at X (1 + rho/|X|), and |DA(Y)| <= 3/2 + alpha_A^2 L_phi/6."""
     c, rng = _constants(manifold, seed)
     edge = c.X * (1 + c.rho / norm(c.X))
@@ -257,11 +242,8 @@ def test_DA_is_bounded_on_the_ball(manifold: go.GenOrthManifold, seed: int) -> N
 
 
 @pytest.mark.statement("lemma:DCA-lipschitz")
-@FAMILIES
-@given(manifold=MANIFOLDS, seed=gt.seeds())
-def test_the_differential_of_the_composition_is_lipschitz(
-    manifold: go.GenOrthManifold, seed: int
-) -> None:
+@drawn(manifold=MANIFOLDS, seed=gt.seeds())
+def test_the_differential_of_the_composition_is_lipschitz(manifold, seed):
     """|D(C o A)(Y1) - D(C o A)(Y2)| <= 2 alpha_CA L_phi |Y1 - Y2|."""
     c, rng = _constants(manifold, seed)
     Y1, Y2, u = _pair(c, rng)
@@ -285,7 +267,7 @@ def _composed(M: go.GenOrthManifold, Y: Matrix, Z: Matrix) -> Matrix:
 
 
 @pytest.mark.statement("lemma:DCA-lipschitz")
-def test_the_largest_eigenvalue_does_not_bound_the_norm() -> None:
+def test_the_largest_eigenvalue_does_not_bound_the_norm():
     """As the proof has it: Y^T phi(Y) is not symmetric where psi != id, and its norm larger."""
     M = go.IndefiniteStiefel(np.diag([1.0, -1.0]), np.array([1.0, -1.0]))
     X, E = np.eye(2), np.array([[0.0, 1.0], [1.0, 0.0]])
@@ -299,9 +281,8 @@ def test_the_largest_eigenvalue_does_not_bound_the_norm() -> None:
 
 
 @pytest.mark.statement("const:epsilon")
-@FAMILIES
-@given(manifold=MANIFOLDS, seed=gt.seeds())
-def test_what_each_term_of_epsilon_is_for(manifold: go.GenOrthManifold, seed: int) -> None:
+@drawn(manifold=MANIFOLDS, seed=gt.seeds())
+def test_what_each_term_of_epsilon_is_for(manifold, seed):
     """On Omega_X: Delta_X is not left, DC(Y) keeps delta/2, and two products are small.
 
     What is as close to Y as Y is to X stays in Delta_X. (alpha_A^2 L^2 + 3 L) epsilon <= delta/2 is
@@ -319,7 +300,7 @@ def test_what_each_term_of_epsilon_is_for(manifold: go.GenOrthManifold, seed: in
     assert 8 * b * L / d**2 * max(0.0, float(manifold.feasibility(Y)) - rounding) <= 0.5
 
 
-def test_the_basis_of_F_is_orthonormal_and_spans_F() -> None:
+def test_the_basis_of_F_is_orthonormal_and_spans_F():
     """All norms above rest on it; for some families F is a subspace of the arrays."""
     for family in ("tensor-dft", "from-maps-subspace", "stiefel-complex", "symplectic"):
         manifold = gt.Recipe(family, 4, 2, 10.0, 3).build()

@@ -3,9 +3,6 @@
 M as a manifold, its spaces, gradient and Hessian, stationarity; A dissolves C.
 """
 
-from __future__ import annotations
-
-import hypothesis
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,12 +13,11 @@ from genorth.checks.report import fit_slope
 from genorth.geometry.multiplier import algebra_basis, realvec, symmetric_basis
 from genorth.linalg.arrays import ct
 from genorth.testing.contract import Sample
+from support.draws import drawn
 from support.norms import EPS, Matrix, norm
 from support.problems import stationary
 from support.section2_constants import Constants, ambient_basis, matrix_of, quadratic
 
-#: There are about twenty families.
-FAMILIES = hypothesis.settings(max_examples=3 * hypothesis.settings().max_examples)
 SMALL = gt.manifolds(max_n=4)  # operators on F are formed as matrices
 
 
@@ -30,9 +26,8 @@ SMALL = gt.manifolds(max_n=4)  # operators on F are formed as matrices
 
 @pytest.mark.statement("R1")
 @pytest.mark.statement("lemma:C-in-S1")
-@FAMILIES
-@given(manifold=gt.manifolds(), seed=gt.seeds())
-def test_C_is_in_S1(manifold: go.GenOrthManifold, seed: int) -> None:
+@drawn(manifold=gt.manifolds(), seed=gt.seeds())
+def test_C_is_in_S1(manifold, seed):
     """C(X) = Phi((phi(X)^T X - I)/2) on F; the printed T = phi(X)^T X/2 gives C(X) + I."""
     s = Sample(manifold, seed)
     for X in (s.X, s.Y, s.ambient(norm(s.X))):
@@ -44,9 +39,8 @@ def test_C_is_in_S1(manifold: go.GenOrthManifold, seed: int) -> None:
 
 
 @pytest.mark.statement("prop:submanifold")
-@FAMILIES
-@given(manifold=SMALL, seed=gt.seeds())
-def test_DC_is_onto_S1_and_gives_the_dimension(manifold: go.GenOrthManifold, seed: int) -> None:
+@drawn(manifold=SMALL, seed=gt.seeds())
+def test_DC_is_onto_S1_and_gives_the_dimension(manifold, seed):
     """DC(X)[XT] = Phi(T), so DC(X) has rank dim S1 and dim M = dim F + dim S2 - dim G."""
     s, basis = Sample(manifold, seed), ambient_basis(manifold)
     T = s.algebra()
@@ -69,7 +63,7 @@ def test_DC_is_onto_S1_and_gives_the_dimension(manifold: go.GenOrthManifold, see
         ("stiefel", "stiefel-complex", "symplectic", "bilinear-skew", "indefinite-dense"), max_n=7
     )
 )
-def test_dimensions_known_from_the_literature(recipe: gt.Recipe) -> None:
+def test_dimensions_known_from_the_literature(recipe):
     """np - p(p+1)/2 for symmetric forms, np - p(p-1)/2 for skew, 2np - p^2 for unitary ones."""
     M = recipe.build()
     n, p = M.shape
@@ -80,7 +74,7 @@ def test_dimensions_known_from_the_literature(recipe: gt.Recipe) -> None:
 
 @pytest.mark.statement("prop:submanifold")
 @given(manifold=gt.manifolds(max_n=6), seed=gt.seeds())
-def test_M_is_closed(manifold: go.GenOrthManifold, seed: int) -> None:
+def test_M_is_closed(manifold, seed):
     """If X_k on M tends to X, X is on M: |C(X)| <= 2 L_phi r |X - X_k|, r = max |.|."""
     s = Sample(manifold, seed)
     Z = s.tangent()
@@ -106,9 +100,8 @@ def _spaces(manifold: go.GenOrthManifold, X: Matrix) -> tuple[Matrix, Matrix]:
 
 
 @pytest.mark.statement("prop:tangent")
-@FAMILIES
-@given(manifold=SMALL, seed=gt.seeds())
-def test_both_expressions_of_the_tangent_space(manifold: go.GenOrthManifold, seed: int) -> None:
+@drawn(manifold=SMALL, seed=gt.seeds())
+def test_both_expressions_of_the_tangent_space(manifold, seed):
     """{Z : X^T phi(Z) + Z^T phi(X) = 0} is the complement of phi(X) Phi(G) in F."""
     s = Sample(manifold, seed)
     tangent, _ = _spaces(manifold, s.X)
@@ -123,11 +116,8 @@ def test_both_expressions_of_the_tangent_space(manifold: go.GenOrthManifold, see
 
 
 @pytest.mark.statement("prop:normal")
-@FAMILIES
-@given(manifold=SMALL, seed=gt.seeds())
-def test_normal_space_is_the_complement_of_the_tangent_space(
-    manifold: go.GenOrthManifold, seed: int
-) -> None:
+@drawn(manifold=SMALL, seed=gt.seeds())
+def test_normal_space_is_the_complement_of_the_tangent_space(manifold, seed):
     """{phi(X) Phi(T)} has dimension dim S1, is orthogonal to T_X M, and both together fill F."""
     s = Sample(manifold, seed)
     tangent, normal = _spaces(manifold, s.X)
@@ -139,9 +129,8 @@ def test_normal_space_is_the_complement_of_the_tangent_space(
 
 
 @pytest.mark.statement("prop:projection")
-@FAMILIES
-@given(manifold=SMALL, seed=gt.seeds())
-def test_projection_is_onto_the_kernel_of_DC(manifold: go.GenOrthManifold, seed: int) -> None:
+@drawn(manifold=SMALL, seed=gt.seeds())
+def test_projection_is_onto_the_kernel_of_DC(manifold, seed):
     """P_X(D) against the orthogonal projector onto ker DC(X), computed from its definition."""
     s = Sample(manifold, seed)
     tangent, _ = _spaces(manifold, s.X)
@@ -156,9 +145,8 @@ def test_projection_is_onto_the_kernel_of_DC(manifold: go.GenOrthManifold, seed:
 
 
 @pytest.mark.statement("pro:rg")
-@FAMILIES
-@given(manifold=gt.manifolds(max_n=6), seed=gt.seeds())
-def test_gradient_and_hessian_as_printed(manifold: go.GenOrthManifold, seed: int) -> None:
+@drawn(manifold=gt.manifolds(max_n=6), seed=gt.seeds())
+def test_gradient_and_hessian_as_printed(manifold, seed):
     """eq:rg: grad f = G - phi(X) Theta, hess f[Z] = P_X(H - phi(Z) Theta)."""
     s = Sample(manifold, seed)
     G, H, Z = s.ambient(), s.ambient(), s.tangent()
@@ -171,9 +159,8 @@ def test_gradient_and_hessian_as_printed(manifold: go.GenOrthManifold, seed: int
 
 
 @pytest.mark.statement("def:first-order")
-@FAMILIES
-@given(manifold=gt.manifolds(max_n=6, max_condition=1e6), seed=gt.seeds())
-def test_first_order_stationary_points(manifold: go.GenOrthManifold, seed: int) -> None:
+@drawn(manifold=gt.manifolds(max_n=6, max_condition=1e6), seed=gt.seeds())
+def test_first_order_stationary_points(manifold, seed):
     """Grad f(X) = 0 iff the gradient of f is normal, iff <grad f, Z> = 0 along every tangent Z."""
     s = Sample(manifold, seed)
     problem, Theta = stationary(manifold, s.X, seed)
@@ -184,9 +171,8 @@ def test_first_order_stationary_points(manifold: go.GenOrthManifold, seed: int) 
     Z = s.tangent()
     assert abs(np.vdot(G, Z).real) <= rest * norm(Z) + norm(G) * s.u * s.kappa
     assert norm(G - s.P @ Theta) <= rest
-    bent = G + s.tangent() / max(
-        s.steepness, 1.0
-    )  # no longer normal: its tangent part is the gradient
+    # no longer normal: its tangent part is the gradient
+    bent = G + s.tangent() / max(s.steepness, 1.0)
     tangent = bent - G
     assert norm(manifold.gradient(s.X, bent) - tangent) <= rest * (1 + norm(tangent))
 
@@ -195,11 +181,8 @@ _TIMES = np.logspace(-3, 0, 13)
 
 
 @pytest.mark.statement("def:second-order")
-@FAMILIES
-@given(manifold=gt.manifolds(max_n=6, max_condition=1e6), seed=gt.seeds())
-def test_second_order_form_is_the_second_derivative_along_curves(
-    manifold: go.GenOrthManifold, seed: int
-) -> None:
+@drawn(manifold=gt.manifolds(max_n=6, max_condition=1e6), seed=gt.seeds())
+def test_second_order_form_is_the_second_derivative_along_curves(manifold, seed):
     """eq:2or: f(R(tZ)) = f(X) + t^2/2 <Z, hess f(X)[Z]> + O(t^3) at a stationary X."""
     s = Sample(manifold, seed)
     problem, _ = stationary(manifold, s.X, seed)
@@ -224,7 +207,7 @@ def test_second_order_form_is_the_second_derivative_along_curves(
 
 @pytest.mark.statement("ass2")
 @given(manifold=SMALL, seed=gt.seeds())
-def test_second_derivatives_of_f(manifold: go.GenOrthManifold, seed: int) -> None:
+def test_second_derivatives_of_f(manifold, seed):
     """The Hessian is the derivative of the gradient, and symmetric (f is quadratic)."""
     c = Constants(manifold, manifold.random_point(seed))
     problem, L_g = quadratic(c, seed)
@@ -241,11 +224,8 @@ def test_second_derivatives_of_f(manifold: go.GenOrthManifold, seed: int) -> Non
 
 
 @pytest.mark.statement("Th:cdm")
-@FAMILIES
-@given(manifold=gt.manifolds(), seed=gt.seeds())
-def test_near_M_the_violation_after_A_is_quadratic_in_the_step(
-    manifold: go.GenOrthManifold, seed: int
-) -> None:
+@drawn(manifold=gt.manifolds(), seed=gt.seeds())
+def test_near_M_the_violation_after_A_is_quadratic_in_the_step(manifold, seed):
     """C(A(X + tZ)) = O(t^2), while C(X + tZ) is of order t for Z off T_X M."""
     s = Sample(manifold, seed)
     Z = s.X / (4 * norm(s.X) * s.steepness) if norm(s.X) else s.ambient()

@@ -3,12 +3,9 @@
 All are polynomials, so differences are exact.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
-import hypothesis
 import numpy as np
 import pytest
 from hypothesis import given
@@ -18,18 +15,15 @@ import genorth.testing as gt
 from genorth.geometry.multiplier import algebra_basis, realvec, symmetric_basis
 from genorth.linalg.arrays import ct
 from genorth.testing.contract import Sample
+from support.draws import drawn
 from support.norms import Matrix, norm
 from support.problems import smooth
 from support.section2_constants import matrix_of
 
-#: There are about twenty families.
-FAMILIES = hypothesis.settings(max_examples=4 * hypothesis.settings().max_examples)
-
 
 @pytest.mark.statement("def:Phi")
-@FAMILIES
-@given(manifold=gt.manifolds(max_n=6))
-def test_range_and_kernel_of_the_symmetrisation(manifold: go.GenOrthManifold) -> None:
+@drawn(manifold=gt.manifolds(max_n=6))
+def test_range_and_kernel_of_the_symmetrisation(manifold):
     """Phi(T) = T^T + psi(T) has rank dim S1 on G, and its kernel S2 is orthogonal to S1."""
     s, basis = Sample(manifold), algebra_basis(manifold)
     T = s.algebra()
@@ -47,7 +41,7 @@ def test_range_and_kernel_of_the_symmetrisation(manifold: go.GenOrthManifold) ->
 
 @pytest.mark.statement("eq:C")
 @given(manifold=gt.manifolds(), seed=gt.seeds())
-def test_M_is_the_zero_set_of_C(manifold: go.GenOrthManifold, seed: int) -> None:
+def test_M_is_the_zero_set_of_C(manifold, seed):
     """C vanishes at a point of M and not at (1 + t) times it: C((1 + t) X) = (2t + t^2) I there."""
     s = Sample(manifold, seed)
     eye = np.eye(manifold.shape[-1]) + 0 * np.asarray(manifold.constraint(s.X))
@@ -57,11 +51,8 @@ def test_M_is_the_zero_set_of_C(manifold: go.GenOrthManifold, seed: int) -> None
 
 @pytest.mark.statement("eq:A")
 @pytest.mark.statement("le2")
-@FAMILIES
-@given(manifold=gt.manifolds(), seed=gt.seeds())
-def test_dissolving_map_its_differential_and_adjoint(
-    manifold: go.GenOrthManifold, seed: int
-) -> None:
+@drawn(manifold=gt.manifolds(), seed=gt.seeds())
+def test_dissolving_map_its_differential_and_adjoint(manifold, seed):
     """eq:A, d3 and the adjoint as printed.
 
     D3 is the exact derivative: A(Y+Z) - A(Y-Z) = 2 DA(Y)[Z] - Z phi(Z)^T Z.
@@ -78,9 +69,8 @@ def test_dissolving_map_its_differential_and_adjoint(
 
 
 @pytest.mark.statement("eq:CA")
-@FAMILIES
-@given(manifold=gt.manifolds(), seed=gt.seeds())
-def test_constraint_of_the_dissolved_point(manifold: go.GenOrthManifold, seed: int) -> None:
+@drawn(manifold=gt.manifolds(), seed=gt.seeds())
+def test_constraint_of_the_dissolved_point(manifold, seed):
     """C(A(Y)) = 9/4 S - 3/2 S^2 + 1/4 S^3 - I, S = Y^T phi(Y), for every Y, also far from M."""
     s = Sample(manifold, seed)
     for Y in (s.Y, s.ambient(norm(s.X))):
@@ -92,9 +82,7 @@ def test_constraint_of_the_dissolved_point(manifold: go.GenOrthManifold, seed: i
 
 @pytest.mark.statement("def:g")
 @given(manifold=gt.manifolds(max_condition=1e4), seed=gt.seeds())
-def test_g_and_G_are_f_and_its_gradient_at_the_dissolved_point(
-    manifold: go.GenOrthManifold, seed: int
-) -> None:
+def test_g_and_G_are_f_and_its_gradient_at_the_dissolved_point(manifold, seed):
     problem, s = smooth(manifold, seed), Sample(manifold, seed)
     h = go.ConstraintDissolving(problem, 1.0)
     Y = 1.5 * s.Y - 0.5 * s.Y @ ct(manifold.phi(s.Y)) @ s.Y
@@ -114,9 +102,8 @@ def _derivative(function: Callable[[float], Any]) -> Matrix:
 
 
 @pytest.mark.statement("le3")
-@FAMILIES
-@given(manifold=gt.manifolds(), seed=gt.seeds())
-def test_differential_of_the_composition(manifold: go.GenOrthManifold, seed: int) -> None:
+@drawn(manifold=gt.manifolds(), seed=gt.seeds())
+def test_differential_of_the_composition(manifold, seed):
     """d4 is the exact derivative of C o A, a polynomial of degree six."""
     M, s = manifold, Sample(manifold, seed)
     Y, Z = s.Y, s.ambient(0.5 * norm(s.Y) / max(1.0, s.g) ** 0.5)

@@ -6,24 +6,21 @@ Each statement is tested in double precision on every family, and in decimals at
 up to 1e8 (`arena`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import genorth.testing as gt
 from support.arena import Arena, arenas, build, record, run_on
 from support.decimal_manifold import FAMILIES as EXACT_FAMILIES
 from support.decimal_manifold import ExactManifold, exactly, floats
+from support.draws import drawn
 from support.norms import EPS, Matrix
 from support.penalty_formulas import Objective, Penalty
 
-MANY = settings(max_examples=3 * settings().max_examples)  # an example takes a few milliseconds
 ALL = pytest.mark.parametrize("family", sorted(gt.FAMILIES))
 
 
@@ -46,9 +43,8 @@ def _slope(along: Callable[[int], Any], steps: int = 3) -> Any:
 # ---------------------------------------------------------------------- the two arithmetics are one
 
 
-@MANY
-@given(recipe=gt.recipes(EXACT_FAMILIES, max_n=5), seed=gt.seeds())
-def test_the_library_agrees_with_decimals(recipe: gt.Recipe, seed: int) -> None:
+@drawn(recipe=gt.recipes(EXACT_FAMILIES, max_n=5), seed=gt.seeds())
+def test_the_library_agrees_with_decimals(recipe, seed):
     """Every map that the statements are made of, up to the rounding of its terms."""
     manifold, rng = recipe.build(), np.random.default_rng(seed)
     exact, X = ExactManifold(manifold), manifold.random_point(rng)
@@ -94,9 +90,8 @@ def _unit(E: Matrix) -> Matrix:
 
 
 @pytest.mark.statement("le:mi")
-@MANY
-@given(arena=arenas())
-def test_DA_is_idempotent_on_M(arena: Arena) -> None:
+@drawn(arena=arenas())
+def test_DA_is_idempotent_on_M(arena):
     """DA DA = DA and DA* DA* = DA*; (m1) DA[Z] = Z - 1/2 X (phi(Z)^T X + phi(X)^T Z).
 
     (m2) DA of the rest is zero.
@@ -117,9 +112,8 @@ def test_DA_is_idempotent_on_M(arena: Arena) -> None:
 
 
 @pytest.mark.statement("le:cbo")
-@MANY
-@given(arena=arenas())
-def test_violation_and_distance_bound_each_other(arena: Arena) -> None:
+@drawn(arena=arenas())
+def test_violation_and_distance_bound_each_other(arena):
     """3/(2 a L) |C(Y)| <= dist(Y, M) <= 2/delta |C(Y)| on Omega_X; the print has |Y - X|."""
     Y, distance = arena.offset()
     C = arena.violation(Y)
@@ -130,9 +124,8 @@ def test_violation_and_distance_bound_each_other(arena: Arena) -> None:
 
 
 @pytest.mark.statement("them:noe")
-@MANY
-@given(arena=arenas())
-def test_A_squares_the_violation(arena: Arena) -> None:
+@drawn(arena=arenas())
+def test_A_squares_the_violation(arena):
     """|C(A(Y))| <= 8 b L/delta^2 |C(Y)|^2 <= 1/2 |C(Y)| on Omega_X, b = alpha_{C,A}."""
     Y, _ = arena.offset()
     before, after = arena.violation(Y), arena.violation(arena.M.dissolve(Y))
@@ -147,7 +140,7 @@ def test_A_squares_the_violation(arena: Arena) -> None:
 @pytest.mark.statement("le:cbo")
 @pytest.mark.statement("them:noe")
 @ALL
-def test_the_neighbourhood_is_seen(family: str) -> None:
+def test_the_neighbourhood_is_seen(family):
     """|C(Y)|^2 is above rounding, and the two sides of each bound are close."""
     arena = build(gt.Recipe(family, 4, 2, 2.0, 11), exact=False)
     Y, distance = arena.offset()
@@ -183,9 +176,8 @@ def _penalty(arena: Arena) -> tuple[Penalty, Any]:
 
 @pytest.mark.statement("cdf")
 @pytest.mark.statement("al:1:1")
-@MANY
-@given(arena=arenas())
-def test_value_of_h(arena: Arena) -> None:
+@drawn(arena=arenas())
+def test_value_of_h(arena):
     """h(X) = f(A(X)) + beta/2 |X^T phi(X) - I|^2, and h = f on M."""
     h, size = _penalty(arena)
     X, _ = _around(arena, 0.3)
@@ -194,9 +186,8 @@ def test_value_of_h(arena: Arena) -> None:
 
 
 @pytest.mark.statement("pro:nah")
-@MANY
-@given(arena=arenas())
-def test_gradient_of_h(arena: Arena) -> None:
+@drawn(arena=arenas())
+def test_gradient_of_h(arena):
     """(eq:eh), by exact differences: along a line h is a polynomial of degree 6."""
     h, size = _penalty(arena)
     X, Z = _around(arena, 0.3)
@@ -215,9 +206,8 @@ def _penalty_gradient(arena: Arena, X: Matrix) -> Matrix:
 
 
 @pytest.mark.statement("pro:2h")
-@MANY
-@given(arena=arenas())
-def test_hessian_of_h(arena: Arena) -> None:
+@drawn(arena=arenas())
+def test_hessian_of_h(arena):
     """(eq:nabh), by exact differences: along a line grad h is a polynomial of degree 5."""
     h, size = _penalty(arena)
     X, Z = _around(arena, 0.3)
@@ -230,7 +220,7 @@ def test_hessian_of_h(arena: Arena) -> None:
 @pytest.mark.statement("pro:nah")
 @pytest.mark.statement("pro:2h")
 @ALL
-def test_derivatives_are_seen(family: str) -> None:
+def test_derivatives_are_seen(family):
     """Each term of grad h and hess h is 1e4 times the bounds above."""
     arena = build(gt.Recipe(family, 4, 2, 2.0, 11), exact=False)
     h, size = _penalty(arena)
@@ -245,9 +235,8 @@ def test_derivatives_are_seen(family: str) -> None:
 
 
 @pytest.mark.statement("pro:sta")
-@MANY
-@given(arena=arenas(), exponent=st.one_of(st.none(), st.integers(-6, 2)))
-def test_stationary_on_M_for_both_or_for_neither(arena: Arena, exponent: int | None) -> None:
+@drawn(arena=arenas(), exponent=st.one_of(st.none(), st.integers(-6, 2)))
+def test_stationary_on_M_for_both_or_for_neither(arena, exponent):
     """|grad f(X)| <= |grad h(X)| <= (3/2 + a^2 L/6) |grad f(X)| on M, for every beta.
 
     Both are zero or none is.
@@ -276,7 +265,7 @@ def test_stationary_on_M_for_both_or_for_neither(arena: Arena, exponent: int | N
 @pytest.mark.statement("pro:2h")
 @pytest.mark.statement("pro:sta")
 @ALL
-def test_all_of_it_on_every_family(family: str) -> None:
+def test_all_of_it_on_every_family(family):
     for test in (
         test_DA_is_idempotent_on_M,
         test_violation_and_distance_bound_each_other,

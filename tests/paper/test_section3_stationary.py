@@ -3,24 +3,21 @@
 Those of h and of f on M, of both orders.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 
 import genorth as go
 import genorth.testing as gt
 from genorth.geometry.multiplier import symmetric_basis
 from genorth.penalty.threshold import multiplier_threshold
 from support.arena import Arena, arenas, build, record, run_on
+from support.draws import drawn
 from support.norms import Matrix
 from support.penalty_formulas import Objective, Penalty
 from support.section2_constants import ambient_basis
 
-MANY = settings(max_examples=3 * settings().max_examples)  # an example takes a few milliseconds
 ALL = pytest.mark.parametrize("family", sorted(gt.FAMILIES))
 
 
@@ -37,9 +34,8 @@ def _as_floats(arena: Arena, T: Matrix) -> Matrix:
 
 
 @pytest.mark.statement("the:first")
-@MANY
-@given(arena=arenas())
-def test_points_off_M_are_stationary_below_the_threshold_only(arena: Arena) -> None:
+@drawn(arena=arenas())
+def test_points_off_M_are_stationary_below_the_threshold_only(arena):
     """For Y in Omega_X off M there is one linear f per beta with grad h(Y) = 0.
 
     Then beta <= the first quotient.
@@ -61,9 +57,8 @@ def test_points_off_M_are_stationary_below_the_threshold_only(arena: Arena) -> N
 
 
 @pytest.mark.statement("the:first")
-@MANY
-@given(arena=arenas())
-def test_gradient_of_h_grows_with_the_violation(arena: Arena) -> None:
+@drawn(arena=arenas())
+def test_gradient_of_h_grows_with_the_violation(arena):
     """The steps of the proof for all Y in Omega_X.
 
     With D = DA(Y)*, N = DC(Y)*[C(Y)] and t as above:
@@ -96,7 +91,7 @@ def test_gradient_of_h_grows_with_the_violation(arena: Arena) -> None:
 
 @pytest.mark.statement("the:first")
 @ALL
-def test_the_first_quotient_is_within_reach(family: str) -> None:
+def test_the_first_quotient_is_within_reach(family):
     """Not vacuous: a point off M is stationary for a beta of at least 1e-4 times it."""
     arena = build(gt.Recipe(family, 4, 2, 2.0, 11), exact=False)
     Y, _ = arena.offset()
@@ -106,9 +101,8 @@ def test_the_first_quotient_is_within_reach(family: str) -> None:
 
 
 @pytest.mark.statement("const:beta")
-@MANY
-@given(arena=arenas())
-def test_the_threshold_is_above_the_sharp_one(arena: Arena) -> None:
+@drawn(arena=arenas())
+def test_the_threshold_is_above_the_sharp_one(arena):
     """6 beta*(Y) <= the first quotient for every Y of M in Omega_X that is stationary (F8).
 
     The third one is negative.
@@ -130,9 +124,8 @@ def test_the_threshold_is_above_the_sharp_one(arena: Arena) -> None:
 
 @pytest.mark.statement("R3")
 @pytest.mark.statement("le:sec1")
-@MANY
-@given(arena=arenas())
-def test_second_adjoint_of_the_gradients(arena: Arena) -> None:
+@drawn(arena=arenas())
+def test_second_adjoint_of_the_gradients(arena):
     """D2A*[Z, grad f] for tangent Z, with W = Z^T phi(X).
 
     It is D2A*[Z, egrad] + 1/2 phi(Z) Phi(Theta^T) + 1/2 phi(X) (W Theta - Theta W).
@@ -170,9 +163,8 @@ def _crossed(arena: Arena) -> tuple[Penalty, Matrix, Matrix, Any]:
 
 
 @pytest.mark.statement("le:sec2")
-@MANY
-@given(arena=arenas())
-def test_hessian_of_h_does_not_couple_T_with_the_kernel_of_DA(arena: Arena) -> None:
+@drawn(arena=arenas())
+def test_hessian_of_h_does_not_couple_T_with_the_kernel_of_DA(arena):
     """<V, hess h(X)[Z]> = 0 for tangent Z and V = X S^T in ker DA(X); not for normal V."""
     h, X, _, rounding = _crossed(arena)
     M, Z = arena.M, arena.tangent(X)
@@ -183,9 +175,8 @@ def test_hessian_of_h_does_not_couple_T_with_the_kernel_of_DA(arena: Arena) -> N
 
 
 @pytest.mark.statement("theorem:second")
-@MANY
-@given(arena=arenas())
-def test_hessian_of_h_splits(arena: Arena) -> None:
+@drawn(arena=arenas())
+def test_hessian_of_h_splits(arena):
     """<T, hess h[T]> = <Z, hess f[Z]> + 4 beta |S|^2 - 3 Re tr(S^2 Theta), T = Z + X S^T.
 
     The rest is positive from the threshold on, so that both are semidefinite or neither is.
@@ -204,7 +195,7 @@ def test_hessian_of_h_splits(arena: Arena) -> None:
 @pytest.mark.statement("theorem:second")
 @ALL
 @pytest.mark.parametrize("shift", [-0.1, 0.1])
-def test_both_have_a_second_order_point_or_neither(family: str, shift: float) -> None:
+def test_both_have_a_second_order_point_or_neither(family, shift):
     """At the threshold the least eigenvalue of hess h on F has the sign of that of hess f."""
     arena = build(gt.Recipe(family, 4, 2, 1.5, 11), exact=False)
     M, X = arena.M, arena.X
@@ -245,7 +236,7 @@ def _form(basis: Matrix, linear: Any) -> Matrix:
 @pytest.mark.statement("le:sec2")
 @pytest.mark.statement("theorem:second")
 @ALL
-def test_all_of_it_on_every_family(family: str) -> None:
+def test_all_of_it_on_every_family(family):
     for test in (
         test_points_off_M_are_stationary_below_the_threshold_only,
         test_gradient_of_h_grows_with_the_violation,

@@ -1,12 +1,9 @@
 """Section 4 of the paper: Algorithm 1 step by step, and what |grad h| and A say off M."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import genorth as go
@@ -14,13 +11,13 @@ import genorth.testing as gt
 from genorth.geometry.multiplier import symmetric_basis
 from genorth.penalty.cdf import ConstraintDissolving
 from support.arena import Arena, arenas, build, record, run_on
+from support.draws import drawn
 from support.flops import CountingManifold
 from support.known_minima import known_minima
 from support.norms import EPS, Matrix
 from support.penalty_formulas import Objective, Penalty
 from support.section2_constants import operator_norm
 
-MANY = settings(max_examples=3 * settings().max_examples)  # an example takes a few milliseconds
 RUNS = ["stiefel", "stiefel_complex", "symplectic", "indefinite", "tensor"]
 BETA = 12.0
 
@@ -31,9 +28,8 @@ BETA = 12.0
 def _run(name: str, method: str, tol: float) -> tuple[go.Problem, go.Result]:
     problem, _ = known_minima()[name]
     start = problem.manifold.random_point(1)
-    start = start + 0.02 * problem.manifold.random_ambient(
-        2
-    )  # off M: the method is infeasible from the start
+    # off M: the method is infeasible from the start
+    start = start + 0.02 * problem.manifold.random_ambient(2)
     return problem, go.minimize(
         problem, start, method=method, beta=BETA, tol=tol, max_iterations=2000, keep_points=True
     )
@@ -45,7 +41,7 @@ def _run(name: str, method: str, tol: float) -> tuple[go.Problem, go.Result]:
     "method", ["cdf-gd", "cdf-cg", "cdf-cg-lean", "cdf-lbfgs", "cdf-lbfgs-lean", "cdf-tr"]
 )
 @pytest.mark.parametrize("name", RUNS)
-def test_algorithm_1(name: str, method: str) -> None:
+def test_algorithm_1(name, method):
     """Step 2 ends at the first X~ with |grad h(X~)| <= tol.
 
     What is returned is A applied to it, at least once, until it is on M.
@@ -70,11 +66,8 @@ def test_algorithm_1(name: str, method: str) -> None:
 
 
 @pytest.mark.statement("al:1:3")
-@MANY
-@given(data=st.data(), manifold=gt.manifolds(max_condition=1e6), exponent=st.floats(-12, -1))
-def test_restoring_is_the_loop(
-    data: st.DataObject, manifold: go.GenOrthManifold, exponent: float
-) -> None:
+@drawn(data=st.data(), manifold=gt.manifolds(max_condition=1e6), exponent=st.floats(-12, -1))
+def test_restoring_is_the_loop(data, manifold, exponent):
     """While |C(X)| is above the tolerance, X <- A(X).
 
     The same X after as many steps, one phi each and one to see it.
@@ -98,7 +91,7 @@ def test_restoring_is_the_loop(
 
 @pytest.mark.statement("al:1:3")
 @pytest.mark.parametrize(("length", "after"), [(5**0.5, -(5**0.5)), (3**0.5, 0.0)])
-def test_the_printed_loop_may_not_end(length: float, after: float) -> None:
+def test_the_printed_loop_may_not_end(length, after):
     """phi(X)^T X = 5: A(X) = -X for ever; 3: A(X) = 0, and stays there.
 
     The library goes on with Newton's map, and says so. Rounding grows sixfold with each step of the
@@ -117,9 +110,8 @@ def test_the_printed_loop_may_not_end(length: float, after: float) -> None:
 
 @pytest.mark.statement("R18")
 @pytest.mark.statement("al:1:3")
-@MANY
-@given(manifold=gt.manifolds(max_condition=1e4), seed=gt.seeds(), square=st.floats(0.05, 2.9))
-def test_the_loop_ends_within_reach(manifold: go.GenOrthManifold, seed: int, square: float) -> None:
+@drawn(manifold=gt.manifolds(max_condition=1e4), seed=gt.seeds(), square=st.floats(0.05, 2.9))
+def test_the_loop_ends_within_reach(manifold, seed, square):
     """Eigenvalues of phi(X)^T X in (0, 3): y -> y (3 - y)^2/4 tends to 1, and A^k(X) to x."""
     x = manifold.random_point(seed)
     restored = manifold.restore(square**0.5 * x)
@@ -129,7 +121,7 @@ def test_the_loop_ends_within_reach(manifold: go.GenOrthManifold, seed: int, squ
 
 @pytest.mark.statement("remark:post-processing")
 @pytest.mark.parametrize("name", RUNS)
-def test_restoring_is_needed_and_helps(name: str) -> None:
+def test_restoring_is_needed_and_helps(name):
     """With a coarse tol X~ is infeasible; each step of A squares |C|, the last reaches tol."""
     problem, result = _run(name, "cdf-lbfgs", tol=1e-2)
     manifold = problem.manifold
@@ -166,9 +158,8 @@ FACTORS = st.sampled_from([1.0, 2.0, 100.0])
 
 
 @pytest.mark.statement("pro:con")
-@MANY
-@given(arena=arenas(), factor=FACTORS)
-def test_gradient_of_h_bounds_both_measures(arena: Arena, factor: float) -> None:
+@drawn(arena=arenas(), factor=FACTORS)
+def test_gradient_of_h_bounds_both_measures(arena, factor):
     """(q + 15) |grad h(Y)| >= max(|grad g(Y)|, beta delta |C(Y)|), q = a^2 L."""
     Y, C, h, rounding = _setting(arena, arena.objective(), factor)
     M = arena.M
@@ -184,14 +175,13 @@ def test_gradient_of_h_bounds_both_measures(arena: Arena, factor: float) -> None
 
 
 @pytest.mark.statement("pro:con")
-@MANY
-@given(
+@drawn(
     recipe=gt.recipes(
         ("stiefel", "stiefel-complex", "tensor-dct", "tensor-dft", "tensor-matrix"), max_n=5
     ),
     factor=FACTORS,
 )
-def test_the_sum_holds_where_phi_is_the_identity(recipe: gt.Recipe, factor: float) -> None:
+def test_the_sum_holds_where_phi_is_the_identity(recipe, factor):
     """|grad h(Y)|^2 >= |grad g(Y)|^2 + 3 beta^2 |C(Y)|^2 where phi = id.
 
     The print has beta/9 |C| for the last term.
@@ -210,7 +200,7 @@ def test_the_sum_holds_where_phi_is_the_identity(recipe: gt.Recipe, factor: floa
 
 @pytest.mark.statement("pro:con")
 @pytest.mark.parametrize("family", sorted(gt.FAMILIES))
-def test_gradient_of_h_is_of_the_size_of_the_violation(family: str) -> None:
+def test_gradient_of_h_is_of_the_size_of_the_violation(family):
     """Not vacuous: for f = 0, beta = 1 it is between delta/2 |C| and 2 L |Y| |C|."""
     arena = build(gt.Recipe(family, 4, 2, 2.0, 11), exact=False)
     Y, _ = arena.offset()
@@ -229,9 +219,8 @@ def _companion_norm(arena: Arena) -> float:
 
 
 @pytest.mark.statement("prop:decrease")
-@MANY
-@given(arena=arenas(), factor=FACTORS, worst=st.booleans())
-def test_A_decreases_h(arena: Arena, factor: float, worst: bool) -> None:
+@drawn(arena=arenas(), factor=FACTORS, worst=st.booleans())
+def test_A_decreases_h(arena, factor, worst):
     """h(A(Y)) <= h(Y) - beta/8 |C(Y)|^2 on Omega_X, for beta from the second quotient on.
 
     The worst linear f has its gradient along A(A(Y)) - A(Y): it rises as fast as it can from A(Y)
@@ -257,7 +246,7 @@ def test_A_decreases_h(arena: Arena, factor: float, worst: bool) -> None:
 
 @pytest.mark.statement("prop:decrease")
 @pytest.mark.parametrize("family", sorted(gt.FAMILIES))
-def test_the_decrease_is_seen(family: str) -> None:
+def test_the_decrease_is_seen(family):
     """Not vacuous: the decrease is beta/2 |C|^2 up to a tenth, four times what is claimed."""
     arena = build(gt.Recipe(family, 4, 2, 2.0, 11), exact=False)
     f = arena.objective()
@@ -270,6 +259,6 @@ def test_the_decrease_is_seen(family: str) -> None:
 @pytest.mark.statement("pro:con")
 @pytest.mark.statement("prop:decrease")
 @pytest.mark.parametrize("family", sorted(gt.FAMILIES))
-def test_all_of_it_on_every_family(family: str) -> None:
+def test_all_of_it_on_every_family(family):
     run_on(family, test_gradient_of_h_bounds_both_measures, factor=1.0)
     run_on(family, test_A_decreases_h, factor=1.0, worst=True)

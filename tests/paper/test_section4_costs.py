@@ -1,7 +1,5 @@
 """Section 4.2 of the paper: what the gradient of h and its Riemannian rivals cost, by counting."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -53,9 +51,7 @@ def _products(manifold: go.GenOrthManifold) -> int:
 @pytest.mark.statement("F11")
 @pytest.mark.statement("Ta:cost")
 @given(manifold=gt.manifolds(max_condition=1e2), seed=gt.seeds(), beta=st.floats(0.1, 10))
-def test_operations_of_the_gradient_of_h(
-    manifold: go.GenOrthManifold, seed: int, beta: float
-) -> None:
+def test_operations_of_the_gradient_of_h(manifold, seed, beta):
     """The table: 3 phi and 16 np^2 flops. The library (F11): one phi and 10 np^2."""
     free, rng = CountingManifold(manifold), np.random.default_rng(seed)
     X, B = manifold.random_point(rng), manifold.random_ambient(rng)
@@ -87,7 +83,7 @@ def _indefinite(n: int, p: int, dense: bool) -> go.GenOrthManifold:
 
 @pytest.mark.statement("Ta:comp")
 @pytest.mark.parametrize(("n", "p"), [(12, 4), (24, 4), (24, 8), (8, 8)])
-def test_the_gradient_of_h_on_the_indefinite_manifold(n: int, p: int) -> None:
+def test_the_gradient_of_h_on_the_indefinite_manifold(n, p):
     """Ta:cost with phi(X) = A X J.
 
     6 n^2 p + 22 np^2 flops for dense A and J, the printed 28 np^2 for n = p only.
@@ -108,22 +104,21 @@ def test_the_gradient_of_h_on_the_indefinite_manifold(n: int, p: int) -> None:
 
 @pytest.mark.statement("Ta:comp")
 @pytest.mark.parametrize("dense", [True, False])
-def test_the_riemannian_gradient_on_the_indefinite_manifold(dense: bool) -> None:
+def test_the_riemannian_gradient_on_the_indefinite_manifold(dense):
     """By a Lyapunov solver: one phi, and at most 8 np^2 flops beside the p x p part."""
     for n, p in ((12, 4), (24, 4), (24, 8)):
         manifold = _indefinite(n, p, dense)
         X, D = manifold.random_point(0), manifold.random_ambient(1)
         place = faithful.places(manifold)
         total = flops(lambda X, D, place=place: place(X).transport(D), X, D)
-        phi = (
-            2 * n**2 * p + 2 * n * p**2 * dense
-        )  # the faithful geometry forms A, also a diagonal one
+        # the faithful geometry forms A, also a diagonal one
+        phi = 2 * n**2 * p + 2 * n * p**2 * dense
         solver = 25 * p**3
         assert 6 * n * p**2 <= total - phi - solver <= 8 * n * p**2 + 2 * p**3
 
 
 @pytest.mark.statement("Ta:comp")
-def test_the_dense_retraction_is_cubic_and_the_other_is_not() -> None:
+def test_the_dense_retraction_is_cubic_and_the_other_is_not():
     """The Cayley transform as the paper ran it is O(n^3); by F9 it is O(np^2)."""
     p, counts = 2, []
     for n in (256, 512):
@@ -143,7 +138,7 @@ def test_the_dense_retraction_is_cubic_and_the_other_is_not() -> None:
 
 @pytest.mark.statement("complexity:theta")
 @pytest.mark.parametrize(("n", "p"), [(6, 2), (9, 4)])
-def test_theta_on_stiefel_is_one_product(n: int, p: int) -> None:
+def test_theta_on_stiefel_is_one_product(n, p):
     """Theta = (X^T D + D^T X)/2: 2 np^2 flops."""
     manifold = go.Stiefel(n, p)
     X, D = manifold.random_point(0), manifold.random_ambient(1)
@@ -152,8 +147,8 @@ def test_theta_on_stiefel_is_one_product(n: int, p: int) -> None:
 
 @pytest.mark.statement("complexity:theta")
 def test_dense_least_squares_grows_with_the_fifth_power_of_p(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    monkeypatch,
+):
     """A matrix of np rows and dim S1 <= p^2 columns.
 
     Np (p^2)^2 = np^5 flops, where the print has np^4.

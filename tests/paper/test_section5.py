@@ -3,8 +3,6 @@
 The solvers have one start.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.fft
@@ -35,7 +33,7 @@ def _J(size: int) -> Matrix:
 
 @pytest.mark.statement("problem:matching")
 @given(half_n=st.integers(1, 6), half_p=st.integers(1, 6), seed=gt.seeds())
-def test_matching(half_n: int, half_p: int, seed: int) -> None:
+def test_matching(half_n, half_p, seed):
     """f = tr(X^T A X N) over X^T J_2n X J_2p^T = I, A >= 0, N diagonal and decreasing."""
     n, p = 2 * max(half_n, half_p), 2 * min(half_n, half_p)
     instance = Matching.generate(n, p, seed)
@@ -76,9 +74,7 @@ def _samples(draw: st.DrawFn) -> tuple[go.IndefiniteStiefel, Matrix]:
 @pytest.mark.statement("emp")
 @pytest.mark.statement("emp1")
 @given(drawn=_samples(), seed=gt.seeds())
-def test_the_mean_of_the_squares_is_a_distance_up_to_a_constant(
-    drawn: tuple[go.IndefiniteStiefel, Matrix], seed: int
-) -> None:
+def test_the_mean_of_the_squares_is_a_distance_up_to_a_constant(drawn, seed):
     """X_i = Y0 diag(W1, W2) is on M (J = diag(I, -I)), and the cost is a distance.
 
     (1/N) sum |X - X_i|^2 = |X - A|^2 + const, A the average.
@@ -105,7 +101,7 @@ def test_the_mean_of_the_squares_is_a_distance_up_to_a_constant(
     seed=gt.seeds(),
     noise=st.sampled_from([0.0, 0.5]),
 )
-def test_joint_diagonalisation(size: tuple[int, int, int, int], seed: int, noise: float) -> None:
+def test_joint_diagonalisation(size, seed, noise):
     """f = sum of off(X^T *_c A_i *_c X) over X^T *_c X = I, computed on tensors."""
     n, p, l, N = size  # noqa: E741
     instance = JointDiagonalisation.generate(n, p, l, N, seed, noise=noise)
@@ -135,7 +131,7 @@ def test_joint_diagonalisation(size: tuple[int, int, int, int], seed: int, noise
 
 @pytest.mark.statement("sec5:solvers")
 @pytest.mark.parametrize("name", PAPER_SOLVERS)
-def test_the_solvers_of_the_paper_from_one_start_to_both_tolerances(name: str) -> None:
+def test_the_solvers_of_the_paper_from_one_start_to_both_tolerances(name):
     """Each of the six reaches |grad f| <= 1e-5 and 1e-9 on M from the same start."""
     instance = Matching.generate(12, 4, 0)
     start = instance.start(1)

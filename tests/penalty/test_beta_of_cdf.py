@@ -1,7 +1,5 @@
 """The automatic beta of cdf: the first one, and how it is raised."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """h as the solvers see it: differences to the last iterate, and a limit on |C|."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import genorth as go

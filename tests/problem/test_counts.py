@@ -1,7 +1,5 @@
 """What a Problem counts, shares, converts and says of itself, one by one."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 
@@ -34,18 +32,18 @@ def _counts(problem: go.Problem) -> tuple[int, ...]:
 # ---------------------------------------------------------------------- counts
 
 
-def test_every_count_of_a_run_is_a_difference() -> None:
+def test_every_count_of_a_run_is_a_difference():
     run = go.Counts(7, 5, 4, 3.5) - go.Counts(1, 2, 3, 0.5)
     assert run == go.Counts(6, 3, 1, 3.0)
 
 
-def test_passes_over_the_data() -> None:
+def test_passes_over_the_data():
     """A cost with its gradient is one, and so is a Hessian product."""
     assert go.Counts(5, 3, 2).evaluations == 7
     assert go.Counts(3, 5, 2).evaluations == 7
 
 
-def test_all_counts_are_reset() -> None:
+def test_all_counts_are_reset():
     problem = _separate()
     problem.cost_and_gradient(X)
     problem.euclidean_hessian(X, X)
@@ -67,7 +65,7 @@ def test_all_counts_are_reset() -> None:
     ],
     ids=["cost", "gradient", "both", "hessian"],
 )
-def test_each_call_is_counted_and_timed(call: Any, counts: tuple[int, ...]) -> None:
+def test_each_call_is_counted_and_timed(call, counts):
     def slow(value: Any) -> Any:
         time.sleep(0.01)
         return value
@@ -85,7 +83,7 @@ def test_each_call_is_counted_and_timed(call: Any, counts: tuple[int, ...]) -> N
 
 @pytest.mark.parametrize("first", ["cost", "euclidean_gradient", "cost_and_gradient"])
 @pytest.mark.parametrize("second", ["cost", "euclidean_gradient", "cost_and_gradient"])
-def test_nothing_is_evaluated_twice(first: str, second: str) -> None:
+def test_nothing_is_evaluated_twice(first, second):
     for problem in (_separate(), _fused()):
         for name in (first, second, "cost_and_gradient", second, first):
             getattr(problem, name)(X)
@@ -95,7 +93,7 @@ def test_nothing_is_evaluated_twice(first: str, second: str) -> None:
         np.testing.assert_array_equal(G, X)
 
 
-def test_the_cost_alone_does_not_call_the_gradient() -> None:
+def test_the_cost_alone_does_not_call_the_gradient():
     for name, counts in (("cost", (1, 0, 0)), ("euclidean_gradient", (0, 1, 0))):
         problem = _separate()
         getattr(problem, name)(X)
@@ -105,13 +103,13 @@ def test_the_cost_alone_does_not_call_the_gradient() -> None:
 # ---------------------------------------------------------------------- what it says of itself
 
 
-def test_names() -> None:
+def test_names():
     assert _separate(name="mine").name == "mine" and _separate().name == "_cost"
     assert _fused(name="mine").name == "mine"
     assert "name='mine'" in repr(_separate(name="mine"))
 
 
-def test_what_a_problem_has_and_lacks() -> None:
+def test_what_a_problem_has_and_lacks():
     bare = go.Problem(M, _cost)
     assert (bare.has_cost, bare.has_gradient, bare.has_hessian) == (True, False, False)
     assert (_fused().has_cost, _fused().has_gradient, _fused().has_hessian) == (False, True, False)
@@ -125,11 +123,11 @@ def test_what_a_problem_has_and_lacks() -> None:
 # ---------------------------------------------------------------------- starts
 
 
-def test_the_default_start_is_drawn_from_rng() -> None:
+def test_the_default_start_is_drawn_from_rng():
     np.testing.assert_array_equal(_separate().start(None, 3), M.random_point(3))
 
 
-def test_a_start_is_converted() -> None:
+def test_a_start_is_converted():
     for start in (np.eye(6, 2, dtype=int), np.eye(6, 2, dtype=bool), np.eye(6, 2).tolist()):
         x = _separate().start(start)
         assert x.dtype == float
@@ -138,7 +136,7 @@ def test_a_start_is_converted() -> None:
     assert complex_.start(np.eye(6, 2)).dtype == complex
 
 
-def test_starts_gradients_and_products_lie_in_F() -> None:
+def test_starts_gradients_and_products_lie_in_F():
     mask = np.kron(np.eye(2), np.ones((3, 1)))
     blocks = go.from_maps((6, 2), lambda Y: Y, lambda T: T, ambient=lambda Y: mask * Y)
     ones = np.ones((6, 2))
@@ -159,7 +157,7 @@ def test_starts_gradients_and_products_lie_in_F() -> None:
 
 
 @pytest.mark.parametrize("dtype", [float, np.float32, int])
-def test_an_array_that_the_user_writes_into_later_is_copied(dtype: type) -> None:
+def test_an_array_that_the_user_writes_into_later_is_copied(dtype):
     buffer = np.ones((6, 2), dtype)
     problem = go.Problem(M, lambda Y: 0.0, lambda Y: buffer)
     G = problem.euclidean_gradient(X)
@@ -168,21 +166,21 @@ def test_an_array_that_the_user_writes_into_later_is_copied(dtype: type) -> None
     np.testing.assert_array_equal(G, np.ones((6, 2)))
 
 
-def test_a_complex_manifold_takes_complex_gradients() -> None:
+def test_a_complex_manifold_takes_complex_gradients():
     manifold = go.Stiefel(6, 2, complex)
     problem = go.Problem(manifold, lambda Y: 0.0, lambda Y: (1j * Y).astype(np.complex64))
     Y = manifold.random_point(0)
     np.testing.assert_allclose(problem.euclidean_gradient(Y), 1j * Y, rtol=1e-6)
 
 
-def test_a_cost_that_overflows_is_infinite() -> None:
+def test_a_cost_that_overflows_is_infinite():
     assert go.Problem(M, lambda Y: 10**400).cost(X) == np.inf
 
 
 # ---------------------------------------------------------------------- automatic differentiation
 
 
-def test_what_is_given_is_used() -> None:
+def test_what_is_given_is_used():
     """A given gradient, Hessian product or fused call is never derived anew."""
     pytest.importorskip("jax")
     given = go.Problem(

@@ -1,7 +1,5 @@
 """Problem: what callables are handed and may return; derivatives from JAX and PyTorch."""
 
-from __future__ import annotations
-
 import builtins
 import importlib.util
 from typing import Any
@@ -20,7 +18,7 @@ M = go.Stiefel(6, 2)
 A = spd(6, 10, 0)
 
 
-def test_an_array_changed_in_place_is_a_new_point() -> None:
+def test_an_array_changed_in_place_is_a_new_point():
     problem, X = trace(M, A), M.random_point(0)
     before = problem.cost(X)
     X *= 2
@@ -29,7 +27,7 @@ def test_an_array_changed_in_place_is_a_new_point() -> None:
 
 
 @pytest.mark.parametrize("which", ["cost", "gradient", "hessian", "fused", "phi", "ambient"])
-def test_what_a_callable_is_handed_is_read_only(which: str) -> None:
+def test_what_a_callable_is_handed_is_read_only(which):
     """A write raises in the user's own line; without it, a changed X was a false success."""
 
     def writes(X: Matrix, *more: Matrix) -> Any:
@@ -53,7 +51,7 @@ def test_what_a_callable_is_handed_is_read_only(which: str) -> None:
     assert np.array_equal(X, before) and X.flags.writeable
 
 
-def test_a_gradient_that_is_its_argument_is_copied() -> None:
+def test_a_gradient_that_is_its_argument_is_copied():
     """With the projector onto F, too, when that returns its argument."""
     whole = go.from_maps((6, 2), lambda X: X, lambda T: T, ambient=lambda Y: Y)
     for manifold in (M, whole):
@@ -82,7 +80,7 @@ BAD_ARRAYS: list[tuple[str, Any, str]] = [
 @pytest.mark.parametrize(
     ("bad", "measured"), [case[1:] for case in BAD_ARRAYS], ids=[case[0] for case in BAD_ARRAYS]
 )
-def test_what_is_no_array_is_named(bad: Any, measured: str) -> None:
+def test_what_is_no_array_is_named(bad, measured):
     """From a derivative, from phi, from psi: the same refusal, which names the function."""
     X = M.random_point(0)
 
@@ -115,7 +113,7 @@ def test_what_is_no_array_is_named(bad: Any, measured: str) -> None:
             go.from_maps((6, 2), one, bad).symmetrize(np.eye(2))
 
 
-def test_a_map_that_is_not_finite_is_named() -> None:
+def test_a_map_that_is_not_finite_is_named():
     X = M.random_point(0)
     nan = go.from_maps((6, 2), lambda X: X * np.nan, lambda T: T, companion=[1.0, 1.0])
     for call in (nan.gram, nan.constraint, nan.dissolve, lambda X: nan.project(X, X)):
@@ -129,7 +127,7 @@ def test_a_map_that_is_not_finite_is_named() -> None:
 
 
 @pytest.mark.parametrize("name", ["project", "dim", "theta_solver", "retract", "_check"])
-def test_what_is_derived_cannot_be_overridden(name: str) -> None:
+def test_what_is_derived_cannot_be_overridden(name):
     with pytest.raises(TypeError, match=rf"Mine.{name}: .*derived"):
         type("Mine", (go.Stiefel,), {name: lambda self, *arguments: None})
     mixin = type("Mixin", (), {name: None})
@@ -137,7 +135,7 @@ def test_what_is_derived_cannot_be_overridden(name: str) -> None:
         type("Mine", (mixin, go.Stiefel), {})
 
 
-def test_what_is_data_can_be_given() -> None:
+def test_what_is_data_can_be_given():
     """phi, psi, shape, facts, and names of one's own."""
 
     class Mine(go.GenOrthManifold):
@@ -159,7 +157,7 @@ def test_what_is_data_can_be_given() -> None:
 
 
 @given(data=st.data(), manifold=gt.manifolds(max_condition=1e4), seed=gt.seeds())
-def test_gradients_lie_in_F(data: st.DataObject, manifold: go.GenOrthManifold, seed: int) -> None:
+def test_gradients_lie_in_F(data, manifold, seed):
     problem = smooth(manifold, seed)
     G = problem.euclidean_gradient(data.draw(gt.points(manifold)))
     np.testing.assert_allclose(
@@ -172,7 +170,7 @@ def test_gradients_lie_in_F(data: st.DataObject, manifold: go.GenOrthManifold, s
     [1j, np.complex128(1), None, "1", np.ones(1), np.ones((2, 2)), [1.0]],
     ids=lambda v: type(v).__name__,
 )
-def test_a_cost_that_is_not_a_real_number_is_refused(value: Any) -> None:
+def test_a_cost_that_is_not_a_real_number_is_refused(value):
     with pytest.raises(ValueError, match=r"^cost: need cost to return a real number"):
         go.Problem(M, lambda X: value).cost(M.random_point(0))
     with pytest.raises(
@@ -182,7 +180,7 @@ def test_a_cost_that_is_not_a_real_number_is_refused(value: Any) -> None:
 
 
 @pytest.mark.parametrize("shape", [(1,), (1, 1), (2,)])
-def test_an_array_of_jax_is_no_real_number(shape: tuple[int, ...]) -> None:
+def test_an_array_of_jax_is_no_real_number(shape):
     """What float(f) cannot convert is let through only where JAX traces a scalar."""
     jnp = pytest.importorskip("jax.numpy")
     with pytest.raises(ValueError, match=r"^cost: need cost to return a real number"):
@@ -192,12 +190,12 @@ def test_an_array_of_jax_is_no_real_number(shape: tuple[int, ...]) -> None:
 @pytest.mark.parametrize(
     "value", [3, np.float32(3), np.int64(3), np.array(3.0)], ids=lambda v: type(v).__name__
 )
-def test_any_real_scalar_is_a_cost(value: Any) -> None:
+def test_any_real_scalar_is_a_cost(value):
     cost = go.Problem(M, lambda X: value).cost(M.random_point(0))
     assert type(cost) is float and cost == 3.0
 
 
-def test_missing_derivatives_name_what_to_pass() -> None:
+def test_missing_derivatives_name_what_to_pass():
     problem = go.Problem(M, lambda X: 0.0)
     with pytest.raises(ValueError, match=r"^euclidean_gradient: .*genorth\[jax\]"):
         problem.euclidean_gradient(M.random_point(0))
@@ -205,7 +203,7 @@ def test_missing_derivatives_name_what_to_pass() -> None:
         problem.euclidean_hessian(M.random_point(0), M.random_point(1))
 
 
-def test_an_exception_of_the_user_is_passed_on() -> None:
+def test_an_exception_of_the_user_is_passed_on():
     def cost(X: Matrix) -> float:
         raise KeyError("mine")
 
@@ -230,7 +228,7 @@ def _by_library(library: str, manifold: go.GenOrthManifold, B: Matrix) -> go.Pro
 
 @pytest.mark.parametrize("dtype", [float, complex])
 @pytest.mark.parametrize("library", ["jax", "torch"])
-def test_derivatives_by_automatic_differentiation(library: str, dtype: type) -> None:
+def test_derivatives_by_automatic_differentiation(library, dtype):
     manifold = go.Stiefel(6, 2, dtype)
     B, X, Z = (
         manifold.random_ambient(0) @ manifold.random_ambient(1).conj().T,
@@ -250,7 +248,7 @@ def test_derivatives_by_automatic_differentiation(library: str, dtype: type) -> 
 
 
 @pytest.mark.parametrize("library", ["jax", "torch"])
-def test_a_given_gradient_is_used_and_differentiated(library: str) -> None:
+def test_a_given_gradient_is_used_and_differentiated(library):
     pytest.importorskip(library)
     problem = go.Problem(M, lambda X: (X * X).sum() / 2, lambda X: 1.5 * X, autodiff=library)
     X, Z = M.random_point(0), M.random_ambient(1)
@@ -259,7 +257,7 @@ def test_a_given_gradient_is_used_and_differentiated(library: str) -> None:
     np.testing.assert_allclose(problem.cost_and_gradient(Z)[1], 1.5 * Z, rtol=1e-15)
 
 
-def test_a_missing_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_library_names_the_extra(monkeypatch):
     real = builtins.__import__
 
     def without_torch(name: str, *arguments: Any, **more: Any) -> Any:

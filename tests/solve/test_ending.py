@@ -1,7 +1,5 @@
 """How a run ends: x is restored and measured, the status says what to do next."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import attrs

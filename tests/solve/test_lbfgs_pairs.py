@@ -1,7 +1,5 @@
 """The memory of L-BFGS."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Line searches: descent with Barzilai-Borwein steps, and the strong Wolfe conditions."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

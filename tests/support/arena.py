@@ -7,8 +7,6 @@ modest condition numbers) or in decimals (the real families with F = R^{n x p}, 
 to 1e8). The tests are written once, with integer coefficients, and run in both.
 """
 
-from __future__ import annotations
-
 from decimal import Decimal
 from functools import cached_property
 from typing import Any

@@ -3,8 +3,6 @@
 What it complains of, and what a reader would see as unrendered.
 """
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -6,8 +6,6 @@ manifold of the theory with F = R^{n x p}, and decimals of 150 digits resolve it
 the names and meanings of `GenOrthManifold`; a test holds the two together.
 """
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any
 

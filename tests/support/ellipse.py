@@ -3,8 +3,6 @@
 At X = (3/5, 2/5), phi(X) = (3/5, 8/5) is normal and (8, -3) is tangent.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 import genorth as go

@@ -5,8 +5,6 @@ counts show them without a clock. Elementwise operations are not counted: they a
 everywhere.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Problems whose minimum linear algebra knows, one for each family of manifolds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,10 +1,7 @@
 """Manifolds that layers may have, for the tests of PyTorch and Optax; off M, but near it."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,38 +15,15 @@ _POSITIVE = (_SYMMETRIC * np.linspace(1, 2, 8)) @ _SYMMETRIC.T
 _POSITIVE = (_POSITIVE + _POSITIVE.T) / 2
 _SKEW = np.kron(np.diag([1.0, 1.5, 2.0, 2.5]), np.array([[0.0, 1.0], [-1.0, 0.0]]))
 
-_MAKERS: dict[str, Callable[[], go.GenOrthManifold]] = {
-    "stiefel": lambda: go.Stiefel(8, 4),
-    "complex": lambda: go.Stiefel(8, 4, complex),
-    "generalized": lambda: go.GeneralizedStiefel(_POSITIVE, 4),
-    "symplectic": lambda: go.SymplecticStiefel(8, 4),
-    "bilinear": lambda: go.BilinearStiefel(_SKEW, _SKEW[:4, :4]),
-    "indefinite": lambda: go.IndefiniteStiefel(
-        np.r_[np.ones(6), -np.ones(2)], np.r_[np.ones(3), -1.0]
-    ),
-    "tensor": lambda: go.TensorStiefel(8, 4, 3),
+MANIFOLDS: dict[str, go.GenOrthManifold] = {
+    "stiefel": go.Stiefel(8, 4),
+    "complex": go.Stiefel(8, 4, complex),
+    "generalized": go.GeneralizedStiefel(_POSITIVE, 4),
+    "symplectic": go.SymplecticStiefel(8, 4),
+    "bilinear": go.BilinearStiefel(_SKEW, _SKEW[:4, :4]),
+    "indefinite": go.IndefiniteStiefel(np.r_[np.ones(6), -np.ones(2)], np.r_[np.ones(3), -1.0]),
+    "tensor": go.TensorStiefel(8, 4, 3),
 }
-
-
-@cache
-def _made(name: str) -> go.GenOrthManifold:
-    return _MAKERS[name]()
-
-
-class _Manifolds(Mapping[str, go.GenOrthManifold]):
-    """The manifolds by name, each made when a test asks for it: an error there is its failure."""
-
-    def __getitem__(self, name: str) -> go.GenOrthManifold:
-        return _made(name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(_MAKERS)
-
-    def __len__(self) -> int:
-        return len(_MAKERS)
-
-
-MANIFOLDS = _Manifolds()
 KINDS = {"oblique": go.ConstraintDissolving, "orthogonal": go.OrthogonalDissolving}
 
 

@@ -1,7 +1,5 @@
 """The rows of docs/infeasible.md: nearest points, at rising condition numbers and sizes of f."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

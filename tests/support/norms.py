@@ -1,7 +1,5 @@
 """Norms, and the unit roundoff."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

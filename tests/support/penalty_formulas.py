@@ -3,8 +3,6 @@
 Double precision is by the library, decimals are by the printed formulas.
 """
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Problems for the tests, on any manifold: traces, linear and smooth costs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -33,16 +31,23 @@ def smooth(manifold: go.GenOrthManifold, seed: int) -> go.Problem:
 
 
 def trace(
-    manifold: go.GenOrthManifold, A: Matrix, name: str = "trace", fused: bool = True
+    manifold: go.GenOrthManifold,
+    A: Matrix,
+    weights: Any = 1.0,
+    name: str = "trace",
+    fused: bool = True,
 ) -> go.Problem:
-    """f(X) = Re tr(X^T A X)."""
+    """f(X) = Re tr(X^T A X N), N the diagonal matrix of weights.
+
+    With `fused` the problem has cost and gradient as one function only.
+    """
 
     def both(X: Matrix) -> tuple[float, Matrix]:
-        AX = A @ X
-        return float(np.vdot(X, AX).real), 2 * AX
+        AXN = (A @ X) * weights
+        return float(np.vdot(X, AXN).real), 2 * AXN
 
     def hessian(X: Matrix, Z: Matrix) -> Matrix:
-        return 2 * (A @ Z)
+        return 2 * (A @ Z) * weights
 
     if fused:
         return go.Problem(manifold, None, None, hessian, both, name=name)

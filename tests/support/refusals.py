@@ -1,7 +1,5 @@
 """`refused`: the form of the messages with which bad input is refused."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -6,8 +6,6 @@ linear in Y, so that it is (1 - t) DC(X) at Y = (1 - t) X. Here delta_{C,X} rang
 space and rho_X keeps half of it. Suprema over balls are bounded from above, not sampled.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any

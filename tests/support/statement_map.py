@@ -1,12 +1,8 @@
 """The page docs/statements.md and the tests that name its rows.
 
-Read both, and write the column "checked by".
-
-Run `python tests/support/statement_map.py` after a marked test was added, renamed or removed. Marks
-are read from the source of the tests (not by running them), so their labels are literal strings.
+Run `python tests/support/statement_map.py` after a marked test was added, renamed or removed: it
+writes the column "checked by". Marks are read from the source of the tests, not by running them.
 """
-
-from __future__ import annotations
 
 import ast
 import re
@@ -15,7 +11,7 @@ from pathlib import Path
 
 import attrs
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "statements.md"
 HEADER = ["id", "statement", "implemented by", "checked by", "verdict"]
 _CHECKED = HEADER.index("checked by")
@@ -38,11 +34,6 @@ class Row:
     def implementations(self) -> list[str]:
         """Dotted paths, or `file.py::name` for what only the tests compute."""
         return _CODE.findall(self.cells[2])
-
-    @property
-    def verdict(self) -> str:
-        """The verdict with its links."""
-        return self.cells[-1]
 
     def checked_by(self, tests: list[str]) -> str:
         """The line of this row with these tests in its column."""
@@ -74,58 +65,28 @@ def rows(text: str) -> list[Row]:
 
 
 def marks(root: Path = ROOT) -> list[Mark]:
-    """The marks of all tests of the default run, in the order of files and lines."""
-    files = sorted(path for path in (root / "tests").rglob("test_*.py"))
-    return [
-        mark
-        for path in files
-        for mark in _marks_of(path.relative_to(root).as_posix(), path.read_text())
-    ]
+    """The marks of all tests, in the order of files and lines."""
+    files = sorted((root / "tests").rglob("test_*.py"))
+    return [mark for path in files for mark in _marks_of(path, path.relative_to(root).as_posix())]
 
 
-def _marks_of(name: str, source: str) -> Iterator[Mark]:
-    if "mark.statement" not in source:
-        return
-    tree = ast.parse(source)
-    seen = set()
-    for test, node in _tests(tree.body, name):
-        for call in _statement_calls(*node.decorator_list):
-            seen.add(call)
-            yield Mark(_label(call, name), test)
-    for call in _statement_calls(tree):
-        if call not in seen:
-            raise ValueError(
-                f"{name}:{call.lineno}: a statement mark has to decorate a test function or class"
-            )
-
-
-_Decorated = ast.FunctionDef | ast.ClassDef
-
-
-def _tests(body: list[ast.stmt], prefix: str) -> Iterator[tuple[str, _Decorated]]:
-    """What pytest collects, by node id: functions test_*, classes Test* and their methods."""
-    for node in body:
+def _marks_of(path: Path, name: str) -> Iterator[Mark]:
+    """Those in the decorators of test functions; a mark elsewhere is an error."""
+    tree = ast.parse(path.read_text("utf-8"))
+    found = 0
+    for node in tree.body:
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-            yield f"{prefix}::{node.name}", node
-        elif isinstance(node, ast.ClassDef) and node.name.startswith("Test"):
-            yield f"{prefix}::{node.name}", node
-            yield from _tests(node.body, f"{prefix}::{node.name}")
+            for call in _calls(*node.decorator_list):
+                found += 1
+                yield Mark(ast.literal_eval(call.args[0]), f"{name}::{node.name}")
+    if found != len(_calls(tree)):
+        raise ValueError(f"{name}: a statement mark has to decorate a test function")
 
 
-def _statement_calls(*nodes: ast.AST) -> Iterator[ast.Call]:
-    for node in nodes:
-        for child in ast.walk(node):
-            if isinstance(child, ast.Call) and ast.unparse(child.func).endswith("mark.statement"):
-                yield child
-
-
-def _label(call: ast.Call, name: str) -> str:
-    match call.args, call.keywords:
-        case [ast.Constant(str(label))], []:
-            return label
-    raise ValueError(
-        f"{name}:{call.lineno}: the label of a statement mark has to be one literal string"
-    )
+def _calls(*nodes: ast.AST) -> list[ast.Call]:
+    """The calls `pytest.mark.statement(...)`."""
+    calls = [call for node in nodes for call in ast.walk(node) if isinstance(call, ast.Call)]
+    return [call for call in calls if getattr(call.func, "attr", "") == "statement"]
 
 
 def checks_by_row(text: str, found: list[Mark]) -> dict[int, list[str]]:
@@ -147,4 +108,4 @@ def updated(text: str, found: list[Mark]) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(updated(PAGE.read_text(), marks()))
+    PAGE.write_text(updated(PAGE.read_text("utf-8"), marks()), "utf-8")

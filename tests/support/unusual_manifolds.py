@@ -3,8 +3,6 @@
 What the classification (F13) has besides them.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

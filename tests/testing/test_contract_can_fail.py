@@ -1,7 +1,5 @@
 """The contract finds what it states: each formula fails where the method behind it is wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -53,7 +51,7 @@ MAPS = {
 
 
 @pytest.mark.parametrize(("name", "formula"), MAPS)
-def test_maps_that_break_the_theory(name: str, formula: str) -> None:
+def test_maps_that_break_the_theory(name, formula):
     with pytest.raises(AssertionError) as caught:
         _check(name, MAPS[name, formula])
     assert str(caught.value).startswith(f"{name}: {formula} fails")
@@ -128,9 +126,7 @@ METHODS = [
 @pytest.mark.parametrize(
     ("name", "formula", "method", "wrong"), METHODS, ids=[f"{m[0]}: {m[1]}" for m in METHODS]
 )
-def test_a_wrong_method_is_found_by_its_formula(
-    monkeypatch: pytest.MonkeyPatch, name: str, formula: str, method: str, wrong: Callable[..., Any]
-) -> None:
+def test_a_wrong_method_is_found_by_its_formula(monkeypatch, name, formula, method, wrong):
     manifold = gt.Recipe("bilinear-symmetric", 7, 3, 4.0, 1).build()
     _check(name, manifold)
     monkeypatch.setattr(GenOrthManifold, method, wrong(getattr(GenOrthManifold, method)))
@@ -139,7 +135,7 @@ def test_a_wrong_method_is_found_by_its_formula(
     assert str(caught.value).startswith(f"{name}: {formula}")
 
 
-def test_wrong_conjugate_gradients_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_conjugate_gradients_are_found(monkeypatch):
     manifold = gt.Recipe("bilinear-symmetric", 7, 3, 4.0, 1).build()
     monkeypatch.setattr(ConjugateGradients, "theta", _scaled(ConjugateGradients.theta))
     with pytest.raises(AssertionError, match="conjugate gradients = oracle"):

@@ -21,9 +21,7 @@ from support.norms import EPS, norm
     seed=gt.seeds(),
     kind=st.sampled_from([float, complex]),
 )
-def test_symmetric_matrices_have_the_condition_and_the_signs_asked_for(
-    n, exponent, seed, kind
-) -> None:
+def test_symmetric_matrices_have_the_condition_and_the_signs_asked_for(n, exponent, seed, kind):
     negative = seed % (n + 1)
     A = gt.conditioned_symmetric(n, 10**exponent, seed, negative, kind)
     values = np.linalg.eigvalsh(A)
@@ -37,7 +35,7 @@ def test_symmetric_matrices_have_the_condition_and_the_signs_asked_for(
 
 
 @given(n=st.integers(1, 6).map(lambda k: 2 * k), exponent=st.floats(0, 8), seed=gt.seeds())
-def test_skew_matrices_have_the_condition_asked_for(n, exponent, seed) -> None:
+def test_skew_matrices_have_the_condition_asked_for(n, exponent, seed):
     K = gt.conditioned_skew(n, 10**exponent, seed)
     np.testing.assert_array_equal(K, -K.T)
     values = np.linalg.svd(K, compute_uv=False)
@@ -48,7 +46,7 @@ def test_skew_matrices_have_the_condition_asked_for(n, exponent, seed) -> None:
 
 
 @given(recipe=gt.recipes())
-def test_a_recipe_builds_the_same_manifold_twice(recipe: gt.Recipe) -> None:
+def test_a_recipe_builds_the_same_manifold_twice(recipe):
     one, other = recipe.build(), recipe.build()
     X = one.random_ambient(0)
     np.testing.assert_array_equal(one.phi(X), other.phi(X))
@@ -56,9 +54,7 @@ def test_a_recipe_builds_the_same_manifold_twice(recipe: gt.Recipe) -> None:
 
 
 @given(data=st.data(), manifold=gt.manifolds(max_condition=1e4))
-def test_points_near_points_and_tangent_vectors(
-    data: st.DataObject, manifold: go.GenOrthManifold
-) -> None:
+def test_points_near_points_and_tangent_vectors(data, manifold):
     X = data.draw(gt.points(manifold))
     assert float(manifold.feasibility(X)) <= 1e-12 * float(manifold.scale(X))
     Z = data.draw(gt.tangent_vectors(manifold, X))
@@ -73,30 +69,30 @@ def test_points_near_points_and_tangent_vectors(
 
 
 @given(manifold=gt.manifolds(families=("symplectic",)))
-def test_families_can_be_chosen(manifold: go.GenOrthManifold) -> None:
+def test_families_can_be_chosen(manifold):
     assert isinstance(manifold, go.SymplecticStiefel)
     with pytest.raises(KeyError):
         gt.Recipe("nonsense", 3, 2, 1.0, 0).build()
 
 
-def test_square_cases_and_all_sizes_are_drawn() -> None:
+def test_square_cases_and_all_sizes_are_drawn():
     assert find(gt.recipes(max_n=4), lambda recipe: recipe.p == recipe.n == 4)
     assert find(gt.recipes(max_n=4), lambda recipe: recipe.p == 1 and recipe.n == 4)
 
 
 @given(recipe=gt.recipes(max_n=5, max_condition=1e2))
-def test_sizes_and_condition_numbers_keep_their_limits(recipe: gt.Recipe) -> None:
+def test_sizes_and_condition_numbers_keep_their_limits(recipe):
     assert 1 <= recipe.p <= recipe.n <= 5 and 1 <= recipe.condition <= 1e2 * (1 + 1e-12)
 
 
-def test_points_near_M_are_off_M() -> None:
+def test_points_near_M_are_off_M():
     manifold = go.Stiefel(5, 2)
     far = find(gt.near_points(manifold), lambda Y: float(manifold.feasibility(Y)) > 1e-3)
     assert float(manifold.feasibility(far)) <= 0.25
 
 
 @pytest.mark.parametrize("family", sorted(gt.FAMILIES))
-def test_every_recipe_of_a_family_has_points(family: str) -> None:
+def test_every_recipe_of_a_family_has_points(family):
     for seed in range(12):
         n = 1 + seed % 6
         manifold = gt.Recipe(family, n, 1 + (seed // 2) % n, 3.0, seed).build()
@@ -114,7 +110,7 @@ def test_every_recipe_of_a_family_has_points(family: str) -> None:
         "bilinear-symmetric",
     ],
 )
-def test_square_cases_of_every_size_leave_M_nonempty(family: str) -> None:
+def test_square_cases_of_every_size_leave_M_nonempty(family):
     """Odd sizes are made even without p > n; A has the directions of each sign that are needed."""
     for n, seed in itertools.product(range(1, 6), range(12)):
         manifold = gt.Recipe(family, n, n, 3.0, seed).build()
@@ -122,7 +118,7 @@ def test_square_cases_of_every_size_leave_M_nonempty(family: str) -> None:
         assert float(manifold.feasibility(X)) <= 1e-12 * float(manifold.scale(X))
 
 
-def test_the_recipe_of_a_failing_manifold_is_shown() -> None:
+def test_the_recipe_of_a_failing_manifold_is_shown():
     @settings(phases=[Phase.generate], max_examples=1, database=None)
     @given(manifold=gt.manifolds())
     def fails(manifold: go.GenOrthManifold) -> None:
@@ -131,3 +127,8 @@ def test_the_recipe_of_a_failing_manifold_is_shown() -> None:
     with pytest.raises(AssertionError) as caught:
         fails()
     assert any("manifold = Recipe(" in note for note in caught.value.__notes__)
+
+
+def test_complex_matrices_are_complex():
+    A = gt.conditioned_symmetric(6, 10.0, 0, dtype=complex)
+    assert np.linalg.norm(A.imag) > 0.1 * np.linalg.norm(A)

@@ -14,7 +14,7 @@ import attrs
 
 from genorth.compare.analysis.rows import note_of
 from genorth.compare.runs.record import OUT_OF_TIME, Record, Records
-from genorth.penalty.dissolving import AWAY
+from genorth.penalty.base import AWAY
 
 # A run that ended so reached what its trace says; one that ended otherwise (raised, diverged, not
 # stationary) did not.

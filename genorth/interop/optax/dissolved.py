@@ -12,7 +12,7 @@ import numpy as np
 from genorth.errors import refuse
 from genorth.interop.fit import Fit, dissolving_maps, restored_point
 from genorth.interop.optax.trees import at_manifolds, check_manifolds, spread
-from genorth.penalty.dissolving import check_beta
+from genorth.penalty.base import check_beta
 
 
 def dissolve(

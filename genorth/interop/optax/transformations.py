@@ -9,8 +9,8 @@ import optax
 
 from genorth.errors import refuse
 from genorth.geometry.field import Field, shortened
-from genorth.geometry.newton import anywhere
 from genorth.geometry.manifold import GenOrthManifold
+from genorth.geometry.newton import anywhere
 from genorth.interop.fit import Fit, check_retraction, stepped
 from genorth.interop.optax.trees import at_manifolds, check_manifolds
 from genorth.linalg.arrays import ct
@@ -108,7 +108,7 @@ def landing(
     attraction: float = 1.0,
     tube: float = 0.5,
 ) -> optax.GradientTransformation:
-    """The landing method [ablin2022fast]: no retraction, products only (F21).
+    """The landing method [ablin2022fast]: no retraction, products only.
 
         X <- X - t (F(X) + attraction grad N(X)), N = |C|^2/4, t <= learning_rate
 

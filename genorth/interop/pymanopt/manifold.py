@@ -22,10 +22,9 @@ _FARTHEST = 10.0  # points grow like exp of the size of a step, and their roundi
 class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt has no annotations
     """A `GenOrthManifold` for pymanopt: a Riemannian submanifold, <U, V> = Re tr(U^T V).
 
-    With a metric W, <U, V> = Re tr(U^T W V): what pymanopt asks for is computed in the variables Y,
-    X = T Y, in which W is the Euclidean metric (F20), and comes back in X. `dist`, `exp` and `log`
-    have no closed form here and raise NotImplementedError in pymanopt's way; NelderMead and
-    ParticleSwarm need them.
+    With a metric W, <U, V> = Re tr(U^T W V): everything is computed in the variables Y, X = T Y, in
+    which W is the Euclidean metric, and returned in X. `dist`, `exp` and `log` have no closed form
+    here and raise NotImplementedError, as pymanopt does; NelderMead and ParticleSwarm need them.
 
     Args:
         manifold: The manifold.
@@ -35,7 +34,7 @@ class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt
         metric: Symmetric positive definite, as for `GenOrthManifold.metric`, or a name.
 
     Raises:
-        ValueError: If it is no `GenOrthManifold`, or the retraction or the metric is unknown.
+        ValueError: If it is not a `GenOrthManifold`, or the retraction or the metric is unknown.
     """
 
     def __init__(

@@ -102,7 +102,7 @@ def to_pymanopt(
         The pymanopt Problem.
 
     Raises:
-        ValueError: If it is no genorth Problem, or the retraction is unknown.
+        ValueError: If it is not a genorth Problem, or the retraction is unknown.
     """
     if not isinstance(problem, Problem):
         refuse("problem", "a genorth.Problem", type(problem).__name__)

@@ -61,7 +61,7 @@ def run(
         retraction: As for `PymanoptManifold`. Default: that of a pymanopt Problem, else "auto".
         preconditioner: `preconditioner(point, tangent_vector)`. Default: that of a pymanopt
             Problem.
-        metric: A metric of one's own. Default: that of a pymanopt Problem.
+        metric: Inner product to use. Default: that of a pymanopt Problem, else Euclidean.
         **arguments: The arguments of every solver, see `genorth.minimize`, and those of the
             optimizer's own `run`. An instance keeps its tolerance, its iterations and its time
             where others are not given. Its max_cost_evaluations, which pymanopt does not look at,

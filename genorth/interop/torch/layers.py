@@ -10,11 +10,11 @@ import torch
 from torch.nn.utils import parametrize
 
 from genorth.errors import NotRestorableError, refuse
-from genorth.geometry.newton import anywhere
 from genorth.geometry.manifold import GenOrthManifold
+from genorth.geometry.newton import anywhere
 from genorth.interop.fit import Fit, dissolving_maps, fit, restored_point
 from genorth.interop.torch.tags import Dissolved, Placed, TaggedParameter, tag_of, tagged
-from genorth.penalty.dissolving import check_beta
+from genorth.penalty.base import check_beta
 
 _PRECISIONS = (torch.float32, torch.float64, torch.complex64, torch.complex128)
 

@@ -12,8 +12,8 @@ from torch.optim.sgd import sgd
 
 from genorth.errors import OutsideDomainError, refuse
 from genorth.geometry.field import shortened
-from genorth.geometry.newton import anywhere
 from genorth.geometry.manifold import GenOrthManifold
+from genorth.geometry.newton import anywhere
 from genorth.interop.fit import check_retraction, stepped
 from genorth.interop.torch.tags import Dissolved, Placed, tag_of
 from genorth.linalg.arrays import ct
@@ -256,7 +256,7 @@ class RiemannianAdam(_Optimizer):
 
 @final
 class Landing(_Momentum):
-    """The landing method [ablin2022fast]: no retraction, products only (F21).
+    """The landing method [ablin2022fast]: no retraction, products only.
 
         X <- X - t (F(X) + attraction grad N(X)), N = |C|^2/4, t <= lr
 
