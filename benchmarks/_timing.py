@@ -18,8 +18,6 @@ from pathlib import Path
 
 import threadpoolctl
 
-from genorth.compare import environment
-
 #: Gives, outside of the clock, the call to be timed, with inputs that no earlier call has seen.
 Prepare = Callable[[], Callable[[], object]]
 
@@ -141,6 +139,8 @@ def main(bench: str, measures: Measures) -> int:
 
 def record(bench: str, order: list[str], name: str, figures: list[Figure]) -> None:
     """Put the figures of one measure into the file of its benchmark, with commit and machine."""
+    from genorth.machine import environment
+
     path = RECORDS / f"{bench}.json"
     found = json.loads(path.read_text("utf-8")) if path.exists() else {}
     with one_thread():

@@ -11,6 +11,7 @@ import experiments
 import geometry
 import infeasible
 import interop
+import loops
 import orthogonal
 import penalty
 import pytest
@@ -25,6 +26,7 @@ MEASURES = [
         orthogonal,
         interop,
         riemannian,
+        loops,
         infeasible,
         compare,
         executors,
