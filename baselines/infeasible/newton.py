@@ -101,7 +101,7 @@ def landing_newton(
             refuse(name, f"one of {', '.join(map(repr, known))}", repr(value))
     positive(tube=tube)
     chosen = Settings() if settings is None else settings
-    run = Run(problem, x0, "landing-newton", tube, second_order=True, **common)
+    run = Run(problem, x0, "landing-newton", tube, **common)
     if tangent == "published" and not Field(problem.manifold).involutive:
         refuse("tangent", "'cg' where psi(psi(T)) != T", "'published'")
     method = _trust_region if tangent == "cg" else _published

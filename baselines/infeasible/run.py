@@ -18,7 +18,7 @@ from genorth.linalg.arrays import Array, ct, inner, namespace, norm
 from genorth.problem.problem import Problem
 from genorth.solve.descent import NoStep, Settings, descend
 from genorth.solve.ending import end_at, result
-from genorth.solve.monitor import Monitor, Stop
+from genorth.solve.monitor import Monitor, Stop, check_value
 from genorth.solve.options import Common, Options, require
 from genorth.solve.result import Result, Status
 from genorth.solve.solver import INFEASIBLE
@@ -65,7 +65,6 @@ class Run:
         x0: The start, with |C(x0)| <= tube. Default: a random point of M.
         method: The name of the method.
         tube: The largest |C| of an iterate; infinite for methods that work anywhere in F.
-        second_order: Whether the method needs a Hessian product.
         on_device: Whether the method takes arrays of JAX and PyTorch as they are.
         **common: The arguments of every solver, see `Options`.
     """
@@ -76,11 +75,10 @@ class Run:
         x0: Any,
         method: str,
         tube: float = math.inf,
-        second_order: bool = False,
         on_device: bool = False,
         **common: Unpack[Common],
     ) -> None:
-        require(problem, method, second_order)
+        require(problem, method)
         options = Options(**common)
         self.problem, self.manifold = problem, problem.manifold
         self.method, self.tube = method, tube
@@ -118,7 +116,8 @@ class Run:
             raise StepTooLong(f"|C| = {violation:.3g} after the step, outside of the tube")
         self.monitor.check()
         value, G = self.problem.evaluate(X)
-        if not (math.isfinite(value) and math.isfinite(norm(G))):
+        check_value(value, first=self._last is None)
+        if not math.isfinite(norm(G)):
             raise Stop(Status.NOT_FINITE)
         return Point(at, value, G)
 

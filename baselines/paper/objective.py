@@ -64,10 +64,14 @@ class Objective:
         """h, repaired, and its gradient."""
         self.monitor.check()
         point = self._admitted(v)
-        if point is None:
+        if point is None or self._outside(self.h.value_at(self.h.complete(point))):
             return self._turn_back(v)
         value, g = self._evaluated(point)
         return self._repaired(value, v, g), g
+
+    def _outside(self, value: float) -> bool:
+        """Whether the cost says that a trial is outside the domain of f."""
+        return self._reference is not None and value == math.inf
 
     def _evaluated(self, point: Point) -> tuple[float, _Vector]:
         """h and its gradient at an admitted point."""
@@ -82,6 +86,8 @@ class Objective:
         if point is None:
             return self._turn_back(v)[0]
         value = self.h.value(point.X)
+        if self._outside(value):
+            return self._turn_back(v)[0]
         self._require_finite(value)
         noisy = self._reference is not None and in_noise(value, self._reference[2], eps(v))
         return self._repaired(value, v, self.gradient(v) if noisy else None)

@@ -90,7 +90,7 @@ def cdopt(
     reason = unsupported(problem.manifold)
     if reason is not None:
         refuse("problem", "a manifold of CDOpt", reason)
-    require(problem, "CDOpt", second_order=method == "trust-ncg")
+    require(problem, "CDOpt")
     options = Options(**common)
     for module in MODULES:  # before the clock starts: it takes seconds
         optional(module, "peers", "cdopt")

@@ -7,6 +7,7 @@ basis B_i of S1 has dim S1 equations, and its Jacobian the rows phi(X) Phi(B_i).
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -15,7 +16,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from baselines.infeasible.run import Point, Run
-from genorth.errors import refuse
+from genorth.errors import StepTooLong, refuse
 from genorth.geometry.bases import realvec, symmetric_basis
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.newton import anywhere
@@ -170,12 +171,18 @@ class Vectors:
         return self._point[1]
 
     def cost(self, v: _Vector) -> float:
-        """f."""
-        return self.point(v).f
+        """f; infinite outside its domain."""
+        try:
+            return self.point(v).f
+        except StepTooLong:
+            return math.inf
 
     def gradient(self, v: _Vector) -> _Vector:
-        """The gradient of f."""
-        return realvec(self.point(v).G)
+        """The gradient of f; zero outside its domain, where no solver stays."""
+        try:
+            return realvec(self.point(v).G)
+        except StepTooLong:
+            return np.zeros(v.size)
 
     def hessian_product(self, v: _Vector, w: _Vector) -> _Vector:
         """The Hessian of f times w."""

@@ -44,7 +44,6 @@ def minimize_penalty(
     *,
     penalty: type[Penalty[Any]],
     loop: Loop,
-    second_order: bool = False,
     on_device: bool = True,
     beta: float | str = "auto",
     **common: Unpack[Common],
@@ -56,7 +55,6 @@ def minimize_penalty(
         x0: Start, any point of F. Default: a random point of M.
         penalty: `ConstraintDissolving` or `OrthogonalDissolving`.
         loop: What minimises h.
-        second_order: Whether the loop needs a Hessian product.
         on_device: Whether the loop takes arrays of JAX and PyTorch as they are.
         beta: Penalty parameter, or "auto".
         metric: Inner product to use (default: Euclidean), as for `GenOrthManifold.metric`.
@@ -69,7 +67,7 @@ def minimize_penalty(
     Raises:
         ValueError: If the problem has no gradient, or an argument is wrong.
     """
-    require(problem, "a penalty method", second_order)
+    require(problem, "a penalty method")
     auto = isinstance(beta, str)
     if auto and beta != "auto":
         refuse("beta", "beta > 0, or 'auto'", repr(beta))

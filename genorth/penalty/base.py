@@ -17,7 +17,7 @@ import numpy as np
 
 from genorth.errors import refuse
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.linalg.arrays import Array, all_finite, eps, inner, is_lazy, namespace, norm, number
+from genorth.linalg.arrays import Array, all_finite, inner, is_lazy, namespace, norm, number
 from genorth.linalg.cache import ContentCache
 from genorth.linalg.inputs import check_size
 from genorth.problem import Problem
@@ -335,12 +335,7 @@ class Local:
         if not size > 0:
             return 0.0
         d = self.gradient / size
-        if self.problem.has_hessian:
-            H = self.problem.euclidean_hessian(self.x, d)
-        else:
-            # a curvature to a few digits is all that is needed
-            t = max(1e-6, 50 * eps(self.x) ** 0.5) * float(norm(self.x))
-            H = (self.problem.evaluate_gradient(self.x + t * d) - self.G) / t
+        H = self.problem.euclidean_hessian(self.x, d)
         value = abs(float(inner(d, H - self.problem.manifold.phi(d) @ self.Theta)))
         return value if math.isfinite(value) else 0.0
 

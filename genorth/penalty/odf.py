@@ -240,6 +240,8 @@ class OrthogonalDissolving(Penalty[_Point]):
         except OutsideDomainError:
             return None
         there = Local(self.problem, x)
+        if there.cost == math.inf:
+            return None  # outside the domain of f
         if not there.finite:
             self.last = here.x
             raise Stop(Status.NOT_FINITE)

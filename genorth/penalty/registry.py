@@ -43,15 +43,13 @@ def record(
     Returns:
         The record.
     """
-    second_order, on_device = algorithm == "tr", fields.setdefault("on_device", True)
+    on_device = fields.setdefault("on_device", True)
     defaults = {
         "name": f"{penalty.prefix}-{algorithm}",
         "variant": penalty.prefix,
-        "needs": ("gradient", "hessian") if second_order else ("gradient",),
+        "needs": ("gradient", "hessian") if algorithm == "tr" else ("gradient",),
     }
-    run = partial(
-        minimize_penalty, penalty=penalty, loop=loop, second_order=second_order, on_device=on_device
-    )
+    run = partial(minimize_penalty, penalty=penalty, loop=loop, on_device=on_device)
     return Solver(
         family=PENALTY,
         run=run,

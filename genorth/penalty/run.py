@@ -10,7 +10,7 @@ from genorth.errors import OutsideDomainError
 from genorth.geometry.retractions import Line, Ray
 from genorth.linalg.arrays import Array
 from genorth.penalty.base import Penalty, Point
-from genorth.solve.monitor import Monitor, Stop
+from genorth.solve.monitor import Monitor, Stop, check_value
 from genorth.solve.result import Status
 from genorth.solve.run import Iterate, Run, Step
 
@@ -85,7 +85,8 @@ class OnSpace(Run):
         """As `evaluate`, where f is known already: no budget is asked for."""
         point = self.h.complete(place.point)
         iterate = Iterate(place, float(self.h.value_at(point)), point.gradient, self.phases, step)
-        if not math.isfinite(iterate.value) or not math.isfinite(iterate.decrease):
+        check_value(iterate.value, first=self.last is None)
+        if not math.isfinite(iterate.decrease):
             raise Stop(Status.NOT_FINITE)
         return iterate
 

@@ -30,6 +30,7 @@ from genorth.linalg.arrays import (
 )
 from genorth.linalg.cache import ContentCache
 from genorth.linalg.inputs import check_returned
+from genorth.problem.differences import Differences
 
 _Cost = Callable[[Array], Any]
 _Map = Callable[[Array], Array]
@@ -95,6 +96,8 @@ class Problem:
         cost_and_gradient: X -> (f, G) in one call, if they share work.
         autodiff: "jax" or "torch": derive what is missing by automatic differentiation. The
             functions then take arrays of that library.
+        hessian: "auto": Hessian products as given, else by `autodiff`, else by differences of
+            gradients; "differences": by differences in any case, one gradient for each product.
         name: The name in tables and reports. Default: that of the cost.
 
     Raises:
@@ -111,6 +114,7 @@ class Problem:
         cost_and_gradient: Callable[[Array], tuple[Any, Array]] | None = None,
         *,
         autodiff: str | None = None,
+        hessian: str = "auto",
         name: str | None = None,
     ) -> None:
         if not isinstance(manifold, GenOrthManifold):
@@ -128,6 +132,8 @@ class Problem:
             refuse("name", "a string", repr(name))
         if cost is None and cost_and_gradient is None:
             refuse("cost", "cost or cost_and_gradient", "neither")
+        if hessian not in ("auto", "differences"):
+            refuse("hessian", "'auto' or 'differences'", repr(hessian))
         if autodiff is not None:
             from genorth.problem.autodiff import complete
 
@@ -142,8 +148,9 @@ class Problem:
         self.name = name or getattr(cost or cost_and_gradient, "__name__", "problem")
         self._cost, self._gradient = given["cost"], given["euclidean_gradient"]
         self._hessian, self._fused = given["euclidean_hessian"], given["cost_and_gradient"]
-        self._memo = ContentCache()
-        self.reset_counts()
+        if hessian == "differences":
+            self._hessian = None
+        self._forget()
 
     def __repr__(self) -> str:
         return f"Problem({self.manifold!r}, name={self.name!r})"
@@ -151,9 +158,13 @@ class Problem:
     def fresh(self) -> Problem:
         """Return the same problem with counts at zero and nothing remembered of earlier points."""
         other = copy.copy(self)
-        other._memo = ContentCache()
-        other.reset_counts()
+        other._forget()
         return other
+
+    def _forget(self) -> None:
+        """Counts at zero, and nothing known of any point."""
+        self._memo, self._differences = ContentCache(), Differences(self.evaluate_gradient)
+        self.reset_counts()
 
     def substitute(self, T: Any) -> Problem:
         """The problem in Y, X = T Y: cost f(T Y), gradient T^T G, Hessian product T^T H[T Z] (F20).
@@ -254,23 +265,12 @@ class Problem:
 
     @property
     def has_hessian(self) -> bool:
-        """True if a Hessian product is given or derived."""
+        """True if a Hessian product is given or derived; else it is made by differences."""
         return self._hessian is not None
 
-    def lacks(self, second_order: bool = False) -> str | None:
-        """Why a solver cannot run on the problem.
-
-        Args:
-            second_order: True if the solver needs Hessian products.
-
-        Returns:
-            The reason, or None if it can run.
-        """
-        if not self.has_gradient:
-            return "the problem has no gradient"
-        return (
-            "the problem has no Hessian product" if second_order and not self.has_hessian else None
-        )
+    def lacks(self) -> str | None:
+        """Why a solver cannot run on the problem; None if it can."""
+        return None if self.has_gradient else "the problem has no gradient"
 
     # ------------------------------------------------------------------ shared by content
 
@@ -335,6 +335,8 @@ class Problem:
     def euclidean_hessian(self, X: Array, Z: Array) -> Array:
         """The derivative of G in the direction Z, projected onto F.
 
+        By differences where it is neither given nor derived, which counts as gradients.
+
         Args:
             X: An element of F.
             Z: A direction in F.
@@ -343,18 +345,12 @@ class Problem:
             The Euclidean Hessian applied to Z.
 
         Raises:
-            ValueError: If the problem has no Hessian product.
+            ValueError: If the problem has no gradient.
         """
-        if self._hessian is None:
-            refuse(
-                "euclidean_hessian",
-                "a Hessian product",
-                "none",
-                None,
-                "Pass euclidean_hessian, or autodiff='jax' (pip install genorth[jax]).",
-            )
         if type(Z) is not np.ndarray or Z.dtype is not self._dtype or Z.shape != self._shape:
             self.manifold._check(X=X, Z=Z)
+        if self._hessian is None:
+            return self._differences.product(X, Z)
         begin = time.perf_counter()
         H = self._hessian(read_only(X), read_only(Z))
         self._seconds += time.perf_counter() - begin
@@ -424,7 +420,9 @@ class Problem:
                     "Pass euclidean_gradient or cost_and_gradient, or autodiff='jax' or 'torch' "
                     "(pip install genorth[jax] or genorth[torch]).",
                 )
-            return self.evaluate_cost(X), self.evaluate_gradient(X)
+            f, G = self.evaluate_cost(X), self.evaluate_gradient(X)
+            self._differences.remember(X, G)
+            return f, G
         begin = time.perf_counter()
         pair = self._fused(read_only(X))
         self._seconds += time.perf_counter() - begin
@@ -434,9 +432,9 @@ class Problem:
             f, G = pair
         except (TypeError, ValueError):
             _refuse_value("cost_and_gradient", "a pair (f, G)", pair)
-        return f if type(f) is float else _scalar(f, "cost_and_gradient"), self._array(
-            G, X, "cost_and_gradient"
-        )
+        G = self._array(G, X, "cost_and_gradient")
+        self._differences.remember(X, G)
+        return f if type(f) is float else _scalar(f, "cost_and_gradient"), G
 
     def _array(self, G: Array, X: Array, name: str) -> Array:
         """G in the library of X, in F, and as an array that the user does not hold."""

@@ -35,7 +35,6 @@ class OnManifold(Run):
         x0: Start near M, which is restored. Default: a random point of M.
         method: The name of the solver.
         retraction: A kind of `GenOrthManifold.retract`.
-        second_order: Whether the solver needs a Hessian product.
         precondition: The preconditioner of the solvers that take one. Under another name, so that a
             solver that takes none refuses it.
         on_device: Whether arrays of JAX and PyTorch are taken as they are.
@@ -53,12 +52,11 @@ class OnManifold(Run):
         method: str,
         *,
         retraction: str = "auto",
-        second_order: bool = False,
         precondition: Preconditioner | None = None,
         on_device: bool = True,
         **common: Unpack[Common],
     ) -> None:
-        require(problem, method, second_order)
+        require(problem, method)
         refuse_retired(common)
         if retraction not in RETRACTIONS:
             refuse("retraction", f"one of {', '.join(map(repr, RETRACTIONS))}", repr(retraction))

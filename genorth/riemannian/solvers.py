@@ -160,7 +160,6 @@ def rtr(
         x0,
         "rtr",
         retraction=retraction,
-        second_order=True,
         precondition=preconditioner,
         **common,
     )

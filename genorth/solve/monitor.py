@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from genorth.errors import StepTooLong
 from genorth.linalg.arrays import Array, kept, norm, number
 from genorth.problem.problem import Counts, Problem, evaluations
 from genorth.solve.clock import Clock
@@ -153,7 +154,7 @@ class Monitor:
 
 
 class Guard:
-    """The problem behind the budgets of a run: `Stop` where one is used up, or at NaN or infinity.
+    """The problem behind the budgets of a run: `Stop` where one is used up, or at NaN.
 
     Args:
         monitor: The monitor of the run.
@@ -161,7 +162,7 @@ class Guard:
     """
 
     def __init__(self, monitor: Monitor, max_costs: float = math.inf) -> None:
-        self._monitor, self._problem = monitor, monitor.problem
+        self._monitor, self._problem, self._first = monitor, monitor.problem, True
         self._last_cost = monitor.problem.counts.nfev + max_costs
 
     def _check_costs(self) -> None:
@@ -172,7 +173,7 @@ class Guard:
     def evaluate_cost(self, X: Array) -> float:
         """f(X)."""
         self._check_costs()
-        return _finite(self._problem.evaluate_cost(X))
+        return self._value(self._problem.evaluate_cost(X))
 
     def evaluate_gradient(self, X: Array) -> Array:
         """The Euclidean gradient G at X."""
@@ -183,7 +184,11 @@ class Guard:
         """f(X) and G."""
         self._check_costs()
         value, G = self._problem.evaluate(X)
-        return _finite(value), _finite_array(G)
+        return self._value(value), _finite_array(G)
+
+    def _value(self, value: float) -> float:
+        value, self._first = check_value(value, self._first), False
+        return value
 
     def hessian(self, X: Array, Z: Array) -> Array:
         """The Euclidean Hessian at X applied to Z; the caller looks whether it is finite."""
@@ -191,12 +196,30 @@ class Guard:
         return self._problem.euclidean_hessian(X, Z)
 
 
-def _finite(value: float) -> float:
+def check_value(value: float, first: bool = False) -> float:
+    """The cost of a trial: +infinity says that it is outside the domain of f.
+
+    Args:
+        value: The cost.
+        first: Whether it is that of the start.
+
+    Returns:
+        The cost.
+
+    Raises:
+        StepTooLong: At +infinity, but for the start: the step is shortened.
+        Stop: At NaN or -infinity.
+    """
+    if value == math.inf and not first:
+        raise StepTooLong("the cost is infinite there: outside the domain of f")
     if not math.isfinite(value):
         raise Stop(Status.NOT_FINITE)
     return value
 
 
 def _finite_array(G: Array) -> Array:
-    _finite(number(norm(G)))  # it may overflow, where the entries are of no use either
+    if not math.isfinite(
+        number(norm(G))
+    ):  # it may overflow, where the entries are of no use either
+        raise Stop(Status.NOT_FINITE)
     return G

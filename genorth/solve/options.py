@@ -114,17 +114,14 @@ def refuse_retired(arguments: Mapping[str, Any]) -> None:
         )
 
 
-def require(problem: Any, solver: str, second_order: bool = False) -> None:
+def require(problem: Any, solver: str) -> None:
     """Refuse a problem that the solver cannot use.
 
     Raises:
-        ValueError: If it is no Problem, or has no gradient or Hessian product where one is needed.
+        ValueError: If it is no Problem, or has no gradient.
     """
     if not isinstance(problem, Problem):
         refuse("problem", "a genorth.Problem or a pymanopt.Problem", type(problem).__name__)
     if not problem.has_gradient:
         hint = "Pass euclidean_gradient or cost_and_gradient, or autodiff='jax' or 'torch'."
         refuse("problem", f"a gradient, which {solver} uses", "none", None, hint)
-    if second_order and not problem.has_hessian:
-        hint = "Pass it, or autodiff='jax', or use a method of first order."
-        refuse("problem", f"euclidean_hessian, which {solver} uses", "none", None, hint)

@@ -88,8 +88,7 @@ class Solver:
 
     def why_not(self, problem: Problem) -> str | None:
         """Why the solver cannot run on the problem; None where it can."""
-        lacks = problem.lacks(second_order="hessian" in self.needs)
-        return lacks or (None if self.reason is None else self.reason(problem))
+        return problem.lacks() or (None if self.reason is None else self.reason(problem))
 
     def load(self) -> None:
         """Import what it needs, which may take seconds."""

@@ -21,7 +21,7 @@ import pymanopt
 from pymanopt.optimizers.optimizer import Optimizer
 from pymanopt.optimizers.trust_regions import TrustRegions
 
-from genorth.errors import refuse
+from genorth.errors import StepTooLong, refuse
 from genorth.interop.pymanopt.manifold import PymanoptManifold
 from genorth.interop.pymanopt.problem import Shared, from_pymanopt, own_options, wrapped_manifold
 from genorth.linalg.arrays import Array, norm
@@ -133,7 +133,7 @@ def _sides(
 
 
 def _check(problem: Problem, optimizer: Optimizer, options: dict[str, Any]) -> None:
-    require(problem, f"pymanopt's {optimizer}", isinstance(optimizer, TrustRegions))
+    require(problem, f"pymanopt's {optimizer}"))
     known = set(inspect.signature(optimizer.run).parameters) - {"problem", "initial_point"}
     for name, value in options.items():
         if name not in known:
@@ -223,11 +223,18 @@ class _Watch:
         function = pymanopt.function.numpy(self.manifold)
         return pymanopt.Problem(
             self.manifold,
-            function(self._shared.cost),
+            function(self.cost),
             riemannian_gradient=function(self.gradient),
-            riemannian_hessian=function(self.hessian) if self.problem.has_hessian else None,
+            riemannian_hessian=function(self.hessian),
             preconditioner=preconditioner,
         )
+
+    def cost(self, X: Array) -> float:
+        """f(X); pymanopt rejects a step to +infinity, which is outside the domain of f."""
+        try:
+            return self._shared.cost(X)
+        except StepTooLong:
+            return math.inf
 
     def gradient(self, X: Array) -> Array:
         """The Riemannian gradient; the optimizers ask for it once at each new iterate only."""
