@@ -211,7 +211,8 @@ class Vectors:
         import scipy.optimize
 
         def callback(v: _Vector, *state: Any) -> None:  # noqa: ARG001
-            self.run.accept(self.point(v))
+            if math.isfinite(self.cost(v)):
+                self.run.accept(self.point(v))
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -133,7 +133,7 @@ def _sides(
 
 
 def _check(problem: Problem, optimizer: Optimizer, options: dict[str, Any]) -> None:
-    require(problem, f"pymanopt's {optimizer}"))
+    require(problem, f"pymanopt's {optimizer}")
     known = set(inspect.signature(optimizer.run).parameters) - {"problem", "initial_point"}
     for name, value in options.items():
         if name not in known:
