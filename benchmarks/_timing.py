@@ -139,7 +139,7 @@ def main(bench: str, measures: Measures) -> int:
 
 def record(bench: str, order: list[str], name: str, figures: list[Figure]) -> None:
     """Put the figures of one measure into the file of its benchmark, with commit and machine."""
-    from genorth.compare.runs.machine import environment
+    from genorth.machine import environment
 
     path = RECORDS / f"{bench}.json"
     found = json.loads(path.read_text("utf-8")) if path.exists() else {}

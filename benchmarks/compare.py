@@ -47,7 +47,7 @@ def _iterations(problem: go.Problem, start: Any, solver: str) -> int:
     return round(_SECONDS * result.nit / (time.process_time() - begin))
 
 
-def _share(instance: compare.Instance, solver: str, iterations: int, runs: int) -> float:
+def _share(instance: compare.Case, solver: str, iterations: int, runs: int) -> float:
     """(wall time of `run` with a folder) - (wall time of the solver), in percent of the latter."""
     clocked = _Clocked(solver)
     with tempfile.TemporaryDirectory() as folder:
@@ -73,7 +73,7 @@ def overhead(n: int, p: int, solver: str, times: int = 3) -> list[Figure]:
     """
     matching = Matching.generate(n, p, 0)
     problem, start = matching.problem(), matching.start(0)
-    instance = compare.Instance(
+    instance = compare.Case(
         "matching", f"({n},{p})", lambda seed: problem, lambda problem, seed: start
     )
     iterations = _iterations(problem, start, solver)

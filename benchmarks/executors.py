@@ -108,7 +108,7 @@ class _Noting:
 
 def _sweep(executor: Any, places: int, iterations: int) -> tuple[float, float]:
     """What one worker adds to the first place, in seconds, and to the runs of the others, in %."""
-    instance = compare.Instance("matching", f"({_SIZE[0]},{_SIZE[1]})", _make)
+    instance = compare.Case("matching", f"({_SIZE[0]},{_SIZE[1]})", _make)
     noting, begin = _Noting(), time.perf_counter()
     compare.run(
         [instance],

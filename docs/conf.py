@@ -59,7 +59,6 @@ autodoc_typehints_format = "short"
 autodoc_default_options = {"members": True}
 python_display_short_literal_types = True
 nitpicky = True
-suppress_warnings = ["ref.python"]  # rooms may have classes of the same name, such as Table
 # Names in annotations that have no page: those of other packages, whose inventories would need the
 # network, and those of ours that a user never calls by name.
 nitpick_ignore_regex = [

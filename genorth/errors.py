@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 
@@ -42,3 +43,16 @@ def refuse(
     if tolerance is not None:
         message += f", tolerance {_figure(tolerance)}"
     raise error(f"{message}. {hint}".rstrip())
+
+
+def require_known(argument: str, value: Any, known: Iterable[Any]) -> None:
+    """Refuse a value that is not among the known ones, which the message lists."""
+    names = list(known)
+    if value not in names:
+        refuse(argument, f"one of {', '.join(map(repr, names))}", repr(value))
+
+
+def require(holds: object, argument: str, formula: str, got: Any, hint: str = "") -> None:
+    """Refuse the argument unless the condition holds."""
+    if not holds:
+        refuse(argument, formula, got, None, hint)

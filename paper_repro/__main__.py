@@ -1,24 +1,16 @@
-"""`python -m paper_repro`: standard streams that cannot fail, then `paper_repro.commands`.
-
-Nothing heavy is imported before Ctrl-C is caught.
-"""
-
-from __future__ import annotations
+"""`python -m paper_repro`: 130 after Ctrl-C, also while genorth is being imported."""
 
 import sys
 
 
 def run() -> int:
-    """The command line; 130 after Ctrl-C, also while modules are being imported."""
+    """Run the command line, and return its exit code."""
     try:
-        from genorth.streams import open_streams
+        from genorth.command import start
 
-        open_streams()
-        from paper_repro.commands import main
-
-        return main()
+        return start("paper_repro.commands")
     except KeyboardInterrupt:
-        print("\nInterrupted.", file=sys.stderr)
+        sys.stderr.write("\nInterrupted.\n")
         return 130
 
 

@@ -1,4 +1,4 @@
-"""Where our figures agree with the paper's and where they do not, in words, and why.
+"""What the paper says beside what we find: its figures, table by table, and its claims.
 
 Random instances agree in size only, machines differ, and the paper's code is not public: what can
 be reproduced are the size of f, iteration counts within a factor, and which solvers win.
@@ -6,179 +6,162 @@ be reproduced are the size of f, iteration counts within a factor, and which sol
 
 from __future__ import annotations
 
+import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping
 
-import attrs
-
-from genorth.compare import Records
+from genorth.compare import Records, join
+from genorth.compare.analysis import Row, Runs, best_of, by_row, elsewhere
+from genorth.compare.render import Block, Head, Line, Table, ranged, words
+from genorth.solve.solver import PENALTY, RIEMANNIAN
 from paper_repro import data
-from paper_repro.experiments import LABELS, PAPERS, SOLVERS, Experiment
-from paper_repro.internals import Runs, best_of, by_row, tolerance_text
+from paper_repro.experiments import FAST, PAPERS, SOLVERS, TABLES, table
+from paper_repro.findings import ratios, times
+
+# ---------------------------------------------------------------------- figures
 
 _ZERO = 1e-6  # an f below has gone to zero: its size only says how far the last step went
 _FACTOR = 2.0  # within which iteration counts are said to agree
-_NAMES = {ours: theirs for theirs, ours in data.SOLVERS.items()}
+_HEADS = (
+    "table",
+    "solved by both",
+    "by the paper alone",
+    "here alone",
+    "f over the paper's",
+    "iterations over the paper's",
+    f"within {_FACTOR:g}x",
+    "same solver fastest",
+    "same family",
+    "one of ours faster",
+)
 
 
-@attrs.frozen
-class Cell:
-    """One run of the paper beside ours (of all seeds)."""
-
-    paper: data.Printed
-    ours: Runs
-
-    @property
-    def both_solved(self) -> bool:
-        """Whether both came to the tolerance."""
-        return self.paper.solved and len(self.ours.solved) == len(self.ours.records)
-
-    @property
-    def place(self) -> str:
-        """Size and tolerance."""
-        return f"{self.paper.size} to {tolerance_text(self.paper.tolerance)}"
+def agreement(records: Records) -> Table:
+    """The paper's runs beside ours; ratios are medians over the runs that both solve (range)."""
+    lines = []
+    for number in TABLES:
+        rows = by_row(records.where(problem=table(number).name))
+        if rows:
+            texts = [str(number), *_solved(number, rows), *_winners(number, rows)]
+            lines.append(Line([words(text) for text in texts]))
+    return Table("", [Head(name, numeric=False) for name in _HEADS], [Block("", lines)])
 
 
-def cells(experiment: Experiment, records: Records) -> list[Cell]:
-    """What there is of the paper's figures and of ours for the same run."""
-    rows = by_row(records.where(problem=experiment.name))
+def _solved(number: int, rows: Mapping[Row, Mapping[str, Runs]]) -> list[str]:
+    """Who solves what, and the values and iterations of what both solve."""
+    pairs = [
+        (row, runs[row.solver])
+        for row in table(number).paper()
+        if row.solver in (runs := rows.get((table(number).name, row.size, row.tolerance), {}))
+    ]
+    both = [(row, mine) for row, mine in pairs if row.solved and not mine.failed]
+    theirs = sum(row.solved and not mine.solved for row, mine in pairs)
+    ours = sum(bool(mine.solved) and not row.solved for row, mine in pairs)
+    found = [(*row.figures[:2], mine) for row, mine in both]
+    values = [mine.median("fun") / fun for fun, _, mine in found if fun > _ZERO]
+    counts = [mine.median("nit") / nit for _, nit, mine in found if nit]
+    near = sum(1 / _FACTOR <= count <= _FACTOR for count in counts)
     return [
-        Cell(row, runs[row.solver])
-        for row in experiment.paper()
-        if row.solver in (runs := rows.get((experiment.name, row.size, row.tolerance), {}))
+        *map(str, (len(both), theirs, ours)),
+        ranged(values, ".2g") if values else "both zero",
+        ranged(counts, ".2g") if counts else "-",
+        f"{near} of {len(counts)}",
     ]
 
 
-def sentences(experiment: Experiment, records: Records) -> list[str]:
-    """The agreement of one table; empty where nothing of it was measured."""
-    found = cells(experiment, records)
-    if experiment.table is None or not found:
-        return []
-    told = [
-        _values(found),
-        _iterations(found),
-        _winners(experiment, records, found),
-        _limits(found),
-        f"What is not reproduced, and why: {experiment.problem.differs}",
-        "" if experiment.printed else experiment.table.remark,
-        *experiment.missing,
-    ]
-    return [line for line in told if line]
-
-
-# ---------------------------------------------------------------------- values
-
-
-def _values(found: Sequence[Cell]) -> str:
-    """The size of f at the tighter tolerance that both reached."""
-    parts = []
-    for size in dict.fromkeys(cell.paper.size for cell in found):
-        solved = [cell for cell in found if cell.paper.size == size and cell.both_solved]
-        tightest = min((cell.paper.tolerance for cell in solved), default=None)
-        if tightest is not None:
-            parts.append(_value([cell for cell in solved if cell.paper.tolerance == tightest]))
-    return f"Fval: {'; '.join(parts)}." if parts else ""
-
-
-def _value(found: Sequence[Cell]) -> str:
-    ours = [cell.ours.median("fun") for cell in found]
-    theirs: list[float] = [cell.paper.figures[0] for cell in found]  # type: ignore[misc]
-    at = f"at {found[0].paper.size}"
-    if max(*ours, *theirs) < _ZERO:
-        return (
-            f"{at} zero for both, at most {max(ours):.1e} (paper {max(theirs):.1e}) "
-            f"to {tolerance_text(found[0].paper.tolerance)}"
-        )
-    mine, printed = statistics.median(ours), statistics.median(theirs)
-    off = abs(mine / printed - 1)
-    how = f"within {100 * off:.0f} %" if off <= 0.2 else f"{_apart(mine / printed):.2g}x apart"
-    return f"{at} {mine:.3g} (paper {printed:.3g}), {how}"
-
-
-# ---------------------------------------------------------------------- iterations
-
-
-def _iterations(found: Sequence[Cell]) -> str:
-    """How many counts are within a factor of the paper's, and which is farthest."""
-    ratios = [
-        (cell.ours.median("nit") / nit, cell)
-        for cell in found
-        if cell.both_solved and (nit := cell.paper.figures[1]) and cell.ours.median("nit") > 0
-    ]
-    if not ratios:
-        return ""
-    near = sum(_apart(ratio) <= _FACTOR for ratio, _ in ratios)
-    ratio, cell = max(ratios, key=lambda entry: _apart(entry[0]))
-    middle = statistics.median(ratio for ratio, _ in ratios)
-    return (
-        f"Iterations: {near} of {len(ratios)} counts are within a factor {_FACTOR:g} of the "
-        f"paper's; ours are {middle:.3g}x the paper's in the median; farthest off is "
-        f"{LABELS[cell.paper.solver]} at {cell.place}, {ratio:.3g}x the paper's."
-    )
-
-
-def _apart(ratio: float) -> float:
-    return max(ratio, 1 / ratio)
-
-
-# ---------------------------------------------------------------------- winners
-
-
-def _winners(experiment: Experiment, records: Records, found: Sequence[Cell]) -> str:
+def _winners(number: int, rows: Mapping[Row, Mapping[str, Runs]]) -> list[str]:
     """The fastest of the paper's six, there and here, row by row; and the fastest of all."""
-    rows = by_row(records.where(problem=experiment.name))
-    pairs, ours = [], []
+    paper, same, kind, ours = table(number).paper(), 0, 0, 0
     for (_, size, tolerance), runs in rows.items():
-        place = f"{size} to {tolerance_text(tolerance)}"
         timed = {
-            cell.paper.solver: cell.paper.figures[-1]
-            for cell in found
-            if cell.place == place and cell.paper.solved
+            row.figures[-1]: row.solver
+            for row in paper
+            if (row.size, row.tolerance) == (size, tolerance) and row.solved
         }
         mine = best_of(runs, [solver for solver in PAPERS if solver in runs])
         if timed and mine is not None:
-            pairs.append((place, mine, min(timed, key=timed.__getitem__)))
-        best = best_of(runs)
-        if best is not None and best not in PAPERS:
-            ours.append(LABELS.get(best, best))
-    if not pairs:
-        return ""
-    differ = [f"{at}: {_NAMES[a]}, not {_NAMES[b]}" for at, a, b in pairs if a != b]
-    kind = sum(SOLVERS[mine].family == SOLVERS[theirs].family for _, mine, theirs in pairs)
-    more = [f"{len(differ) - 4} more"] if len(differ) > 4 else []
-    differing = f" ({'; '.join([*differ[:4], *more])})" if differ else ""
-    text = (
-        f"Fastest of the paper's six: the same in {len(pairs) - len(differ)} of {len(pairs)} rows, "
-        f"of the same family in {kind}{differing}."
+            theirs = timed[min(timed)]
+            same += mine == theirs
+            kind += SOLVERS[mine].family == SOLVERS[theirs].family
+        ours += best_of(runs) not in (None, *PAPERS)
+    return [f"{count} of {len(rows)}" for count in (same, kind, ours)]
+
+
+# ---------------------------------------------------------------------- claims
+
+_ALL = tuple(TABLES)
+#: What the paper says of tables (of their largest size): who is faster than whom. A side is a
+#: family, or a solver by its name in the paper.
+_CLAIMS = (
+    (
+        "The penalty surpasses Riemannian solvers on large problems",
+        (1, 2),
+        True,
+        PENALTY,
+        RIEMANNIAN,
+    ),
+    ("Penalty methods outperform Riemannian ones as n grows", (3, 4), True, PENALTY, RIEMANNIAN),
+    ("RCG is less efficient than RGD, by the cost of transport", _ALL, False, "RGD", "RCG"),
+    ("On tensors CDFGD is comparable with RGD", (5, 6, 7), False, "CDFGD", "RGD"),
+    ("On tensors CDFCG is comparable with RCG", (5, 6, 7), False, "CDFCG", "RCG"),
+    ("On tensors CDFLBFGS beats Riemannian solvers", (5, 6, 7), False, "CDFLBFGS", RIEMANNIAN),
+)
+
+
+def claims(records: Records) -> list[list[str]]:
+    """Each claim of the paper, with what the records say of its solvers and of ours."""
+    compared = []
+    for claim, numbers, largest, first, second in _CLAIMS:
+        mine = [records.where(problem=table(number).name) for number in numbers]
+        part = join(
+            each.where(size=each.distinct("size")[-1]) if largest else each for each in mine
+        )
+        sides = [[_side(part, side, ours) for side in (first, second)] for ours in (False, True)]
+        places = f"Tables {', '.join(map(str, numbers))}"
+        compared.append([f"{claim} ({places})", *(_ahead(part, *each) for each in sides)])
+    return [_values(records), *compared, _share(records)]
+
+
+def _side(records: Records, side: str, ours: bool) -> set[str]:
+    """The solvers of a side, as the paper ran them or with ours."""
+    if side in data.SOLVERS:
+        return {FAST.get(side, data.SOLVERS[side]) if ours else data.SOLVERS[side]}
+    names = {name for name, about in records.solvers.items() if about.family == side}
+    return names if ours else names & {*PAPERS}
+
+
+def _ahead(records: Records, first: set[str], second: set[str]) -> str:
+    """How often the best of some is faster than the best of others, and its time over theirs."""
+    found = ratios(records, first, second)
+    won, both = (
+        sum(ratio < 1 for ratio in found),
+        [ratio for ratio in found if 0 < ratio < math.inf],
     )
-    if ours:
-        names = ", ".join(dict.fromkeys(ours))
-        text += f" One of ours is faster in {len(ours)} of {len(rows)} rows ({names})."
-    return text
+    middle = times(statistics.median(both or [math.nan]))
+    return f"faster in {won} of {len(found)} rows; {middle} the time where both solve"
 
 
-# ---------------------------------------------------------------------- limits
+def _values(records: Records) -> list[str]:
+    cells = []
+    for solvers in (PAPERS, records.solvers):
+        mine = records.where(lambda r, solvers=solvers: r.solver in solvers)
+        rows, away = by_row(mine), max(r.feasibility for r in mine if r.success)
+        same = sum(not elsewhere(runs) for runs in rows.values())
+        cells.append(f"same f in {same} of {len(rows)} rows, |C| at most {away:.1e}")
+    return ["Penalty methods reach the f of Riemannian solvers, with high feasibility", *cells]
 
 
-def _limits(found: Sequence[Cell]) -> str:
-    """Runs that one side solved and the other did not."""
-    failed = [cell for cell in found if cell.paper.solved and not cell.ours.solved]
-    late = [cell for cell in failed if cell.ours.out_of_time]
-    other = [cell for cell in failed if not cell.ours.out_of_time]
-    theirs = [cell for cell in found if not cell.paper.solved and cell.ours.solved]
-    limit = max((cell.ours.spent for cell in late), default=0.0)
-    told = {
-        f"Solved in the paper, and out of time here after {limit:.0f} s": _named(late),
-        "Solved in the paper, and not here": _named(other, note=True),
-        f"Solved here, and over {data.TIME_LIMIT:.0f} s in the paper": _named(theirs),
-    }
-    return " ".join(f"{text}: {names}." for text, names in told.items() if names)
-
-
-def _named(found: Sequence[Cell], note: bool = False) -> str:
-    """The solvers of these runs, by size and tolerance."""
-    groups: dict[str, list[str]] = {}
-    for cell in found:
-        name = f"{_NAMES[cell.paper.solver]}{f' ({cell.ours.note})' if note else ''}"
-        groups.setdefault(cell.place, []).append(name)
-    return "; ".join(f"{', '.join(names)} at {place}" for place, names in groups.items())
+def _share(records: Records) -> list[str]:
+    shares = [
+        statistics.median(
+            [
+                sum(r.seconds.get(phase, 0.0) for phase in ("retraction", "projection")) / r.time
+                for r in records.where(solver=solver)
+                if r.problem.endswith("matching") and r.time > 0
+            ]
+            or [math.nan]
+        )
+        for solver in (data.SOLVERS["RGD"], FAST["RGD"])
+    ]
+    claim = "RGD spends over 90 % of its time in retraction and projection (Figure 1)"
+    return [claim, *(f"{share:.0%} in the median" for share in shares)]

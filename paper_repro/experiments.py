@@ -15,8 +15,8 @@ import attrs
 from baselines import RECORDS
 from baselines import SOLVERS as REGISTRY
 from genorth import Solver, compare
-from genorth.compare import Instance, Records
-from genorth.errors import EmptyManifoldError, refuse
+from genorth.compare import Case, Records
+from genorth.errors import EmptyManifoldError, require_known
 from genorth.solve.solver import INFEASIBLE, PENALTY
 from paper_repro import data
 from paper_repro.problems import PROBLEMS, PaperProblem, PaperTable, Size
@@ -24,13 +24,14 @@ from paper_repro.problems import PROBLEMS, PaperProblem, PaperTable, Size
 TOLERANCES = (1e-5, 1e-9)
 #: L-BFGS on h and on h_n with the beta that genorth chooses; the paper's methods have the paper's.
 AUTO, ORTHOGONAL = "cdf-lbfgs auto", "odf-lbfgs"
-#: The solvers of the paper, and ours.
+#: The solvers of the paper; those that run as it ran them in our geometry; ours.
 PAPERS = tuple(data.SOLVERS.values())
-OURS = (AUTO, ORTHOGONAL, "odf-cg-lean", "rgd-fast", "rcg-fast", "rlbfgs-fast", "rtr-fast")
+FAST = MappingProxyType({"RGD": "rgd-fast", "RCG": "rcg-fast"})
+OURS = (AUTO, ORTHOGONAL, "odf-cg-lean", *FAST.values(), "rlbfgs-fast", "rtr-fast")
 #: How many starts the paper's solvers have in a full comparison: its tables have one too.
 PAPER_STARTS = 1
 #: The reference of all leads; it has so many times as long, so that they are figures, not bounds.
-REFERENCE, LONGER = "rgd-faithful", 5.0
+REFERENCE, LONGER = data.SOLVERS["RGD"], 5.0
 #: The infeasible methods, which run in full runs and where they are asked for.
 PEERS = tuple(solver.name for solver in RECORDS if solver.family == INFEASIBLE)
 #: All of them, by the names that the records have.
@@ -79,12 +80,12 @@ class Experiment:
         """The time limit of each run in a full comparison."""
         return 60.0 if self.table is None else self.table.seconds
 
-    def instances(self) -> list[Instance]:
+    def instances(self) -> list[Case]:
         """What `genorth.compare.run` takes; the penalty methods of the paper have its beta."""
         penalties = [name for name in PAPERS if SOLVERS[name].family == PENALTY]
         options = {name: {"beta": self.problem.beta} for name in penalties}
         return [
-            Instance(self.name, size.name, size.problem, size.start, options) for size in self.sizes
+            Case(self.name, size.name, size.problem, size.start, options) for size in self.sizes
         ]
 
     def smallest(self) -> Experiment:
@@ -102,16 +103,17 @@ class Experiment:
         made = self.problem.sizes(sizes, number, self.printed)
         return attrs.evolve(self, sizes=made, missing=())
 
+    @property
+    def differences(self) -> list[str]:
+        """Why ours differ from the paper's figures, and the sizes that are missing."""
+        remark = "" if self.table is None or self.printed else self.table.remark
+        why = f"What is not reproduced, and why: {self.problem.differs}"
+        return [line for line in (why, remark, *self.missing) if line]
+
     def paper(self) -> list[data.Printed]:
         """The runs of the paper; none for sizes of a user's own."""
         number = self.table and self.table.number
         return [row for row in data.printed() if row.table == number]
-
-    def reference(self) -> dict[tuple[str, str, str, float], tuple[float | str | None, ...]]:
-        """The paper's figures, by (problem, size, solver, tolerance) of the records."""
-        return {
-            (self.name, row.size, row.solver, row.tolerance): row.figures for row in self.paper()
-        }
 
 
 def table(number: int, printed: bool = False) -> Experiment:
@@ -127,8 +129,7 @@ def table(number: int, printed: bool = False) -> Experiment:
     Raises:
         ValueError: If there is no such table.
     """
-    if number not in TABLES:
-        refuse("table", f"one of {', '.join(map(str, TABLES))}", number)
+    require_known("table", number, TABLES)
     (problem, found), sizes, missing = TABLES[number], [], []
     for name, numbers in found.sizes.items():
         try:
@@ -141,8 +142,7 @@ def table(number: int, printed: bool = False) -> Experiment:
 
 def own(problem: str, sizes: Iterable[Sequence[int]], printed: bool = False) -> Experiment:
     """One of the paper's problems at sizes of a user's own."""
-    if problem not in PROBLEMS:
-        refuse("problem", f"one of {', '.join(map(repr, PROBLEMS))}", repr(problem))
+    require_known("problem", problem, PROBLEMS)
     chosen = PROBLEMS[problem]
     return Experiment(chosen, chosen.sizes(sizes, printed=printed), printed=printed)
 
@@ -153,17 +153,25 @@ def known() -> dict[str, Experiment]:
     return {experiment.name: experiment for experiment in tables}
 
 
+def reference(*experiments: Experiment) -> dict[tuple[str, str, str, float], tuple[Any, ...]]:
+    """The paper's figures of these tables, or of all, as `compare.tables` takes them."""
+    return {
+        (each.name, row.size, row.solver, row.tolerance): row.figures
+        for each in experiments or known().values()
+        for row in each.paper()
+    }
+
+
 def chosen(names: Iterable[str] | None) -> dict[str, Solver]:
     """The solvers of these names; by default all but the peers.
 
     Raises:
         ValueError: If a name is not in `SOLVERS`.
     """
-    names = [*PAPERS, *OURS] if names is None else list(names)
-    unknown = [name for name in names if name not in SOLVERS]
-    if unknown:
-        refuse("solvers", f"some of {', '.join(map(repr, SOLVERS))}", ", ".join(map(repr, unknown)))
-    return {name: SOLVERS[name] for name in names}
+    given = [*PAPERS, *OURS] if names is None else list(names)
+    for name in given:
+        require_known("solvers", name, SOLVERS)
+    return {name: SOLVERS[name] for name in given}
 
 
 def run(
@@ -178,7 +186,7 @@ def run(
         folder: Where the records are kept, in `records/`.
         experiments: What to run.
         solvers: Names of solvers; by default all but the peers.
-        **settings: Further arguments of `genorth.compare.run`. Without `time_limit`, that of the
+        **settings: Further arguments of `genorth.compare.run`. Without `max_time`, that of the
             table, and for `REFERENCE` `LONGER` times that. Of several starts the solvers of the
             paper have `PAPER_STARTS`.
 
@@ -189,34 +197,19 @@ def run(
         ValueError: If a solver is unknown, or the folder has records with other settings.
     """
     common = {"tolerances": TOLERANCES, "out": folder / "records"} | settings
-    names = chosen(solvers)
     starts = common.pop("starts", 1)
     groups: dict[tuple[int, float], dict[str, Solver]] = {}
-    for name, solver in names.items():
+    for name, solver in chosen(solvers).items():
         count = min(starts, PAPER_STARTS) if name in PAPERS else starts
-        longer = LONGER if name == REFERENCE and "time_limit" not in common else 1.0
+        longer = LONGER if name == REFERENCE and "max_time" not in common else 1.0
         groups.setdefault((count, longer), {})[name] = solver
     return compare.join(
-        [
-            compare.run(
-                each.instances(),
-                group,
-                starts=count,
-                **{"time_limit": longer * each.seconds} | common,
-            )
-            for each in experiments
-            for (count, longer), group in groups.items()
-        ]
+        compare.run(
+            each.instances(),
+            group,
+            starts=count,
+            **{"max_time": longer * each.seconds} | common,
+        )
+        for each in experiments
+        for (count, longer), group in groups.items()
     )
-
-
-def load(folder: Path) -> Records:
-    """All records of a folder.
-
-    Raises:
-        ValueError: If there are none.
-    """
-    if not (folder / "records").is_dir():
-        need = "a folder in which `python -m paper_repro` has put records"
-        refuse("out", need, f"none in {folder}")
-    return compare.load(folder / "records")

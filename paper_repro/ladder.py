@@ -21,11 +21,16 @@ import numpy as np
 
 import genorth as go
 from baselines import SOLVERS as REGISTRY
-from baselines import rlbfgs, rtr
-from genorth import Solver, compare
-from genorth.compare import Instance, Records
-from genorth.gallery.comparison import gradient_factor, in_metric, metric_name
-from genorth.linalg.arrays import inner
+from genorth import Solver
+from genorth.compare import Case, Records
+from genorth.gallery.comparison import (
+    metric_options,
+    metric_solvers,
+    run_each,
+    variant,
+    variant_name,
+)
+from genorth.gallery.traces import trace_problem
 from genorth.linalg.matrices import conditioned_symmetric
 from paper_repro.experiments import AUTO, ORTHOGONAL
 from paper_repro.problems.base import named
@@ -42,34 +47,30 @@ NAMES = MappingProxyType({"nearest": "Ladder: nearest point", "trace": "Ladder: 
 # ---------------------------------------------------------------------- problems
 
 
-def _signs(p: int) -> np.ndarray[Any, Any]:
-    return np.where(np.arange(p) < p // 2, -1.0, 1.0)
+def _form(n: int, condition: float, seed: int) -> np.ndarray[Any, Any]:
+    """A symmetric matrix with as many positive as negative eigenvalues."""
+    return conditioned_symmetric(n, condition, seed, negative=n // 2)
 
 
 _Make = Callable[[int, int, float], go.GenOrthManifold]
-#: The manifolds whose form has a condition number, each with the name of its metric.
-MANIFOLDS: dict[str, tuple[_Make, str]] = {
-    "hyperbolic": (
-        lambda n, p, c: go.HyperbolicStiefel(conditioned_symmetric(n, c, 1, negative=n // 2), p),
-        "|A|",
-    ),
+#: The manifolds, each with the name of its metric; the symplectic one has no condition number.
+MANIFOLDS: dict[str, tuple[_Make, str | None]] = {
+    "hyperbolic": (lambda n, p, c: go.HyperbolicStiefel(_form(n, c, 1), p), "|A|"),
     "indefinite": (
         lambda n, p, c: go.IndefiniteStiefel(
-            conditioned_symmetric(n, c, 2, negative=n // 2), _signs(p)
+            _form(n, c, 2), np.where(np.arange(p) < p // 2, -1.0, 1.0)
         ),
         "|A|",
     ),
     "bilinear": (
-        lambda n, p, c: go.BilinearStiefel(
-            conditioned_symmetric(n, c, 3, negative=n // 2),
-            conditioned_symmetric(p, c**0.25, 4, negative=p // 2),
-        ),
+        lambda n, p, c: go.BilinearStiefel(_form(n, c, 3), _form(p, c**0.25, 4)),
         "|A|",
     ),
     "generalized": (
         lambda n, p, c: go.GeneralizedStiefel(conditioned_symmetric(n, c, 5), p),
         "B",
     ),
+    "symplectic": (lambda n, p, _: go.SymplecticStiefel(n, p), None),
 }
 
 
@@ -77,24 +78,19 @@ def nearest(manifold: go.GenOrthManifold) -> go.Problem:
     """|X - B|^2/2, B Gaussian."""
     B = manifold.random_ambient(6)
 
-    def both(X: Any) -> tuple[float, Any]:
-        E = X - B
-        return float(inner(E, E)) / 2, E
+    def cost_and_gradient(X: Any) -> tuple[float, Any]:
+        return float(np.vdot(X - B, X - B)) / 2, X - B
 
-    return go.Problem(manifold, None, None, lambda _, Z: Z, both, name="nearest")
+    return go.Problem(
+        manifold, cost_and_gradient=cost_and_gradient, euclidean_hessian=lambda _, Z: Z
+    )
 
 
 def trace(manifold: go.GenOrthManifold) -> go.Problem:
     """tr(X^T S X N)/2, S a Wishart matrix, N = diag(1, ..., p)."""
     n, p = manifold.shape
     G = np.random.default_rng(7).standard_normal((n, 2 * n))
-    S, N = G @ G.T / (2 * n), np.arange(1.0, p + 1)
-
-    def both(X: Any) -> tuple[float, Any]:
-        V = (S @ X) * N
-        return float(inner(X, V)) / 2, V
-
-    return go.Problem(manifold, None, None, lambda _, Z: (S @ Z) * N, both, name="trace")
+    return trace_problem(G @ G.T / (2 * n), manifold, np.arange(1.0, p + 1))
 
 
 _PROBLEMS = {"nearest": nearest, "trace": trace}
@@ -102,7 +98,7 @@ _PROBLEMS = {"nearest": nearest, "trace": trace}
 
 @attrs.frozen
 class Rung:
-    """One problem on one manifold; the symplectic one has no condition number."""
+    """One problem on one manifold."""
 
     kind: str
     #: None where the form has none.
@@ -112,83 +108,64 @@ class Rung:
     p: int
 
     @property
-    def name(self) -> str:
-        """Manifold, condition number, problem: "hyperbolic 30 nearest"."""
-        return f"{self.manifold_name} {self.task}"
-
-    @property
-    def manifold_name(self) -> str:
-        """Manifold and condition number."""
+    def form(self) -> str:
+        """Manifold and condition number: "hyperbolic 30"."""
         return self.kind if self.condition is None else f"{self.kind} {self.condition:g}"
 
     @property
-    def metric(self) -> str | None:
-        """The metric that the manifold offers by name, where it is not the Euclidean one."""
-        return None if self.condition is None else MANIFOLDS[self.kind][1]
+    def name(self) -> str:
+        """Manifold, condition number, problem: "hyperbolic 30 nearest"."""
+        return f"{self.form} {self.task}"
 
     def problem(self, seed: int = 0) -> go.Problem:  # noqa: ARG002  the seed is that of the start
         """The problem, the same for every start."""
         return _made(self)
 
-    def instance(self) -> Instance:
-        """What `genorth.compare.run` takes."""
-        options = {}
-        if self.metric is not None:
-            factor = gradient_factor(self.problem(), self.metric)
-            given = {"metric": self.metric, "factor": factor}
-            options = {metric_name(name): given for name in IN_METRIC}
-        size = f"{self.manifold_name} {named((self.n, self.p))}"
-        return Instance(NAMES[self.task], size, self.problem, None, options)
+    def entry(self) -> tuple[Case, dict[str, Solver]]:
+        """What `run_each` takes: the instance and its solvers."""
+        metric = MANIFOLDS[self.kind][1]
+        twice = () if metric is None else IN_METRIC
+        size = f"{self.form} {named((self.n, self.p))}"
+        options = metric_options(self.problem(), metric, twice)
+        instance = Case(NAMES[self.task], size, self.problem, None, options)
+        return instance, SOLVERS | metric_solvers(twice)
 
 
 @lru_cache(maxsize=2)
 def _made(rung: Rung) -> go.Problem:
-    if rung.condition is None:
-        return _PROBLEMS[rung.task](go.SymplecticStiefel(rung.n, rung.p))
-    return _PROBLEMS[rung.task](MANIFOLDS[rung.kind][0](rung.n, rung.p, rung.condition))
+    make, _ = MANIFOLDS[rung.kind]
+    return _PROBLEMS[rung.task](make(rung.n, rung.p, rung.condition or 1.0))
 
 
 def rungs(sizes: Iterable[tuple[int, int]] = SIZES) -> Iterator[Rung]:
     """All of them, size by size."""
     for n, p in sizes:
-        for kind in MANIFOLDS:
-            for condition in CONDITIONS:
+        for kind, (_, metric) in MANIFOLDS.items():
+            for condition in (None,) if metric is None else CONDITIONS:
                 for task in NAMES:
                     yield Rung(kind, condition, task, n, p)
-        for task in NAMES:
-            yield Rung("symplectic", None, task, n, p)
 
 
 # ---------------------------------------------------------------------- solvers
 
 #: The Riemannian solvers that run with each retraction; "auto" is what they do by themselves.
-_RETRACTED = {"rlbfgs-fast": rlbfgs, "rtr-fast": rtr}
-RETRACTIONS = ("cayley", "normal")
+RETRACTED, RETRACTIONS = ("rlbfgs-fast", "rtr-fast"), ("cayley", "normal")
 #: Those that run in the metric of the manifold too.
 IN_METRIC = (ORTHOGONAL, "rlbfgs-fast")
-
-
-def retracted(name: str, retraction: str) -> str:
-    """What the records call a solver with this retraction alone."""
-    return f"{name}, {retraction}"
-
-
-def _with_retraction(name: str, retraction: str) -> Solver:
-    run = partial(_RETRACTED[name], geometry="fast", retraction=retraction)
-    return attrs.evolve(
-        REGISTRY[name], name=retracted(name, retraction), run=run, variant=retraction, reason=None
-    )
-
-
 #: The solvers of the ladder, by the names that the records have.
 SOLVERS: dict[str, Solver] = {
     AUTO: REGISTRY["cdf-lbfgs"],
-    **{name: REGISTRY[name] for name in (ORTHOGONAL, "odf-cg-lean", "odf-tr")},
-    **{name: REGISTRY[name] for name in ("rgd-fast", "rcg-fast", "rlbfgs-fast", "rtr-fast")},
-    **{name: REGISTRY[name] for name in ("landing", "landing-newton")},
     **{
-        retracted(name, kind): _with_retraction(name, kind)
-        for name in _RETRACTED
+        name: REGISTRY[name]
+        for name in (
+            *(ORTHOGONAL, "odf-cg-lean", "odf-tr"),
+            *("rgd-fast", "rcg-fast", "rlbfgs-fast", "rtr-fast"),
+            *("landing", "landing-newton"),
+        )
+    },
+    **{
+        variant_name(name, kind): variant(name, kind, partial(REGISTRY[name].run, retraction=kind))
+        for name in RETRACTED
         for kind in RETRACTIONS
     },
 }
@@ -205,14 +182,5 @@ def run(folder: Path, sizes: Iterable[tuple[int, int]] = SIZES, **settings: Any)
     Returns:
         The records.
     """
-    found = list(rungs(sizes))
-    with_metric = SOLVERS | {metric_name(name): in_metric(name) for name in IN_METRIC}
-    groups = [
-        ([rung for rung in found if rung.metric is not None], with_metric),
-        ([rung for rung in found if rung.metric is None], SOLVERS),
-    ]
     common = {"tolerances": TOLERANCE, "out": folder / "records"} | settings
-    return compare.join(
-        compare.run([rung.instance() for rung in mine], solvers, **common)
-        for mine, solvers in groups
-    )
+    return run_each([rung.entry() for rung in rungs(sizes)], **common)

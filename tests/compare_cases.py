@@ -31,8 +31,8 @@ def procrustes(seed: int) -> go.Problem:
     return go.Problem(go.Stiefel(*SHAPE), cost_and_gradient=cost_and_gradient, name="procrustes")
 
 
-def instance(name: str = "procrustes", **fields: Any) -> compare.Instance:
-    return compare.Instance(name, f"({SHAPE[0]},{SHAPE[1]})", **{"make": procrustes} | fields)
+def instance(name: str = "procrustes", **fields: Any) -> compare.Case:
+    return compare.Case(name, f"({SHAPE[0]},{SHAPE[1]})", **{"make": procrustes} | fields)
 
 
 def ended(x: Any, **fields: Any) -> go.Result:

@@ -394,12 +394,12 @@ def stuck_here(*_: Any, **__: Any) -> Any:
         time.sleep(0.01)
 
 
-def _made(deed: Any) -> compare.Instance:
-    return compare.Instance("faulty", "(6,2)", deed)
+def _made(deed: Any) -> compare.Case:
+    return compare.Case("faulty", "(6,2)", deed)
 
 
-def _started(deed: Any) -> compare.Instance:
-    return compare.Instance("faulty", "(6,2)", procrustes, deed)
+def _started(deed: Any) -> compare.Case:
+    return compare.Case("faulty", "(6,2)", procrustes, deed)
 
 
 #: Functions in a mapping, whose size is not known before they are called.

@@ -96,7 +96,7 @@ def small_comparison() -> Records:
                 for tolerance in (1e-5, 1e-9):
                     for solver, factor in ways.items():
                         records.append(_run(problem, size, place, seed, tolerance, solver, factor))
-    return Records(records, {"time_limit": 60.0, "note": "made <by> hand & safe"})
+    return Records(records, {"max_time": 60.0, "note": "made <by> hand & safe"})
 
 
 def _run(

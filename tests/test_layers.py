@@ -16,7 +16,8 @@ PACKAGES = ("genorth", "baselines", "paper_repro")
 LAYERS = (
     "genorth.errors",
     "genorth.optional",
-    "genorth.streams",
+    "genorth.files",
+    "genorth.command",
     "genorth.bibliography",
     "genorth.linalg",
     "genorth.geometry",
@@ -28,7 +29,12 @@ LAYERS = (
     "genorth.interop",
     "genorth.minimize",
     "genorth",  # what `import genorth` gives
-    "genorth.compare",
+    "genorth.machine",
+    "genorth.compare.runs",
+    "genorth.compare.analysis",
+    "genorth.compare.render",
+    "genorth.compare",  # the entry points, above all of its rooms
+    "genorth.training",
     "genorth.gallery",
     "genorth.testing",
     "baselines",

@@ -13,8 +13,8 @@ from typing import Any
 import attrs
 import numpy as np
 
-from genorth import compare
 from genorth.errors import NotRestorableError
+from genorth.training import Method, Training
 
 BATCHES = 3
 
@@ -86,10 +86,10 @@ def loss(rows: Any, w: float) -> float:
     return float(np.mean((rows - w) ** 2)) / 2
 
 
-def training(**more: Any) -> compare.Training:
-    return compare.Training("mean", "(1,1)", partial(numbers, **more))
+def training(**more: Any) -> Training:
+    return Training("mean", "(1,1)", partial(numbers, **more))
 
 
-def method(name: str = "plain", **more: Any) -> compare.Method:
+def method(name: str = "plain", **more: Any) -> Method:
     start = partial(Mean, **more) if more else Mean
-    return compare.Method(name=name, family="penalty", start=start, algorithm="sgd")
+    return Method(name=name, family="penalty", start=start, algorithm="sgd")

@@ -131,12 +131,13 @@ def _march(run: Run, point: Point, beta: float, eta: float | str) -> Point:
         end = moved(run.manifold, at.point.at, at.gradient, t, run.tube)
         return iterate(run.evaluate(end.X, end))
 
+    last, first = point, iterate(point)
+
     def accept(at: _Iterate) -> None:
         nonlocal last
         last = at.point
         run.accept(last)
 
-    last, first = point, iterate(point)
     steps: Steps[_Iterate] = (
         Settings(
             first_step=max(0.1, min(0.01 * float(norm(first.gradient)), 1.0)),

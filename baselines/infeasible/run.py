@@ -16,7 +16,7 @@ from genorth.geometry.newton import anywhere
 from genorth.geometry.place import Place
 from genorth.linalg.arrays import Array, ct, inner, namespace, norm
 from genorth.problem.problem import Problem
-from genorth.solve.descent import Iterate, NoStep, Settings, descend
+from genorth.solve.descent import NoStep, Settings, descend
 from genorth.solve.ending import end_at, result
 from genorth.solve.monitor import Monitor, Stop
 from genorth.solve.options import Common, Options, require
@@ -27,7 +27,7 @@ from genorth.solve.solver import INFEASIBLE
 TUBE = 0.5
 _SLACK = 1e-6  # of the tube, for rounding
 _HALVINGS = 60  # of a step, down to rounding
-_P = TypeVar("_P", bound=Iterate)
+_P = TypeVar("_P")  # an `Iterate` of the descent where Barzilai and Borwein choose the steps
 
 
 def positive(**values: Any) -> None:
@@ -162,7 +162,7 @@ def march(
     """Steps until `accept` raises `Stop`, or none is left; one that leaves the tube is halved."""
     with suppress(NoStep):
         if isinstance(steps, Settings):
-            descend(at, step, accept, steps)
+            descend(at, step, accept, steps)  # type: ignore[type-var]
             return
         while True:
             at = _halved(at, step, steps(at))

@@ -69,7 +69,7 @@ class PaperPlace(Place):
         return self.phi(self.X)
 
     @cached_property
-    def N(self) -> Array:  # type: ignore[override]
+    def N(self) -> Array:
         """phi(X) Q."""
         return self.P if self._companion is None else self._companion.Q.right(self.P)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import baselines  # noqa: F401  registers its solvers
 from genorth import gallery
-from genorth.compare.render.formats import markdown, markdown_text
+from genorth.compare.render import markdown, markdown_text
 from genorth.gallery import comparison
 
 
@@ -38,7 +38,7 @@ def _parts(folder: Path, name: str, about: str) -> Iterator[str]:
         figure.savefig(folder / f"{name}.png", dpi=80)
         yield f"![{name}](instances/{name}.png)"
     solvers = comparison.chosen(None, comparison.QUICK)
-    records = comparison.run(None, [instance], solvers, time_limit=20.0, progress=None)
+    records = comparison.run(None, [instance], solvers, max_time=20.0, progress=None)
     yield markdown(comparison.table(instance, records)).strip()
 
 

@@ -13,10 +13,9 @@ from typing import Any
 
 from PIL import Image
 
-from genorth import compare
-from genorth.compare import plots
-from genorth.compare.analysis.rows import Runs, by_row
-from genorth.compare.render.table import seconds_text
+from genorth import training
+from genorth.compare.analysis import Runs, by_row
+from genorth.compare.render import seconds_text
 from genorth.gallery.stochastic.comparison import look
 
 DOCS = Path(__file__).parents[1]
@@ -25,7 +24,7 @@ RECORDS, PICTURE = DOCS / "stochastic" / "records", DOCS / "_static" / "stochast
 
 def table(records: Any) -> str:
     """A line for each method: the held-out loss with its range, and seconds, for each training."""
-    rows = {problem: runs for (problem, _, _), runs in by_row(compare.tuned(records)).items()}
+    rows = {problem: runs for (problem, _, _), runs in by_row(training.tuned(records)).items()}
     lines = [["method", *rows], ["---"] * (1 + len(rows))]
     methods = dict.fromkeys(name for runs in rows.values() for name in runs)
     for name in sorted(methods, key=lambda name: not name.endswith("Adam")):
@@ -35,14 +34,14 @@ def table(records: Any) -> str:
 
 
 def _entry(runs: Runs) -> str:
-    least, median, greatest = (f"{value:.3f}" for value in runs.spread("fun"))
+    least, median, greatest = (f"{value:.3f}" for value in runs.spread("held_out"))
     return f"{median} ({least} to {greatest}), {seconds_text(runs.median('time'))} s"
 
 
 def draw(records: Any) -> None:
     """Write the picture, in few colours: it is small then."""
     picture = io.BytesIO()
-    plots.training(records, look=look(records)).savefig(picture, dpi=90)
+    training.plots.curves(records, look=look(records)).savefig(picture, dpi=90)
     octree = Image.Quantize.FASTOCTREE  # keeps the colours of thin lines apart
     Image.open(picture).convert("RGB").quantize(128, octree).save(PICTURE, optimize=True)
 
@@ -50,8 +49,8 @@ def draw(records: Any) -> None:
 def main(arguments: list[str]) -> None:
     """Save the records of a folder, if one is given, and draw."""
     if arguments:
-        compare.save(compare.load(Path(arguments[0]) / "records"), RECORDS)
-    records = compare.load(RECORDS)
+        training.save(training.load(Path(arguments[0]) / "records"), RECORDS)
+    records = training.load(RECORDS)
     draw(records)
     sys.stdout.write(f"{table(records)}\n")
 

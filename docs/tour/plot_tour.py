@@ -147,7 +147,7 @@ records = compare.run(
     {name: SOLVERS[name] for name in names},
     starts=3,
     tolerances=(1e-4, 1e-8),
-    time_limit=5,
+    max_time=5,
     progress=None,
 )
 print(f"{len(records)} runs, {sum(record.success for record in records)} successes")

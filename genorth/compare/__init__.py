@@ -7,42 +7,40 @@ from genorth.optional import optional
 
 optional("cattrs", "compare", "genorth.compare")
 
-from genorth.compare.analysis import profiles
-from genorth.compare.analysis.effects import Effect, effect
-from genorth.compare.analysis.tuning import tuned
+from genorth.compare import analysis, render
+from genorth.compare.analysis import Effect, effect, profiles
 from genorth.compare.comparison import run
 from genorth.compare.render import plots, summary, tables
-from genorth.compare.render.report import Html, report, training_report
+from genorth.compare.render.page import Html
+from genorth.compare.render.report import report
 from genorth.compare.runs.record import ENDINGS, About, Record, Records, join
-from genorth.compare.runs.schedule import Progress
-from genorth.compare.runs.spec import Instance
+from genorth.compare.runs.schedule import Observer
+from genorth.compare.runs.spec import Case, size_of
 from genorth.compare.runs.store import load, save
-from genorth.compare.runs.training import Learner, Method, Training
-from genorth.compare.training import train
+from genorth.machine import environment, pinned
 
 __all__ = [
     "ENDINGS",
     "About",
+    "Case",
     "Effect",
     "Html",
-    "Instance",
-    "Learner",
-    "Method",
-    "Progress",
+    "Observer",
     "Record",
     "Records",
-    "Training",
+    "analysis",
     "effect",
+    "environment",
     "join",
     "load",
+    "pinned",
     "plots",
     "profiles",
+    "render",
     "report",
     "run",
     "save",
+    "size_of",
     "summary",
     "tables",
-    "train",
-    "training_report",
-    "tuned",
 ]

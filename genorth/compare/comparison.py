@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import math
 import os
+import sys
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, closing, suppress
 from typing import Any
 
 import attrs
 
-import genorth
 from genorth.compare.render.terminal import chosen
-from genorth.compare.runs.bench import Here
-from genorth.compare.runs.machine import cores, threadpoolctl
-from genorth.compare.runs.record import Records
-from genorth.compare.runs.schedule import Executor, Place, Schedule, fields_of
-from genorth.compare.runs.spec import UNKNOWN, Setup, Task, as_instances, as_solvers
+from genorth.compare.runs.bench import Bench
+from genorth.compare.runs.record import About, Records
+from genorth.compare.runs.schedule import Executor, Here, Schedule, fields_of
+from genorth.compare.runs.spec import UNKNOWN, Place, Setup, Task, as_cases, as_solvers
 from genorth.compare.runs.store import FORMAT, Store, folder_of
-from genorth.errors import refuse
+from genorth.errors import require
+from genorth.machine import cores, threadpoolctl
 
 _LONGEST = 1e7  # seconds: 115 days; alarms and waits of the system do not take much more
 
@@ -29,7 +28,7 @@ def run(
     *,
     starts: int | Iterable[int] = 1,
     tolerances: float | Iterable[float] = (1e-6,),
-    time_limit: float = 60.0,
+    max_time: float = 60.0,
     out: str | os.PathLike[str] | None = None,
     jobs: int = 1,
     executor: Any = None,
@@ -45,7 +44,7 @@ def run(
 
     All solvers start at the same point, with the same number of BLAS threads, and are called as
     `solver(problem, x0, tol=..., max_time=..., max_iterations=...)`, with `rng=seed` where they
-    take one and with the options of the `Instance`. The time of a record is measured around this
+    take one and with the options of the `Case`. The time of a record is measured around this
     call, without the library's own measuring; f, gradient norm and feasibility are computed anew at
     x, and a success that fails this check, or comes after the time limit, is recorded as a failure.
 
@@ -55,14 +54,14 @@ def run(
     comparison, such as Ctrl-C, has the finished records in its attribute `records`.
 
     Args:
-        problems: A `Problem`, a list of Problems or `Instance`s, or a mapping of names to Problems,
-            Instances or functions seed -> Problem.
+        problems: A `Problem`, a list of Problems or `Case`s, or a mapping of names to Problems,
+            Cases or functions seed -> Problem.
         solvers: A list of registered names ("cdf-lbfgs") and of solvers, or a mapping of names to
             these. A solver is a `genorth.Solver`, or a callable as above that returns a `Result`;
             the family of a bare callable is "other".
         starts: How many seeds (0, 1, ...), or the seeds.
         tolerances: Tolerances on the gradient norm.
-        time_limit: Seconds of each run.
+        max_time: Seconds of each run.
         out: A folder to which each record is written when it is finished. The same call makes the
             runs that are missing, also with more seeds, solvers, problems or tolerances. Records
             that were made of something else (options, cost, time limit, version) are refused.
@@ -84,7 +83,7 @@ def run(
             process is killed, everywhere.
         preparation_limit: Seconds in which a problem and its start must be made.
         progress: "auto" (a bar and a table of winners on a terminal, else lines), "brief" (the bar
-            alone, else nothing), None, or an object with the methods of `genorth.compare.Progress`.
+            alone, else nothing), None, or an object with the methods of `genorth.compare.Observer`.
 
     Returns:
         The records, in the order problem, seed, solver, tolerance (loose to tight).
@@ -93,9 +92,8 @@ def run(
         ValueError: If an argument is not valid, `out` holds records of another comparison, or the
             executor's workers lack the code of a problem or a solver.
     """
-    threadpoolctl()  # an error now rather than after the first problem is made
     check(
-        time_limit=time_limit,
+        max_time=max_time,
         preparation_limit=preparation_limit,
         grace=grace,
         jobs=jobs,
@@ -105,32 +103,33 @@ def run(
         retry=retry,
     )
     if executor is not None:
-        if isinstance(executor, type) or not callable(getattr(executor, "submit", None)):
-            need = "None, or an object with submit() that returns futures"
-            refuse("executor", need, repr(executor))
-        if jobs != 1:
-            refuse("jobs", "1 with an executor, which has its own workers", repr(jobs))
-    seeds, levels, limit = seeds_of(starts), _tolerances(tolerances), float(time_limit)
+        submits = not isinstance(executor, type) and callable(getattr(executor, "submit", None))
+        need = "None, or an object with submit() that returns futures"
+        require(submits, "executor", need, repr(executor))
+        require(jobs == 1, "jobs", "1 with an executor, which has its own workers", repr(jobs))
+    seeds, levels, given = seeds_of(starts), _tolerances(tolerances), as_solvers(solvers)
+    limit = float(max_time)
     setup = Setup(
-        tuple(as_instances(problems)),
-        as_solvers(solvers),
-        limit,
-        limit + (max(10.0, limit) if grace is None else float(grace)),
-        float(preparation_limit),
-        threads,
-        max_iterations,
-        min(jobs, cores()),
+        maker=Bench,
+        cases=tuple(as_cases(problems)),
+        solvers=given,
+        about={name: About.of(name, solver) for name, solver in given.items()},
+        max_time=limit,
+        patience=limit + (max(10.0, limit) if grace is None else float(grace)),
+        preparation=float(preparation_limit),
+        threads=threads,
+        processes=min(jobs, cores()),
+        budget={"max_iterations": max_iterations},
     )
-    return compared(
-        setup,
-        tasks_of(setup, seeds, levels),
-        out=out,
-        jobs=jobs,
-        executor=executor,
-        give_up=give_up,
-        retry=retry,
-        progress=progress,
-    )
+    tasks = [
+        Task(case, seed, solver, tolerance)
+        for case in range(len(setup.cases))
+        for seed in seeds
+        for solver in given
+        for tolerance in levels
+    ]
+    how = {"executor": executor, "give_up": give_up, "retry": retry, "progress": progress}
+    return compared(setup, tasks, out=out, jobs=jobs, **how)
 
 
 def compared(
@@ -145,20 +144,14 @@ def compared(
     progress: Any = None,
 ) -> Records:
     """Make the runs of a setup that are missing in a folder, and return the records of all."""
-    settings = {
-        "format": FORMAT,
-        "genorth": genorth.__version__,
-        "time_limit": setup.time_limit,
-        "threads": setup.threads,
-        "max_iterations": setup.max_iterations,
-    }
+    settings, kind = {"format": FORMAT, **setup.budgets}, setup.maker.kind
     shown = chosen(progress)
     with ExitStack() as stack:
-        store = None if out is None else stack.enter_context(closing(Store(folder_of(out))))
+        store = None if out is None else stack.enter_context(closing(Store(folder_of(out), kind)))
         maker = stack.enter_context(_maker(setup, store, jobs, executor))
         stack.callback(shown.close)
         setup, unprepared = _sized(setup, tasks[0].seed, maker)
-        schedule = Schedule(fields_of(setup, tasks), store, shown, give_up)
+        schedule = Schedule(kind, fields_of(setup, tasks), store, shown, give_up)
         schedule.unprepared |= unprepared
         schedule.resume(maker, retry)
         if store is not None:
@@ -176,7 +169,7 @@ def compared(
 
 def _maker(setup: Setup, store: Store | None, jobs: int, executor: Any) -> Any:
     if executor is None and jobs == 1:
-        return Here(setup, store)
+        return Here(setup, None if store is None else store.folder)
     # these load multiprocessing
     if executor is not None:
         from genorth.compare.runs.futures import Futures
@@ -192,39 +185,28 @@ def _sized(setup: Setup, seed: int, executor: Executor) -> tuple[Setup, dict[Pla
 
     A function in a mapping tells the size of its problem when it is called.
     """
-    unknown = [(n, seed) for n, each in enumerate(setup.instances) if each.size is None]
+    unknown = [(n, seed) for n, each in enumerate(setup.cases) if each.size is None]
     made = executor.prepare(unknown)
     sizes = {place[0]: prepared.size or UNKNOWN for place, prepared in made.items()}
-    instances = tuple(
-        attrs.evolve(each, size=sizes.get(n, each.size)) for n, each in enumerate(setup.instances)
+    cases = tuple(
+        attrs.evolve(each, size=sizes.get(n, each.size)) for n, each in enumerate(setup.cases)
     )
     reasons = {place: prepared.reason for place, prepared in made.items() if prepared.reason}
-    return attrs.evolve(setup, instances=instances), reasons
-
-
-def tasks_of(setup: Setup, seeds: list[int], tolerances: list[float]) -> list[Task]:
-    """Every solver on every problem from every seed to every tolerance."""
-    return [
-        Task(instance, seed, solver, tolerance)
-        for instance in range(len(setup.instances))
-        for seed in seeds
-        for solver in setup.solvers
-        for tolerance in tolerances
-    ]
+    return attrs.evolve(setup, cases=cases), reasons
 
 
 # ---------------------------------------------------------------------- arguments
 
 
 def check(**values: Any) -> None:
-    """Refuse arguments that are out of range."""
+    """Refuse arguments that are out of range, and say so where a package is missing."""
+    threadpoolctl()  # an error now rather than after the first problem is made
     for name, value in values.items():
         need, holds = _RULES[name]
-        if not holds(value):
-            refuse(name, need, repr(value))
+        require(holds(value), name, need, repr(value))
 
 
-def _whole(value: Any, least: int) -> bool:
+def _whole(value: Any, least: int = 1) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
@@ -232,51 +214,52 @@ def _number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+def _positive(value: Any, most: float = sys.float_info.max) -> bool:
+    return _number(value) and 0 < value <= most
+
+
 def _within(value: Any) -> bool:
-    return _number(value) and 0 < value <= _LONGEST
+    return _positive(value, _LONGEST)
 
 
+def _none_or(holds: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: value is None or holds(value)
+
+
+_SECONDS = f"in seconds, at most {_LONGEST:g}"
 _RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "time_limit": (f"time_limit > 0, in seconds, at most {_LONGEST:g}", _within),
-    "preparation_limit": (f"preparation_limit > 0, in seconds, at most {_LONGEST:g}", _within),
+    "max_time": (f"max_time > 0, {_SECONDS}", _within),
+    "preparation_limit": (f"preparation_limit > 0, {_SECONDS}", _within),
     "grace": (
-        f"None, or grace >= 0, in seconds, at most {_LONGEST:g}",
-        lambda value: value is None or (_number(value) and 0 <= value <= _LONGEST),
+        f"None, or grace >= 0, {_SECONDS}",
+        _none_or(lambda value: _within(value) or (_number(value) and value == 0)),
     ),
-    "jobs": ("a whole number of processes >= 1", lambda value: _whole(value, 1)),
-    "threads": ("a whole number of threads >= 1", lambda value: _whole(value, 1)),
-    "max_iterations": (
-        "None, or a whole number >= 1",
-        lambda value: value is None or _whole(value, 1),
-    ),
-    "give_up": (
-        "None, or a whole number of starts >= 1",
-        lambda value: value is None or _whole(value, 1),
-    ),
-    "epochs": ("a whole number >= 1", lambda value: _whole(value, 1)),
-    "tolerance": ("0 < tolerance < inf", lambda value: _number(value) and 0 < value < math.inf),
+    "jobs": ("a whole number of processes >= 1", _whole),
+    "threads": ("a whole number of threads >= 1", _whole),
+    "max_iterations": ("None, or a whole number >= 1", _none_or(_whole)),
+    "give_up": ("None, or a whole number of starts >= 1", _none_or(_whole)),
+    "epochs": ("a whole number >= 1", _whole),
+    "feasibility_tol": ("0 < feasibility_tol < inf", _positive),
     "retry": ("True or False", lambda value: isinstance(value, bool)),
 }
 
 
 def seeds_of(starts: Any) -> list[int]:
     """The seeds of so many starts, or those given."""
-    seeds = list(range(starts)) if _whole(starts, 1) else _listed(starts)
-    if not seeds or not all(_whole(seed, 0) for seed in seeds) or len(set(seeds)) < len(seeds):
-        need = "how many, at least 1, or the seeds, whole numbers >= 0, each once"
-        refuse("starts", need, repr(starts))
-    return seeds
+    need = "how many, at least 1, or the seeds, whole numbers >= 0, each once"
+    seeds = list(range(starts)) if _whole(starts) else starts
+    return each_once("starts", seeds, need, lambda seed: _whole(seed, 0))
 
 
-def _tolerances(tolerances: Any) -> list[float]:
-    given = [tolerances] if _number(tolerances) else _listed(tolerances)
-    for tolerance in given:
-        if not _number(tolerance) or not 0 < tolerance < math.inf:
-            refuse("tolerances", "tolerances > 0, finite", repr(tolerance))
-    if not given or len(set(given)) < len(given):
-        refuse("tolerances", "at least one tolerance, each once", repr(tolerances))
-    return sorted(map(float, given), reverse=True)
+def _tolerances(given: Any) -> list[float]:
+    need = "tolerances > 0, finite, at least one, each once"
+    found = each_once("tolerances", [given] if _number(given) else given, need, _positive)
+    return sorted(map(float, found), reverse=True)
 
 
-def _listed(values: Any) -> list[Any]:
-    return list(values) if isinstance(values, Iterable) else []
+def each_once(argument: str, given: Any, need: str, holds: Callable[[Any], bool]) -> list[Any]:
+    """Return what is given as a list, or refuse it: one at least, each good, and each once."""
+    found = list(given) if isinstance(given, Iterable) else []
+    good = found and all(map(holds, found)) and len(set(found)) == len(found)
+    require(good, argument, need, repr(given))
+    return found

@@ -1,4 +1,4 @@
-"""Real problems with answers from outside: data of other packages, and the minimum that they state.
+"""Real problems with independently known answers: the data and the minimum of other packages.
 
     instance = genorth.gallery.load("lda-wine")
     result = genorth.minimize(instance.problem, instance.start)

@@ -1,17 +1,8 @@
-"""`python -m genorth.gallery`: streams that cannot fail, then `genorth.gallery.commands`."""
-
-from __future__ import annotations
+"""`python -m genorth.gallery`."""
 
 import sys
 
-from genorth.streams import open_streams
+from genorth.command import start
 
 if __name__ == "__main__":
-    open_streams()
-    try:
-        from genorth.gallery.commands import main
-
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.stderr.write("\nInterrupted.\n")
-        sys.exit(130)
+    sys.exit(start("genorth.gallery.commands"))

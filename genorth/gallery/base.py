@@ -7,15 +7,15 @@ import importlib
 import importlib.metadata
 import pkgutil
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeAlias, Unpack
+from typing import Any, Unpack
 
 import attrs
 import numpy as np
 
-from genorth.errors import refuse
+from genorth.errors import require_known
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.linalg.arrays import Array, ct, norm
 from genorth.optional import installed, missing, optional
@@ -30,15 +30,11 @@ from genorth.solve.solver import OTHER, Solver
 EXTRA = "gallery"
 
 
-def _solvers(solvers: Iterable[Solver]) -> tuple[Solver, ...]:
-    return tuple(solvers)
-
-
 @attrs.frozen(kw_only=True, eq=False)
 class Instance:
     """A real problem, with the start that a practitioner takes and the answer.
 
-    `load` fills in name, source and about, which the source states once.
+    `load` fills in name, source and about, which the source states once, and names the problem.
 
     Args:
         problem: The problem, with gradient and Hessian product.
@@ -61,7 +57,7 @@ class Instance:
     truth_by: str
     bound: bool = False
     metric: Any = attrs.field(default=None, repr=False)
-    solvers: tuple[Solver, ...] = attrs.field(default=(), converter=_solvers, repr=False)
+    solvers: tuple[Solver, ...] = attrs.field(default=(), repr=False)
     draw: Callable[[Any, Array], None] | None = attrs.field(default=None, repr=False)
     name: str = ""
     source: str = ""
@@ -120,13 +116,9 @@ class Source:
 _UPGRADE = f"pip install --upgrade 'genorth[{EXTRA}]'"
 
 
-def _numbers(version: str) -> tuple[int, ...]:
-    """The leading numbers of a version, 1.3 of "1.3.0rc1"."""
-    found = re.match(r"\d+(\.\d+)*", version)
-    numbers = tuple(map(int, found[0].split("."))) if found else ()
-    while numbers and numbers[-1] == 0:
-        numbers = numbers[:-1]
-    return numbers
+def _numbers(version: str) -> list[int]:
+    """The leading numbers of a version, 1.3.0 of "1.3.0rc1"."""
+    return [int(number) for number in re.findall(r"\d+", re.split(r"[^\d.]", version)[0])]
 
 
 # ---------------------------------------------------------------------- finding and loading
@@ -138,15 +130,13 @@ _NO_SOURCES = {"__main__", "commands", "comparison", "stochastic"}
 @functools.cache
 def sources() -> Mapping[str, Source]:
     """The sources by file; no package is imported."""
-    files = sorted(module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)]))
-    modules = {
-        file: importlib.import_module(f"{__package__}.{file}")
-        for file in files
+    files = (module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)]))
+    found = {
+        file: getattr(importlib.import_module(f"{__package__}.{file}"), "SOURCE", None)
+        for file in sorted(files)
         if file not in _NO_SOURCES
     }
-    return MappingProxyType(
-        {file: module.SOURCE for file, module in modules.items() if hasattr(module, "SOURCE")}
-    )
+    return MappingProxyType({file: source for file, source in found.items() if source})
 
 
 def names() -> list[str]:
@@ -160,10 +150,8 @@ def source_of(name: str) -> Source:
     Raises:
         ValueError: If there is no such instance; the message lists the known ones.
     """
-    for source in sources().values():
-        if isinstance(name, str) and name in source.instances:
-            return source
-    refuse("name", f"one of {', '.join(map(repr, names()))}", repr(name))
+    require_known("name", name, names())
+    return next(source for source in sources().values() if name in source.instances)
 
 
 def why_not(name: str) -> str | None:
@@ -190,7 +178,9 @@ def load(name: str) -> Instance:
         raise ImportError(f"{name!r} {reason}")
     optional(source.module, EXTRA, repr(name))
     entry = source.instances[name]
-    return attrs.evolve(entry.make(), name=name, source=source.package, about=entry.about)
+    made = attrs.evolve(entry.make(), name=name, source=source.package, about=entry.about)
+    made.problem.name = name
+    return made
 
 
 def orthonormal(manifold: GenOrthManifold, X: Array) -> Array:
@@ -201,8 +191,33 @@ def orthonormal(manifold: GenOrthManifold, X: Array) -> Array:
 
 # ---------------------------------------------------------------------- the domain's own solvers
 
-#: `visit(X)` counts an evaluation at X, takes X as the next iterate, and returns f(X) and G.
-Visit: TypeAlias = Callable[[Array], tuple[float, Array]]
+
+class Visit:
+    """`visit(X)` counts an evaluation at X, takes X as the next iterate, and returns f(X) and G.
+
+    Args:
+        monitor: The monitor of the run.
+        start: The start, the last iterate where there is none.
+    """
+
+    def __init__(self, monitor: Monitor, start: Array) -> None:
+        self.monitor, self.last = monitor, start
+        self.known: tuple[float, Array] | None = None
+        self._guard = Guard(monitor)
+
+    def __call__(self, X: Array) -> tuple[float, Array]:
+        """Evaluate f at X and take it as the next iterate."""
+        return self.take(X, self._guard.evaluate(X))
+
+    def take(self, X: Array, known: tuple[float, Array]) -> tuple[float, Array]:
+        """Take X as the next iterate, at which f and G are known."""
+        self.last, self.known = X, known
+        manifold = self.monitor.problem.manifold
+        with self.monitor.paused():
+            gradient_norm = float(norm(manifold.gradient(X, known[1])))
+            feasibility = float(manifold.feasibility(X))
+        self.monitor.iteration(X, known[0], gradient_norm, feasibility)
+        return known
 
 
 def domain_solver(
@@ -237,24 +252,11 @@ def _run(
     **common: Unpack[Common],
 ) -> Result:
     options = Options(**common)
-    start = problem.start(x0, options.rng)
-    monitor, status = Monitor(problem, options), Status.STALLED
-    guard, manifold = Guard(monitor), problem.manifold
-    last, known = start, None
-
-    def visit(X: Array) -> tuple[float, Array]:
-        nonlocal last, known
-        value, G = guard.evaluate(X)
-        last, known = X, (value, G)
-        with monitor.paused():
-            gradient_norm = float(norm(manifold.gradient(X, G)))
-            feasibility = float(manifold.feasibility(X))
-        monitor.iteration(X, value, gradient_norm, feasibility)
-        return value, G
-
+    start, status = problem.start(x0, options.rng), Status.STALLED
+    visit = Visit(Monitor(problem, options), start)
     try:
         solve(problem, start, visit)
     except Stop as stop:
         status = stop.status
-    end = end_at(monitor, np.asarray(last), start, known)
-    return result(monitor, status, end, family=OTHER, method=method)
+    end = end_at(visit.monitor, np.asarray(visit.last), start, visit.known)
+    return result(visit.monitor, status, end, family=OTHER, method=method)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,8 @@ import numpy as np
 
 import genorth as go
 from genorth import compare
-from genorth.compare import Record, Records
-from genorth.compare.render.formats import text
-from genorth.compare.render.table import (
+from genorth.compare import Record, Records, size_of
+from genorth.compare.render import (
     Block,
     Entry,
     Head,
@@ -25,10 +24,10 @@ from genorth.compare.render.table import (
     count,
     scientific,
     seconds,
+    text,
     words,
 )
-from genorth.compare.runs.spec import size_of
-from genorth.errors import refuse
+from genorth.errors import require_known
 from genorth.gallery.base import Instance, load, names, why_not
 from genorth.linalg.arrays import Array
 from genorth.problem.problem import Problem
@@ -47,6 +46,7 @@ IN_METRIC = ("odf-lbfgs", "rlbfgs-fast", "rtr-fast")
 TOLERANCE = 1e-6
 #: An instance is solved where f exceeds the truth by at most this, relative to it.
 EXACT = 1e-8
+TITLE = "Real problems with independently known answers"
 #: The seed of the practitioner's start; others are random points.
 PRACTICE = 0
 
@@ -62,13 +62,12 @@ def chosen(solvers: Iterable[str] | None, default: Sequence[str] = ALL) -> list[
     """
     given = [name for name in default if name in SOLVERS] if solvers is None else list(solvers)
     for name in given:
-        if name not in SOLVERS:
-            refuse("solvers", f"some of {', '.join(map(repr, SOLVERS))}", repr(name))
+        require_known("solvers", name, SOLVERS)
     return given
 
 
 def run(
-    folder: Path | None, instances: Iterable[Instance], solvers: Iterable[str], **how: Any
+    folder: Path | None, instances: Iterable[Instance], solvers: Sequence[str], **how: Any
 ) -> Records:
     """Make the runs that are missing in a folder: all solvers, and the domain's own.
 
@@ -81,59 +80,87 @@ def run(
     Returns:
         The records of these instances.
     """
-    solvers = list(solvers)
-    groups: dict[Any, list[Instance]] = {}
-    for instance in instances:
-        # Those that share all solvers run in one comparison, which fills all processes.
-        key = instance.name if instance.solvers else instance.metric is not None
-        groups.setdefault(key, []).append(instance)
-    made = [
-        compare.run(
-            [_entry(instance, solvers) for instance in group],
-            _rows(group[0], solvers),
-            tolerances=TOLERANCE,
-            out=None if folder is None else folder / "records",
-            **how,
+    registered = {name: SOLVERS[name] for name in solvers}
+    entries = []
+    for each in instances:
+        twice = [] if each.metric is None else [name for name in solvers if name in IN_METRIC]
+        entry = compare.Case(
+            each.name,
+            size_of(each.problem),
+            partial(_problem, each.name),
+            partial(_start, each.name),
+            metric_options(each.problem, each.metric, twice),
         )
-        for group in groups.values()
-    ]
-    return compare.join(made)
+        own = {solver.name: solver for solver in each.solvers}
+        entries.append((entry, registered | metric_solvers(twice) | own))
+    out = None if folder is None else folder / "records"
+    return run_each(entries, tolerances=TOLERANCE, out=out, **how)
 
 
-def _rows(instance: Instance, solvers: Sequence[str]) -> dict[str, Any]:
-    rows: dict[str, Any] = {name: SOLVERS[name] for name in solvers}
-    if instance.metric is not None:
-        rows |= {metric_name(name): in_metric(name) for name in _twice(solvers)}
-    return rows | {solver.name: solver for solver in instance.solvers}
+def run_each(entries: Iterable[tuple[compare.Case, dict[str, go.Solver]]], **how: Any) -> Records:
+    """Compare on each instance the solvers that it comes with.
+
+    Instances that share all solvers run in one comparison, which fills all processes.
+
+    Args:
+        entries: The instances, each with its solvers by name.
+        **how: Further arguments of `genorth.compare.run`.
+
+    Returns:
+        The records.
+    """
+    groups: dict[Any, tuple[list[compare.Case], dict[str, go.Solver]]] = {}
+    for instance, rows in entries:
+        groups.setdefault(tuple(rows.items()), ([], rows))[0].append(instance)
+    return compare.join(compare.run(group, rows, **how) for group, rows in groups.values())
 
 
-def _twice(solvers: Sequence[str]) -> list[str]:
-    """The solvers that run a second time, in the metric."""
-    return [name for name in solvers if name in IN_METRIC]
+# ---------------------------------------------------------------------- variants of solvers
+
+
+def variant_name(solver: str, variant: str) -> str:
+    """What the records call a registered solver with something changed: "rlbfgs-fast, metric"."""
+    return f"{solver}, {variant}"
+
+
+def variant(solver: str, variant: str, run: Callable[..., Result]) -> go.Solver:
+    """A registered solver with another `run`, under the name of the variant."""
+    name = variant_name(solver, variant)
+    return attrs.evolve(
+        SOLVERS[solver],
+        name=name,
+        label=name,
+        run=run,
+        variant=variant,
+        reason=None,
+        on_device=False,
+    )
 
 
 def metric_name(solver: str) -> str:
     """What the records call a registered solver in the metric of the instance."""
-    return f"{solver}, metric"
+    return variant_name(solver, "metric")
 
 
-def in_metric(name: str) -> go.Solver:
-    """A registered solver that takes `metric` and `factor` as options of the instance.
+@functools.cache
+def _in_metric(name: str) -> go.Solver:
+    return variant(name, "metric", partial(_with_metric, solver=name))
 
-    It runs in the metric, to the tolerance that bounds the Euclidean gradient by `tol`; `factor` is
-    that of `gradient_factor`.
+
+def metric_solvers(names: Iterable[str]) -> dict[str, go.Solver]:
+    """Registered solvers that run in a metric, by `metric_name`; `metric_options` are theirs.
+
+    They run to the tolerance that bounds the Euclidean gradient by `tol`.
     """
-    solver = SOLVERS[name]
-    return go.Solver(
-        name=metric_name(name),
-        family=solver.family,
-        run=partial(_with_metric, solver=name),
-        algorithm=solver.algorithm,
-        variant="metric",
-        needs=solver.needs,
-        cites=solver.cites,
-        modules=solver.modules,
-    )
+    return {metric_name(name): _in_metric(name) for name in names}
+
+
+def metric_options(problem: Problem, metric: Any, names: Sequence[str]) -> dict[str, Any]:
+    """The options that an instance has for `metric_solvers`; none where there are no names."""
+    if not names:
+        return {}
+    given = {"metric": metric, "factor": gradient_factor(problem, metric)}
+    return dict.fromkeys(map(metric_name, names), given)
 
 
 def _with_metric(
@@ -151,27 +178,9 @@ def gradient_factor(problem: Problem, metric: Any) -> float:
     """
     T = problem.manifold.metric(metric)
     V = np.asarray(problem.manifold.random_ambient(0))
-    size = 1.0
     for _ in range(50):
-        V = V / np.linalg.norm(V)
-        V = np.asarray(T.solve_adjoint(T.solve(V)))
-        size = float(np.linalg.norm(V))
-    return math.sqrt(size)
-
-
-def _entry(instance: Instance, solvers: Sequence[str]) -> compare.Instance:
-    options = {}
-    if instance.metric is not None:
-        factor = gradient_factor(instance.problem, instance.metric)
-        given = {"metric": instance.metric, "factor": factor}
-        options = dict.fromkeys(map(metric_name, _twice(solvers)), given)
-    return compare.Instance(
-        instance.name,
-        size_of(instance.problem),
-        partial(_problem, instance.name),
-        partial(_start, instance.name),
-        options,
-    )
+        V = np.asarray(T.solve_adjoint(T.solve(V / np.linalg.norm(V))))
+    return math.sqrt(float(np.linalg.norm(V)))
 
 
 @functools.lru_cache(maxsize=1)
@@ -208,8 +217,8 @@ def verdict(instance: Instance, record: Record) -> str:
 
 def table(instance: Instance, records: Records) -> Table:
     """The runs of an instance against the truth."""
-    heads = ["solver", "start", "f", "error", "gradient", "evaluations", "seconds", ""]
-    numeric = [False, False, True, True, True, True, True, False]
+    figures = ("f", "error", "gradient", "evaluations", "seconds")
+    heads = ("solver", "start", *figures, "")
     lines = [
         Line(
             [
@@ -227,7 +236,7 @@ def table(instance: Instance, records: Records) -> Table:
     ]
     return Table(
         f"{instance.name}: runs against the truth",
-        [Head(name, numeric=number) for name, number in zip(heads, numeric, strict=True)],
+        [Head(name, numeric=name in figures) for name in heads],
         [Block("", lines)],
     )
 
@@ -268,27 +277,14 @@ def report(folder: Path) -> Path:
     """Write the HTML report of everything in the folder; a picture for each instance.
 
     An instance whose package is no longer installed has its records, but no truth and no picture.
-    """
-    records = records_of(folder)
-    known, sections = set(names()), []
-    for name in records.distinct("problem"):
-        if name in known and why_not(name) is None:
-            instance = load(name)
-            drawn = picture(instance)
-            content = [sentence(instance), table(instance, records)]
-            sections.append((name, [*content, *([] if drawn is None else [drawn])]))
-    return compare.report(
-        records, folder / "report.html", "Real problems with answers from outside", sections
-    )
-
-
-def records_of(folder: Path) -> Records:
-    """All records of a folder.
 
     Raises:
-        ValueError: If there are none.
+        ValueError: If there are no records.
     """
-    if not (folder / "records").is_dir():
-        need = "a folder in which `python -m genorth.gallery run` has put records"
-        refuse("--out", need, f"none in {folder}")
-    return compare.load(folder / "records")
+    records = compare.load(folder / "records")
+    here = [name for name in names() if why_not(name) is None]
+    sections = []
+    for instance in (load(name) for name in records.distinct("problem") if name in here):
+        content = [sentence(instance), table(instance, records), picture(instance)]
+        sections.append((instance.name, [part for part in content if part is not None]))
+    return compare.report(records, folder / "report.html", TITLE, sections)

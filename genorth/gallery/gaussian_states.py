@@ -63,14 +63,14 @@ def _entangled(modes: int) -> Array:
     return signs[:, None] * (local @ V @ local.T) * signs
 
 
-def _instance(name: str, make: Any, modes: int, k: int) -> Instance:
+def _instance(make: Any, modes: int, k: int) -> Instance:
     from thewalrus.decompositions import williamson
 
     V = make(modes)
     V = (V + V.T) / 2
     nu = np.sort(np.diag(williamson(V)[0])[:modes])
     return Instance(
-        problem=trace_problem(V, go.SymplecticStiefel(2 * modes, 2 * k), np.full(2 * k, 2.0), name),
+        problem=trace_problem(2 * V, go.SymplecticStiefel(2 * modes, 2 * k)),
         start=np.eye(2 * modes)[:, np.r_[:k, modes : modes + k]],
         truth=2 * float(nu[:k].sum()),
         truth_by="thewalrus.decompositions.williamson",
@@ -98,12 +98,12 @@ SOURCE = Source(
     instances={
         "gaussian-network": Entry(
             "The four quietest of 16 modes of noisy light behind an interferometer.",
-            partial(_instance, "gaussian-network", _network, 16, 4),
+            partial(_instance, _network, 16, 4),
         ),
         "gaussian-entanglement": Entry(
             "The four smallest symplectic eigenvalues of eight partially transposed modes: all "
             "below one, so that the two sides are entangled.",
-            partial(_instance, "gaussian-entanglement", _entangled, 8, 4),
+            partial(_instance, _entangled, 8, 4),
         ),
     },
 )

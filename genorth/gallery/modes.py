@@ -16,21 +16,16 @@ from __future__ import annotations
 import math
 import warnings
 from functools import cache, partial
-from typing import Any, Unpack
+from typing import Any
 
 import attrs
 import numpy as np
 import scipy.sparse
 
 import genorth as go
-from genorth.gallery.base import Entry, Instance, Source, orthonormal
+from genorth.gallery.base import Entry, Instance, Source, Visit, domain_solver, orthonormal
 from genorth.gallery.traces import trace_problem
 from genorth.linalg.arrays import Array, norm
-from genorth.solve.ending import end_at, result
-from genorth.solve.monitor import Monitor, Stop
-from genorth.solve.options import Common, Options
-from genorth.solve.result import Result, Status
-from genorth.solve.solver import OTHER
 
 
 @attrs.frozen
@@ -42,6 +37,11 @@ class _Model:
     cycle: Any
     vertices: Array
     elements: Array
+
+    @property
+    def mass(self) -> Any:
+        """B as a sparse matrix."""
+        return self.B if scipy.sparse.issparse(self.B) else scipy.sparse.diags_array(self.B)
 
 
 @cache
@@ -75,53 +75,38 @@ def _bricks(vertices: Array, elements: Array, free: int) -> Array:
     return np.repeat(masses, 3)[:free]
 
 
-def _lobpcg(problem: go.Problem, x0: Any = None, *, name: str, **common: Unpack[Common]) -> Result:
+def _lobpcg(name: str, problem: go.Problem, x0: Array, visit: Visit) -> None:
     """SciPy's lobpcg. It shows no iterates but the last, so that its histories make the trace."""
     from scipy.sparse.linalg import LinearOperator, lobpcg
 
-    model, options, manifold = _model(name), Options(**common), problem.manifold
-    start = last = problem.start(x0, options.rng)
-    monitor, status, known = Monitor(problem, options), Status.STALLED, None
+    model, monitor = _model(name), visit.monitor
     calls: list[tuple[float, Array, tuple[float, Array]]] = []
 
     def product(X: Array) -> Array:  # of columns that have not converged
         monitor.check()
-        columns = np.zeros_like(start)
+        columns = np.zeros_like(x0)
         columns[:, : X.shape[1]] = X
         calls.append((monitor.elapsed, columns, problem.evaluate(columns)))
         return calls[-1][2][1][:, : X.shape[1]] / 2
 
-    A = LinearOperator(model.A.shape, product, matmat=product, dtype=float)
-    B = model.B if scipy.sparse.issparse(model.B) else scipy.sparse.diags_array(model.B)
-    limits = {
-        "tol": options.tol / (2 * start.shape[1] ** 0.5),  # |grad f| <= 2 |A X - B X diag(values)|
-        "maxiter": options.max_iterations or 10_000,
-    }
-    try:
-        with warnings.catch_warnings():  # that tol is not reached: the Result says so
-            warnings.simplefilter("ignore", UserWarning)
-            *_, values, residuals = lobpcg(
-                A,
-                start.copy(),
-                B,
-                model.cycle,
-                largest=False,
-                retLambdaHistory=True,
-                retResidualNormsHistory=True,
-                **limits,
-            )
-        rows = zip(calls[:-1], values, residuals, strict=False)
-        for k, ((time, *_), value, residual) in enumerate(rows, 1):
-            monitor.trace.append(time, float(value.sum()), 2 * float(norm(residual)), math.nan, k)
-        _, last, known = calls[-1]  # its last product is with what it returns
-        with monitor.paused():
-            measure = float(norm(manifold.gradient(last, known[1])))
-            feasibility = float(manifold.feasibility(last))
-        monitor.iteration(last, known[0], measure, feasibility)
-    except Stop as stop:
-        status = stop.status
-    end = end_at(monitor, last, start, known)
-    return result(monitor, status, end, family=OTHER, method="scipy-lobpcg")
+    with warnings.catch_warnings():  # that tol is not reached: the Result says so
+        warnings.simplefilter("ignore", UserWarning)
+        *_, values, residuals = lobpcg(
+            LinearOperator(model.A.shape, product, matmat=product, dtype=float),
+            x0.copy(),
+            model.mass,
+            model.cycle,
+            largest=False,
+            retLambdaHistory=True,
+            retResidualNormsHistory=True,
+            tol=monitor.tol / (2 * x0.shape[1] ** 0.5),  # |grad f| <= 2 |A X - B X diag(values)|
+            maxiter=monitor.options.max_iterations or 10_000,
+        )
+    rows = zip(calls[:-1], values, residuals, strict=False)
+    for k, ((time, *_), value, residual) in enumerate(rows, 1):
+        monitor.trace.append(time, float(value.sum()), 2 * float(norm(residual)), math.nan, k)
+    _, last, known = calls[-1]  # its last product is with what it returns
+    visit.take(last, known)
 
 
 def _modes(name: str, p: int) -> Instance:
@@ -133,22 +118,19 @@ def _modes(name: str, p: int) -> Instance:
     random = np.random.default_rng(0).standard_normal((n, p))
     cycle = model.cycle.matmat(np.eye(n))
     W = np.linalg.inv((cycle + cycle.T) / 2)
-    B = model.B if scipy.sparse.issparse(model.B) else scipy.sparse.diags_array(model.B)
     values = scipy.sparse.linalg.eigsh(
-        model.A.tocsc(), p, B.tocsc(), sigma=0.0, return_eigenvectors=False
+        model.A.tocsc(), p, model.mass.tocsc(), sigma=0.0, return_eigenvectors=False
     )
     return Instance(
-        problem=trace_problem(model.A, manifold, np.full(p, 2.0), f"modes-{name}"),
+        problem=trace_problem(2 * model.A, manifold),
         start=orthonormal(manifold, model.cycle.matmat(random)),
         truth=float(values.sum()),
         truth_by="scipy.sparse.linalg.eigsh",
         metric=(W + W.T) / 2,
         solvers=(
-            go.Solver(
-                name="scipy-lobpcg",
-                family=OTHER,
-                run=partial(_lobpcg, name=name),
-                algorithm="lobpcg",
+            domain_solver(
+                "scipy-lobpcg",
+                partial(_lobpcg, name),
                 cites=("knyazev2001toward", "bell2023pyamg"),
             ),
         ),

@@ -1,4 +1,4 @@
-"""scikit-learn: discriminants and canonical correlations of its bundled data.
+"""scikit-learn: discriminants, canonical correlations and an embedding of its bundled data.
 
 Covariances are shrunk [ledoit2004well], since pixels and blood values are nearly collinear.
 """
@@ -15,6 +15,8 @@ from genorth.gallery.base import Entry, Instance, Source, orthonormal
 from genorth.gallery.traces import least_trace, trace_problem
 from genorth.linalg.arrays import Array
 
+_SIGNS = np.array([1.0, 1.0, -1.0])
+
 
 def _scaled(data: str) -> tuple[Array, Array]:
     """The samples in rows, each feature with mean 0 and variance 1; and their labels."""
@@ -25,11 +27,11 @@ def _scaled(data: str) -> tuple[Array, Array]:
     return sklearn.preprocessing.scale(samples[:, samples.std(axis=0) > 0]), labels
 
 
-def _instance(A: Array, B: Array, weights: Any, start: Array, name: str, draw: Any) -> Instance:
+def _instance(A: Array, B: Array, weights: Any, start: Array, draw: Any) -> Instance:
     """Maximise tr(X^T A X N)/2 over X^T B X = I, from a start that is made orthonormal."""
     manifold = go.GeneralizedStiefel(B, len(weights))
     return Instance(
-        problem=trace_problem(-A, manifold, weights, name),
+        problem=trace_problem(-A, manifold, weights),
         start=orthonormal(manifold, start),
         truth=least_trace(-A, B, weights),
         truth_by="scipy.linalg.eigh",
@@ -51,7 +53,7 @@ def _discriminant(data: str) -> Instance:
         np.linalg.svd(samples, full_matrices=False)[2][:p].T,
     )
     draw = partial(_scatter, (samples, 0), (samples, 1), labels, "coordinate {}")
-    return _instance(between, lda.covariance_, np.ones(p), principal, f"lda-{data}", draw)
+    return _instance(between, lda.covariance_, np.ones(p), principal, draw)
 
 
 def _correlation(data: str, first: slice, second: slice, p: int) -> Instance:
@@ -72,8 +74,7 @@ def _correlation(data: str, first: slice, second: slice, p: int) -> Instance:
         labels,
         "first canonical variate, block {}",
     )
-    start, name = np.concatenate([u[:, :p], v[:p].T]), f"cca-{data.replace('_', '-')}"
-    return _instance(A + A.T, B, np.arange(p, 0, -1), start, name, draw)
+    return _instance(A + A.T, B, np.arange(p, 0, -1), np.concatenate([u[:, :p], v[:p].T]), draw)
 
 
 def _scatter(x: Any, y: Any, labels: Array, words: str, ax: Any, X: Array) -> None:
@@ -81,6 +82,50 @@ def _scatter(x: Any, y: Any, labels: Array, words: str, ax: Any, X: Array) -> No
     (H, i), (V, j) = x, y
     ax.scatter(H @ X[:, i], V @ X[:, j], c=labels, s=6, cmap="turbo")
     ax.set(xlabel=words.format(1), ylabel=words.format(2))
+
+
+# ---------------------------------------------------------------------- an embedding
+
+
+def _embedding(count: int, landmarks: int) -> Instance:
+    """Pseudo-Euclidean embedding [goldfarb1984unified]: minimise |X|^2/2 over X^T K X = J.
+
+    K holds the inner products that d^2(i, j) = |x_i - x_j|^2 would have, with x_0 = 0; d is the
+    city-block distance, so that K is indefinite. The minimum is the sum of 1/(2 |lambda|) over the
+    largest eigenvalues of K of either sign [kovac1995trace], and K X are the coordinates. Starts at
+    the embedding of a few landmarks, whose K is a leading block.
+    """
+    import scipy.linalg
+    import scipy.spatial.distance
+    import sklearn.datasets
+
+    samples, labels = sklearn.datasets.load_digits(return_X_y=True)
+    d = scipy.spatial.distance.cdist(samples[: count + 1], samples[: count + 1], "cityblock")
+    K = (d[:1, 1:] ** 2 + d[1:, :1] ** 2 - d[1:, 1:] ** 2) / 2
+    K /= np.linalg.norm(K, 2)
+    values = _largest(scipy.linalg.eigvalsh(K))
+    within, vectors = scipy.linalg.eigh(K[:landmarks, :landmarks])
+    start = np.zeros((count, len(_SIGNS)))
+    start[:landmarks] = _largest(vectors / np.sqrt(np.abs(within)))
+    return Instance(
+        problem=trace_problem(np.eye(count), go.IndefiniteStiefel(K, _SIGNS)),
+        start=start,
+        truth=float(np.sum(1 / np.abs(values))) / 2,
+        truth_by="scipy.linalg.eigvalsh",
+        draw=partial(_coordinates, K, labels[1 : count + 1]),
+    )
+
+
+def _largest(ascending: Array) -> Array:
+    """What belongs to the largest positive and negative eigenvalues, in the order of the signs."""
+    positive = int(np.sum(_SIGNS > 0))
+    return ascending[..., [*range(-1, -positive - 1, -1), *range(len(_SIGNS) - positive)]]
+
+
+def _coordinates(K: Array, labels: Array, ax: Any, X: Array) -> None:
+    x, y, negative = (K @ X).T
+    ax.scatter(x, y, c=labels, s=20 + 400 * (negative - negative.min()), cmap="tab10", alpha=0.7)
+    ax.set(xlabel="positive", ylabel="positive (size: negative)")
 
 
 SOURCE = Source(
@@ -107,6 +152,10 @@ SOURCE = Source(
         "cca-digits": Entry(
             "What the upper half of a handwritten digit shares with the lower half.",
             partial(_correlation, "digits", slice(30), slice(30, 61), 5),
+        ),
+        "embedding-digits": Entry(
+            "Pseudo-Euclidean coordinates of 120 digits, from their city-block distances.",
+            partial(_embedding, 120, 20),
         ),
     },
 )

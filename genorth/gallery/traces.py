@@ -10,31 +10,33 @@ import genorth as go
 from genorth.linalg.arrays import Array
 
 
-def trace_problem(A: Any, manifold: go.GenOrthManifold, weights: Any, name: str) -> go.Problem:
-    """Minimise tr(X^T A X N)/2, A symmetric, N = diag(weights).
+def trace_problem(
+    A: Any, manifold: go.GenOrthManifold, weights: Any = 1.0, constant: float = 0.0
+) -> go.Problem:
+    """Minimise tr(X^T A X N)/2 + c, A and N symmetric.
 
-        f(X) = tr(X^T A X N)/2, G = A X N
+        f(X) = tr(X^T A X N)/2 + c, G = A X N
 
     Args:
         A: What multiplies X from the left by @.
         manifold: The manifold.
-        weights: The diagonal of N. Equal weights leave the columns of X open up to a rotation.
-        name: The name of the problem.
+        weights: N, or its diagonal. Equal weights leave the columns of X open up to a rotation.
+        constant: c.
 
     Returns:
         The problem, with gradient and Hessian product.
     """
-    N = np.asarray(weights, float)
+    N = np.asarray(weights)
+
+    def times(X: Array) -> Array:
+        return (A @ X) @ N if N.ndim == 2 else (A @ X) * N
 
     def cost_and_gradient(X: Array) -> tuple[float, Array]:
-        G = (A @ X) * N
-        return float(np.vdot(X, G).real) / 2, G
+        G = times(X)
+        return float(np.vdot(X, G).real) / 2 + constant, G
 
     return go.Problem(
-        manifold,
-        cost_and_gradient=cost_and_gradient,
-        euclidean_hessian=lambda _, Z: (A @ Z) * N,
-        name=name,
+        manifold, cost_and_gradient=cost_and_gradient, euclidean_hessian=lambda _, Z: times(Z)
     )
 
 

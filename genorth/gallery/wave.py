@@ -61,7 +61,7 @@ def _row(kind: str, wave: tuple[float, ...], problem: go.Problem, _: Array, visi
     visit(basis(kind, snapshots(*wave), problem.manifold.shape[1]))
 
 
-def _wave(name: str, p: int, *wave: float) -> Instance:
+def _wave(p: int, *wave: float) -> Instance:
     U, values, _ = np.linalg.svd(snapshots(*wave).to_numpy(), full_matrices=False)
     S = (U * values)[:, values > 1e-12 * values[0]]  # f depends on S S^T only
     manifold = go.SymplecticStiefel(len(S), p)
@@ -79,9 +79,7 @@ def _wave(name: str, p: int, *wave: float) -> Instance:
         E, D = S - V @ (P.T @ S), Z @ (P.T @ S) + V @ (R.T @ S)  # D = -dE
         return -2 * (E @ (S.T @ R) - D @ (S.T @ P) + phi(S @ (E.T @ Z - D.T @ V))) / scale
 
-    problem = go.Problem(
-        manifold, cost_and_gradient=cost_and_gradient, euclidean_hessian=hessian, name=name
-    )
+    problem = go.Problem(manifold, cost_and_gradient=cost_and_gradient, euclidean_hessian=hessian)
     errors = {kind: cost_and_gradient(basis(kind, snapshots(*wave), p))[0] for kind in BASES}
     best = min(errors, key=errors.__getitem__)
     return Instance(
@@ -116,11 +114,11 @@ SOURCE = Source(
     instances={
         "wave-standing": Entry(
             "A symplectic basis of six vectors for a standing wave, that of pyMOR's demo.",
-            partial(_wave, "wave-standing", 6, 0.1, 10.0, 0.5, 0.25),
+            partial(_wave, 6, 0.1, 10.0, 0.5, 0.25),
         ),
         "wave-travelling": Entry(
             "A symplectic basis of eight vectors for two short waves that run and are reflected.",
-            partial(_wave, "wave-travelling", 8, 1.0, 1.0, 0.3, 0.125),
+            partial(_wave, 8, 1.0, 1.0, 0.3, 0.125),
         ),
     },
 )

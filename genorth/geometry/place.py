@@ -30,6 +30,7 @@ from genorth.linalg.arrays import (
     inner,
     is_differentiated,
     is_lazy,
+    mul,
     namespace,
     norm,
     number,
@@ -130,7 +131,7 @@ class Place(ABC):
     def K(self) -> Array:
         """N^T N."""
         N = self.N
-        return self.S if N is self.X else ct(N) @ N
+        return self.S if N is self.X else mul(ct(N), N)
 
     @property
     def regularity(self) -> float:
@@ -160,9 +161,9 @@ class Place(ABC):
             vars(self).update(known)
             return D, R, T
         N = self.N
-        R = ct(N) @ V
+        R = mul(ct(N), V)
         T = self.coefficients(R)
-        return plus(N @ -T, V), R, T
+        return plus(mul(N, -T), V), R, T
 
     @property
     def _known(self) -> dict[str, Any]:
@@ -246,7 +247,7 @@ class Place(ABC):
         """
         last = self._last
         if last is None or Z is not last[0]() or "K" not in vars(self):
-            return self.form(ct(self.N) @ Z), 0.0
+            return self.form(mul(ct(self.N), Z)), 0.0
         R, T = last[1:]
         rounding = 2 * eps(Z) * number(norm(R)) / self.X.shape[-1]
         return self.form(R - self.K @ T), rounding
@@ -392,9 +393,9 @@ class Eigendecomposition(Place):
         if is_differentiated(R) or is_differentiated(self.X):
             return self._differentiable(R)
         L, Ut, sums = self.spectrum
-        W = ct(L) @ R @ ct(Ut)
+        W = mul(mul(ct(L), R), ct(Ut))
         W = (ct(W) + W if self.sign > 0 else ct(W) - W) / sums
-        return L @ W @ Ut
+        return mul(mul(L, W), Ut)
 
     def _differentiable(self, R: Array) -> Array:
         return self.solve(self.manifold.symmetrize(R), norm(R))

@@ -29,6 +29,7 @@ from genorth.linalg.arrays import (
     eye_like,
     inner,
     is_lazy,
+    mul,
     namespace,
     norm,
     number,
@@ -216,7 +217,7 @@ class Cayley(Ray):
 
 def _cayley_parts(place: Place, Z: Array, A: Array) -> _Parts:
     star = ct(place.manifold.psi(A))
-    return A, (A - star) / 2, place.form(ct(place.image(Z)) @ Z) - star @ A
+    return A, (A - star) / 2, place.form(mul(ct(place.image(Z)), Z)) - mul(star, A)
 
 
 @compiled
@@ -239,7 +240,8 @@ def _cayley_point(
     B = eye - (t / 2) * S + (t * t / 4) * HH
     inv = _small_inverse(B)
     along = t * inv
-    return plus(X @ (2 * inv - A @ along - eye), Z @ along), inv, norm(B) * norm(inv)
+    R = plus(mul(X, 2 * inv - mul(A, along) - eye), mul(Z, along))
+    return R, inv, norm(B) * norm(inv)
 
 
 @compiled
@@ -272,14 +274,14 @@ def _cayley_slope(
 ) -> Array:
     """<G, c'(t)>, from B^-1."""
     factor, along = _velocity_factors(A, S, HH, inv, t)
-    return inner(ct(X) @ G, factor) + inner(ct(Z) @ G, along)
+    return inner(mul(ct(X), G), factor) + inner(mul(ct(Z), G), along)
 
 
 def _velocity_factors(A: Array, S: Array, HH: Array, inv: Array, t: float) -> tuple[Array, Array]:
     """What X and Z are multiplied by in c'(t)."""
-    turned = inv @ ((S - t * HH) / 2) @ inv
+    turned = mul(mul(inv, (S - t * HH) / 2), inv)
     along = inv + t * turned
-    return 2 * turned - A @ along, along
+    return 2 * turned - mul(A, along), along
 
 
 @compiled

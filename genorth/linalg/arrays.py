@@ -211,6 +211,11 @@ def read_only(X: Array) -> Array:
     return X
 
 
+def mul(A: Array, B: Array) -> Array:
+    """The product A B, for hot paths: NumPy's `dot` takes a third of the time of `@` if A is small."""
+    return A.dot(B) if type(A) is np.ndarray and A.ndim == 2 else A @ B
+
+
 def plus(R: Array, D: Array) -> Array:
     """R + D, written over R if the types allow it: a new large array costs more than the sum.
 
@@ -254,7 +259,8 @@ def _jax_inner() -> Callable[[Array, Array], Array]:
 
 def inners(*pairs: tuple[Array, Array]) -> tuple[Any, ...]:
     """The inner products of several pairs of one shape; JAX passes over all arrays once."""
-    if is_jax(pairs[0][0]):
+    first = pairs[0][0]
+    if type(first) is not np.ndarray and is_jax(first):
         return _jax_inners()(pairs)
     return tuple(inner(U, V) for U, V in pairs)
 

@@ -11,7 +11,7 @@ import numpy as np
 from genorth.errors import NotRestorableError, OutsideDomainError, refuse
 from genorth.geometry.place import Place
 from genorth.geometry.retractions import RETRACTIONS, Ray
-from genorth.linalg.arrays import Array, eps, plus
+from genorth.linalg.arrays import Array, eps, mul, plus
 from genorth.problem.problem import Problem
 from genorth.solve.ending import end_at, result
 from genorth.solve.monitor import Guard, Monitor, Stop
@@ -133,7 +133,7 @@ class OnManifold(Run):
         def product(Z: Array) -> Array:
             H = guard(point.X, Z)
             with timer:
-                return place.project(plus(place.image(Z) @ minus, H))
+                return place.project(plus(mul(place.image(Z), minus), H))
 
         return product
 

@@ -6,6 +6,7 @@ import csv
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
+from typing import Any
 
 import attrs
 
@@ -34,7 +35,7 @@ class Printed:
     solver: str
     tolerance: float
     #: Fval, Iter, Grad, Feas, CPU time.
-    figures: tuple[float | str | None, ...]
+    figures: tuple[Any, ...]
 
     @property
     def solved(self) -> bool:

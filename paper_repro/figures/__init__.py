@@ -15,10 +15,11 @@ from typing import Any
 import attrs
 
 import genorth as go
-from genorth.errors import refuse
+from genorth.compare import pinned
+from genorth.errors import refuse, require_known
+from genorth.files import replace_file
 from genorth.optional import optional
 from paper_repro.figures import iteration_times, sample_errors
-from paper_repro.internals import pinned, replace_file
 from paper_repro.problems import PROBLEMS, PaperProblem
 from paper_repro.problems.base import PaperFigure, Size
 
@@ -76,8 +77,7 @@ def load(folder: Path, number: int) -> Data | None:
     Raises:
         ValueError: If there is no such figure, or its file is damaged.
     """
-    if number not in FIGURES:
-        refuse("figure", f"one of {', '.join(map(str, FIGURES))}", number)
+    require_known("figure", number, FIGURES)
     problem, figure = FIGURES[number]
     file = folder / f"figure-{number}.json"
     if not file.exists():
@@ -93,8 +93,7 @@ def load(folder: Path, number: int) -> Data | None:
 
 def load_all(folder: Path) -> dict[int, Data]:
     """The figures that have been measured, by number."""
-    found = ((number, load(folder, number)) for number in FIGURES)
-    return {number: data for number, data in found if data is not None and data.runs}
+    return {n: data for n in FIGURES if (data := load(folder, n)) is not None and data.runs}
 
 
 def save(folder: Path, data: Data) -> Path:
@@ -109,7 +108,7 @@ def measure(
     number: int,
     *,
     mode: str,
-    time_limit: float,
+    max_time: float,
     starts: int = 1,
     say: Callable[[str], object] = print,
 ) -> Data:
@@ -119,7 +118,7 @@ def measure(
         folder: Where its data are kept.
         number: 1 to 3.
         mode: "full", or "quick" (the first two sizes), or "toy" (sizes of a few rows).
-        time_limit: Seconds of each method at each size, which its starts share.
+        max_time: Seconds of each method at each size, which its starts share.
         starts: How many starts, or fewer where the time is up before.
         say: Called with a line for every run.
 
@@ -134,7 +133,7 @@ def measure(
     settings = {
         "figure": number,
         "version": go.__version__,
-        "time_limit": time_limit,
+        "max_time": max_time,
         "iterations": iteration_times.ITERATIONS,
         "starts": starts,
     }
@@ -146,7 +145,7 @@ def measure(
     with pinned(1):
         for size, solver, start in cells:
             mine = [run for run in data.runs if (run.size, run.solver) == (size.name, solver)]
-            left = time_limit - sum(getattr(run, "seconds", 0.0) for run in mine)
+            left = max_time - sum(getattr(run, "seconds", 0.0) for run in mine)
             if start >= len(mine) and (not mine or left > 0):
                 run = kind.measure(problem, size, solver, start, left)
                 data.runs.append(run)

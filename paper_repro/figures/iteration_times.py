@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -14,22 +14,25 @@ from attrs.validators import ge, gt, instance_of
 
 import genorth as go
 from baselines import SOLVERS
+from genorth.compare.render import BLUE, GREEN, GREY, ORANGE, VERMILLION, ranged
 from genorth.solve.solver import PENALTY
-from paper_repro.internals import BLUE, GREEN, GREY, ORANGE, VERMILLION, ranged
+from paper_repro import data
+from paper_repro.experiments import FAST
 from paper_repro.problems.base import Matrix, PaperProblem, Size
 
 ITERATIONS = 100
 #: The four methods of the paper, and two of them in the fast geometry, with their names in plots.
 METHODS = MappingProxyType(
-    {
-        "cdf-gd": "CDFGD",
-        "cdf-cg": "CDFCG",
-        "rgd-faithful": "RGD",
-        "rcg-faithful": "RCG",
-        "rgd-fast": "RGD, fast geometry",
-        "rcg-fast": "RCG, fast geometry",
-    }
+    {data.SOLVERS[name]: name for name in ("CDFGD", "CDFCG", "RGD", "RCG")}
+    | {ours: f"{name}, fast geometry" for name, ours in FAST.items()}
 )
+_LEGEND: dict[str, Any] = {
+    "loc": "lower left",
+    "bbox_to_anchor": (0.0, 1.02),
+    "borderaxespad": 0.0,
+    "columnspacing": 1.0,
+}
+GD, RGD, FAST_RGD = data.SOLVERS["CDFGD"], data.SOLVERS["RGD"], FAST["RGD"]
 
 
 @attrs.frozen
@@ -54,26 +57,6 @@ class Run:
     def per_iteration(self, part: str = "seconds") -> float:
         """Seconds per iteration, in all or in one part."""
         return float(getattr(self, part)) / self.iterations
-
-
-@attrs.frozen
-class Cell:
-    """The runs of one method at one size from all starts: medians and ranges."""
-
-    runs: tuple[Run, ...]
-
-    def per_iteration(self, part: str = "seconds") -> float:
-        """Seconds per iteration, in all or in one part, the median."""
-        return statistics.median(run.per_iteration(part) for run in self.runs)
-
-    def range(self, part: str = "seconds") -> tuple[float, float]:
-        """The least and the most seconds per iteration."""
-        found = [run.per_iteration(part) for run in self.runs]
-        return min(found), max(found)
-
-    def shares(self) -> list[float]:
-        """Retraction and gradient in the time of each run, in percent."""
-        return [100 * (run.retraction + run.gradient) / run.seconds for run in self.runs]
 
 
 def measure(problem: PaperProblem, size: Size, solver: str, start: int, limit: float) -> Run:
@@ -125,58 +108,32 @@ def _penalty_gradient(h: go.ConstraintDissolving, result: go.Result) -> float:
 
 
 def sentences(runs: Sequence[Run]) -> list[str]:
-    """The share of retraction and gradient in RGD, and how RGD compares."""
-    found, told = _by_size(runs), []
-    for (size, solver), cell in found.items():
-        if solver == "rgd-faithful":
-            share = ranged(cell.shares(), ".0f")
-            others = {"cdf-gd": "CDFGD", "rgd-fast": "RGD in the fast geometry"}
-            ratios = " and ".join(
-                f"{cell.per_iteration() / found[size, other].per_iteration():.3g} times that of "
-                f"{name}"
-                for other, name in others.items()
-                if (size, other) in found
-            )
-            text = f"At {size} retraction and gradient are {share} % of the time of RGD"
-            told.append(f"{text}{f'; its iteration takes {ratios}' if ratios else ''}.")
-    short = ", ".join(
-        f"{solver} at {size} ({_ended(early)})"
-        for (size, solver), early in _grouped(
-            [run for run in runs if run.iterations < ITERATIONS]
-        ).items()
-    )
-    if short:
-        told.append(
-            f"Ended before {ITERATIONS} iterations, totals scaled to {ITERATIONS}: {short}."
+    """The share of retraction and gradient in RGD, the time of an iteration, what ended early."""
+    told = []
+    for size in dict.fromkeys(run.size for run in runs if run.iterations):
+        mine = {name: _of(runs, size, solver) for solver, name in METHODS.items()}
+        shares = [100 * (run.retraction + run.gradient) / run.seconds for run in mine["RGD"]]
+        share = f"retraction and gradient {ranged(shares, '.0f')} % of RGD; " if shares else ""
+        times = (
+            f"{name} {1e3 * statistics.median(run.per_iteration() for run in each):.3g}"
+            for name, each in mine.items()
+            if each
         )
-    return told
+        told.append(f"{size}: {share}milliseconds per iteration: {', '.join(times)}.")
+    early = dict.fromkeys(
+        f"{run.solver} at {run.size} ({run.iterations}, {run.status.lower().replace('_', ' ')})"
+        for run in runs
+        if run.iterations < ITERATIONS
+    )
+    end = (
+        f"Ended before {ITERATIONS} iterations, totals scaled to {ITERATIONS}: {', '.join(early)}."
+    )
+    return [*told, end] if early else told
 
 
-def _ended(runs: Sequence[Run]) -> str:
-    """How many iterations these runs made, and how they ended."""
-    counts = sorted({run.iterations for run in runs})
-    made = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0])
-    ends = dict.fromkeys(run.status.lower().replace("_", " ") for run in runs)
-    return f"{made}, {', '.join(ends)}"
-
-
-_Found = Mapping[tuple[str, str], Cell]
-
-
-def _grouped(runs: Sequence[Run]) -> dict[tuple[str, str], list[Run]]:
-    """The runs by size and solver."""
-    found: dict[tuple[str, str], list[Run]] = {}
-    for run in runs:
-        found.setdefault((run.size, run.solver), []).append(run)
-    return found
-
-
-def _by_size(runs: Sequence[Run]) -> _Found:
-    """The runs that made an iteration, by size and solver."""
-    return {
-        key: Cell(tuple(each))
-        for key, each in _grouped([run for run in runs if run.iterations]).items()
-    }
+def _of(runs: Sequence[Run], size: str, solver: str) -> list[Run]:
+    """The runs of a solver at a size that made an iteration, from all starts."""
+    return [run for run in runs if (run.size, run.solver) == (size, solver) and run.iterations]
 
 
 # ---------------------------------------------------------------------- drawn
@@ -190,48 +147,36 @@ def draw(runs: Sequence[Run]) -> Any:
     import matplotlib.figure
 
     figure = matplotlib.figure.Figure((11.0, 3.8), layout="constrained")
-    found = _by_size(runs)
-    sizes = list(dict.fromkeys(size for size, _ in found))
+    sizes = list(dict.fromkeys(run.size for run in runs if run.iterations))
     panels = figure.subplots(1, 3, width_ratios=(3, 4, 4))
     for panel, axis in zip((_shares, _totals, _each_iteration), panels, strict=True):
-        panel(axis, sizes, found)
+        panel(axis, sizes, runs)
         axis.set_xticks(range(len(sizes)), sizes, rotation=30, ha="right", rotation_mode="anchor")
     return figure
 
 
-def _legend(axis: Any, columns: int, above: float = 1.02) -> None:
-    axis.legend(
-        ncols=columns,
-        loc="lower left",
-        bbox_to_anchor=(0.0, above),
-        borderaxespad=0.0,
-        columnspacing=1.0,
-    )
+def _figures(
+    sizes: Sequence[str], runs: Sequence[Run], solver: str, part: str = "seconds"
+) -> tuple[Matrix, Matrix, Matrix, Matrix]:
+    """Where a solver has runs; median, least and most seconds per iteration of a part of them."""
+    found = {
+        place: [run.per_iteration(part) for run in _of(runs, size, solver)]
+        for place, size in enumerate(sizes)
+    }
+    rows = [(place, statistics.median(v), min(v), max(v)) for place, v in found.items() if v]
+    places, median, low, high = np.array(rows, float).reshape(-1, 4).T
+    return places, median, low, high
 
 
-def _bars(sizes: Sequence[str], runs: _Found, solver: str, part: str) -> tuple[Matrix, Matrix]:
-    """Where a solver has runs, and the seconds per iteration of a part of them."""
-    places = [k for k, size in enumerate(sizes) if (size, solver) in runs]
-    values = [runs[sizes[k], solver].per_iteration(part) for k in places]
-    return np.array(places), np.array(values)
-
-
-def _ranges(sizes: Sequence[str], runs: _Found, solver: str, part: str) -> tuple[Matrix, Matrix]:
-    """The least and the most seconds per iteration, where `_bars` has the median."""
-    found = [runs[size, solver].range(part) for size in sizes if (size, solver) in runs]
-    low, high = np.array(found).reshape(-1, 2).T
-    return low, high
-
-
-def _shares(axis: Any, sizes: Sequence[str], runs: _Found) -> None:
+def _shares(axis: Any, sizes: Sequence[str], runs: Sequence[Run]) -> None:
     """Left: retraction and gradient in the time of RGD; narrow bars: in the fast geometry."""
     colors = {"retraction": VERMILLION, "gradient": GREEN}
-    looks = {"rgd-faithful": (-0.12, 0.44, 1.0), "rgd-fast": (0.26, 0.22, 0.55)}
+    looks = {RGD: (-0.12, 0.44, 1.0), FAST_RGD: (0.26, 0.22, 0.55)}
     for solver, (shift, width, alpha) in looks.items():
-        places, total = _bars(sizes, runs, solver, "seconds")
+        places, total, *_ = _figures(sizes, runs, solver)
         bottom = np.zeros(len(places))
         for part, color in colors.items():
-            share = 100 * _bars(sizes, runs, solver, part)[1] / total
+            share = 100 * _figures(sizes, runs, solver, part)[1] / total
             axis.bar(places + shift, share, width, bottom, color=color, alpha=alpha)
             bottom += share
         rest = np.maximum(100 - bottom, 0)
@@ -240,40 +185,38 @@ def _shares(axis: Any, sizes: Sequence[str], runs: _Found) -> None:
         axis.bar(0, 0, color=color, label=name)
     axis.set(ylabel="share of the time of RGD (%)", ylim=(0, 100))
     axis.set_title("RGD (wide) and in the fast geometry (narrow)")
-    _legend(axis, 3, 1.07)
+    axis.legend(ncols=3, **_LEGEND | {"bbox_to_anchor": (0.0, 1.07)})
 
 
-def _totals(axis: Any, sizes: Sequence[str], runs: _Found) -> None:
+def _totals(axis: Any, sizes: Sequence[str], runs: Sequence[Run]) -> None:
     """Middle: total, gradient and retraction time of CDFGD and RGD."""
     bars = [
-        ("cdf-gd", "seconds", BLUE, "CDFGD total"),
-        ("cdf-gd", "gradient", "#8FC3E3", "CDFGD gradient"),
-        ("rgd-faithful", "seconds", "#7A2E00", "RGD total"),
-        ("rgd-faithful", "gradient", GREEN, "RGD gradient"),
-        ("rgd-faithful", "retraction", VERMILLION, "RGD retraction"),
-        ("rgd-fast", "seconds", GREY, "RGD total, fast geometry"),
+        (GD, "seconds", BLUE, "CDFGD total"),
+        (GD, "gradient", "#8FC3E3", "CDFGD gradient"),
+        (RGD, "seconds", "#7A2E00", "RGD total"),
+        (RGD, "gradient", GREEN, "RGD gradient"),
+        (RGD, "retraction", VERMILLION, "RGD retraction"),
+        (FAST_RGD, "seconds", GREY, "RGD total, fast geometry"),
     ]
     width = 0.84 / len(bars)
     for i, (solver, part, color, name) in enumerate(bars):
-        places, seconds = _bars(sizes, runs, solver, part)
-        shift = (i + 0.5) * width - 0.42
-        low, high = _ranges(sizes, runs, solver, part)
+        places, seconds, low, high = _figures(sizes, runs, solver, part)
         spread = ITERATIONS * np.array([seconds - low, high - seconds])
         look = {"color": color, "label": name, "error_kw": {"elinewidth": 0.8}}
+        shift = (i + 0.5) * width - 0.42
         axis.bar(places + shift, ITERATIONS * seconds, width, yerr=spread, **look)
     axis.set(yscale="log", ylabel=f"seconds of {ITERATIONS} iterations")
-    _legend(axis, 2)
+    axis.legend(ncols=2, **_LEGEND)
 
 
-def _each_iteration(axis: Any, sizes: Sequence[str], runs: _Found) -> None:
+def _each_iteration(axis: Any, sizes: Sequence[str], runs: Sequence[Run]) -> None:
     """Right: time per iteration; solid: penalty methods, dashed: Riemannian, dotted: fast."""
-    looks = [f"{BLUE} -", f"{ORANGE} -", f"{VERMILLION} --", f"{GREEN} --", f"{VERMILLION} :"]
-    for (solver, name), look in zip(METHODS.items(), [*looks, f"{GREEN} :"], strict=True):
-        places, seconds = _bars(sizes, runs, solver, "seconds")
-        color, line = look.split()
-        low, high = _ranges(sizes, runs, solver, "seconds")
+    colors = (BLUE, ORANGE, VERMILLION, GREEN, VERMILLION, GREEN)
+    looks = zip(METHODS.items(), colors, ("-", "-", "--", "--", ":", ":"), strict=True)
+    for (solver, name), color, line in looks:
+        places, seconds, low, high = _figures(sizes, runs, solver)
         axis.fill_between(places, 1e3 * low, 1e3 * high, color=color, alpha=0.2, linewidth=0)
         axis.plot(places, 1e3 * seconds, marker="o", color=color, linestyle=line, label=name)
     axis.set(yscale="log", ylabel="milliseconds per iteration")
     axis.grid(axis="y", alpha=0.3)
-    _legend(axis, 2)
+    axis.legend(ncols=2, **_LEGEND)

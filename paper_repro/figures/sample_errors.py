@@ -10,7 +10,7 @@ import numpy as np
 from attrs.validators import deep_iterable, ge, instance_of, min_len
 
 from baselines import SOLVERS
-from paper_repro.internals import BLUE, ORANGE, ranged
+from genorth.compare.render import BLUE, ORANGE, ranged
 from paper_repro.problems.base import PaperProblem, Size
 
 METHODS = ("cdf-cg",)
@@ -55,15 +55,16 @@ def measure(problem: PaperProblem, size: Size, solver: str, start: int, limit: f
 
 def sentences(runs: Sequence[Run]) -> list[str]:
     """How far the mean is from the samples, before and after."""
-    pairs = [(np.array(run.initial), np.array(run.final)) for run in runs]
-    before, after = ([float(pair[k].mean()) for pair in pairs] for k in (0, 1))
-    smaller = [int(sum(last < first)) for first, last in pairs]
-    least = f"at least {min(smaller)}" if len(set(smaller)) > 1 else f"{smaller[0]}"
-    sets = f" in the median of {len(runs)} sets" if len(runs) > 1 else ""
+    before, after = (
+        ranged([float(np.mean(getattr(run, name))) for run in runs])
+        for name in ("initial", "final")
+    )
+    smaller = min(int(np.sum(np.array(run.final) < run.initial)) for run in runs)
     return [
         (
-            f"The mean error of {len(runs[0].initial)} samples is {ranged(before)} at the start "
-            f"and {ranged(after)} at the end{sets}; it is smaller for {least} of them."
+            f"The mean error of {len(runs[0].initial)} samples is {before} at the start and "
+            f"{after} at the end, over {len(runs)} sets; it is smaller for {smaller} of them or "
+            "more."
         )
     ]
 

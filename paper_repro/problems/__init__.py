@@ -32,9 +32,8 @@ def discovered() -> dict[str, PaperProblem]:
     """The problems of all files in this folder, by name, in the order of their tables."""
     files = (module.name for module in pkgutil.iter_modules(__path__, f"{__name__}."))
     found = (getattr(importlib.import_module(file), "PROBLEM", None) for file in files)
-    problems = [problem for problem in found if problem is not None]
-    problems.sort(key=lambda problem: problem.tables[0].number)
-    return {problem.name: problem for problem in problems}
+    problems = (problem for problem in found if problem is not None)
+    return {each.name: each for each in sorted(problems, key=lambda each: each.tables[0].number)}
 
 
 #: The problems by name.

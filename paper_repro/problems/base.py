@@ -38,11 +38,6 @@ class PaperInstance(abc.ABC):
     def manifold(self) -> go.GenOrthManifold:
         """The manifold."""
 
-    @property
-    @abc.abstractmethod
-    def name(self) -> str:
-        """The problem with its size."""
-
     @abc.abstractmethod
     def cost_and_gradient(self, X: Matrix) -> tuple[float, Matrix]:
         """f and its Euclidean gradient."""
@@ -65,7 +60,7 @@ class PaperInstance(abc.ABC):
             self.manifold,
             euclidean_hessian=self.hessian,
             cost_and_gradient=self.cost_and_gradient,
-            name=self.name,
+            name=f"{type(self).__name__} {named(self.manifold.shape)}",
         )
 
 
@@ -168,6 +163,11 @@ class PaperProblem:
     toy: Numbers
     cheap: Mapping[str, Any] = attrs.field(factory=dict)
     differs: str
+
+    @property
+    def group(self) -> str:
+        """The problem with its tables: "Matching (Tables 1, 2)"."""
+        return f"{self.name.capitalize()} (Tables {', '.join(str(t.number) for t in self.tables)})"
 
     def sizes(
         self, numbers: Iterable[Sequence[int]], table: int | None = None, printed: bool = False

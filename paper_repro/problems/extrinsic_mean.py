@@ -20,7 +20,6 @@ from paper_repro.problems.base import (
     PaperTable,
     Variant,
     haar,
-    named,
 )
 
 
@@ -122,11 +121,6 @@ class ExtrinsicMean(PaperInstance):
     def manifold(self) -> go.IndefiniteStiefel:
         """The indefinite Stiefel manifold."""
         return go.IndefiniteStiefel(self.B, self.signs)
-
-    @property
-    def name(self) -> str:
-        """The problem with its size."""
-        return f"extrinsic mean {named(self.manifold.shape)}"
 
     def cost_and_gradient(self, X: Matrix) -> tuple[float, Matrix]:
         """|X - Y|^2 and 2 (X - Y)."""

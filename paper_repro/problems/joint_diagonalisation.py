@@ -21,7 +21,6 @@ from paper_repro.problems.base import (
     PaperProblem,
     PaperTable,
     Variant,
-    named,
 )
 
 
@@ -103,12 +102,6 @@ class JointDiagonalisation(PaperInstance):
         """The tensor Stiefel manifold; its points are blocks (l, n, p)."""
         blocks, _, n = self.stacked.shape
         return go.TensorStiefel(n, self.p, blocks)
-
-    @property
-    def name(self) -> str:
-        """The problem with its size."""
-        blocks, rows, n = self.stacked.shape
-        return f"joint diagonalisation {named((n, self.p, blocks))}, N={rows // n}"
 
     def sample(self, i: int) -> Matrix:
         """The blocks (l, n, n) of A_i."""

@@ -17,7 +17,6 @@ from paper_repro.problems.base import (
     PaperTable,
     Variant,
     haar,
-    named,
 )
 
 
@@ -66,11 +65,6 @@ class Matching(PaperInstance):
     def manifold(self) -> go.SymplecticStiefel:
         """The symplectic Stiefel manifold."""
         return go.SymplecticStiefel(self.A.shape[0], self.mu.size)
-
-    @property
-    def name(self) -> str:
-        """The problem with its size."""
-        return f"matching {named(self.manifold.shape)}"
 
     def cost_and_gradient(self, X: Matrix) -> tuple[float, Matrix]:
         """tr(X^T A X N) and 2 A X N."""

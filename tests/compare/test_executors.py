@@ -30,11 +30,11 @@ from hypothesis import strategies as st
 
 import genorth
 from genorth import compare
-from genorth.compare.render.report import _settings
+from genorth.compare.render.page import _settings
 from genorth.compare.runs import futures
-from genorth.compare.runs.bench import ATTEMPTS, Here
 from genorth.compare.runs.futures import Made, run_place
-from genorth.compare.runs.schedule import Schedule, Silent
+from genorth.compare.runs.record import Record
+from genorth.compare.runs.schedule import ATTEMPTS, Here, Observer, Schedule
 from support.refusals import refused
 
 pytest.importorskip("threadpoolctl", reason="comparisons pin BLAS threads by threadpoolctl")
@@ -94,7 +94,7 @@ class Later:
 def here(function: Any, *arguments: Any) -> Made:
     """What `run_place` does, in this process."""
     *_, payload, fields = pickle.loads(pickle.dumps(arguments))
-    schedule = Schedule(fields, None, Silent())
+    schedule = Schedule(Record, fields)
     Here(pickle.loads(payload), None).make(schedule)
     return Made("here", tuple(schedule.records({})))
 
@@ -195,7 +195,7 @@ def test_one_task_is_one_problem_and_start_with_all_solvers_and_tolerances() -> 
 
 @pytest.mark.usefixtures("quick")
 def test_an_interruption_cancels_what_is_underway() -> None:
-    class Interrupting(Silent):
+    class Interrupting(Observer):
         def finish(self, record: compare.Record) -> None:
             raise KeyboardInterrupt
 
@@ -228,8 +228,8 @@ def test_workers_that_cannot_take_the_task_are_refused(error: Exception) -> None
 def test_workers_with_another_version_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     class Older(Drawn):
         def submit(self, function: Any, *arguments: Any) -> Later:
-            sweep, attempt, _, *rest = arguments
-            return Later(0, run_place(sweep, attempt, "0.0", *rest))
+            key, _, *rest = arguments
+            return Later(0, run_place(key, "0.0", *rest))
 
     said = f"genorth {genorth.__version__}"  # that of the worker
     with refused("executor", "workers with genorth", said, tolerance=False):
@@ -378,7 +378,7 @@ def test_every_executor_makes_the_same_records_also_if_a_worker_is_killed(
 ) -> None:
     """A pool that is broken by it is replaced: the same call resumes."""
     flag, out = tmp_path / "flag", tmp_path / "out"
-    limits: dict[str, Any] = {"time_limit": 1.0, "grace": 0.1, "starts": 2}
+    limits: dict[str, Any] = {"max_time": 1.0, "grace": 0.1, "starts": 2}
     solvers: dict[str, Any] = {
         "cdf-gd": "cdf-gd",
         "killing": Killing(flag),

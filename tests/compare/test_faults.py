@@ -17,7 +17,7 @@ from compare_faults import PROBLEMS, SOLVERS, Fault, Raises
 
 import genorth as go
 from genorth import compare
-from genorth.compare.runs.codec import decode, encode
+from genorth.compare.runs.store import decode, encode
 from support.refusals import refused
 
 pytestmark = pytest.mark.slow
@@ -25,8 +25,8 @@ pytestmark = pytest.mark.slow
 pytest.importorskip("threadpoolctl", reason="comparisons pin BLAS threads by threadpoolctl")
 posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="alarms and signals of POSIX")
 LIMITS = {
-    False: {"time_limit": 60.0, "preparation_limit": 60.0, "progress": None},
-    True: {"time_limit": 2.0, "grace": 0.2, "preparation_limit": 1.0, "progress": None},
+    False: {"max_time": 60.0, "preparation_limit": 60.0, "progress": None},
+    True: {"max_time": 2.0, "grace": 0.2, "preparation_limit": 1.0, "progress": None},
 }
 CASES = [(jobs, late) for jobs in (1, 2) for late in (False, True)]
 
@@ -47,7 +47,7 @@ def _check(records: compare.Records, faults: dict[str, Fault], name: str) -> Non
             allowed = (fault.status,) if isinstance(fault.status, str) else fault.status
             assert record.status in allowed and fault.said in record.message, said
             assert record.success == (fault.status == "CONVERGED"), said
-        assert decode(encode(record)).key == record.key
+        assert decode(encode(record), compare.Record).key == record.key
 
 
 @posix

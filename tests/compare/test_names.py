@@ -15,8 +15,7 @@ import pytest
 from compare_records import record, trace
 
 from genorth.compare import Html, Records, plots, report, summary, tables
-from genorth.compare.render.formats import csv_of, latex_escape, markdown_text
-from genorth.compare.render.table import plain
+from genorth.compare.render.table import csv_of, latex_escape, markdown_text, plain
 from genorth.compare.render.terminal import Bar, Lines
 from genorth.compare.runs.record import About
 from support.chromium import CHROMIUM, REASON, findings
@@ -88,7 +87,7 @@ def _hostile() -> Records:
         made.append(record("rgd", math.nan, problem=name, size=other, **data | failed))
         if n % 12 == 0:
             made.append(record("rcg", 1.0, problem=name, size=other, **drawn))
-    return Records(made, {"time_limit": 60.0, **{name: name for name in NAMES}})
+    return Records(made, {"max_time": 60.0, **{name: name for name in NAMES}})
 
 
 @pytest.fixture(scope="module")

@@ -20,16 +20,16 @@ from compare_records import record, small_comparison, times, trace
 
 from baselines import SOLVERS
 from genorth.compare import Html, Records, report, summary
-from genorth.compare.render.columns import COLUMNS
 from genorth.compare.render.styles import styles
 from genorth.compare.render.table import Block, Entry, Head, Line, Table
+from genorth.compare.runs.columns import COLUMNS
 from genorth.compare.runs.record import About
 from support.chromium import CHROMIUM, REASON, findings
 
 pytest.importorskip("matplotlib", reason="plots need the extra: pip install 'genorth[report]'")
 from genorth.compare import plots
+from genorth.compare.render.page import inline
 from genorth.compare.render.plots import _thinned
-from genorth.compare.render.report import inline
 
 # ---------------------------------------------------------------------- in words
 
@@ -259,9 +259,9 @@ def test_overview_has_a_dot_for_each_success_and_an_arrow_for_each_time_limit():
 
 def test_plots_do_not_load_pyplot():
     code = (
-        "import sys; from genorth.compare import plots\n"
+        "import sys; from genorth.compare.render import styles\n"
         "import genorth.compare; assert 'matplotlib' not in sys.modules\n"
-        "plots._figure(1, 1); assert 'matplotlib.pyplot' not in sys.modules"
+        "styles.panels(1, 1, 1, 1); assert 'matplotlib.pyplot' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 

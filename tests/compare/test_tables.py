@@ -17,14 +17,19 @@ from compare_records import record, small_comparison, times, trace
 from genorth.compare import tables
 from genorth.compare.analysis.rows import Runs, best_by_family, best_of, by_row, elsewhere
 from genorth.compare.analysis.targets import crossing, reached
-from genorth.compare.render.formats import html, latex, latex_escape, markdown, render, text
 from genorth.compare.render.table import (
     Block,
     Entry,
     Head,
     Line,
     Table,
+    html,
+    latex,
+    latex_escape,
+    markdown,
+    render,
     seconds_text,
+    text,
     tolerance_text,
 )
 from genorth.compare.runs.record import About, Records

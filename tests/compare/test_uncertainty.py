@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from genorth.compare import effect, plots, summary, tables
 from genorth.compare.analysis.ranking import behind, duels, lead
 from genorth.compare.analysis.rows import Runs, best_of, by_row, leaders, shared
-from genorth.compare.render.formats import markdown
+from genorth.compare.render.table import markdown
 from genorth.compare.render.terminal import winners
 from genorth.compare.runs.record import Records
 from support.refusals import refused

@@ -22,6 +22,7 @@ TOUR = DOCS / "tour" / "plot_tour.py"
 MODULES = (
     "genorth",
     "genorth.compare",
+    "genorth.training",
     "genorth.gallery",
     "genorth.testing",
     "genorth.interop.pymanopt",
@@ -148,7 +149,7 @@ def test_the_commands_of_the_page_on_real_problems_are_known() -> None:
     assert len(commands) == 3
     for command in commands:
         options = genorth.gallery.commands.parser().parse_args(command.split())
-        assert set(getattr(options, "names", [])) <= set(genorth.gallery.names())
+        assert set(options.names or []) <= set(genorth.gallery.names())
 
 
 @needs_chromium

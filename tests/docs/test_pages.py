@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from genorth import compare
-from genorth.compare.analysis.ranking import behind
-from genorth.compare.analysis.rows import by_row
+from genorth import training
+from genorth.compare.analysis import behind, by_row
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -99,7 +98,7 @@ def test_every_measured_number_is_made_from_a_record(
     """Numbers with a unit stand in blocks that are filled from records, or are listed above."""
     text = overview["_BLOCK"].sub("", path.read_text("utf-8"))
     text = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
-    text = text.replace(stochastic["table"](compare.load(stochastic["RECORDS"])), "")
+    text = text.replace(stochastic["table"](training.load(stochastic["RECORDS"])), "")
     stated = _STATED.get(path.name, [])
     measured = [line for line in text.splitlines() if _NUMBER.search(line)]
     assert [line for line in measured if not any(part in line for part in stated)] == []
@@ -113,7 +112,7 @@ def stochastic() -> dict[str, Any]:
 
 
 def test_the_table_of_training_is_that_of_the_records(stochastic: dict[str, Any]) -> None:
-    records = compare.load(stochastic["RECORDS"])
+    records = training.load(stochastic["RECORDS"])
     page = (ROOT / "docs" / "pytorch.md").read_text("utf-8")
     assert stochastic["table"](records) in page
     failed = sum(not record.success for record in records)

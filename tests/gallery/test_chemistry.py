@@ -16,11 +16,11 @@ MOLECULES = ("water", "ammonia", "carbon-monoxide")
 @pytest.mark.parametrize("method", ["pyscf-diis", "pyscf-newton", "rlbfgs-orbital", "rtr-fast"])
 def test_evaluations_are_fock_matrices(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What PySCF builds is what the Result counts: a cost with its gradient, a Hessian product."""
-    from genorth.gallery import hartree_fock
+    from genorth.gallery import molecules
 
-    hartree_fock.energy.cache_clear()  # no Fock matrix of another test
+    molecules.energy.cache_clear()  # no Fock matrix of another test
     instance = gallery.load("hartree-fock-water")
-    energy, built = hartree_fock.energy("water"), 0
+    energy, built = molecules.energy("water"), 0
     exact = energy.two_electron
 
     def counted(D: np.ndarray) -> np.ndarray:
@@ -46,7 +46,7 @@ def test_orbital_gaps_come_near_to_diis(molecule: str) -> None:
 
 
 def test_the_preconditioner_is_symmetric_and_positive() -> None:
-    from genorth.gallery.hartree_fock import energy
+    from genorth.gallery.molecules import energy
 
     instance = gallery.load("hartree-fock-water")
     precondition, C = energy("water").precondition, instance.problem.manifold.random_point(0)

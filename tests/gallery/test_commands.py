@@ -66,7 +66,7 @@ def test_the_report_has_a_table_and_a_picture(folder: Path) -> None:
 @pytest.mark.slow
 def test_a_picture_made_of_pixels_is_allowed_in_the_report(tmp_path: Path) -> None:
     instance = gallery.load("dot-magnetic")
-    records = comparison.run(None, [instance], ["rtr-fast"], time_limit=10.0, progress=None)
+    records = comparison.run(None, [instance], ["rtr-fast"], max_time=10.0, progress=None)
     picture = [("own", comparison.picture(instance))]
     page = compare.report(records, tmp_path / "report.html", sections=picture).read_text("utf-8")
     assert "data:image/png" in page and "img-src data:" in page
@@ -95,7 +95,7 @@ def test_all_solvers_of_an_instance_run_in_processes_of_their_own(tmp_path: Path
     if reason := gallery.why_not(name):
         pytest.skip(reason)
     instance, solvers = gallery.load(name), ["rlbfgs-fast", "rtr-fast"]
-    how: dict[str, Any] = {"jobs": 2, "time_limit": 20.0, "starts": 2, "progress": None}
+    how: dict[str, Any] = {"jobs": 2, "max_time": 20.0, "starts": 2, "progress": None}
     records = comparison.run(tmp_path, [instance], solvers, **how)
     assert records.distinct("solver") == [*solvers, *(f"{each}, metric" for each in solvers)]
     assert {comparison.verdict(instance, record) for record in records} == {"solved"}
@@ -109,8 +109,8 @@ def test_all_solvers_of_an_instance_run_in_processes_of_their_own(tmp_path: Path
     ("arguments", "word"),
     [
         (["run", "lda-beer"], "name: need one of"),
-        (["run", "--solvers", "nothing"], "solvers: need some of"),
-        (["report"], "--out: need a folder"),
+        (["run", "--solvers", "nothing"], "solvers: need one of"),
+        (["report"], "out: need a folder"),
     ],
 )
 def test_wrong_names_end_with_2(arguments, word, tmp_path, capsys) -> None:
@@ -119,7 +119,7 @@ def test_wrong_names_end_with_2(arguments, word, tmp_path, capsys) -> None:
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("option", ["--starts", "--jobs", "--time-limit"])
+@pytest.mark.parametrize("option", ["--starts", "--jobs", "--max-time"])
 @pytest.mark.parametrize("value", ["0", "-1"])
 def test_numbers_that_make_no_sense_end_with_2(option, value, tmp_path, capsys) -> None:
     assert main([*QUICK, option, value, "--out", str(tmp_path)]) == 2

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from genorth import compare
-from genorth.compare import Method
+from genorth import training
 from genorth.gallery.commands import main
 from genorth.gallery.stochastic import comparison
 from genorth.gallery.stochastic.base import Task, TorchLearner
 from genorth.gallery.stochastic.methods import methods
 from genorth.gallery.stochastic.tasks import SUBJECTS
+from genorth.training import Method
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # of torch.jit, at the import of geoopt
@@ -150,7 +150,7 @@ def test_the_command_writes_tables_and_the_report(tmp_path: Path, capsys) -> Non
     before = (tmp_path / "records" / "records.jsonl").read_bytes()
     assert main([*TINY, "--out", str(tmp_path)]) == 0
     assert (tmp_path / "records" / "records.jsonl").read_bytes() == before
-    records = compare.load(tmp_path / "records")
+    records = training.load(tmp_path / "records")
     assert all(record.success for record in records) and set(comparison.look(records)) == set(names)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from genorth.compare.analysis.rows import require_records
 from genorth.compare.analysis.targets import reach
 from genorth.compare.runs.record import Record, Records
-from genorth.errors import refuse
+from genorth.errors import require
 from genorth.solve.solver import FAMILIES
 
 _Vector = np.ndarray[Any, Any]
@@ -62,8 +62,7 @@ class Profile:
         return self._share(self.costs, solver, np.finfo(float).max)
 
     def _share(self, figures: dict[str, _Vector], solver: str, most: float) -> float:
-        if solver not in figures:
-            refuse("solver", f"one of {', '.join(self.solvers)}", repr(solver))
+        require(solver in figures, "solver", f"one of {', '.join(self.solvers)}", repr(solver))
         return float(np.searchsorted(figures[solver], most, side="right")) / self.count
 
     def curve(self, solver: str, last: float) -> tuple[_Vector, _Vector]:
@@ -84,16 +83,17 @@ class Profile:
     @property
     def largest(self) -> float:
         """The largest finite ratio; 1 if there is none."""
-        return max(
-            (float(r) for ratios in self.ratios.values() for r in ratios if math.isfinite(r)),
-            default=1.0,
-        )
+        return _span(self.ratios)[1]
 
     @property
     def range(self) -> tuple[float, float]:
         """The smallest and the largest finite cost above zero; (1, 1) if there is none."""
-        every = [float(c) for costs in self.costs.values() for c in costs if 0 < c < math.inf]
-        return (min(every), max(every)) if every else (1.0, 1.0)
+        return _span(self.costs)
+
+
+def _span(figures: dict[str, _Vector]) -> tuple[float, float]:
+    every = [float(each) for row in figures.values() for each in row if 0 < each < math.inf]
+    return min(every, default=1.0), max(every, default=1.0)
 
 
 def profile(
@@ -115,48 +115,37 @@ def profile(
         ValueError: If there is no start of a row that every solver, or family, has a record of.
     """
     require_records(records)
-    for name, value, known in (("measure", measure, MEASURES), ("by", by, SUBJECTS)):
-        if value not in known:
-            refuse(name, f"one of {', '.join(map(repr, known))}", repr(value))
-    if at not in ENDS:
-        refuse("at", f"one of {', '.join(map(repr, ENDS))}", repr(at))
-    solvers = tuple(records.solvers)
-    problems = _costs(records, measure) if at == "run" else _target_costs(records, measure)
-    families = {name: about.family for name, about in records.solvers.items()}
-    if by == "family":
-        solvers = tuple(kind for kind in FAMILIES if kind in families.values())
-        problems = {start: _by_family(costs, families) for start, costs in problems.items()}
-    complete = [costs for costs in problems.values() if len(costs) == len(solvers)]
-    if not complete:
-        refuse(
-            "records",
-            f"at least one start of a row that every {by} has a record of",
-            f"none of {len(problems)}",
+    for name, value, known in (
+        ("measure", measure, MEASURES),
+        ("by", by, SUBJECTS),
+        ("at", at, ENDS),
+    ):
+        require(value in known, name, f"one of {', '.join(map(repr, known))}", repr(value))
+    runs: dict[tuple[str, str, int, str], list[Record]] = {}
+    for record in records:
+        runs.setdefault((record.problem, record.size, record.seed, record.solver), []).append(
+            record
         )
-    left_out = len(problems) - len(complete)
+    costs: dict[_Start, dict[str, float]] = {}
+    for (*_, seed, _), mine in runs.items():
+        for record in mine:
+            cost = _cost(record, measure) if at == "run" else _target_cost(mine, record, measure)
+            start = costs.setdefault((*record.row, seed), {})
+            who = getattr(record, by)
+            start[who] = min(cost, start.get(who, math.inf))
+    order = list(records.solvers) if by == "solver" else FAMILIES
+    solvers = tuple(who for who in order if who in records.distinct(by))
+    complete = [row for row in costs.values() if len(row) == len(solvers)]
+    need = f"at least one start of a row that every {by} has a record of"
+    require(complete, "records", need, f"none of {len(costs)}")
     return Profile(
         measure,
         solvers,
-        {solver: np.sort([_ratio(costs, solver) for costs in complete]) for solver in solvers},
-        {solver: np.sort([costs[solver] for costs in complete]) for solver in solvers},
+        {who: np.sort([_ratio(row, who) for row in complete]) for who in solvers},
+        {who: np.sort([row[who] for row in complete]) for who in solvers},
         len(complete),
-        left_out,
+        len(costs) - len(complete),
     )
-
-
-def _by_family(costs: dict[str, float], families: dict[str, str]) -> dict[str, float]:
-    """Of each family that has a record, the solver that needs least."""
-    found: dict[str, float] = {}
-    for solver, cost in costs.items():
-        found[families[solver]] = min(cost, found.get(families[solver], math.inf))
-    return found
-
-
-def _costs(records: Records, measure: str) -> dict[_Start, dict[str, float]]:
-    found: dict[_Start, dict[str, float]] = {}
-    for record in records:
-        found.setdefault((*record.row, record.seed), {})[record.solver] = _cost(record, measure)
-    return found
 
 
 def _cost(record: Record, measure: str) -> float:
@@ -164,24 +153,14 @@ def _cost(record: Record, measure: str) -> float:
     return value if record.success and not math.isnan(value) else math.inf
 
 
-def _target_costs(records: Records, measure: str) -> dict[_Start, dict[str, float]]:
-    """As `_costs`, of the first iterate that meets the tolerance, in whichever run shows it."""
-    runs: dict[tuple[str, str, int, str], list[Record]] = {}
-    for record in records:
-        runs.setdefault((record.problem, record.size, record.seed, record.solver), []).append(
-            record
-        )
-    found: dict[_Start, dict[str, float]] = {}
-    for record in records:
-        key = record.problem, record.size, record.seed, record.solver
-        way = reach(runs[key], record.tolerance)
-        cost = math.inf if way is None else float(getattr(way[0].trace, measure)[way[1]])
-        found.setdefault((*record.row, record.seed), {})[record.solver] = cost
-    return found
+def _target_cost(runs: list[Record], record: Record, measure: str) -> float:
+    """The cost of the first iterate that meets the tolerance, in whichever run shows it."""
+    way = reach(runs, record.tolerance)
+    return math.inf if way is None else float(getattr(way[0].trace, measure)[way[1]])
 
 
 def _ratio(costs: dict[str, float], solver: str) -> float:
     best, mine = min(costs.values()), costs[solver]
-    if math.isinf(mine):
+    if math.isinf(mine):  # also where all are
         return math.inf
     return 1.0 if mine == best else mine / best if best > 0 else math.inf

@@ -1,8 +1,12 @@
-"""Who wins each row and by how much: solver against solver, family against family."""
+"""Who wins each row and by how much: solver against solver, family against family.
+
+And what one ingredient is worth: a solver with it against the same solver without it.
+"""
 
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 
@@ -21,6 +25,10 @@ from genorth.compare.analysis.rows import (
     shared,
 )
 from genorth.compare.runs.record import Records
+from genorth.errors import require
+
+#: What an effect is measured in.
+MEASURES = ("time", "evaluations")
 
 
 @attrs.frozen
@@ -60,9 +68,7 @@ def best(records: Records) -> list[Best]:
     for row, runs in by_row(require_records(records)).items():
         winner = best_of(runs)
         time = math.nan if winner is None else runs[winner].time
-        ratios = {
-            solver: entry.time / time if time > 0 else math.inf for solver, entry in runs.items()
-        }
+        ratios = {name: each.time / time if time > 0 else math.inf for name, each in runs.items()}
         at_least = {
             solver: entry.spent / time
             for solver, entry in runs.items()
@@ -183,3 +189,64 @@ def lead(records: Records, over: str, factor: float, from_seconds: float) -> Lea
             held = winner is not None and seconds >= factor * runs[winner].time
             found["held" if held else "missed" if exact else "undecided"].append(row)
     return Lead(**{name: tuple(rows) for name, rows in found.items()})
+
+
+@attrs.frozen
+class Effect:
+    """Two solvers that differ in one ingredient, in the rows in which both run."""
+
+    solver: str
+    other: str
+    #: In how many rows both run.
+    rows: int
+    #: For each measure the figure of `other` over that of `solver`, in the rows that both solve.
+    gains: dict[str, tuple[float, ...]]
+    #: Rows that only one of them solves.
+    only_solver: int
+    only_other: int
+
+    def gain(self, measure: str) -> float:
+        """The median gain; NaN if there is no row that both solve."""
+        return statistics.median(self.gains[measure]) if self.gains[measure] else math.nan
+
+    def range(self, measure: str) -> tuple[float, float]:
+        """The least and the largest gain."""
+        gains = self.gains[measure] or (math.nan,)
+        return min(gains), max(gains)
+
+
+def effect(records: Records, solver: str, other: str) -> Effect:
+    """Compare a solver with another that lacks one ingredient.
+
+    A solver solves a row if it succeeds from more than half of the starts that both have; figures
+    are medians over these.
+
+    Args:
+        records: The records.
+        solver: The solver with the ingredient.
+        other: The one without it.
+
+    Returns:
+        The gains: time and evaluations of `other` over those of `solver`.
+
+    Raises:
+        ValueError: If no row has records of both.
+    """
+    gains: dict[str, list[float]] = {measure: [] for measure in MEASURES}
+    only, count = [0, 0], 0
+    for runs in by_row(require_records(records)).values():
+        same = shared(runs, solver, other) if {solver, other} <= runs.keys() else {}
+        if not same:
+            continue
+        count += 1
+        mine, theirs = same[solver], same[other]
+        done = [math.isfinite(mine.time), math.isfinite(theirs.time)]
+        if all(done):
+            gains["time"].append(theirs.time / mine.time)
+            ours = max(mine.median("evaluations"), 1.0)
+            gains["evaluations"].append(theirs.median("evaluations") / ours)
+        elif any(done):
+            only[done.index(True)] += 1
+    require(count, "records", f"a row with {solver!r} and {other!r}", "none")
+    found = {name: tuple(each) for name, each in gains.items()}
+    return Effect(solver, other, count, found, *only)

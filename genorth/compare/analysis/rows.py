@@ -35,7 +35,7 @@ def require_records(records: Any) -> Records:
 class Runs:
     """The runs of one solver in one row, one for each seed."""
 
-    records: tuple[Record, ...]
+    records: tuple[Any, ...]
 
     @property
     def family(self) -> str:
@@ -43,12 +43,12 @@ class Runs:
         return self.records[0].family
 
     @property
-    def solved(self) -> tuple[Record, ...]:
+    def solved(self) -> tuple[Any, ...]:
         """Those that succeeded."""
         return tuple(record for record in self.records if record.success)
 
     @property
-    def failed(self) -> tuple[Record, ...]:
+    def failed(self) -> tuple[Any, ...]:
         """Those that did not."""
         return tuple(record for record in self.records if not record.success)
 
@@ -177,7 +177,7 @@ def _solving(runs: Mapping[str, Runs], among: Iterable[str] | None) -> list[str]
 def shared(runs: Mapping[str, Runs], *like: str) -> dict[str, Runs]:
     """The runs of a row from the starts that all of these solvers have.
 
-    Each start has an instance of its own, so that a figure of one solver is held against that of
+    Each start has an case of its own, so that a figure of one solver is held against that of
     another from the same starts alone.
     """
     seeds = set.intersection(*({r.seed for r in runs[name].records} for name in like))

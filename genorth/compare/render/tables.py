@@ -8,17 +8,14 @@ objects, for the report; the others text.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
 
-from genorth.compare.analysis.effects import MEASURES, Effect
-from genorth.compare.analysis.ranking import Best, best
-from genorth.compare.analysis.rows import Runs, by_row, leaders, require_records
+from genorth.compare.analysis.ranking import MEASURES, Best, Effect, best
+from genorth.compare.analysis.rows import Runs, by_row, leaders, require_records, short_status
 from genorth.compare.analysis.targets import Reached, reached, targets
-from genorth.compare.render.columns import FAILURES, PAPER, Column, columns
-from genorth.compare.render.formats import render
 from genorth.compare.render.table import (
     Block,
     Entry,
@@ -30,14 +27,17 @@ from genorth.compare.render.table import (
     count,
     names_of,
     plain,
+    render,
     scientific,
+    seconds,
     seconds_text,
     times,
     tolerance_text,
     words,
 )
+from genorth.compare.runs.columns import FAILURES, PAPER, Column
 from genorth.compare.runs.record import Records
-from genorth.errors import refuse
+from genorth.errors import require
 
 #: (problem, size, solver, tolerance) -> fun, nit, gradient_norm, feasibility, seconds; also
 #: ">1800", or None.
@@ -101,8 +101,12 @@ def paper_tables(
         names_of(require_records(records), labels),
         {} if reference is None else reference,
     )
-    if not isinstance(beside, Mapping):
-        refuse("reference", "a mapping of (problem, size, solver, tolerance) to figures", beside)
+    require(
+        isinstance(beside, Mapping),
+        "reference",
+        "a mapping of (problem, size, solver, tolerance) to figures",
+        beside,
+    )
     return [
         _paper_table(records.where(problem=problem), beside, names)
         for problem in records.distinct("problem")
@@ -111,7 +115,7 @@ def paper_tables(
 
 def _paper_table(records: Records, reference: Reference, names: Names) -> Table:
     rows, tolerances, problem = by_row(records), targets(records), records[0].problem
-    shown = columns(PAPER)
+    shown = [column for column in records.columns if PAPER in column.tables]
     beside = {
         tolerance: any(key[0] == problem and key[3] == tolerance for key in reference)
         for tolerance in tolerances
@@ -157,17 +161,54 @@ def _with_rules(records: Records) -> list[tuple[str, bool]]:
 
 
 def _ours(column: Column, row: Mapping[str, Runs], solver: str) -> Entry:
+    """A figure over the seeds: the median; for the time also its range, bold for the winner."""
     if solver not in row:
         return Entry()
-    entry = column.over_seeds(column, row[solver])
-    return attrs.evolve(entry, bold=column.ranked and (solver,) == leaders(row))
+    runs = row[solver]
+    if column.name == "time":
+        return attrs.evolve(_time(runs), bold=(solver,) == leaders(row))
+    entry = _written(column, runs.median(column.name)) if runs.ran else Entry()
+    return attrs.evolve(entry, failed=not runs.solved)
+
+
+def _time(runs: Runs) -> Entry:
+    """The median time and, of several seeds, the range; or the time spent if it is infinite.
+
+    "2.1 (1.8 to 3.0)"; "> 60" by a time limit.
+    """
+    hint = plain(" ".join(dict.fromkeys(record.message for record in runs.failed)))
+    if math.isfinite(runs.time):
+        times = [record.time for record in runs.solved]
+        wide = f"{seconds_text(min(times))} to {seconds_text(max(times))}" if times[1:] else ""
+        note = ", ".join(filter(None, [wide, runs.note]))
+        return Entry(seconds_text(runs.time), runs.time, note, hint)
+    if math.isnan(runs.spent):
+        return Entry(note=runs.note, hint=hint, failed=True)
+    more = "> " if runs.out_of_time else ""
+    return Entry(more + seconds_text(runs.spent), runs.spent, runs.note, hint, failed=True)
 
 
 def _theirs(column: Column, value: float | str | None) -> Entry:
     """A figure of the paper, which may be missing or be ">1800"."""
     if isinstance(value, str):
         return words(value)
-    return Entry() if value is None or not math.isfinite(value) else column.write(value)
+    return Entry() if value is None or not math.isfinite(value) else _written(column, value)
+
+
+_FORMS: Mapping[str, Callable[[Any], Entry]] = {
+    "words": words,
+    "status": lambda value: words(short_status(value)),
+    "count": count,
+    "scientific": scientific,
+    "seconds": seconds,
+    "tolerance": lambda value: Entry(tolerance_text(value), value),
+}
+
+
+def _written(column: Column, value: Any, names: Names | None = None) -> Entry:
+    if column.form == "name":
+        return words((names or Names())[value])
+    return _FORMS[column.form](value)
 
 
 # ---------------------------------------------------------------------- to a common target
@@ -299,7 +340,7 @@ def _best_line(row: Best, solvers: Iterable[str], names: Names) -> Line:
     entries = [
         words(names[row.problem]),
         words(row.size),
-        Entry(tolerance_text(row.tolerance), row.tolerance),
+        _FORMS["tolerance"](row.tolerance),
     ]
     if row.solver is None:
         entries += [words("none"), Entry(failed=True)]
@@ -389,14 +430,12 @@ def failures_table(records: Records, labels: Labels | None = None) -> Table | No
     Returns:
         The table; None if no run failed.
     """
-    failed = require_records(records).where(success=False)
-    names, shown = names_of(records, labels), columns(FAILURES)
+    failed, names = require_records(records).where(success=False), names_of(records, labels)
     if not len(failed):
         return None
-    rows = [[_cell(column, column.get(record), names) for column in shown] for record in failed]
+    shown = [column for column in records.columns if FAILURES in column.tables]
+    lines = [
+        Line([_written(column, column.get(record), names) for column in shown]) for record in failed
+    ]
     heads = [Head(column.heading, numeric=column.numeric) for column in shown]
-    return Table("", heads, [Block("", [Line(entries) for entries in rows])])
-
-
-def _cell(column: Column, value: Any, names: Names) -> Entry:
-    return words(names[value]) if column.named else column.write(value)
+    return Table("", heads, [Block("", lines)])

@@ -1,20 +1,18 @@
 """How a comparison tells of its progress: silently, in lines, or by a bar on a terminal.
 
 The bar shows the current run and the best of its row so far, and a table of winners at the end.
-`exit_code` is how its command lines end.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
-from genorth.compare.analysis.rows import Row, Runs, best_by_family, best_of, by_row, leaders
+from genorth.compare.analysis.rows import Row, best_by_family, best_of, by_row, leaders
 from genorth.compare.render.table import Names, plain, seconds_text, tolerance_text
-from genorth.compare.runs.record import Record, Records
-from genorth.compare.runs.schedule import Progress, Silent
+from genorth.compare.runs.record import Outcome, Records
+from genorth.compare.runs.schedule import Observer
 from genorth.errors import refuse
 from genorth.optional import installed, optional
 from genorth.solve.solver import FAMILIES
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
 _METHODS = ("start", "begin", "finish", "close")
 
 
-class Lines(Silent):
+class Lines(Observer):
     """One line for each finished run, for log files.
 
     Args:
@@ -43,35 +41,33 @@ class Lines(Silent):
         """Take down the total."""
         self._finished, self._total = 0, total
 
-    def finish(self, record: Record) -> None:
+    def finish(self, record: Outcome) -> None:
         """Write the line."""
         self._finished += 1
         place = plain(f"{record.problem} {record.size} seed {record.seed}")
-        end = f"{record.status}, {record.time:.3g} s, {record.nit} iterations"
-        trained = record.validation is not None
-        figure = f"loss {record.fun:.4g}" if trained else f"gradient {record.gradient_norm:.2g}"
+        end = f"{record.status}, {record.time:.3g} s, {record.progress}"
         stream = self._stream or sys.stderr  # looked up now: it may have been redirected since
         with suppress(OSError, ValueError, AttributeError):  # closed: the records matter more
             stream.write(
                 f"[{self._finished}/{self._total}] {place}, {plain(record.solver)} to "
-                f"{record.tolerance:g}: {end}, {figure}\n"
+                f"{record.tolerance:g}: {end}\n"
             )
             stream.flush()
 
 
-def chosen(progress: Any, by_time: bool = True) -> Progress:
+def chosen(progress: Any, by_time: bool = True) -> Observer:
     """The object for "auto", "brief" (a bar alone on a terminal, else nothing) or None.
 
     "auto" is a bar with a table of winners on a terminal if rich is installed, else lines. Where
     the time does not tell who is best, the bar says nothing of winners.
     """
     if progress is None:
-        return Silent()
+        return Observer()
     if isinstance(progress, str) and progress in ("auto", "brief"):
         auto, terminal = progress == "auto", getattr(sys.stderr, "isatty", bool)
         if terminal() and installed("rich"):
             return Bar(winners=auto and by_time, best=by_time)
-        return Lines() if auto else Silent()
+        return Lines() if auto else Observer()
     if not all(callable(getattr(progress, name, None)) for name in _METHODS):
         need = "'auto', 'brief', None, or an object with start, begin, finish and close"
         refuse("progress", need, repr(progress))
@@ -81,7 +77,7 @@ def chosen(progress: Any, by_time: bool = True) -> Progress:
 # ---------------------------------------------------------------------- the bar
 
 
-class Bar:
+class Bar(Observer):
     """A bar with finished and total runs, time used and time left.
 
     Below it the current runs, and who leads their rows. It is drawn between runs only, so that
@@ -101,8 +97,8 @@ class Bar:
         console_class = optional("rich.console", "report", "The progress bar").Console
         self._console = console_class(stderr=True) if console is None else console
         self._live: Live | None = None
-        self._records: list[Record] = []
-        self._running: dict[tuple[str, str, int, str, float], str] = {}
+        self._records: list[Outcome] = []
+        self._running: list[tuple[str, str, int, str, float]] = []
 
     def start(self, total: int) -> None:
         """Show the bar."""
@@ -126,14 +122,13 @@ class Bar:
 
     def begin(self, problem: str, size: str, seed: int, solver: str, tolerance: float) -> None:
         """Show the run."""
-        row = Names().row((problem, size, tolerance))
-        text = f"{row}, seed {seed}: {plain(solver)}"
-        self._running[problem, size, seed, solver, tolerance] = text
+        self._running.append((problem, size, seed, solver, tolerance))
         self._update()
 
-    def finish(self, record: Record) -> None:
+    def finish(self, record: Outcome) -> None:
         """Advance the bar."""
-        self._running.pop(record.key, None)
+        with suppress(ValueError):  # a run that an executor makes elsewhere has no beginning
+            self._running.remove(record.key)
         self._records.append(record)
         if self._live is not None:
             self._progress.advance(self._task)
@@ -146,19 +141,13 @@ class Bar:
             self._live = None
             if self._records and self._winners:
                 show(Records(self._records), self._console)
-        self._records, self._running = [], {}
+        self._records, self._running = [], []
 
     def best_so_far(self, row: Row) -> str:
         """Who leads the row among the finished runs, in words."""
-        runs: dict[str, list[Record]] = {}
-        for record in self._records:
-            if record.row == row:
-                runs.setdefault(record.solver, []).append(record)
-        entries = {solver: Runs(tuple(records)) for solver, records in runs.items()}
-        best = best_of(entries)
-        return (
-            "none yet" if best is None else f"{plain(best)}, {seconds_text(entries[best].time)} s"
-        )
+        runs = by_row(Records(self._records).where(row=row)).get(row, {})
+        best = best_of(runs)
+        return "none yet" if best is None else f"{plain(best)}, {seconds_text(runs[best].time)} s"
 
     def _update(self) -> None:
         if self._live is not None:
@@ -168,14 +157,13 @@ class Bar:
         from rich.console import Group
         from rich.text import Text
 
-        lines = [
-            f"{text}   best so far: {self.best_so_far((key[0], key[1], key[4]))}"
-            if self._best
-            else text
-            for key, text in self._running.items()
-        ]
-        texts = [Text(line, no_wrap=True, overflow="ellipsis") for line in lines]
-        return Group(self._progress, *texts)
+        lines = []
+        for problem, size, seed, solver, tolerance in self._running:
+            row = problem, size, tolerance
+            line = f"{Names().row(row)}, seed {seed}: {plain(solver)}"
+            line += f"   best so far: {self.best_so_far(row)}" if self._best else ""
+            lines.append(Text(line, no_wrap=True, overflow="ellipsis"))
+        return Group(self._progress, *lines)
 
 
 def show(records: Records, console: Console | None = None) -> None:
@@ -189,10 +177,6 @@ def show(records: Records, console: Console | None = None) -> None:
     (rich.Console() if console is None else console).print(winners(records))
 
 
-def _one(name: str | None) -> tuple[str, ...]:
-    return () if name is None else (name,)
-
-
 def winners(records: Records) -> Table:
     """The table that `show` prints."""
     from rich.table import Table
@@ -200,52 +184,23 @@ def winners(records: Records) -> Table:
 
     families = [kind for kind in FAMILIES if kind in records.distinct("family")]
     table = Table(header_style="bold", title="Fastest solver of each row", title_justify="left")
-    for name in ("Problem", "Size"):
-        table.add_column(name)
-    table.add_column("tol", justify="right")
-    for name in ("Best", *(kind[0].upper() + kind[1:] for kind in families)):
-        table.add_column(name)
+    for name in ("Problem", "Size", "tol"):
+        table.add_column(name, justify="right" if name == "tol" else "left")
+    for name in ("best", *families):
+        table.add_column(name[0].upper() + name[1:])
         table.add_column("seconds", justify="right")
     table.add_column("failed", justify="right")
-    previous = None
+    place = None
     for row, runs in by_row(records).items():
-        if previous is not None and previous != row[:2]:
+        if place not in (None, row[:2]):
             table.add_section()
-        previous = row[:2]
-        best = best_by_family(runs)
+        place, best = row[:2], best_by_family(runs)
         texts = [plain(row[0]), plain(row[1]), tolerance_text(row[2])]
-        for found in (leaders(runs), *(_one(best.get(kind)) for kind in families)):
-            texts += [plain(" or ".join(found) or "none")]
-            texts += [seconds_text(runs[found[0]].time) if found else "-"]
-        failed = sum(len(entry.failed) for entry in runs.values())
+        for found in (leaders(runs), *(filter(None, [best.get(kind)]) for kind in families)):
+            found = tuple(found)
+            texts.append(plain(" or ".join(found) or "none"))
+            texts.append(seconds_text(runs[found[0]].time) if found else "-")
+        texts.append(str(sum(len(entry.failed) for entry in runs.values()) or ""))
         # Text, not str: rich would read brackets in a name as markup.
-        styles = ["bold" if n in (3, 4) else "" for n in range(len(texts))]
-        cells = [Text(text, style) for text, style in zip(texts, styles, strict=True)]
-        table.add_row(*cells, Text(str(failed) if failed else ""))
+        table.add_row(*(Text(each, "bold" if n in (3, 4) else "") for n, each in enumerate(texts)))
     return table
-
-
-def exit_code(command: Callable[[], object]) -> int:
-    """Run a command of a command line; what goes wrong is told on stderr, in a sentence.
-
-    Args:
-        command: What to run; its whole number is the code of a success.
-
-    Returns:
-        0 or that number; 1 where a file or a package is missing; 2 for bad usage; 130 after Ctrl-C.
-    """
-    try:
-        found = command()
-    except (OSError, ImportError) as error:
-        return _told(f"error: {error}", 1)
-    except ValueError as error:
-        return _told(f"error: {error}", 2)
-    except KeyboardInterrupt as interrupt:
-        notes = getattr(interrupt, "__notes__", [])
-        return _told(" ".join(["\nInterrupted.", *map(str, notes)]), 130)
-    return found if isinstance(found, int) else 0
-
-
-def _told(sentence: str, code: int) -> int:
-    sys.stderr.write(f"{sentence}\n")
-    return code

@@ -1,53 +1,199 @@
-"""`Bench`: makes the problem and the start of a seed, runs a solver, and writes the record.
+"""`Maker`: makes runs one place at a time, and says what is known of those that fail.
 
-What the solver says is held against x itself: f, gradient norm and feasibility are computed anew,
-off the clock and not counted. `Here` makes all runs of a comparison in this process.
+`Bench` runs solvers; `genorth.training` has a maker of its own. What a solver says is held against
+x itself: f, gradient norm and feasibility are computed anew, off the clock and not counted.
 """
 
 from __future__ import annotations
 
-import faulthandler
 import inspect
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import IO, Any
+import traceback
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
 
-from genorth.compare.runs.codec import COLUMNS, structured
 from genorth.compare.runs.definition import fingerprint
-from genorth.compare.runs.machine import interrupted
-from genorth.compare.runs.maker import Attempt, Maker, Prepared, counts_of
-from genorth.compare.runs.record import Record, failed
-from genorth.compare.runs.schedule import Place, Schedule
-from genorth.compare.runs.spec import Setup, Task, size_of
-from genorth.compare.runs.store import Store, thinned
+from genorth.compare.runs.record import Outcome, Record
+from genorth.compare.runs.spec import Place, Setup, Task, size_of
+from genorth.compare.runs.store import COLUMNS, structured, thinned
 from genorth.linalg.arrays import Array, norm
+from genorth.machine import (
+    PastLimitError,
+    contained,
+    environment,
+    interrupted,
+    pinned,
+)
 from genorth.problem.problem import Counts, Problem
 from genorth.solve.clock import Clock
 from genorth.solve.result import Result, Status
+
+
+@attrs.frozen
+class Prepared:
+    """A problem that was made, or the reason why not."""
+
+    size: str | None = None
+    fingerprint: dict[str, Any] | None = None
+    reason: str = ""
+
+
+@attrs.frozen
+class Attempt:
+    """A run that is about to be made."""
+
+    task: Task
+    #: What the record begins with.
+    fields: dict[str, Any]
+    #: Is called when the solver is loaded and begins.
+    begin: Callable[[], None]
+    #: What `Maker._fresh` gave.
+    problem: Any
+    clock: Clock
+
+
+class Maker(ABC):
+    """Makes the runs of a setup, with what it holds of one place at a time.
+
+    Args:
+        setup: What all runs share.
+        passed_on: Exceptions that end the comparison.
+    """
+
+    def __init__(self, setup: Setup, passed_on: tuple[type[BaseException], ...] = ()) -> None:
+        self._setup, self._passed_on = setup, passed_on
+        self.at: Place | None = None
+        self._prepared = Prepared()
+
+    # ------------------------------------------------------------------ what a maker gives
+
+    #: What a run leaves behind.
+    kind: ClassVar[type[Outcome]]
+
+    @abstractmethod
+    def _making(self, place: Place) -> Iterator[Prepared]:
+        """Make what a place needs, step by step; each step has the time of a preparation."""
+
+    @abstractmethod
+    def _fresh(self) -> Any:
+        """The problem of a new run, in which it counts its evaluations; None where it does not."""
+
+    @abstractmethod
+    def _counted(self, problem: Any) -> dict[str, Any]:
+        """The counts of a run that raised or hung, as fields of its record."""
+
+    @abstractmethod
+    def _load(self, task: Task) -> None:
+        """Import what the solver needs, before the threads of all that is loaded are fixed."""
+
+    @abstractmethod
+    def _run(self, attempt: Attempt) -> Outcome:
+        """Make the run; may raise anything."""
+
+    # ------------------------------------------------------------------ what follows
+
+    def prepare(self, place: Place) -> Prepared:
+        """Make what a place needs; reuses what is there if it is of this place."""
+        if self.at == place:
+            return self._prepared
+        self.at, limit = None, self._setup.preparation
+        self._prepared = Prepared(reason=f"It took longer than {limit:g} s.")
+        with pinned(self._setup.threads), contained():
+            try:
+                steps = self._making(place)
+                while True:
+                    with interrupted(limit):
+                        prepared = next(steps, None)
+                    if prepared is None:
+                        break
+                    self._prepared = prepared
+            except PastLimitError:
+                pass  # a cost that hangs does so again in the runs, whose records say it
+            except self._passed_on:
+                raise
+            except BaseException as error:
+                self._prepared = Prepared(reason=told(error))
+        self.at = place
+        return self._prepared
+
+    def record(self, task: Task, fields: dict[str, Any], begin: Callable[[], None]) -> Outcome:
+        """Run a task, which `prepare` has seen.
+
+        Args:
+            task: The task.
+            fields: What the record begins with.
+            begin: Called when the solver is loaded and begins.
+        """
+        made, setup = self._prepared, self._setup
+        fields = fields | {"environment": self._environment}
+        fields["definition"] = fields["definition"] | {"problem": made.fingerprint}
+        if made.reason:
+            return self.kind.failed("UNPREPARED", made.reason, fields)
+        problem = self._fresh()
+        clock = Clock(problem)
+        with contained():
+            try:
+                with interrupted(setup.preparation):
+                    self._load(task)
+                with pinned(setup.threads):
+                    return self._run(Attempt(task, fields, begin, problem, clock))
+            except PastLimitError:
+                ending, message = "HUNG", f"max_time was {setup.max_time:g} s."
+            except self._passed_on:
+                raise
+            except BaseException as error:
+                ending, message = "RAISED", told(error)
+            return self.kind.failed(ending, message, fields | self._counted(problem), clock.seconds)
+
+    @cached_property
+    def _environment(self) -> dict[str, str]:
+        with pinned(self._setup.threads):
+            return environment(self._setup.processes)
+
+
+def told(error: BaseException) -> str:
+    """Type, message and place of an exception, in one line; its message may raise."""
+    try:
+        text = " ".join(str(error).split())
+    except BaseException as second:
+        text = f"(its message raised {type(second).__name__})"
+    message = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames:
+        return message
+    last = frames[-1]
+    return f"{message} ({Path(last.filename).name}, line {last.lineno}, in {last.name})"
+
+
+# ---------------------------------------------------------------------- solvers
+
 
 # of a trace that are kept: more than a plot shows, and the file stays small and quick to write
 _LINES = 1000
 _FEASIBILITY_TOL = 1e-12  # the default of all solvers
 _SLACK = 2.0  # as in the solvers' own last check: x is restored after the measure has met tol
 _NEAR = 1e-6  # |C| of a success, whatever the scale
-ATTEMPTS = 3  # at a run in which the process is killed each time
 
 
 class Bench(Maker):
     """Holds one problem at a time, with the start that all solvers share."""
 
+    kind = Record
     _problem: Problem | None = None
     _start: Array | None = None
 
     def _making(self, place: Place) -> Iterator[Prepared]:
         """Problem and start, then their fingerprint."""
         self._problem = self._start = None
-        instance, seed = place
-        self._problem, self._start = self._setup.instances[instance].made(seed)
+        case, seed = place
+        self._problem, self._start = self._setup.cases[case].made(seed)
         prepared = Prepared(size_of(self._problem))
         yield prepared
         yield attrs.evolve(prepared, fingerprint=fingerprint(self._problem, self._start))
@@ -56,109 +202,37 @@ class Bench(Maker):
         assert self._problem is not None
         return self._problem.fresh()
 
+    def _counted(self, problem: Problem) -> dict[str, Any]:
+        counts = counts_of(problem)
+        found = {name: getattr(counts, name) for name in ("nfev", "njev", "nhev")}
+        return found | ({"seconds": {"cost": counts.seconds}} if counts.seconds else {})
+
     def _load(self, task: Task) -> None:
         if load := getattr(self._setup.solvers[task.solver], "load", None):
             load()
 
     def _run(self, attempt: Attempt) -> Record:
-        task, fields, problem, clock = attempt.task, attempt.fields, attempt.problem, attempt.clock
-        setup, solver = self._setup, self._setup.solvers[task.solver]
-        options = dict(setup.instances[task.instance].options.get(task.solver, {}))
-        arguments: dict[str, Any] = {
-            "tol": task.tolerance,
-            "max_time": setup.time_limit,
-            "max_iterations": setup.max_iterations,
-        }
+        setup, task, clock = self._setup, attempt.task, attempt.clock
+        solver, case = setup.solvers[task.solver], setup.cases[task.case]
         assert self._problem is not None and self._start is not None
         start = self._start.copy()
         with interrupted(setup.preparation):
-            if reason := _why_not(solver, problem):
-                return failed("UNSUPPORTED", f"{reason[0].upper()}{reason[1:]}.", fields)
-            if _takes(solver, "rng"):
-                arguments["rng"] = task.seed  # of a solver that draws: the same each time
+            if reason := _why_not(solver, attempt.problem):
+                said = f"{reason[0].upper()}{reason[1:]}."
+                return Record.failed("UNSUPPORTED", said, attempt.fields)
+            # the seed of a solver that draws: the same each time
+            drawn = {"rng": task.seed} if _takes(solver, "rng") else {}
+        options = {"tol": task.tolerance, "max_time": setup.max_time, **setup.budget, **drawn}
+        options |= case.options.get(task.solver, {})
         attempt.begin()
         with clock, interrupted(setup.patience, clock):
-            result = solver(problem, start, **arguments | options)
+            result = solver(attempt.problem, start, **options)
         with interrupted(setup.patience):
-            record = _reported(result, counts_of(problem), clock, fields)
-            feasibility_tol = float(options.get("feasibility_tol", _FEASIBILITY_TOL))
+            record = _reported(result, counts_of(attempt.problem), clock, attempt.fields)
             figures = Figures.at(self._problem, result.x)
             claimed = bool(result.success) and result.status is Status.CONVERGED
-            return verified(record, figures, claimed, feasibility_tol, setup.time_limit)
-
-
-def bench_of(setup: Setup, passed_on: tuple[type[BaseException], ...] = ()) -> Any:
-    """What makes the runs of a setup."""
-    return (setup.bench or Bench)(setup, passed_on)
-
-
-class Here:
-    """Makes all runs in this process, one after the other.
-
-    Where there is a folder, it notes what is underway: a run or a preparation in which the process
-    crashes, or is killed three times, becomes a record when the comparison is called again.
-    """
-
-    def __init__(self, setup: Setup, store: Store | None) -> None:
-        self._setup, self._store = setup, store
-        self._bench = bench_of(setup, (KeyboardInterrupt,))
-        self._crash: IO[str] | None = None
-
-    def __enter__(self) -> Here:
-        """Have the reason of a crash written to the folder, unless someone else asked for it."""
-        if self._store is not None and not faulthandler.is_enabled():
-            self._crash = self._store.crash_file.open("w", encoding="utf-8")
-            faulthandler.enable(self._crash, all_threads=False)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._crash is not None and self._store is not None:
-            faulthandler.disable()
-            self._crash.close()
-            self._store.crash_file.unlink(missing_ok=True)
-
-    def prepare(self, places: Iterable[Place]) -> dict[Place, Prepared]:
-        """Make the problems of these places, one at a time."""
-        return {place: self._prepared(place) for place in places}
-
-    def make(self, schedule: Schedule) -> None:
-        """Make the runs that are missing."""
-        for task in schedule.missing:
-            record = schedule.spared(task)
-            schedule.finish(task, self._run(task, schedule) if record is None else record)
-
-    def _run(self, task: Task, schedule: Schedule) -> Record:
-        fields = schedule.fields(task)
-        if reason := self._prepared(task.place).reason:
-            return failed("UNPREPARED", reason, fields)
-        with self._underway(list(schedule.key(task))) as reason:
-            if reason:
-                return failed("RAISED", reason, fields)
-            return self._bench.record(task, fields, lambda: schedule.begin(task))
-
-    def _prepared(self, place: Place) -> Prepared:
-        if self._bench.at == place:
-            return self._bench.prepare(place)
-        instance, seed = self._setup.instances[place[0]], place[1]
-        with self._underway([instance.problem, instance.size, seed]) as reason:
-            return Prepared(reason=reason) if reason else self._bench.prepare(place)
-
-    @contextmanager
-    def _underway(self, key: list[Any]) -> Iterator[str]:
-        """Note that this is underway; gives the reason not to try it again, if there is one."""
-        if self._store is None:
-            yield ""
-            return
-        before = self._store.underway
-        if before is not None and before.key == key and (before.crash or before.times >= ATTEMPTS):
-            what = before.crash or f"The process was killed {before.times} times during it"
-            yield f"{what.rstrip('.')}. retry=True tries it again."
-            return
-        self._store.begin(key)
-        try:
-            yield ""
-        finally:
-            self._store.end()
+            near = float(options.get("feasibility_tol") or _FEASIBILITY_TOL)
+            return verified(record, figures, claimed, near, setup.max_time)
 
 
 # ---------------------------------------------------------------------- what a solver says
@@ -177,6 +251,15 @@ def _takes(solver: Any, argument: str) -> bool:
     except (TypeError, ValueError):
         return False
     return argument in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+
+
+def counts_of(problem: Any) -> Counts:
+    """The counts of a problem that a solver may have spoiled."""
+    with suppress(Exception):
+        counts = problem.counts
+        if min(counts.nfev, counts.njev, counts.nhev) >= 0:
+            return attrs.evolve(counts, seconds=max(counts.seconds, 0.0))
+    return Counts()
 
 
 def _reported(result: Any, counts: Counts, clock: Clock, fields: dict[str, Any]) -> Record:
@@ -204,7 +287,8 @@ def _reported(result: Any, counts: Counts, clock: Clock, fields: dict[str, Any])
             "seconds": _phases(result.seconds, counts),
             "trace": {name: getattr(trace, name) for name in COLUMNS},
             "traced_by": "solver" if begin is None else "genorth",
-        }
+        },
+        Record,
     )
 
 

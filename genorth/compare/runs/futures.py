@@ -8,7 +8,6 @@ table is measured on one host. The executor's worker makes these runs in a proce
 from __future__ import annotations
 
 import importlib
-import os
 import pickle
 import platform
 import threading
@@ -20,13 +19,12 @@ from typing import Any, NoReturn
 import attrs
 
 import genorth
-from genorth.compare.runs.bench import ATTEMPTS
-from genorth.compare.runs.maker import Prepared, told
-from genorth.compare.runs.record import Record, failed
-from genorth.compare.runs.schedule import Place, Schedule, Silent
-from genorth.compare.runs.spec import Setup, Task
+from genorth.compare.runs.bench import Prepared, told
+from genorth.compare.runs.record import Outcome
+from genorth.compare.runs.schedule import ATTEMPTS, Schedule
+from genorth.compare.runs.spec import Place, Setup, Task
 from genorth.compare.runs.workers import NotLoadedError, Worker, Workers, pickled
-from genorth.errors import refuse
+from genorth.errors import refuse, require
 from genorth.optional import installed
 
 _POLL = 1.0  # seconds between two looks at futures that do not call back, as those of submitit
@@ -47,7 +45,7 @@ class Futures:
 
     def __init__(self, setup: Setup, executor: Any) -> None:
         self._setup, self._executor, self._dumps = setup, executor, _dumps()
-        alone = (attrs.evolve(setup, instances=(each,)) for each in setup.instances)
+        alone = (attrs.evolve(setup, cases=(each,)) for each in setup.cases)
         self._payloads = [pickled(one, self._dumps, _NEED) for one in alone]
         self._sweep = uuid.uuid4().hex
         self._underway: list[tuple[Any, _Sent]] = []
@@ -88,20 +86,21 @@ class Futures:
     def _send(self, all_sent: list[_Sent], schedule: Schedule) -> None:
         # submitit makes one array of Slurm of the jobs that are submitted within its batch()
         batch = getattr(self._executor, "batch", nullcontext) if all_sent else nullcontext
-        light = attrs.evolve(self._setup, instances=(), solvers={}, processes=1)
+        light = attrs.evolve(self._setup, cases=(), solvers={}, about={}, processes=1)
         with batch():
             for sent in all_sent:
                 # its one problem has the index 0
-                fields = {attrs.evolve(t, instance=0): schedule.fields(t) for t in sent.tasks}
-                payload = self._payloads[sent.tasks[0].instance]
-                key = self._sweep, sent.attempt  # dask takes calls with equal arguments for one
-                arguments = genorth.__version__, light, payload, fields
-                future = self._executor.submit(run_place, *key, *arguments)
+                fields = {attrs.evolve(t, case=0): schedule.fields(t) for t in sent.tasks}
+                payload = self._payloads[sent.tasks[0].case]
+                key = self._sweep, sent.attempt
+                future = self._executor.submit(
+                    run_place, key, genorth.__version__, light, payload, fields
+                )
                 self._underway.append((future, sent))
         for future, _sent in self._underway[len(self._underway) - len(all_sent) :]:
-            if not all(callable(getattr(future, name, None)) for name in ("done", "result")):
-                need = "submit() to return futures, with done() and result()"
-                refuse("executor", need, type(future).__name__)
+            good = all(callable(getattr(future, name, None)) for name in ("done", "result"))
+            need = "submit() to return futures, with done() and result()"
+            require(good, "executor", need, type(future).__name__)
             if call_back := getattr(future, "add_done_callback", None):
                 call_back(lambda _: self._news.set())
 
@@ -127,7 +126,7 @@ class Futures:
             for task in sent.tasks:
                 said = f"Its worker was lost {sent.attempt} times, at last by {_short(error)}"
                 fields = schedule.fields(task) | {"environment": by}
-                schedule.finish(task, failed("RAISED", said, fields))
+                schedule.finish(task, self._setup.maker.kind.failed("RAISED", said, fields))
             return False
         if made.reason:
             _refuse_workers(f"on {made.host}: {made.reason}")
@@ -148,9 +147,8 @@ class _Sent:
 
 def _dumps() -> Callable[[Any], bytes]:
     """The pickling of loky, dask and submitit where it is there: it takes lambdas along."""
-    if not installed("cloudpickle"):
-        return pickle.dumps
-    dumps: Callable[[Any], bytes] = importlib.import_module("cloudpickle").dumps
+    module = "cloudpickle" if installed("cloudpickle") else "pickle"
+    dumps: Callable[[Any], bytes] = importlib.import_module(module).dumps
     return dumps
 
 
@@ -179,36 +177,12 @@ class Made:
     """What a worker made of a place: the records in the order of the tasks, or why it cannot."""
 
     host: str
-    records: tuple[Record, ...] = ()
+    records: tuple[Outcome, ...] = ()
     reason: str = ""
 
 
-class _Spare(threading.local):
-    """The processes that this thread keeps between two places of one comparison.
-
-    By thread, as on Linux a process ends with the thread that started it.
-    """
-
-    def __init__(self) -> None:
-        self._owner: tuple[int, str] | None = None
-        self._workers: list[Worker] = []
-
-    def of(self, sweep: str) -> list[Worker]:
-        owner = os.getpid(), sweep
-        if owner != self._owner:
-            if self._owner is not None and self._owner[0] == owner[0]:  # not before a fork
-                for worker in self._workers:
-                    worker.kill()
-            self._owner, self._workers = owner, []
-        return self._workers
-
-
-_spare = _Spare()
-
-
 def run_place(
-    sweep: str,
-    attempt: int,  # noqa: ARG001  tells this call from an earlier one
+    key: tuple[str, int],  # noqa: ARG001  dask takes calls with equal arguments for one
     version: str,
     setup: Setup,
     payload: bytes,
@@ -217,8 +191,7 @@ def run_place(
     """Make the runs of a place; what the executor's workers call.
 
     Args:
-        sweep: A name of the comparison.
-        attempt: How often the place was sent.
+        key: A name of the comparison, and how often the place was sent.
         version: The version of genorth that sent it.
         setup: What all runs share, without the problem and the solvers.
         payload: The same with them, pickled.
@@ -227,10 +200,11 @@ def run_place(
     host = platform.node()
     if version != genorth.__version__:
         return Made(host, reason=f"genorth {genorth.__version__}")
-    schedule = Schedule(fields, None, Silent())
+    schedule, worker = Schedule(setup.maker.kind, fields), Worker(setup, payload)
     try:
-        with Workers(setup, payload, _spare.of(sweep)) as workers:
-            workers.make(schedule)
+        schedule.work(fields, worker.record)
     except NotLoadedError as error:
         return Made(host, reason=str(error))
+    finally:
+        worker.close()
     return Made(host, tuple(schedule.records({})))

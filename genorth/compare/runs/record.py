@@ -6,15 +6,16 @@ A record is data: tables, profiles, plots and reports are computed from records 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, ClassVar, Self
 
 import attrs
 
-from genorth.compare.runs.training import Method
-from genorth.errors import refuse
+from genorth.compare.runs.columns import COLUMNS, Column
+from genorth.errors import refuse, require
 from genorth.optional import optional
-from genorth.problem.problem import Counts
+from genorth.problem.problem import evaluations
 from genorth.solve.result import Status, Trace
 from genorth.solve.solver import FAMILIES, OTHER, Solver
 
@@ -25,13 +26,7 @@ ENDINGS = {status.name: status.value for status in Status} | {
     "GIVEN_UP": "Not run: the solver ran out of time from other starts of the row.",
     "UNSUPPORTED": "The solver does not run on this problem.",
     "UNPREPARED": "The problem or its start could not be made.",
-    "TRAINED": "All epochs are done, and the weights are on their manifolds.",
 }
-
-#: How a run of `train` succeeds, which has no stopping rule but the number of epochs.
-TRAINED = "TRAINED"
-
-_SUCCESSES = (Status.CONVERGED.name, TRAINED)
 
 #: Runs that used up their time: the time of such a run is a lower bound, also for tighter
 #: tolerances. One that was given up has the least time of those for which it was.
@@ -60,7 +55,7 @@ class About:
     @classmethod
     def of(cls, name: str, solver: Any) -> About:
         """The description of a solver that a comparison calls `name`."""
-        if not isinstance(solver, Solver | Method):
+        if not isinstance(solver, Solver):
             return cls(label=name)
         label = solver.label if name == solver.name else name
         return cls(
@@ -72,13 +67,22 @@ class About:
         )
 
 
-@attrs.frozen(kw_only=True)
-class Record:
-    """One run: a solver on a problem of a size, from the start of a seed, to a tolerance.
+#: What holds for a field: in words, and as a test.
+_Rule = tuple[str, Callable[[Any], bool]]
+WHOLE: _Rule = "a whole number >= 0", lambda value: value >= 0
+_SECONDS: _Rule = "seconds >= 0, or NaN", lambda value: math.isnan(value) or 0 <= value < math.inf
+_RULES: Mapping[str, _Rule] = {
+    "seed": WHOLE,
+    "about": (f"a family of {', '.join(FAMILIES)}", lambda about: about.family in FAMILIES),
+    "tolerance": ("0 < tolerance < inf", lambda value: 0 < value < math.inf),
+    "time": _SECONDS,
+    "cpu": _SECONDS,
+}
 
-    `fun`, `nit`, `gradient_norm`, `feasibility` and `time` are the five figures of the paper's
-    tables (Fval, Iter, Grad, Feas, CPU time); NaN where the run did not get that far.
-    """
+
+@attrs.frozen(kw_only=True)
+class Outcome(ABC):
+    """What every run leaves behind, of whatever kind: `Record`, or that of a training."""
 
     problem: str
     size: str
@@ -87,41 +91,46 @@ class Record:
     solver: str
     about: About = attrs.Factory(lambda self: About(label=self.solver), takes_self=True)
     tolerance: float
-    #: A key of `ENDINGS`, and its sentence with any details (the exception, the reason).
+    #: How it ended: a key of `endings`, and its sentence with any details (the exception).
     status: str
     message: str
     success: bool
-    fun: float = math.nan
-    nit: int = 0
-    gradient_norm: float = math.nan
     feasibility: float = math.nan
     #: Seconds on our clock, without the time that our own measuring took.
     time: float = math.nan
     #: The same in CPU seconds of the process.
     cpu: float = math.nan
-    nfev: int = 0
-    njev: int = 0
-    nhev: int = 0
-    #: Seconds by phase, as in `Result.seconds`.
-    seconds: dict[str, float] = attrs.field(factory=dict)
-    beta: float | None = None
-    threshold: float | None = None
-    #: Of a run of `train` the loss on the validation data; `fun` is that on the held-out data.
-    validation: float | None = None
-    trace: Trace = attrs.field(factory=Trace, repr=False)
-    #: One of `TRACED_BY`.
-    traced_by: str = "genorth"
     #: What defines the run: version, budgets, options, the solver, a fingerprint of the problem.
     definition: dict[str, Any] = attrs.field(factory=dict, repr=False)
     #: Versions, machine, BLAS and thread count.
     environment: dict[str, str] = attrs.field(factory=dict, repr=False)
 
+    #: How a run of this kind can end, each with its sentence, and which of them is a success.
+    endings: ClassVar[Mapping[str, str]]
+    done: ClassVar[str]
+    #: The figure that a success has beside its time.
+    figure: ClassVar[str]
+    columns: ClassVar[tuple[Column, ...]]
+    #: What holds for the fields of this kind.
+    rules: ClassVar[Mapping[str, _Rule]]
+
     def __attrs_post_init__(self) -> None:
-        for name, (need, holds) in _RULES.items():
+        status: _Rule = f"one of {', '.join(self.endings)}", self.endings.__contains__
+        for name, (need, holds) in {**_RULES, "status": status, **self.rules}.items():
             if not holds(value := getattr(self, name)):
                 refuse(name, need, repr(value))
-        if self.success and not (self.status in _SUCCESSES and math.isfinite(self.time + self.fun)):
-            refuse("success", f"status {' or '.join(_SUCCESSES)}, fun and time finite", self.status)
+        require(
+            not (
+                self.success
+                and not (
+                    self.status == self.done
+                    and math.isfinite(self.time + getattr(self, self.figure))
+                )
+            ),
+            "success",
+            f"status {self.done}, {self.figure} and time finite",
+            self.status,
+        )
 
     @property
     def key(self) -> tuple[str, str, int, str, float]:
@@ -139,54 +148,73 @@ class Record:
         return self.about.family
 
     @property
+    @abstractmethod
+    def progress(self) -> str:
+        """How far it came, in a few words: "12 iterations, gradient 1e-6"."""
+
+    @classmethod
+    def failed(
+        cls,
+        status: str,
+        message: str,
+        fields: Mapping[str, Any],
+        seconds: tuple[float, float] = (math.nan, math.nan),
+    ) -> Self:
+        """The record of a run that gave no result; `seconds` are wall and CPU time."""
+        said = f"{cls.endings[status]} {message}"
+        wall, cpu = seconds
+        return cls(status=status, message=said, success=False, time=wall, cpu=cpu, **fields)
+
+
+@attrs.frozen(kw_only=True)
+class Record(Outcome):
+    """One run: a solver on a problem of a size, from the start of a seed, to a tolerance.
+
+    `fun`, `nit`, `gradient_norm`, `feasibility` and `time` are the five figures of the paper's
+    tables (Fval, Iter, Grad, Feas, CPU time); NaN where the run did not get that far.
+    """
+
+    fun: float = math.nan
+    nit: int = 0
+    gradient_norm: float = math.nan
+    nfev: int = 0
+    njev: int = 0
+    nhev: int = 0
+    #: Seconds by phase, as in `Result.seconds`.
+    seconds: dict[str, float] = attrs.field(factory=dict)
+    beta: float | None = None
+    threshold: float | None = None
+    trace: Trace = attrs.field(factory=Trace, repr=False)
+    #: One of `TRACED_BY`.
+    traced_by: str = "genorth"
+
+    endings = ENDINGS
+    done = Status.CONVERGED.name
+    figure = "fun"
+    columns = COLUMNS
+
+    rules = {  # noqa: RUF012  a constant, as the base class says
+        **dict.fromkeys(("nit", "nfev", "njev", "nhev"), WHOLE),
+        "seconds": ("seconds >= 0 by phase", lambda value: all(v >= 0 for v in value.values())),
+        "trace": (
+            "columns of one length",
+            lambda trace: len(set(map(len, trace.as_arrays().values()))) == 1,
+        ),
+        "traced_by": (f"one of {', '.join(TRACED_BY)}", TRACED_BY.__contains__),
+    }
+
+    @property
     def evaluations(self) -> int:
         """Passes over the data: a cost with its gradient is one, a Hessian product is one."""
-        return max(self.nfev, self.njev) + self.nhev
+        return evaluations(self.nfev, self.njev, self.nhev)
+
+    @property
+    def progress(self) -> str:
+        """Iterations and gradient norm."""
+        return f"{self.nit} iterations, gradient {self.gradient_norm:.2g}"
 
 
-_Rule = tuple[str, Callable[[Any], bool]]
-_count: _Rule = "a whole number >= 0", lambda value: value >= 0
-_time: _Rule = "seconds >= 0, or NaN", lambda value: math.isnan(value) or 0 <= value < math.inf
-_RULES: dict[str, _Rule] = {
-    "seed": _count,
-    "about": (f"a family of {', '.join(FAMILIES)}", lambda about: about.family in FAMILIES),
-    "tolerance": ("0 < tolerance < inf", lambda value: 0 < value < math.inf),
-    "status": (f"one of {', '.join(ENDINGS)}", ENDINGS.__contains__),
-    "time": _time,
-    "cpu": _time,
-    "seconds": ("seconds >= 0 by phase", lambda value: all(v >= 0 for v in value.values())),
-    "trace": (
-        "columns of one length",
-        lambda trace: len({len(column) for column in trace.as_arrays().values()}) == 1,
-    ),
-    "traced_by": (f"one of {', '.join(TRACED_BY)}", TRACED_BY.__contains__),
-} | dict.fromkeys(("nit", "nfev", "njev", "nhev"), _count)
-
-
-def failed(
-    status: str,
-    message: str,
-    fields: dict[str, Any],
-    counts: Counts | None = None,
-    seconds: tuple[float, float] = (math.nan, math.nan),
-) -> Record:
-    """The record of a run that gave no Result; `seconds` are wall and CPU time."""
-    counts = counts or Counts()
-    return Record(
-        status=status,
-        message=f"{ENDINGS[status]} {message}",
-        success=False,
-        time=seconds[0],
-        cpu=seconds[1],
-        nfev=counts.nfev,
-        njev=counts.njev,
-        nhev=counts.nhev,
-        seconds={"cost": counts.seconds} if counts.seconds else {},
-        **fields,
-    )
-
-
-def _as_tuple(records: Iterable[Record]) -> tuple[Record, ...]:
+def _as_tuple(records: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(records)  # mypy does not see the type of the items through `converter=tuple`
 
 
@@ -195,20 +223,20 @@ class Records:
     """A set of records, in the order in which they were made.
 
     Args:
-        records: The records.
+        records: The records, of one kind: `Record`s, or those of a training.
         settings: The budgets of the comparison, as given to `run`, in values that JSON can hold.
     """
 
-    _records: tuple[Record, ...] = attrs.field(converter=_as_tuple)
+    _records: tuple[Any, ...] = attrs.field(converter=_as_tuple)
     settings: dict[str, Any] = attrs.field(factory=dict)
 
-    def __iter__(self) -> Iterator[Record]:
+    def __iter__(self) -> Iterator[Any]:
         return iter(self._records)
 
     def __len__(self) -> int:
         return len(self._records)
 
-    def __getitem__(self, index: int) -> Record:
+    def __getitem__(self, index: int) -> Any:
         return self._records[index]
 
     def where(self, test: Callable[[Record], bool] | None = None, **fields: Any) -> Records:
@@ -243,16 +271,20 @@ class Records:
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with one row per run.
 
-        Its columns are those of `genorth.compare.render.columns.COLUMNS`.
+        Its columns are those of `genorth.compare.runs.columns`.
 
         Raises:
             ImportError: If pandas is not installed (extra `report`).
         """
-        from genorth.compare.render.columns import COLUMNS
-
         pandas = optional("pandas", "report", "Records.to_frame")
-        data = {column.name: [column.get(record) for record in self] for column in COLUMNS}
+        data = {column.name: [column.get(record) for record in self] for column in self.columns}
         return pandas.DataFrame(data)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of these records."""
+        kind = type(self[0]) if self else Record
+        return kind.columns
 
 
 def _family_rank(about: About) -> int:

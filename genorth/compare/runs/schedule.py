@@ -1,40 +1,50 @@
-"""`Schedule`: which runs are to be made, which are finished, and what defines each of them."""
+"""`Schedule`: which runs are to be made, which are finished, and what defines each of them.
+
+`Here` makes them in this process, one after the other.
+"""
 
 from __future__ import annotations
 
+import threading
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 
-import genorth
 from genorth.compare.runs.definition import changes, described
-from genorth.compare.runs.record import (
-    ENDINGS,
-    OUT_OF_TIME,
-    About,
-    Record,
-    Records,
-    failed,
-)
-from genorth.compare.runs.spec import Setup, Task
+from genorth.compare.runs.record import OUT_OF_TIME, Outcome, Records
+from genorth.compare.runs.spec import Place, Setup, Task
 from genorth.compare.runs.store import Store
 from genorth.errors import refuse
 
 if TYPE_CHECKING:
-    from genorth.compare.runs.maker import Prepared
+    from genorth.compare.runs.bench import Prepared
+import faulthandler
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from pathlib import Path
 
-#: An instance, by its index, and a seed.
-Place = tuple[int, int]
+from genorth.compare.runs.bench import Prepared
 
+#: How often a run is tried in which the process is killed each time.
+ATTEMPTS = 3
 # runs that `retry` makes again
 _AGAIN = ("RAISED", "HUNG", "UNPREPARED")
 _SHOWN = 3  # changes that a refusal names
 
 
-class Progress(Protocol):
-    """What a comparison tells of its runs; `genorth.compare.render.terminal` has three of them."""
+#: What identifies the record of a run, of the fields that it begins with.
+KEY = ("problem", "size", "seed", "solver", "tolerance")
+
+
+class Observer:
+    """What a comparison tells of its runs: subclass it, or write a class with these methods.
+
+    They are called one at a time, with several jobs from other threads. This one says nothing.
+    """
 
     def start(self, total: int) -> None:
         """So many runs are to be made; those kept from an earlier call are not among them."""
@@ -46,27 +56,11 @@ class Progress(Protocol):
         executor makes elsewhere.
         """
 
-    def finish(self, record: Record) -> None:
+    def finish(self, record: Outcome) -> None:
         """A run is finished, and its record is on disk."""
 
     def close(self) -> None:
         """Nothing more comes; also after an exception."""
-
-
-class Silent:
-    """Says nothing of a comparison's progress."""
-
-    def start(self, total: int) -> None:
-        """Nothing."""
-
-    def begin(self, problem: str, size: str, seed: int, solver: str, tolerance: float) -> None:
-        """Nothing."""
-
-    def finish(self, record: Record) -> None:
-        """Nothing."""
-
-    def close(self) -> None:
-        """Nothing."""
 
 
 class Executor(Protocol):
@@ -79,33 +73,21 @@ class Executor(Protocol):
         """Make the runs that are missing."""
 
 
-_KEY = ("problem", "size", "seed", "solver", "tolerance")
-
-
 def fields_of(setup: Setup, tasks: Iterable[Task]) -> dict[Task, dict[str, Any]]:
     """What the record of each task begins with.
 
     Its key, the description of its solver, and what defines the run, but for the fingerprint of the
     problem.
     """
-    about = {name: About.of(name, solver) for name, solver in setup.solvers.items()}
     solvers = {name: described(solver) for name, solver in setup.solvers.items()}
-    shared = {
-        "genorth": genorth.__version__,
-        "time_limit": setup.time_limit,
-        "threads": setup.threads,
-        "max_iterations": setup.max_iterations,
-    }
     found = {}
     for task in tasks:
-        instance = setup.instances[task.instance]
-        key = instance.problem, str(instance.size), task.seed, task.solver, task.tolerance
-        options = described(instance.options.get(task.solver, {}))
-        definition = shared | {"options": options, "solver": solvers[task.solver]}
-        found[task] = dict(zip(_KEY, key, strict=True)) | {
-            "about": about[task.solver],
-            "definition": definition,
-        }
+        case = setup.cases[task.case]
+        key = case.problem, str(case.size), task.seed, task.solver, task.tolerance
+        options = described(case.options.get(task.solver, {}))
+        definition = setup.budgets | {"options": options, "solver": solvers[task.solver]}
+        about = {"about": setup.about[task.solver], "definition": definition}
+        found[task] = dict(zip(KEY, key, strict=True)) | about
     return found
 
 
@@ -113,6 +95,7 @@ class Schedule:
     """Which runs are to be made and which are finished.
 
     Args:
+        kind: What a run leaves behind.
         fields: All runs of the comparison, tolerances from loose to tight, each with what its
             record begins with.
         store: Where records are kept, if anywhere.
@@ -123,16 +106,19 @@ class Schedule:
 
     def __init__(
         self,
+        kind: type[Outcome],
         fields: Mapping[Task, dict[str, Any]],
-        store: Store | None,
-        progress: Progress,
+        store: Store | None = None,
+        progress: Observer | None = None,
         give_up: int | None = None,
     ) -> None:
-        self._fields, self._tasks = fields, list(fields)
-        self._store, self._progress, self._give_up = store, progress, give_up
-        self._finished: dict[Task, Record] = {}
-        # of an instance and a solver: the runs that ran out of time
-        self._late: dict[tuple[int, str], list[Record]] = {}
+        self._kind, self._fields, self._tasks = kind, fields, list(fields)
+        self._lock = threading.RLock()
+        self._store, self._progress = store, progress or Observer()
+        self._give_up = give_up
+        self._finished: dict[Task, Outcome] = {}
+        # of an case and a solver: the runs that ran out of time
+        self._late: dict[tuple[int, str], list[Outcome]] = {}
         #: Places whose problem cannot be made, with the reason.
         self.unprepared: dict[Place, str] = {}
         self.missing = list(fields)
@@ -141,10 +127,9 @@ class Schedule:
         """What its record begins with."""
         return self._fields[task]
 
-    def key(self, task: Task) -> tuple[str, str, int, str, float]:
+    def key(self, task: Task) -> tuple[Any, ...]:
         """The key of the record that the task will leave."""
-        problem, size, seed, solver, tolerance = (self._fields[task][name] for name in _KEY)
-        return problem, size, seed, solver, tolerance
+        return tuple(self._fields[task][name] for name in KEY)
 
     # ------------------------------------------------------------------ what is there already
 
@@ -154,7 +139,7 @@ class Schedule:
         Raises:
             ValueError: If one of them was made of something else, unless `retry` makes it again.
         """
-        kept, stale = dict[Task, Record](), list[str]()
+        kept, stale = dict[Task, Outcome](), list[str]()
         for task in self._tasks if self._store is not None else ():
             assert self._store is not None
             record = self._store.records.get(self.key(task))
@@ -181,7 +166,7 @@ class Schedule:
             self._take(task, record)
         self.missing = [task for task in self._tasks if task not in kept]
 
-    def _checked(self, kept: dict[Task, Record], executor: Executor) -> list[str]:
+    def _checked(self, kept: dict[Task, Outcome], executor: Executor) -> list[str]:
         """What changed in the problems of these records, which are then kept no longer."""
         traced = {task: r for task, r in kept.items() if r.definition.get("problem")}
         made = executor.prepare(dict.fromkeys(task.place for task in traced))
@@ -199,15 +184,30 @@ class Schedule:
 
     # ------------------------------------------------------------------ one run after the other
 
-    def spared(self, task: Task) -> Record | None:
+    def work(
+        self,
+        tasks: Iterable[Task],
+        run: Callable[[Task, dict[str, Any], Callable[[], None]], Outcome],
+    ) -> None:
+        """Make these runs one after the other, by `run(task, fields, begin)`.
+
+        Several threads may do so at once, each with its own tasks.
+        """
+        for task in tasks:
+            record = self.spared(task)
+            if record is None:
+                record = run(task, self.fields(task), partial(self._begin, task))
+            self.finish(task, record)
+
+    def spared(self, task: Task) -> Outcome | None:
         """The record of a run that need not be made; None if it must.
 
         A looser tolerance that ran out of time stands for this one, a problem that could not be
         made is not tried again, and a solver is given up that ran out of time from other starts.
         """
         if reason := self.unprepared.get(task.place):
-            return failed("UNPREPARED", reason, self.fields(task))
-        late = self._late.get((task.instance, task.solver), [])
+            return self._kind.failed("UNPREPARED", reason, self.fields(task))
+        late = list(self._late.get((task.case, task.solver), []))
         looser = [r for r in late if r.seed == task.seed and r.tolerance > task.tolerance]
         if looser:
             first = max(looser, key=lambda record: record.tolerance)
@@ -221,26 +221,27 @@ class Schedule:
             return None
         least = min(record.time for record in ran), min(record.cpu for record in ran)
         said = f"These are of seeds {', '.join(map(str, seeds))}."
-        return failed("GIVEN_UP", said, self.fields(task), seconds=least)
+        return self._kind.failed("GIVEN_UP", said, self.fields(task), least)
 
-    def begin(self, task: Task) -> None:
-        """The run begins."""
-        self._progress.begin(*self.key(task))
+    def _begin(self, task: Task) -> None:
+        with self._lock:
+            self._progress.begin(*self.key(task))
 
-    def finish(self, task: Task, record: Record) -> None:
+    def finish(self, task: Task, record: Outcome) -> None:
         """The run is finished: to disk first."""
-        if self._store is not None:
-            self._store.append(record)
-        self._take(task, record)
-        if record.status == "UNPREPARED":
-            said = record.message.removeprefix(ENDINGS[record.status]).strip()
-            self.unprepared.setdefault(task.place, said)
-        self._progress.finish(record)
+        with self._lock:
+            if self._store is not None:
+                self._store.append(record)
+            self._take(task, record)
+            if record.status == "UNPREPARED":
+                said = record.message.removeprefix(record.endings[record.status]).strip()
+                self.unprepared.setdefault(task.place, said)
+            self._progress.finish(record)
 
-    def _take(self, task: Task, record: Record) -> None:
+    def _take(self, task: Task, record: Outcome) -> None:
         self._finished[task] = record
         if record.status in OUT_OF_TIME:
-            self._late.setdefault((task.instance, task.solver), []).append(record)
+            self._late.setdefault((task.case, task.solver), []).append(record)
 
     def records(self, settings: dict[str, Any]) -> Records:
         """The finished records, in the order of the tasks."""
@@ -256,6 +257,96 @@ class Schedule:
         return f"Interrupted: {finished}, and {where}"
 
 
-def _of(record: Record, what: str) -> str:
+def _of(record: Outcome, what: str) -> str:
     place = f"{record.problem} {record.size}, seed {record.seed}"
     return f"{record.solver} on {place}: {what}"
+
+
+# ---------------------------------------------------------------------- in this process
+
+
+class Here(ExitStack):
+    """Makes all runs in this process.
+
+    Where there is a folder, a run or a preparation in which the process crashes, or is killed three
+    times, becomes a record when the comparison is called again.
+
+    Args:
+        setup: What all runs share.
+        folder: Where records are kept, if anywhere.
+    """
+
+    def __init__(self, setup: Setup, folder: Path | None) -> None:
+        super().__init__()
+        self._setup, self._maker = setup, setup.maker(setup, (KeyboardInterrupt,))
+        self._notes = None if folder is None else _Notes(folder)
+        if self._notes is not None:
+            self.enter_context(self._notes.crashes())
+
+    def prepare(self, places: Iterable[Place]) -> dict[Place, Prepared]:
+        """Make the problems of these places, one at a time."""
+        return {place: self._prepared(place) for place in places}
+
+    def make(self, schedule: Schedule) -> None:
+        """Make the runs that are missing."""
+        schedule.work(schedule.missing, self._run)
+
+    def _run(self, task: Task, fields: dict[str, Any], begin: Callable[[], None]) -> Outcome:
+        kind = self._maker.kind
+        if reason := self._prepared(task.place).reason:
+            return kind.failed("UNPREPARED", reason, fields)
+        with self._underway([fields[name] for name in KEY]) as reason:
+            if reason:
+                return kind.failed("RAISED", reason, fields)
+            return self._maker.record(task, fields, begin)
+
+    def _prepared(self, place: Place) -> Prepared:
+        if self._maker.at == place:
+            return self._maker.prepare(place)
+        case, seed = self._setup.cases[place[0]], place[1]
+        with self._underway([case.problem, case.size, seed]) as reason:
+            return Prepared(reason=reason) if reason else self._maker.prepare(place)
+
+    def _underway(self, key: list[Any]) -> Any:
+        return nullcontext("") if self._notes is None else self._notes.underway(key)
+
+
+class _Notes:
+    """Notes in a folder what is underway, for a later call to find where a process ended."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file, self._crash = folder / ".underway.json", folder / ".crash.txt"
+        self._key, self._times, self._reason = list[Any](), 0, ""
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            found = json.loads(self._file.read_text(encoding="utf-8"))
+            self._key, self._times = list(found["key"]), int(found["times"])
+            crash = self._crash.read_text(encoding="utf-8", errors="replace")
+            self._reason = crash.partition("\n")[0]
+
+    @contextmanager
+    def crashes(self) -> Iterator[None]:
+        """Have the reason of a crash written to the folder, unless someone else asked for it."""
+        if faulthandler.is_enabled():
+            yield
+            return
+        with self._crash.open("w", encoding="utf-8") as file:
+            faulthandler.enable(file, all_threads=False)
+            try:
+                yield
+            finally:
+                faulthandler.disable()
+                self._crash.unlink(missing_ok=True)
+
+    @contextmanager
+    def underway(self, key: list[Any]) -> Iterator[str]:
+        """Note that this is underway; gives the reason not to try it again, if there is one."""
+        times = self._times if key == self._key else 0
+        if times and (self._reason or times >= ATTEMPTS):
+            what = self._reason or f"The process was killed {times} times during it"
+            yield f"{what.rstrip('.')}. retry=True tries it again."
+            return
+        self._file.write_text(json.dumps({"key": key, "times": times + 1}), encoding="utf-8")
+        try:
+            yield ""
+        finally:
+            self._file.unlink(missing_ok=True)

@@ -1,24 +1,31 @@
-"""What is compared: `Instance`, the problems and solvers of `run`, and the runs to make."""
+"""What is compared: `Case`, the problems and solvers of `run`, and the runs to make."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
 
-from genorth.errors import refuse
+import genorth
+from genorth.errors import require
 from genorth.linalg.arrays import Array
 from genorth.problem.problem import Problem
 from genorth.solve.solver import SOLVERS
 
+if TYPE_CHECKING:
+    from genorth.compare.runs.bench import Maker
+    from genorth.compare.runs.record import About
+
 #: The size of a problem that could not be made.
 UNKNOWN = "?"
+#: A problem, by its index, and a seed.
+Place = tuple[int, int]
 
 
 @attrs.frozen
-class Instance:
+class Case:
     """A problem of a size, made from a seed.
 
     For `jobs > 1` everything in it must be picklable: functions of a module and partials of them
@@ -42,25 +49,16 @@ class Instance:
     def __attrs_post_init__(self) -> None:
         whole = isinstance(self.options, Mapping)
         options = list(self.options.values()) if whole else [None]
-        for name, value, need, holds in (
-            ("problem", self.problem, "a text", isinstance(self.problem, str)),
-            ("size", self.size, "a text", isinstance(self.size, str | None)),
-            ("make", self.make, "a function seed -> Problem", callable(self.make)),
-            (
-                "start",
-                self.start,
-                "a function (problem, seed) -> X, or None",
-                self.start is None or callable(self.start),
-            ),
-            (
-                "options",
-                self.options,
-                "a mapping of solvers to mappings of keyword arguments",
-                all(isinstance(each, Mapping) for each in options),
-            ),
+        start = self.start is None or callable(self.start)
+        settings = all(isinstance(each, Mapping) for each in options)
+        for name, need, holds in (
+            ("problem", "a text", isinstance(self.problem, str)),
+            ("size", "a text", isinstance(self.size, str | None)),
+            ("make", "a function seed -> Problem", callable(self.make)),
+            ("start", "a function (problem, seed) -> X, or None", start),
+            ("options", "a mapping of solvers to mappings of keyword arguments", settings),
         ):
-            if not holds:
-                refuse(f"Instance.{name}", need, _kind(value))
+            require(holds, f"Case.{name}", need, _kind(getattr(self, name)))
 
     @property
     def name(self) -> str:
@@ -70,8 +68,8 @@ class Instance:
     def made(self, seed: int) -> tuple[Problem, Array]:
         """Make the problem of a seed, and the start that all solvers share."""
         problem = self.make(seed)
-        if not isinstance(problem, Problem):
-            refuse("problems", f"make of {self.name!r} to return a Problem", _kind(problem))
+        need = f"make of {self.name!r} to return a Problem"
+        require(isinstance(problem, Problem), "problems", need, _kind(problem))
         given = None if self.start is None else self.start(problem, seed)
         return problem, np.array(problem.start(given, seed))
 
@@ -83,65 +81,69 @@ def size_of(problem: Problem) -> str:
 
 @attrs.frozen
 class Task:
-    """One run to be made; `instance` is the index of its instance."""
+    """One run to be made; `case` is the index of its case."""
 
-    instance: int
+    case: int
     seed: int
     solver: str
     tolerance: float
 
     @property
-    def place(self) -> tuple[int, int]:
+    def place(self) -> Place:
         """The problem and the start that it needs."""
-        return self.instance, self.seed
+        return self.case, self.seed
 
     @property
     def chain(self) -> tuple[int, int, str]:
         """What runs to several tolerances have in common."""
-        return self.instance, self.seed, self.solver
+        return self.case, self.seed, self.solver
 
 
-@attrs.frozen
+@attrs.frozen(kw_only=True)
 class Setup:
     """What all runs of a comparison share."""
 
-    #: Each an `Instance`, or each a `Training`.
-    instances: tuple[Any, ...]
+    #: Makes the runs: `maker(setup)` is a `Maker`.
+    maker: type[Maker]
+    #: What is solved: each has a problem, a size, a name and options by solver.
+    cases: tuple[Any, ...]
     solvers: dict[str, Any]
-    time_limit: float
+    about: dict[str, About]
+    max_time: float
     #: Wall time after which a solver that ignores its limit is interrupted.
     patience: float
     #: Wall time within which a problem and its start must be made.
     preparation: float
     threads: int
-    max_iterations: int | None
     processes: int = 1
-    #: Makes the runs: a class such as `Bench`, which is the default.
-    bench: Callable[..., Any] | None = None
+    #: What else bounds a run: max_iterations, or epochs.
+    budget: dict[str, int | None] = attrs.field(factory=dict)
+
+    @property
+    def budgets(self) -> dict[str, Any]:
+        """What bounds all runs; a record made with other budgets does not stand for them."""
+        given = {"max_time": self.max_time, "threads": self.threads}
+        return {"genorth": genorth.__version__, **given, **self.budget}
 
 
 # ---------------------------------------------------------------------- problems
 
 
 _PROBLEMS = (
-    "a genorth.Problem, a list of Problems or Instances, "
-    "or a mapping of names to Problems, Instances or functions seed -> Problem"
+    "a genorth.Problem, a list of Problems or Cases, "
+    "or a mapping of names to Problems, Cases or functions seed -> Problem"
 )
 
 
-def as_instances(problems: Any) -> list[Instance]:
-    """Return the instances of what `run` was given; the size of a function's problem is open."""
-    if isinstance(problems, Problem | Instance):
+def as_cases(problems: Any) -> list[Case]:
+    """Return the cases of what `run` was given; the size of a function's problem is open."""
+    if isinstance(problems, Problem | Case):
         problems = [problems]
-    if isinstance(problems, Mapping):
-        instances = [_instance(name, entry) for name, entry in problems.items()]
-    elif isinstance(problems, Iterable) and not isinstance(problems, str | bytes):
-        instances = [_instance(None, entry) for entry in problems]
-    else:
-        refuse("problems", _PROBLEMS, _kind(problems))
     hint = "Name them in a mapping, or by go.Problem(..., name=...)."
-    _require_once("problems", [instance.name for instance in instances], hint)
-    return instances
+    named = _pairs("problems", problems, _PROBLEMS, lambda _: None)
+    cases = [_case(name, entry) for name, entry in named]
+    _require_once("problems", [case.name for case in cases], hint)
+    return cases
 
 
 @attrs.frozen
@@ -154,17 +156,16 @@ class _Same:
         return self.problem
 
 
-def _instance(name: Any, entry: Any) -> Instance:
-    if name is not None and not isinstance(name, str):
-        refuse("problems", "names that are texts", repr(name))
-    if isinstance(entry, Instance):
+def _case(name: Any, entry: Any) -> Case:
+    require(isinstance(name, str | None), "problems", "names that are texts", repr(name))
+    if isinstance(entry, Case):
         return entry if name is None else attrs.evolve(entry, problem=name)
     if isinstance(entry, Problem):
         own = "problem" if entry.name == "<lambda>" else str(entry.name)
-        return Instance(own if name is None else name, size_of(entry), _Same(entry))
-    if name is None or not callable(entry):
-        refuse("problems", _PROBLEMS, _kind(entry) if name is None else f"{name!r}: {_kind(entry)}")
-    return Instance(name, None, entry)
+        return Case(own if name is None else name, size_of(entry), _Same(entry))
+    got = _kind(entry) if name is None else f"{name!r}: {_kind(entry)}"
+    require(name is not None and callable(entry), "problems", _PROBLEMS, got)
+    return Case(name, None, entry)
 
 
 # ---------------------------------------------------------------------- solvers
@@ -177,12 +178,7 @@ def as_solvers(solvers: Any) -> dict[str, Any]:
     """Return the solvers by name, of what `run` was given."""
     if isinstance(solvers, str) or callable(solvers):
         solvers = [solvers]
-    if isinstance(solvers, Mapping):
-        named = list(solvers.items())
-    elif isinstance(solvers, Iterable):
-        named = [(_name(entry), entry) for entry in solvers]
-    else:
-        refuse("solvers", _SOLVERS, _kind(solvers))
+    named = _pairs("solvers", solvers, _SOLVERS, _name)
     found = [(name, _solver(name, entry)) for name, entry in named]
     _require_once("solvers", [name for name, _ in found], "Name them in a mapping.")
     return dict(found)
@@ -192,24 +188,33 @@ def _name(entry: Any) -> Any:
     if isinstance(entry, str):
         return entry
     name = getattr(entry, "name", None) or getattr(entry, "__name__", None)
-    if not isinstance(name, str) or name == "<lambda>":
-        _refuse_solver(f"{type(entry).__name__} without a name", "Name it in a mapping.")
+    good, got = isinstance(name, str) and name != "<lambda>", type(entry).__name__
+    require(good, "solvers", _SOLVERS, f"{got} without a name", "Name it in a mapping.")
     return name
 
 
 def _solver(name: Any, entry: Any) -> Any:
-    if not isinstance(name, str) or not (isinstance(entry, str) or callable(entry)):
-        _refuse_solver(f"{name!r}: {type(entry).__name__}")
-    if isinstance(entry, str) and entry not in SOLVERS:
-        refuse("solvers", f"one of {', '.join(map(repr, SOLVERS))}", repr(entry))
-    return SOLVERS[entry] if isinstance(entry, str) else entry
-
-
-def _refuse_solver(got: str, hint: str = "") -> NoReturn:
-    refuse("solvers", _SOLVERS, got, None, hint)
+    good = isinstance(name, str) and (isinstance(entry, str) or callable(entry))
+    require(good, "solvers", _SOLVERS, f"{name!r}: {type(entry).__name__}")
+    if not isinstance(entry, str):
+        return entry
+    known = ", ".join(map(repr, SOLVERS))
+    require(entry in SOLVERS, "solvers", f"one of {known}", repr(entry))
+    return SOLVERS[entry]
 
 
 # ---------------------------------------------------------------------- shared
+
+
+def _pairs(
+    argument: str, given: Any, need: str, name: Callable[[Any], Any]
+) -> list[tuple[Any, Any]]:
+    """The entries with their names: those of a mapping, or those that `name` finds."""
+    if isinstance(given, Mapping):
+        return list(given.items())
+    listed = isinstance(given, Iterable) and not isinstance(given, str | bytes)
+    require(listed, argument, need, _kind(given))
+    return [(name(entry), entry) for entry in given]
 
 
 def _kind(value: Any) -> str:
@@ -217,8 +222,7 @@ def _kind(value: Any) -> str:
 
 
 def _require_once(argument: str, names: list[str], hint: str) -> None:
-    if not names:
-        refuse(argument, f"at least one of the {argument}", "none")
+    require(names, argument, f"at least one of the {argument}", "none")
     twins = sorted({name for name in names if names.count(name) > 1})
-    if twins:
-        refuse(argument, "each name once", f"twice {', '.join(map(repr, twins))}", None, hint)
+    got = f"twice {', '.join(map(repr, twins))}"
+    require(not twins, argument, "each name once", got, hint)

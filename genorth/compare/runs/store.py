@@ -1,89 +1,60 @@
 """The folder of a comparison: `settings.json`, and `records.jsonl` with one line per finished run.
 
 A line is on disk before the next run begins. One process at a time writes to a folder. `save`
-writes `records.jsonl.xz` instead, for records that are to be kept.
+writes `records.jsonl.xz` instead, for records that are to be kept. Records become lines of JSON by
+cattrs: strict both ways, and a bad line is told by its field. JSON has no NaN and no infinity: they
+are written as "nan", "inf" and "-inf".
 """
 
 from __future__ import annotations
 
 import json
 import lzma
+import math
+import numbers
 import os
-import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import IO, Any, NoReturn, TypeVar
 
 import attrs
+import cattrs
+import numpy as np
+from cattrs.v import format_exception
 
-from genorth.compare.runs.codec import COLUMNS, decode, encode
-from genorth.compare.runs.record import Record, Records
-from genorth.errors import refuse
+from genorth.compare.runs.record import Outcome, Record, Records
+from genorth.errors import refuse, require
+from genorth.files import replace_file
 from genorth.solve.result import Trace
 
 #: The layout of the files; 1 had no description of the solver and no definition of the run.
 FORMAT = 2
 _SETTINGS, _RECORDS, _PACKED = "settings.json", "records.jsonl", "records.jsonl.xz"
-_LOCK, _UNDERWAY, _CRASH = ".lock", ".underway.json", ".crash.txt"
+_LOCK = ".lock"
 #: The settings, with their types.
 _KINDS = {
     "format": int,
     "genorth": str,
-    "time_limit": int | float,
+    "max_time": int | float,
     "threads": int,
     "max_iterations": int | None,
 }
+_RENAMED = {"time_limit": "max_time"}
 _DIGITS = 6  # of the numbers in a saved trace
 
 
 def folder_of(out: Any) -> Path:
     """Return the absolute path of a folder that the user names: a solver may change directory."""
-    if not isinstance(out, str | os.PathLike) or not os.fspath(out):
-        refuse("out", "the path of a folder", repr(out))
+    named = isinstance(out, str | os.PathLike) and os.fspath(out)
+    require(named, "out", "the path of a folder", repr(out))
     folder = Path(os.fsdecode(out)).absolute()
-    if folder.exists() and not folder.is_dir():
-        refuse("out", "a folder", f"the file {folder}")
+    require(folder.is_dir() or not folder.exists(), "out", "a folder", f"the file {folder}")
     return folder
 
 
-def replace_file(path: Path, content: bytes) -> Path:
-    """Write a file so that it is always whole: to a new file, which then takes its place."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
-    try:
-        with open(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(name)
-        raise
-    return path
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
 # ---------------------------------------------------------------------- while runs are made
-
-
-@attrs.frozen
-class Underway:
-    """A run, or a preparation, in the middle of which an earlier process ended."""
-
-    key: list[Any]
-    #: How often a process ended there.
-    times: int
-    #: What is known of the last end: "Segmentation fault"; empty where the process was killed.
-    crash: str
 
 
 class Store:
@@ -91,10 +62,9 @@ class Store:
 
     Attributes:
         records: The records in it, the last one of each key.
-        underway: What an earlier process did not finish, or None.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, kind: type[Outcome] = Record) -> None:
         self.folder = folder
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -106,8 +76,7 @@ class Store:
             kept = [path for name in (_RECORDS, _PACKED) if (path := folder / name).exists()]
             if self._settings is None and any(path.stat().st_size for path in kept):
                 _refuse_folder(folder, f"records without {_SETTINGS}")
-            self.records = {record.key: record for record in _read_records(folder)}
-            self.underway = self._read_underway()
+            self.records = {record.key: record for record in _read_records(folder, kind)}
             self._file = (folder / _RECORDS).open("ab")
             self._end_last_line()
         except BaseException:
@@ -124,7 +93,7 @@ class Store:
         if settings != self._settings:
             replace_file(self.folder / _SETTINGS, _json(settings))
 
-    def append(self, record: Record) -> None:
+    def append(self, record: Outcome) -> None:
         """Add the line of a record; it is on disk when this returns."""
         size = self._file.tell()
         try:
@@ -146,35 +115,6 @@ class Store:
                 if file.read() != b"\n":
                     self._file.write(b"\n")
                     self._file.flush()
-
-    # ------------------------------------------------------------------ a process may not survive
-
-    @property
-    def crash_file(self) -> Path:
-        """Where `faulthandler` writes what ended the process."""
-        return self.folder / _CRASH
-
-    def begin(self, key: list[Any]) -> None:
-        """Note what is underway, should the process not survive it."""
-        before = self.underway
-        times = before.times if before is not None and before.key == key else 0
-        content = json.dumps({"key": key, "times": times + 1})
-        (self.folder / _UNDERWAY).write_text(content, encoding="utf-8")
-
-    def end(self) -> None:
-        """Nothing is underway."""
-        (self.folder / _UNDERWAY).unlink(missing_ok=True)
-
-    def _read_underway(self) -> Underway | None:
-        try:
-            found = json.loads((self.folder / _UNDERWAY).read_text(encoding="utf-8"))
-            key, times = list(found["key"]), int(found["times"])
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
-        crash = ""
-        with suppress(OSError):
-            crash = self.crash_file.read_text(encoding="utf-8", errors="replace").partition("\n")[0]
-        return Underway(key, times, crash)
 
 
 def _locked(folder: Path) -> IO[str]:
@@ -208,7 +148,7 @@ def _lock(file: IO[str]) -> None:
 # ---------------------------------------------------------------------- reading and saving
 
 
-def load(out: str | os.PathLike[str]) -> Records:
+def load(out: str | os.PathLike[str], kind: type[Outcome] = Record) -> Records:
     """Read the records of a folder that `run(..., out=...)` or `save` made.
 
     A line that is no record is left out, with a warning that names the line and the field. Of runs
@@ -216,6 +156,7 @@ def load(out: str | os.PathLike[str]) -> Records:
 
     Args:
         out: The folder.
+        kind: What the runs have left: `Record`, or another kind of outcome.
 
     Returns:
         The records, with their settings.
@@ -225,9 +166,10 @@ def load(out: str | os.PathLike[str]) -> Records:
     """
     folder = folder_of(out)
     settings = _read_settings(folder)
-    if settings is None:
-        refuse("out", f"a folder that compare.run has made, with {_SETTINGS}", f"none in {folder}")
-    return Records({record.key: record for record in _read_records(folder)}.values(), settings)
+    need = f"a folder that compare.run has made, with {_SETTINGS}"
+    require(settings is not None, "out", need, f"none in {folder}")
+    found = {record.key: record for record in _read_records(folder, kind)}
+    return Records(found.values(), settings or {})
 
 
 def save(records: Records, out: str | os.PathLike[str], lines: int = 150) -> Path:
@@ -241,9 +183,14 @@ def save(records: Records, out: str | os.PathLike[str], lines: int = 150) -> Pat
     Returns:
         The folder.
     """
-    folder = folder_of(out)
     kept = (attrs.evolve(r, trace=thinned(r.trace, lines, _DIGITS)) for r in records)
-    text = "".join(f"{encode(record)}\n" for record in kept)
+    return packed(Records(kept, records.settings), out)
+
+
+def packed(records: Records, out: str | os.PathLike[str]) -> Path:
+    """Write records to a folder, compressed, as they are."""
+    folder = folder_of(out)
+    text = "".join(f"{encode(record)}\n" for record in records)
     replace_file(folder / _PACKED, lzma.compress(text.encode(), preset=9))
     replace_file(folder / _SETTINGS, _json(_checked(folder, records.settings)))
     (folder / _RECORDS).unlink(missing_ok=True)
@@ -263,21 +210,21 @@ def thinned(trace: Trace, lines: int, digits: int | None = None) -> Trace:
     return Trace(*([kept(getattr(trace, name)[i]) for i in chosen] for name in COLUMNS))
 
 
-def _read_records(folder: Path) -> Iterator[Record]:
+def _read_records(folder: Path, kind: type[Outcome]) -> Iterator[Outcome]:
     for path, opened in ((folder / _PACKED, lzma.open), (folder / _RECORDS, open)):
         if path.exists():
             with opened(path, "rb") as file:
                 try:
-                    yield from _decoded(path, file)
+                    yield from _decoded(path, file, kind)
                 except (EOFError, lzma.LZMAError) as error:
                     warnings.warn(f"{path}: the rest cannot be read ({error})", stacklevel=3)
 
 
-def _decoded(path: Path, lines: Any) -> Iterator[Record]:
+def _decoded(path: Path, lines: Any, kind: type[Outcome]) -> Iterator[Outcome]:
     for number, line in enumerate(lines, start=1):
         if line.strip():
             try:
-                yield decode(line.decode())
+                yield decode(line.decode(), kind)
             except ValueError as error:
                 said = " ".join(str(error).split())
                 warnings.warn(
@@ -291,7 +238,7 @@ def _json(settings: Mapping[str, Any]) -> bytes:
 
 def _read_settings(folder: Path) -> dict[str, Any] | None:
     try:
-        settings = json.loads((folder / _SETTINGS).read_text(encoding="utf-8"))
+        settings = _as_now(json.loads((folder / _SETTINGS).read_text(encoding="utf-8")))
         found = settings.get("format", 1)  # the first had no number
     except FileNotFoundError:
         return None
@@ -318,3 +265,142 @@ def _refuse_folder(folder: Path, got: str) -> NoReturn:
         None,
         "Run the comparison again into a new folder.",
     )
+
+
+# ---------------------------------------------------------------------- lines of JSON
+
+
+#: The columns of a trace that are kept.
+COLUMNS = {"time": float, "cost": float, "gradient_norm": float, "feasibility": float} | {
+    "evaluations": int
+}
+_NOT_FINITE = ("nan", "inf", "-inf")
+
+
+_Kind = TypeVar("_Kind", bound=Outcome)
+
+
+def encode(record: Outcome) -> str:
+    """Return the record as one line of JSON."""
+    fields = _converter.unstructure(record)
+    return json.dumps(fields, separators=(",", ":"), allow_nan=False)
+
+
+def decode(line: str, kind: type[_Kind]) -> _Kind:
+    """Return the record of a line that `encode` made.
+
+    Raises:
+        ValueError: If the line is none; the message names the fields that are wrong.
+    """
+    try:
+        fields = json.loads(line, parse_constant=_constant)
+    except RecursionError:
+        raise ValueError("JSON that is nested too deeply") from None
+    return structured(_as_now(fields), kind)
+
+
+def _as_now(fields: Any) -> Any:
+    """The fields of a record, or the settings, as an earlier version wrote them, by today's names.
+
+    `max_time` was `time_limit`, and a record had the `validation` loss of a training.
+    """
+    if not isinstance(fields, dict):
+        return fields
+    found = {_RENAMED.get(name, name): value for name, value in fields.items()}
+    if found.get("validation", "") is None:
+        del found["validation"]
+    if "definition" in found:
+        found["definition"] = _as_now(found["definition"])
+    return found
+
+
+def structured(fields: Any, kind: type[_Kind]) -> _Kind:
+    """Return the record of these fields, each in plain Python types.
+
+    Raises:
+        ValueError: If a field is missing, unknown, of the wrong type or out of range.
+    """
+    if not isinstance(fields, dict):
+        raise ValueError(f"need an object, got {type(fields).__name__}")
+    try:
+        return _converter.structure(fields, kind)
+    except cattrs.BaseValidationError as error:
+        raise ValueError("; ".join(cattrs.transform_error(error, "record", _said))) from error
+
+
+def _said(error: BaseException, kind: type[Any] | None) -> str:
+    return str(error) if type(error) in (TypeError, ValueError) else format_exception(error, kind)
+
+
+def _constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+# ---------------------------------------------------------------------- types
+
+
+def _wrong(need: str, value: Any) -> NoReturn:
+    raise TypeError(f"need {need}, got {type(value).__name__}")
+
+
+def _text(value: Any, _: Any) -> str:
+    return str(value) if isinstance(value, str) else _wrong("text", value)
+
+
+def _flag(value: Any, _: Any) -> bool:
+    return bool(value) if isinstance(value, bool | np.bool_) else _wrong("true or false", value)
+
+
+def _whole(value: Any, _: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        _wrong("a whole number", value)
+    return int(value)
+
+
+def _number(value: Any, _: Any) -> float:
+    if isinstance(value, str) and value in _NOT_FINITE:
+        return float(value)
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        _wrong("a number", value)
+    return float(value)
+
+
+def _texts(value: Any, _: Any) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple):
+        _wrong("a list of texts", value)
+    return tuple(_text(item, str) for item in value)
+
+
+def _trace(value: Any, _: Any) -> Trace:
+    if not isinstance(value, dict) or value.keys() != COLUMNS.keys():
+        _wrong(f"the columns {', '.join(COLUMNS)}", value)
+    return Trace(**{name: _column(value[name], kind) for name, kind in COLUMNS.items()})
+
+
+def _column(values: Any, kind: type[Any]) -> list[Any]:
+    if not isinstance(values, list):
+        _wrong("a list", values)
+    if set(map(type, values)) <= {kind}:
+        return list(values)
+    return [_whole(value, int) if kind is int else _number(value, float) for value in values]
+
+
+def _plain(value: float) -> float | str:
+    return value if math.isfinite(value) else repr(value)
+
+
+def _untrace(trace: Trace) -> dict[str, list[Any]]:
+    columns = {name: getattr(trace, name) for name in COLUMNS}
+    return {
+        name: values if all(map(math.isfinite, values)) else list(map(_plain, values))
+        for name, values in columns.items()
+    }
+
+
+_converter = cattrs.Converter(forbid_extra_keys=True)
+for _kind, _hook in ((str, _text), (bool, _flag), (int, _whole), (float, _number)):
+    _converter.register_structure_hook(_kind, _hook)
+_converter.register_structure_hook_func(lambda kind: kind == tuple[str, ...], _texts)
+_converter.register_structure_hook(Trace, _trace)
+_converter.register_unstructure_hook(float, _plain)
+_converter.register_unstructure_hook(Trace, _untrace)

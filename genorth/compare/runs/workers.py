@@ -1,7 +1,12 @@
 """`Workers`: the runs of a comparison in several processes, of which one that hangs is killed.
 
-The processes are spawned, not forked: a fork would copy a process with BLAS threads in an unknown
-state. They end with their parent, however it ends.
+Each process has a thread here that asks it for one run after the other. The processes are spawned,
+not forked: a fork would copy a process with BLAS threads in an unknown state. They end with their
+parent, however it ends.
+
+No library does this: loky and joblib cannot end a task at a time limit. pebble can, but it has one
+limit for a whole task, where making a problem and running a solver have their own, and it starts
+processes from a thread of its own, which the workers of dask and loky do not allow.
 """
 
 from __future__ import annotations
@@ -16,17 +21,18 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from concurrent import futures
 from contextlib import contextmanager, suppress
+from itertools import groupby
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from genorth.compare.runs.bench import bench_of
-from genorth.compare.runs.machine import environment, pinned
-from genorth.compare.runs.maker import Prepared, told
-from genorth.compare.runs.record import Record, failed
-from genorth.compare.runs.schedule import Place, Schedule
-from genorth.compare.runs.spec import Setup, Task
+from genorth.compare.runs.bench import Prepared, told
+from genorth.compare.runs.record import Outcome
+from genorth.compare.runs.schedule import Schedule
+from genorth.compare.runs.spec import Place, Setup, Task
 from genorth.errors import refuse
+from genorth.machine import environment, pinned
 
 _LATER = 1.0  # seconds that a worker has, after it has interrupted its solver, to send the record
 _MAIN = (
@@ -36,7 +42,7 @@ _MAIN = (
 _START = 120.0  # seconds in which a process is started and has imported what it needs
 # what a worker says of itself, in order
 _STAGES = _READY, _PREPARED, _BEGINS = "ready", "prepared", "begins"
-_IDLE = 60.0  # seconds after which a process that is kept for more work, and gets none, ends
+_LOOK = 1.0  # seconds between two looks at the threads, so that Ctrl-C is noticed on every system
 _PARENT_DIED = 1  # PR_SET_PDEATHSIG of Linux
 _context = multiprocessing.get_context("spawn")
 _one_at_a_time = threading.Lock()  # where something of the whole process is changed for a moment
@@ -55,227 +61,190 @@ class Workers:
     Args:
         setup: What all runs share; its problems and solvers are read from `payload` alone.
         payload: The setup, by `pickled`.
-        spare: Processes of an earlier use, which are taken before new ones are started; processes
-            are left there at the end. None: they are killed at the end.
     """
 
-    def __init__(self, setup: Setup, payload: bytes, spare: list[Worker] | None = None) -> None:
-        self._setup, self._payload, self._spare = setup, payload, spare
-        self._workers: list[Worker] = []
+    def __init__(self, setup: Setup, payload: bytes) -> None:
+        self._workers = [Worker(setup, payload) for _ in range(setup.processes)]
+        self._threads = futures.ThreadPoolExecutor(setup.processes)
 
     def __enter__(self) -> Workers:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(self, *_: object) -> None:
         for worker in self._workers:
-            if self._spare is None or kind is not None or worker.busy:
-                worker.kill()
-            else:
-                worker.park()
-                self._spare.append(worker)
-        self._workers.clear()
+            worker.close()
+        self._threads.shutdown(cancel_futures=True)
 
     def prepare(self, places: Iterable[Place]) -> dict[Place, Prepared]:
         """Make the problems of these places."""
-        pending, made = list(places), dict[Place, Prepared]()
+        made: dict[Place, Prepared] = {}
 
-        def give(worker: Worker) -> None:
-            worker.give(pending[0], ("prepare", pending.pop(0)))
+        def work(worker: Worker, place: Place) -> None:
+            made[place] = worker.prepare(place)
 
-        while pending or self._busy:
-            self._assign(lambda: bool(pending), give)
-            for worker, answer in self._answers():
-                if isinstance(answer, _Ended):
-                    made[worker.place] = Prepared(reason=answer.reason)
-                elif isinstance(answer, Prepared):
-                    worker.rest()
-                    made[worker.place] = answer
+        self._share(list(places), lambda place: place, work)
         return made
 
     def make(self, schedule: Schedule) -> None:
         """Make the runs that are missing."""
-        pending, tasks = list(schedule.missing), dict[Worker, Task]()
 
-        def free() -> list[Task]:
-            chains = {task.chain for task in tasks.values()}
-            return [task for task in pending if task.chain not in chains]
+        def work(worker: Worker, tasks: list[Task]) -> None:
+            schedule.work(tasks, worker.record)
 
-        def give(worker: Worker) -> None:
-            # a problem that the worker has already, if there is one
-            found = free()
-            task = next((task for task in found if task.place == worker.place), found[0])
-            pending.remove(task)
-            tasks[worker] = task
-            worker.give(task.place, ("run", task, schedule.fields(task)))
+        chains = [list(tasks) for _, tasks in groupby(schedule.missing, lambda task: task.chain)]
+        self._share(chains, lambda tasks: tasks[0].place, work)
 
-        while pending or tasks:
-            for task in list(pending):
-                if record := schedule.spared(task):
-                    pending.remove(task)
-                    schedule.finish(task, record)
-            self._assign(lambda: bool(free()), give)
-            for worker, answer in self._answers():
-                if answer == _BEGINS:
-                    schedule.begin(tasks[worker])
-                elif isinstance(answer, _Ended):
-                    task = tasks.pop(worker)
-                    schedule.finish(task, self._lost(schedule.fields(task), answer))
-                elif isinstance(answer, Record):
-                    worker.rest()
-                    schedule.finish(tasks.pop(worker), answer)
+    def _share(
+        self,
+        pending: list[Any],
+        place_of: Callable[[Any], Place],
+        work: Callable[[Worker, Any], None],
+    ) -> None:
+        """Have the workers do what is pending, each preferably on a problem that it has already."""
+        lock = threading.Lock()
 
-    def _lost(self, fields: dict[str, Any], end: _Ended) -> Record:
-        with _one_at_a_time, pinned(self._setup.threads):
-            found = environment(self._setup.processes)
-        seconds = (end.seconds, math.nan)
-        return failed(end.status, end.reason, fields | {"environment": found}, seconds=seconds)
+        def serve(worker: Worker) -> None:
+            while True:
+                with lock:
+                    if not pending or worker.closed:
+                        return
+                    near = (n for n, each in enumerate(pending) if place_of(each) == worker.place)
+                    item = pending.pop(next(near, 0))
+                work(worker, item)
 
-    @property
-    def _busy(self) -> list[Worker]:
-        return [worker for worker in self._workers if worker.busy]
-
-    def _assign(self, waiting: Callable[[], bool], give: Callable[[Worker], None]) -> None:
-        """Give work to those that have none; start more while there is work for them."""
-        idle = [worker for worker in self._workers if not worker.busy]
-        while waiting() and (idle or len(self._workers) < self._setup.processes):
-            if not idle:
-                idle.append(self._one_more())
-                self._workers += idle
-            give(idle.pop())
-
-    def _one_more(self) -> Worker:
-        while self._spare:
-            worker = self._spare.pop()
-            if worker.alive:
-                worker.serve(self._setup, self._payload)
-                return worker
-            worker.kill()
-        return Worker(self._setup, self._payload)
-
-    def _answers(self) -> list[tuple[Worker, Any]]:
-        """What the workers have to say, after the first has spoken, ended, or run past its time."""
-        busy = self._busy
-        if not busy:
-            return []
-        left = min(worker.deadline for worker in busy) - time.monotonic()
-        sources = [source for worker in busy for source in (worker.connection, worker.sentinel)]
-        ready = set(wait(sources, max(left, 0.0)))
-        answers: list[tuple[Worker, Any]] = []
-        for worker in busy:
-            if worker.connection in ready or worker.sentinel in ready:
-                answers.append((worker, worker.hear()))
-            elif time.monotonic() > worker.deadline:
-                answers.append((worker, worker.stop()))
-        for worker, answer in answers:
-            if isinstance(answer, _Ended):
-                self._workers.remove(worker)
-        return answers
+        serving = {self._threads.submit(serve, worker) for worker in self._workers[: len(pending)]}
+        while serving:
+            done, serving = futures.wait(serving, _LOOK, futures.FIRST_EXCEPTION)
+            for each in done:
+                each.result()
 
 
-class _Ended:
-    """A worker ended without an answer."""
+class _LostError(Exception):
+    """A process ended without an answer.
+
+    Args:
+        status: How the run ended.
+        reason: Why.
+        seconds: How long the solver ran; NaN if it did not.
+    """
 
     def __init__(self, status: str, reason: str, seconds: float) -> None:
+        super().__init__(reason)
         self.status, self.reason, self.seconds = status, reason, seconds
 
 
 class Worker:
-    """A process, with what it has been given to do."""
+    """Makes problems and runs as a `Maker` does, in a process of its own.
+
+    A process is started when there is work, and again after one that has ended. On Linux it also
+    ends with the thread that started it.
+    """
 
     def __init__(self, setup: Setup, payload: bytes) -> None:
-        self._setup = setup
-        self.connection, theirs = _context.Pipe()
-        arguments = theirs, payload, os.getpid()
-        self._process = _context.Process(target=_work, args=arguments, daemon=True)
-        with _one_at_a_time, _allowed_children():
-            self._process.start()
-        theirs.close()
-        self.sentinel = self._process.sentinel
-        self.busy, self._stage = False, ""
+        self._setup, self._payload = setup, payload
+        self._process: Any = None
+        self._loaded = self.closed = False
+        #: Where it is at work, or was last.
         self.place: Place = (-1, -1)
-        self.deadline, self._began = math.inf, math.nan
 
-    @property
-    def alive(self) -> bool:
-        """Whether the process is there."""
-        return self._process.is_alive()
-
-    def park(self) -> None:
-        """Have it let go of what it holds, and wait a little for other work."""
-        with suppress(OSError):
-            self.connection.send(("park",))
-
-    def serve(self, setup: Setup, payload: bytes) -> None:
-        """Have it load another setup."""
-        self._setup, self._stage = setup, ""
-        with suppress(OSError):  # it has ended: `hear` finds out
-            self.connection.send(("load", payload))
-
-    def give(self, place: Place, message: Any) -> None:
-        """Send work on a place."""
-        self.busy, self.place, self._began = True, place, math.nan
-        self._stage = _READY if self._stage else ""
-        self._wait()
-        with suppress(OSError):  # it has ended: `hear` finds out why
-            self.connection.send(message)
-
-    def _wait(self) -> None:
-        """Set the deadline of its stage; what is made or run is evaluated once afterwards.
-
-        A run has its patience twice over for what we measure during it, off its clock.
-        """
-        setup, now = self._setup, time.monotonic()
-        limits = {
-            "": _START,
-            _READY: 2 * setup.preparation,
-            _PREPARED: setup.preparation,
-            _BEGINS: 4 * setup.patience,
-        }
-        self.deadline = now + limits[self._stage] + _LATER
-        if self._stage == _BEGINS:
-            self._began = now
-
-    def rest(self) -> None:
-        """It has done its work."""
-        self.busy, self.deadline = False, math.inf
-
-    def hear(self) -> Any:
-        """Take one answer; `_Ended` if there is none, as the process has ended."""
+    def prepare(self, place: Place) -> Prepared:
+        """Make the problem of a place."""
         try:
-            if not self.connection.poll():
+            made: Prepared = self._ask(place)
+        except _LostError as lost:
+            return Prepared(reason=lost.reason)
+        return made
+
+    def record(self, task: Task, fields: dict[str, Any], begin: Callable[[], None]) -> Outcome:
+        """Run a task; its arguments are those of `Maker.record`."""
+        try:
+            made: Outcome = self._ask(task.place, task, fields, begin)
+        except _LostError as lost:
+            with _one_at_a_time, pinned(self._setup.threads):
+                fields = fields | {"environment": environment(self._setup.processes)}
+            seconds = (lost.seconds, math.nan)
+            return self._setup.maker.kind.failed(lost.status, lost.reason, fields, seconds)
+        return made
+
+    def _ask(
+        self, place: Place, task: Task | None = None, fields: Any = None, begin: Any = None
+    ) -> Any:
+        """Have a problem made, or a task run, and wait as long as each stage may take."""
+        self.place = place
+        self._start()
+        stage, began = _READY if self._loaded else "", math.nan
+        with suppress(OSError):  # it has ended: `_hear` finds out why
+            self._connection.send((place, task, fields))
+        while True:
+            if not wait([self._connection, self._process.sentinel], self._limit(stage) + _LATER):
+                limit = self._setup.max_time if stage == _BEGINS else self._setup.preparation
+                said = f"Its limit was {limit:g} s; its process was killed."
+                raise self._lost("HUNG", said, stage, began)
+            answer = self._hear(stage, began)
+            if not isinstance(answer, str):
+                return answer
+            if answer not in _STAGES:
+                raise NotLoadedError(f"A worker process could not start: {answer}")
+            stage, self._loaded = answer, True
+            if stage == _BEGINS:
+                began = time.monotonic()
+                begin()
+
+    def _limit(self, stage: str) -> float:
+        """The seconds of a stage; what is made or run is evaluated once afterwards.
+
+        A run has twice the patience, to cover measuring off the clock.
+        """
+        prepare, run = self._setup.preparation, self._setup.patience
+        return {"": _START, _READY: 2 * prepare, _PREPARED: prepare, _BEGINS: 4 * run}[stage]
+
+    def _hear(self, stage: str, began: float) -> Any:
+        try:
+            if not self._connection.poll():
                 raise EOFError
-            answer = self.connection.recv()
+            return self._connection.recv()
         except Exception:  # EOFError, OSError, or half an answer
             self._process.join()
-            code = self._process.exitcode
-            if not self._stage:
-                raise RuntimeError(
-                    f"A worker process ended with exit code {code} as it started. {_MAIN}"
-                ) from None
-            return self._ended("RAISED", f"Its process ended with exit code {code}.")
-        if isinstance(answer, str) and answer not in _STAGES:
-            raise NotLoadedError(f"A worker process could not start: {answer}")
-        if isinstance(answer, str):
-            self._stage = answer
-            self._wait()
-        return answer
+            said = f"process ended with exit code {self._process.exitcode}"
+            if not stage and not self.closed:
+                raise RuntimeError(f"A worker {said} as it started. {_MAIN}") from None
+            raise self._lost("RAISED", f"Its {said}.", stage, began) from None
 
-    def stop(self) -> _Ended:
-        """Kill the process, which is past its time."""
-        limit = self._setup.time_limit if self._stage == _BEGINS else self._setup.preparation
-        return self._ended("HUNG", f"Its limit was {limit:g} s; its process was killed.")
-
-    def _ended(self, status: str, reason: str) -> _Ended:
+    def _lost(self, status: str, reason: str, stage: str, began: float) -> Exception:
+        if self.closed:
+            return futures.CancelledError()
         self.kill()
-        self.busy = False
-        status = status if self._stage in (_PREPARED, _BEGINS) else "UNPREPARED"
-        return _Ended(status, reason, time.monotonic() - self._began)
+        status = status if stage in (_PREPARED, _BEGINS) else "UNPREPARED"
+        return _LostError(status, reason, time.monotonic() - began)
+
+    # ------------------------------------------------------------------ the process
+
+    def _start(self) -> None:
+        """Start a process, if there is none."""
+        with _one_at_a_time, _allowed_children():
+            if self.closed:
+                raise futures.CancelledError
+            if self._process is not None and self._process.is_alive():
+                return
+            self._loaded = False
+            self._connection, theirs = _context.Pipe()
+            arguments = theirs, self._payload, os.getpid()
+            self._process = _context.Process(target=_work, args=arguments, daemon=True)
+            self._process.start()
+            theirs.close()
 
     def kill(self) -> None:
-        """Kill the process."""
-        self._process.kill()
-        self._process.join()
-        self.connection.close()
+        """Kill the process, if there is one."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.join()
+            self._loaded = False
+
+    def close(self) -> None:
+        """Kill the process, also while another thread waits for its answer; it starts no other."""
+        with _one_at_a_time:
+            self.closed = True
+            self.kill()
 
 
 def _work(connection: Connection, payload: bytes, parent: int) -> None:
@@ -287,32 +256,22 @@ def _work(connection: Connection, payload: bytes, parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the parent ends its workers
     _end_with(parent)
     with suppress(EOFError, BrokenPipeError):  # the parent has ended
-        bench = _loaded(connection, payload)
+        try:
+            setup = pickle.loads(payload)
+            maker = setup.maker(setup)
+        except BaseException as error:
+            connection.send(told(error))
+            return
+        connection.send(_READY)
         while True:
-            kind, *arguments = connection.recv()
-            if kind == "park":
-                del bench
-                if not connection.poll(_IDLE):
-                    return
-            elif kind == "load":
-                bench = _loaded(connection, *arguments)
-            elif kind == "prepare":
-                connection.send(bench.prepare(*arguments))
-            else:
-                task, fields = arguments
-                if not bench.prepare(task.place).reason:
-                    connection.send(_PREPARED)
-                connection.send(bench.record(task, fields, lambda: connection.send(_BEGINS)))
-
-
-def _loaded(connection: Connection, payload: bytes) -> Any:
-    try:
-        bench = bench_of(pickle.loads(payload))
-    except BaseException as error:
-        connection.send(told(error))
-        raise EOFError from error
-    connection.send(_READY)
-    return bench
+            place, task, fields = connection.recv()
+            prepared = maker.prepare(place)
+            if task is None:
+                connection.send(prepared)
+                continue
+            if not prepared.reason:
+                connection.send(_PREPARED)
+            connection.send(maker.record(task, fields, lambda: connection.send(_BEGINS)))
 
 
 @contextmanager
@@ -359,20 +318,15 @@ def pickled(
     need: str = "what can be pickled, for jobs > 1",
 ) -> bytes:
     """Return the setup for other processes, or refuse what cannot be pickled by its name."""
-    parts: list[tuple[str, str, Any]] = [
-        ("problems", f"problem {instance.name!r}", instance) for instance in setup.instances
-    ]
-    parts += [("solvers", f"solver {name!r}", solver) for name, solver in setup.solvers.items()]
-    for argument, name, part in parts:
+    hint = (
+        "Use functions of a module and functools.partial of them, not lambdas and closures; or "
+        "make all runs in this process, with jobs=1."
+    )
+    parts = [("problems", "problem", each.name, each) for each in setup.cases]
+    parts += [("solvers", "solver", name, solver) for name, solver in setup.solvers.items()]
+    for argument, what, name, part in parts:
         try:
             dumps(part)
         except Exception as error:
-            refuse(
-                argument,
-                need,
-                f"{name}: {error}",
-                None,
-                "Use functions of a module and functools.partial of them, not lambdas and "
-                "closures; or make all runs in this process, with jobs=1.",
-            )
+            refuse(argument, need, f"{what} {name!r}: {error}", None, hint)
     return dumps(setup)

@@ -7,10 +7,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from genorth import compare
+from genorth import training
 from genorth.compare import Records
-from genorth.compare.render.formats import text
-from genorth.compare.render.styles import (
+from genorth.compare.render import (
     BLUE,
     GREEN,
     GREY,
@@ -18,8 +17,8 @@ from genorth.compare.render.styles import (
     PURPLE,
     VERMILLION,
     Style,
+    text,
 )
-from genorth.compare.render.training import training_sentences, training_tables
 from genorth.errors import refuse
 from genorth.gallery.base import EXTRA
 from genorth.gallery.stochastic.methods import methods
@@ -74,17 +73,17 @@ def run(folder: Path | None, chosen: Iterable[Subject], **how: Any) -> Records:
     Args:
         folder: Where the records are kept, in `records/`; None to keep none.
         chosen: What is trained.
-        **how: Further arguments of `genorth.compare.train`.
+        **how: Further arguments of `genorth.training.train`.
 
     Returns:
         The records of all step sizes.
     """
     chosen = list(chosen)
     stiefel = tuple(each.training.problem for each in chosen if each.stiefel)
-    return compare.train(
+    return training.train(
         [each.training for each in chosen],
         methods(stiefel),
-        tolerance=TOLERANCE,
+        feasibility_tol=TOLERANCE,
         out=None if folder is None else folder / "records",
         **how,
     )
@@ -92,8 +91,8 @@ def run(folder: Path | None, chosen: Iterable[Subject], **how: Any) -> Records:
 
 def told(records: Records) -> str:
     """The tables and who has the least loss, as text for a terminal."""
-    tables = "\n".join(map(text, training_tables(records)))
-    return "\n".join([tables, *training_sentences(records)])
+    tables = "\n".join(map(text, training.tables.loss_tables(records)))
+    return "\n".join([tables, *training.tables.sentences(records)])
 
 
 def report(folder: Path) -> Path:
@@ -105,10 +104,10 @@ def report(folder: Path) -> Path:
     if not (folder / "records").is_dir():
         need = "a folder in which `python -m genorth.gallery stochastic` has put records"
         refuse("--out", need, f"none in {folder}")
-    records = compare.load(folder / "records")
+    records = training.load(folder / "records")
     mine = [each for each in SUBJECTS if each.training.problem in records.distinct("problem")]
     known = {each.training.problem: each.known() for each in mine if why_not(each) is None}
-    return compare.training_report(
+    return training.report(
         records,
         folder / "report.html",
         "Training with weights on manifolds",
@@ -127,7 +126,7 @@ def _about(subject: Subject, known: Mapping[str, Mapping[str, float]]) -> str:
 
 def look(records: Records) -> dict[str, Style]:
     """The styles: a colour for each way to hold the constraint, solid for Adam, broken for SGD."""
-    about = compare.tuned(records).solvers
+    about = training.tuned(records).solvers
     return {
         name: Style(_COLORS[each.variant], () if each.algorithm == "adam" else (4.0, 1.8))
         for name, each in about.items()

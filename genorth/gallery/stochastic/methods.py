@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from genorth.compare.runs.training import Learner, Method
 from genorth.gallery.stochastic.base import Task, TorchLearner
 from genorth.optional import installed
 from genorth.solve.solver import INFEASIBLE, OTHER, PENALTY, RIEMANNIAN
+from genorth.training import Learner, Method
 
 #: What the optimisers have beside the step size, whichever package they are from.
 _SETTINGS: dict[str, dict[str, Any]] = {"Adam": {}, "SGD": {"momentum": 0.9}}

@@ -11,9 +11,9 @@ import numpy as np
 import scipy.linalg
 
 import genorth as go
-from genorth.compare.runs.training import Training
 from genorth.gallery.stochastic.base import Spot, Task, TorchLearner, split
 from genorth.linalg.arrays import Array
+from genorth.training import Training
 
 _WIDTH = 32  # of the hidden layers
 

@@ -1,4 +1,4 @@
-"""SciPy alone: the work that can be extracted from a chain of spins, on the unitary group."""
+"""SciPy alone: electrons on a lattice, and the work in a chain of spins, in complex entries."""
 
 from __future__ import annotations
 
@@ -9,9 +9,43 @@ import numpy as np
 
 import genorth as go
 from genorth.gallery.base import Entry, Instance, Source
+from genorth.gallery.traces import least_trace, trace_problem
 from genorth.linalg.arrays import Array
 
 _PAULI = np.array([[[0, 1], [1, 0]], [[0, -1j], [1j, 0]], [[1, 0], [0, -1]]])
+
+
+# ---------------------------------------------------------------------- electrons on a lattice
+
+
+def _dot(side: int, electrons: int) -> Instance:
+    """Electrons on a lattice in a trap and a magnetic field: the least sum of energies.
+
+    Hops have Peierls' phases [hofstadter1976energy]. Starts at the sites of the lowest potential.
+    """
+    import scipy.sparse
+
+    hop, square = scipy.sparse.eye_array(side, k=1), np.arange(side) - (side - 1) / 2
+    phases = scipy.sparse.diags_array(np.exp(0.4j * square))
+    hops = scipy.sparse.kron(scipy.sparse.eye_array(side), hop) + scipy.sparse.kron(hop, phases)
+    potential = 0.02 * np.add.outer(square**2, square**2).ravel()
+    H = (scipy.sparse.diags_array(potential + 4) - hops - hops.conj().T).tocsr()
+    lowest = np.argsort(potential, kind="stable")[:electrons]
+    return Instance(
+        problem=trace_problem(H, go.Stiefel(side**2, electrons, complex)),
+        start=np.eye(side**2, dtype=complex)[:, lowest],
+        truth=least_trace(H.toarray(), None, np.ones(electrons)),
+        truth_by="scipy.linalg.eigh",
+        draw=partial(_density, side),
+    )
+
+
+def _density(side: int, ax: Any, X: Array) -> None:
+    ax.imshow((np.abs(X) ** 2).sum(axis=1).reshape(side, side), cmap="magma")
+    ax.set(title="density of the electrons", xticks=[], yticks=[])
+
+
+# ---------------------------------------------------------------------- a chain of spins
 
 
 def _chain(spins: int, field: tuple[float, float, float]) -> Array:
@@ -42,18 +76,8 @@ def _ergotropy(spins: int) -> Instance:
     H = _chain(spins, (0.3, 0.2, 1.0))
     rho = scipy.linalg.expm(-_chain(spins, (0.9, -0.4, -0.5)) / 4)
     rho = (rho + rho.conj().T) / (2 * np.trace(rho).real)
-
-    def cost_and_gradient(U: Array) -> tuple[float, Array]:
-        G = 2 * H @ U @ rho
-        return float(np.vdot(U, G).real) / 2, G
-
     return Instance(
-        problem=go.Problem(
-            go.Stiefel(len(H), len(H), complex),
-            cost_and_gradient=cost_and_gradient,
-            euclidean_hessian=lambda _, Z: 2 * H @ Z @ rho,
-            name="ergotropy-spins",
-        ),
+        problem=trace_problem(2 * H, go.Stiefel(len(H), len(H), complex), rho),
         start=np.eye(len(H), dtype=complex),  # nothing is done to the state
         truth=float(np.linalg.eigvalsh(H) @ np.linalg.eigvalsh(rho)[::-1]),
         truth_by="numpy.linalg.eigvalsh",
@@ -74,9 +98,13 @@ SOURCE = Source(
     module="scipy",
     oldest="1.13",
     instances={
+        "dot-magnetic": Entry(
+            "Ten electrons in a trap on a lattice of 16 x 16 sites, in a magnetic field.",
+            partial(_dot, 16, 10),
+        ),
         "ergotropy-spins": Entry(
             "The most work that a unitary extracts from the thermal state of four spins.",
             partial(_ergotropy, 4),
-        )
+        ),
     },
 )

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator
 
 from genorth.compare.analysis.rows import Runs, by_row, leaders
-from genorth.compare.analysis.tuning import Tuning, tuned, tunings
 from genorth.compare.render.table import (
     Block,
     Entry,
@@ -22,6 +21,7 @@ from genorth.compare.render.table import (
     words,
 )
 from genorth.compare.runs.record import Records
+from genorth.training.tuning import Tuning, tuned, tunings
 
 _HEADS = ("Method", "Step size", "Held-out loss", "Seconds", "|C| in training", "|C| at the end")
 _FOOTNOTE = (
@@ -32,7 +32,7 @@ _FOOTNOTE = (
 )
 
 
-def training_tables(records: Records, labels: Labels | None = None) -> list[Table]:
+def loss_tables(records: Records, labels: Labels | None = None) -> list[Table]:
     """Make a table for each training: every method with its best step size.
 
     Args:
@@ -44,27 +44,27 @@ def training_tables(records: Records, labels: Labels | None = None) -> list[Tabl
     """
     chosen, found = tuned(records), tunings(records)
     names = names_of(chosen, labels)
-    tables = []
+    made = []
     for (problem, size, _), runs in by_row(chosen).items():
-        first = leaders(runs, figure="fun")
+        first = leaders(runs, figure="held_out")
         lines = [
             Line(_entries(names[name], each, found[problem, name], first == (name,)))
             for name, each in runs.items()
         ]
         heads = [Head(name, numeric=name != _HEADS[0]) for name in _HEADS]
         caption = f"{names[problem]} {plain(size)}"
-        tables.append(Table(caption, heads, [Block("", lines)], "", _FOOTNOTE))
-    return tables
+        made.append(Table(caption, heads, [Block("", lines)], "", _FOOTNOTE))
+    return made
 
 
 def _entries(name: str, runs: Runs, tuning: Tuning, best: bool) -> list[Entry]:
     said = plain(" ".join(dict.fromkeys(record.message for record in runs.failed)))
     edge = "edge of the grid" if tuning.edge else ""
-    last = [record.trace.feasibility[-1] for record in runs.solved if len(record.trace)]
+    last = [record.curve["feasibility"][-1] for record in runs.solved]
     return [
         words(name),
         Entry(f"{tuning.rate:g}", tuning.rate, edge),
-        _spread(runs, "fun", said, best),
+        _spread(runs, "held_out", said, best),
         _spread(runs, "time", said),
         scientific(max(last, default=math.nan)),
         scientific(max((record.feasibility for record in runs.solved), default=math.nan)),
@@ -85,7 +85,7 @@ def _text(value: float) -> str:
     return seconds_text(value) if value >= 0 else f"-{seconds_text(-value)}"
 
 
-def training_sentences(records: Records, labels: Labels | None = None) -> list[str]:
+def sentences(records: Records, labels: Labels | None = None) -> list[str]:
     """Say for each training who has the least held-out loss, and how many runs failed.
 
     Args:
@@ -102,10 +102,10 @@ def training_sentences(records: Records, labels: Labels | None = None) -> list[s
 
 
 def _winner(names: Names, problem: str, runs: dict[str, Runs]) -> str:
-    first = leaders(runs, figure="fun")
+    first = leaders(runs, figure="held_out")
     if not first:
         return f"{names[problem]}: no method trains for most seeds."
-    loss = _text(runs[first[0]].spread("fun")[1])
+    loss = _text(runs[first[0]].spread("held_out")[1])
     if len(first) == 1:
         return f"{names[problem]}: {names[first[0]]} has the least held-out loss, {loss}."
     others = ", ".join(names[name] for name in first[1:])
@@ -118,7 +118,7 @@ def _winner(names: Names, problem: str, runs: dict[str, Runs]) -> str:
 def _failures(records: Records) -> Iterator[str]:
     failed = records.where(success=False)
     if len(failed):
-        rates = sorted({record.definition["options"]["rate"] for record in failed})
+        rates = sorted({record.rate for record in failed})
         yield (
             f"{len(failed)} of {len(records)} runs of the grid failed, with step sizes from "
             f"{rates[0]:g} to {rates[-1]:g}."

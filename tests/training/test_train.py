@@ -1,4 +1,4 @@
-"""`compare.train`: what is measured and when, what fails, how step sizes are chosen, what is shown.
+"""`training.train`: what is measured and when, what fails, how step sizes are chosen, the report.
 
 Nothing here needs PyTorch: a mean is learned (tests/training_cases.py).
 """
@@ -13,24 +13,22 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from compare_records import record as made_up
 from hypothesis import given
 from hypothesis import strategies as st
 from training_cases import BATCHES, Mean, method, numbers, training
 
-from genorth import compare
-from genorth.compare import plots
-from genorth.compare.analysis.rows import by_row, leaders
-from genorth.compare.analysis.tuning import tunings
-from genorth.compare.render.training import training_sentences, training_tables
-from genorth.compare.runs.codec import encode
-from genorth.compare.runs.record import Record, Records
+from genorth import training as gt
+from genorth.compare import About, Records
+from genorth.compare.analysis import by_row, leaders
+from genorth.compare.runs.store import encode
+from genorth.training import TrainingRecord
+from genorth.training.tables import loss_tables, sentences
 
 pytest.importorskip("threadpoolctl", reason="the extra `report` is not installed")
 
 
-def train(*methods: compare.Method, rates: Any = (0.1,), epochs: int = 3, **more: Any) -> Records:
-    return compare.train(
+def train(*methods: gt.Method, rates: Any = (0.1,), epochs: int = 3, **more: Any) -> Records:
+    return gt.train(
         [training()],
         methods or [method()],
         **{"rates": rates, "epochs": epochs, "starts": 1, "progress": None} | more,
@@ -42,18 +40,17 @@ def train(*methods: compare.Method, rates: Any = (0.1,), epochs: int = 3, **more
 
 def test_losses_and_violation_are_those_after_each_epoch() -> None:
     for record in train(rates=(0.1, 0.5), starts=2):
-        learner = Mean(numbers(record.seed), record.definition["options"]["rate"])
+        learner = Mean(numbers(record.seed), record.rate)
         found = [learner.losses()[1]]
         for _ in range(3):
             for batch in learner.batches():
                 learner.step(batch)
             found.append(learner.losses()[1])
-        assert record.trace.cost == found and record.trace.evaluations == [0, 1, 2, 3]
-        assert (record.validation, record.fun) == learner.losses()
-        assert record.nit == 3 * BATCHES and record.evaluations == 3
-        assert record.trace.feasibility == [1.0] * 4 and record.feasibility == 0.0
+        assert record.curve["held_out"] == found and record.steps == 3 * BATCHES
+        assert (record.validation, record.held_out) == learner.losses()
+        assert record.curve["feasibility"] == [1.0] * 4 and record.feasibility == 0.0
         assert record.success and record.status == "TRAINED"
-        assert record.trace.time == sorted(record.trace.time)
+        assert record.curve["time"] == sorted(record.curve["time"])
 
 
 def test_the_clock_stands_while_we_measure() -> None:
@@ -64,7 +61,7 @@ def test_the_clock_stands_while_we_measure() -> None:
 def test_the_clock_runs_while_it_learns() -> None:
     (record,) = train(method(wait=0.02))
     assert record.time >= 3 * BATCHES * 0.02
-    assert record.trace.time[0] < 0.02 and record.trace.time[1] >= BATCHES * 0.02
+    assert record.curve["time"][0] < 0.02 and record.curve["time"][1] >= BATCHES * 0.02
 
 
 # ---------------------------------------------------------------------- what fails
@@ -78,7 +75,7 @@ def test_the_clock_runs_while_it_learns() -> None:
         ("raises", "RAISED", "ZeroDivisionError: no such step"),
         ("unmeasurable", "RAISED", "ZeroDivisionError: no such loss"),
         ("far", "DIVERGED", "X: too far"),
-        ("infeasible", "NOT_FEASIBLE", "|C| is 1 at the end, not 1e-05."),
+        ("infeasible", "NOT_FEASIBLE", "|C| is 1, not 1e-05."),
     ],
 )
 def test_a_run_that_fails_is_kept_and_explained(fault: str, status: str, word: str) -> None:
@@ -86,18 +83,19 @@ def test_a_run_that_fails_is_kept_and_explained(fault: str, status: str, word: s
     assert good.success and not bad.success
     assert (bad.status, word in bad.message) == (status, True)
     if status in ("NOT_FINITE", "DIVERGED"):
-        assert math.isnan(bad.fun) and bad.validation is None and len(bad.trace) >= 2
+        assert math.isnan(bad.held_out) and math.isnan(bad.validation)
+        assert len(bad.curve["time"]) >= 2
 
 
 def test_a_run_that_takes_too_long_ends_after_an_epoch() -> None:
-    (record,) = train(method(wait=0.05), time_limit=0.1)
+    (record,) = train(method(wait=0.05), max_time=0.1)
     assert record.status == "TIME_LIMIT" and not record.success
-    assert record.trace.evaluations == [0, 1] and math.isfinite(record.fun)
+    assert len(record.curve["time"]) == 2 and math.isfinite(record.held_out)
 
 
 def test_what_cannot_be_made_is_told() -> None:
     bad = attrs.evolve(training(), make=len)
-    (record,) = compare.train([bad], [method()], rates=[1.0], epochs=1, starts=1, progress=None)
+    (record,) = gt.train([bad], [method()], rates=[1.0], epochs=1, starts=1, progress=None)
     assert record.status == "UNPREPARED" and "TypeError" in record.message
 
 
@@ -108,7 +106,7 @@ def test_a_training_is_resumed(tmp_path: Path) -> None:
     first = train(rates=(0.1,), out=tmp_path)
     second = train(rates=(0.1, 0.5), starts=2, out=tmp_path)
     assert len(second) == 4 and encode(second[0]) == encode(first[0])
-    kept = compare.load(tmp_path).where(seed=0, solver="plain 0.1")
+    kept = gt.load(tmp_path).where(seed=0, solver="plain 0.1")
     assert [encode(record) for record in kept] == [encode(first[0])]
 
 
@@ -116,8 +114,8 @@ def test_records_of_other_data_are_refused(tmp_path: Path) -> None:
     train(out=tmp_path)
     how: dict[str, Any] = {"rates": [0.1], "epochs": 3, "starts": 1, "progress": None}
     with pytest.raises(ValueError, match="train at the start was"):
-        compare.train([training(shift=1.0)], [method()], out=tmp_path, **how)
-    with pytest.raises(ValueError, match="max_iterations was 3, is 4"):
+        gt.train([training(shift=1.0)], [method()], out=tmp_path, **how)
+    with pytest.raises(ValueError, match="epochs was 3, is 4"):
         train(epochs=4, out=tmp_path)
 
 
@@ -126,8 +124,8 @@ def test_worker_processes_make_the_same_records(tmp_path: Path) -> None:
     methods = method(), method("bad", fault="nan")
     here, there = train(*methods, starts=2), train(*methods, starts=2, jobs=2, out=tmp_path)
     for one, two in zip(here, there, strict=True):
-        assert (one.key, one.status, one.nit) == (two.key, two.status, two.nit)
-        np.testing.assert_array_equal(one.trace.cost, two.trace.cost)
+        assert (one.key, one.status, one.steps) == (two.key, two.status, two.steps)
+        np.testing.assert_array_equal(one.curve["held_out"], two.curve["held_out"])
 
 
 def test_a_method_is_left_out_where_it_does_not_run() -> None:
@@ -146,9 +144,9 @@ def test_a_method_is_left_out_where_it_does_not_run() -> None:
         ({"rates": 0.1}, "rates: need step sizes > 0"),
         ({"epochs": 0}, "epochs: need"),
         ({"epochs": 1.5}, "epochs: need"),
-        ({"tolerance": 0.0}, "tolerance: need"),
+        ({"feasibility_tol": 0.0}, "feasibility_tol: need"),
         ({"starts": 0}, "starts: need"),
-        ({"time_limit": -1}, "time_limit: need"),
+        ({"max_time": -1}, "max_time: need"),
         ({"jobs": 0}, "jobs: need"),
     ],
 )
@@ -160,11 +158,11 @@ def test_wrong_arguments_are_refused(wrong: dict[str, Any], word: str) -> None:
 def test_wrong_trainings_and_methods_are_refused() -> None:
     how: dict[str, Any] = {"rates": [0.1], "epochs": 1}
     with pytest.raises(ValueError, match="trainings: need a list of genorth"):
-        compare.train(training(), [method()], **how)
+        gt.train(training(), [method()], **how)
     with pytest.raises(ValueError, match="methods: need a list of genorth"):
-        compare.train([training()], ["cdf-gd"], **how)
+        gt.train([training()], ["cdf-gd"], **how)
     with pytest.raises(ValueError, match="methods: need each name once"):
-        compare.train([training()], [method(), method()], **how)
+        gt.train([training()], [method(), method()], **how)
 
 
 # ---------------------------------------------------------------------- step sizes
@@ -173,21 +171,27 @@ _LOSSES = st.integers(-8, 8).map(float) | st.just(math.inf)
 RATES = (0.01, 0.1, 1.0)
 
 
-def run(name: str, rate: float, seed: int, validation: float, fun: float = 0.5) -> Record:
+def run(
+    name: str, rate: float, seed: int, validation: float, held_out: float = 0.5
+) -> TrainingRecord:
     """A record of `train`; an infinite validation loss is a failure."""
     good = math.isfinite(validation)
-    return attrs.evolve(
-        made_up(
-            f"{name} {rate:g}",
-            seed=seed,
-            status="TRAINED" if good else "NOT_FINITE",
-            problem="mean",
-            about=compare.About(label=name, family="penalty"),
-            definition={"options": {"method": name, "rate": rate}},
-        ),
+    status = "TRAINED" if good else "NOT_FINITE"
+    return TrainingRecord(
+        problem="mean",
+        size="(1,1)",
+        seed=seed,
+        solver=f"{name} {rate:g}",
+        about=About(label=name, family="penalty"),
+        tolerance=1e-5,
+        status=status,
+        message=TrainingRecord.endings[status],
         success=good,
-        validation=validation if good else None,
-        fun=fun if good else math.nan,
+        validation=validation if good else math.nan,
+        held_out=held_out if good else math.nan,
+        time=1.0,
+        curve={"time": [0.0], "held_out": [1.0], "feasibility": [0.0]},
+        definition={"options": {"method": name, "rate": rate}},
     )
 
 
@@ -206,10 +210,10 @@ def test_the_least_median_of_the_validation_loss_is_chosen(
     )
     medians = [statistics.median(row) for row in grid]
     best = medians.index(min(medians))
-    chosen = compare.tuned(records)
+    chosen = gt.tuned(records)
     assert chosen.distinct("solver") == ["plain"] and len(chosen) == 3
-    assert {record.definition["options"]["rate"] for record in chosen} == {RATES[best]}
-    tuning = tunings(records)["mean", "plain"]
+    assert {record.rate for record in chosen} == {RATES[best]}
+    tuning = gt.tunings(records)["mean", "plain"]
     assert tuning.edge == (best != 1)
     assert tuning.lost == sum(map(math.isinf, medians))
 
@@ -223,13 +227,13 @@ def test_no_method_wins_whose_range_meets_that_of_another(losses: list[list[int]
     )
     best = min(range(len(losses)), key=lambda n: sum(losses[n]))
     near = [n for n in range(len(losses)) if min(losses[n]) <= max(losses[best])]
-    (runs,) = by_row(compare.tuned(records)).values()
-    first = leaders(runs, figure="fun")
+    (runs,) = by_row(gt.tuned(records)).values()
+    first = leaders(runs, figure="held_out")
     assert first[0] == f"m{best}" and set(first) == {f"m{n}" for n in near}
-    (table,) = training_tables(records)
+    (table,) = loss_tables(records)
     bold = [line.entries[0].text for line in table.blocks[0].lines if line.entries[2].bold]
     assert bold == ([f"m{best}"] if len(near) == 1 else [])
-    (said,) = training_sentences(records)
+    (said,) = sentences(records)
     assert ("no winner" in said) == (len(near) > 1)
 
 
@@ -243,7 +247,7 @@ def test_the_table_has_medians_ranges_and_why_a_method_fails() -> None:
         + [run("bad", 0.1, seed, math.inf) for seed in losses]
         + [run("half", 0.1, seed, math.inf if seed else 1.0, 3.0) for seed in losses]
     )
-    (table,) = training_tables(records)
+    (table,) = loss_tables(records)
     shown = {line.entries[0].text: line.entries for line in table.blocks[0].lines}
     assert shown["plain"][2].full == "2 (1 to 4)" and shown["plain"][1].full == "0.1"
     assert shown["bad"][2].full == "- (not finite)" and shown["bad"][2].hint
@@ -253,19 +257,19 @@ def test_the_table_has_medians_ranges_and_why_a_method_fails() -> None:
 def test_the_report_shows_all_of_it(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
     records = train(method(), method("bad", fault="nan"), rates=(0.1, 1.0, 5.0), starts=2)
-    page = compare.training_report(records, tmp_path / "r.html", known={"mean": {"exact": 0.4}})
+    page = gt.report(records, tmp_path / "r.html", known={"mean": {"exact": 0.4}})
     text = page.read_text("utf-8")
     for word in ("mean", "plain", "no such step", "epochs", "step size"):
         assert word.lower() in text.lower(), word
     with pytest.raises(ValueError, match="records: need at least one"):
-        compare.training_report(Records([]), tmp_path / "r.html")
+        gt.report(Records([]), tmp_path / "r.html")
 
 
 def test_curves_are_the_median_within_the_range() -> None:
     pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
     records = train(starts=3)
-    figure = plots.training(records)
-    costs = np.array([record.trace.cost for record in records])
+    figure = gt.plots.curves(records)
+    costs = np.array([record.curve["held_out"] for record in records])
     costs -= costs.min()  # the distance from the least
     (line,), (band,) = figure.axes[0].get_lines(), figure.axes[0].collections
     np.testing.assert_array_equal(line.get_xdata(), [0, 1, 2, 3])

@@ -148,21 +148,20 @@ def _version(package: str) -> str | None:
 @cache
 def _commit() -> str | None:
     """The commit of a checkout, "-dirty" where files differ from it; None for an installed copy."""
-    here = Path(__file__).parent
-    command = ["git", "-C", str(here), "describe", "--always", "--dirty", "--abbrev=10"]
+    here = Path(__file__)
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(here.parent), *arguments]
+        return subprocess.run(
+            command, capture_output=True, check=True, timeout=10, text=True
+        ).stdout.strip()
+
     try:
-        tracked = subprocess.run(
-            ["git", "-C", str(here), "ls-files", "--error-unmatch", Path(__file__).name],
-            capture_output=True,
-            check=False,
-            timeout=10,
-        )
-        if tracked.returncode:  # in another project's checkout, as a virtual environment may be
-            return None
-        found = subprocess.run(command, capture_output=True, check=True, timeout=10, text=True)
+        # fails in another project's checkout, as a virtual environment may be
+        git("ls-files", "--error-unmatch", here.name)
+        return git("describe", "--always", "--dirty", "--abbrev=10") or None
     except (OSError, subprocess.SubprocessError):
         return None
-    return found.stdout.strip() or None
 
 
 def _processor() -> str:

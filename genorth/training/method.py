@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import attrs
 
+from genorth.compare.runs.record import About
 from genorth.solve.solver import OTHER
 
 
@@ -36,7 +37,7 @@ class Learner(Protocol):
 class Training:
     """Something to be trained, made from a seed.
 
-    For `jobs > 1` everything in it must be picklable, as for an `Instance`.
+    For `jobs > 1` everything in it must be picklable, as for `genorth.compare.run`.
 
     Args:
         problem: Its name.
@@ -84,3 +85,14 @@ class Method:
     cites: tuple[str, ...] = ()
     only: tuple[str, ...] | None = None
     modules: tuple[str, ...] = ()
+
+    @property
+    def about(self) -> About:
+        """What records say of it, whatever its step size."""
+        return About(
+            label=self.label,
+            family=self.family,
+            algorithm=self.algorithm,
+            variant=self.variant,
+            cites=self.cites,
+        )

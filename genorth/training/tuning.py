@@ -8,6 +8,7 @@ import attrs
 
 from genorth.compare.analysis.rows import Runs, require_records
 from genorth.compare.runs.record import Records
+from genorth.training.trainer import TrainingRecord
 
 
 @attrs.frozen
@@ -44,13 +45,12 @@ class Tuning:
 
 def tunings(records: Records) -> dict[tuple[str, str], Tuning]:
     """Group the records of `train`: a `Tuning` for each problem and method."""
-    found: dict[tuple[str, str], dict[float, list[int]]] = {}
-    for number, record in enumerate(require_records(records)):
-        given = record.definition["options"]
-        rates = found.setdefault((record.problem, given["method"]), {})
-        rates.setdefault(given["rate"], []).append(number)
+    found: dict[tuple[str, str], dict[float, list[TrainingRecord]]] = {}
+    for record in require_records(records):
+        rates = found.setdefault((record.problem, record.method), {})
+        rates.setdefault(record.rate, []).append(record)
     return {
-        key: Tuning({rate: Runs(tuple(records[n] for n in rates[rate])) for rate in sorted(rates)})
+        key: Tuning({rate: Runs(tuple(rates[rate])) for rate in sorted(rates)})
         for key, rates in found.items()
     }
 

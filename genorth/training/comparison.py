@@ -5,18 +5,21 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import attrs
 
-from genorth.compare.comparison import check, compared, seeds_of
+from genorth.compare.comparison import check, compared, each_once, seeds_of
 from genorth.compare.render.terminal import chosen
-from genorth.compare.runs.machine import cores, threadpoolctl
 from genorth.compare.runs.record import Records
 from genorth.compare.runs.spec import Setup, Task
-from genorth.compare.runs.trainer import Trainer
-from genorth.compare.runs.training import Method, Training
-from genorth.errors import refuse
+from genorth.compare.runs.store import load as load_records
+from genorth.compare.runs.store import packed
+from genorth.errors import require
+from genorth.machine import cores
+from genorth.training.method import Method, Training
+from genorth.training.trainer import Trainer, TrainingRecord
 
 _PREPARATION = 600.0  # seconds in which data and model must be made
 
@@ -28,8 +31,8 @@ def train(
     rates: Iterable[float],
     epochs: int,
     starts: int | Iterable[int] = 3,
-    tolerance: float = 1e-5,
-    time_limit: float = 60.0,
+    feasibility_tol: float = 1e-5,
+    max_time: float = 60.0,
     out: str | os.PathLike[str] | None = None,
     jobs: int = 1,
     threads: int = 1,
@@ -44,8 +47,7 @@ def train(
     validation data chooses the step size (`tuned`), that on the held-out data is reported.
 
     A run whose loss is not finite, whose weights cannot be restored, which raises, or which takes
-    too long, leaves a record that says so. The record of a run has the held-out loss in `fun` and
-    `trace.cost`, epochs in `trace.evaluations`, and steps in `nit`.
+    too long, leaves a record that says so.
 
     Args:
         trainings: What is trained.
@@ -53,8 +55,8 @@ def train(
         rates: The step sizes, the same for all methods.
         epochs: Passes over the training data.
         starts: How many seeds (0, 1, ...), or the seeds.
-        tolerance: The largest |C| at the end.
-        time_limit: Seconds of each run.
+        feasibility_tol: The largest |C| at the end.
+        max_time: Seconds of each run.
         out: A folder to which each record is written, as for `run`: the same call resumes there.
         jobs: Worker processes.
         threads: BLAS threads of each run.
@@ -67,59 +69,78 @@ def train(
     Raises:
         ValueError: If an argument is not valid, or `out` holds records of another comparison.
     """
-    threadpoolctl()
     check(
         epochs=epochs,
-        tolerance=tolerance,
-        time_limit=time_limit,
+        feasibility_tol=feasibility_tol,
+        max_time=max_time,
         jobs=jobs,
         threads=threads,
         retry=retry,
     )
-    grid, limit = _grid(rates), float(time_limit)
+    need, limit = "step sizes > 0, at least one, each once", float(max_time)
+    grid = sorted(map(float, each_once("rates", rates, need, _is_rate)))
     known, ways = _named("trainings", trainings, Training), _named("methods", methods, Method)
     rated = {f"{method.name} {rate:g}": (method, rate) for method in ways for rate in grid}
     options = {name: {"method": each.name, "rate": rate} for name, (each, rate) in rated.items()}
     setup = Setup(
-        tuple(attrs.evolve(each, options=options) for each in known),
-        {
-            name: attrs.evolve(each, name=name, label=each.label)
-            for name, (each, _) in rated.items()
-        },
-        limit,
-        limit + max(10.0, limit),
-        _PREPARATION,
-        threads,
-        epochs,
-        min(jobs, cores()),
-        Trainer,
+        maker=Trainer,
+        cases=tuple(attrs.evolve(each, options=options) for each in known),
+        solvers={name: attrs.evolve(each, name=name) for name, (each, _) in rated.items()},
+        about={name: each.about for name, (each, _) in rated.items()},
+        max_time=limit,
+        patience=limit + max(10.0, limit),
+        preparation=_PREPARATION,
+        threads=threads,
+        processes=min(jobs, cores()),
+        budget={"epochs": epochs},
     )
     tasks = [
-        Task(number, seed, name, float(tolerance))
+        Task(number, seed, name, float(feasibility_tol))
         for number, training in enumerate(known)
         for seed in seeds_of(starts)
         for name, (method, _) in rated.items()
         if method.only is None or training.problem in method.only
     ]
-    if not tasks:
-        refuse("methods", "one that runs on the trainings", "none")
+    require(tasks, "methods", "one that runs on the trainings", "none")
     shown = chosen(progress, by_time=False)
     return compared(setup, tasks, out=out, jobs=jobs, retry=retry, progress=shown)
 
 
-def _grid(rates: Any) -> list[float]:
-    given = list(rates) if isinstance(rates, Iterable) else []
-    good = all(isinstance(rate, int | float) and 0 < rate < math.inf for rate in given)
-    if not given or not good or len(set(given)) < len(given):
-        refuse("rates", "step sizes > 0, at least one, each once", repr(rates))
-    return sorted(map(float, given))
+def _named(argument: str, given: Any, kind: type[Any]) -> list[Any]:
+    entries = list(given) if isinstance(given, Iterable) else []
+    good = entries and all(isinstance(entry, kind) for entry in entries)
+    require(good, argument, f"a list of genorth.training.{kind.__name__}", repr(given))
+    each_once(argument, [entry.name for entry in entries], "each name once", bool)
+    return entries
 
 
-def _named(argument: str, entries: Any, kind: type[Any]) -> list[Any]:
-    given = list(entries) if isinstance(entries, Iterable) else []
-    if not given or not all(isinstance(entry, kind) for entry in given):
-        refuse(argument, f"a list of genorth.compare.{kind.__name__}", repr(entries))
-    names = [entry.name for entry in given]
-    if len(set(names)) < len(names):
-        refuse(argument, "each name once", repr(names))
-    return given
+def _is_rate(rate: Any) -> bool:
+    return isinstance(rate, int | float) and 0 < rate < math.inf
+
+
+def load(out: str | os.PathLike[str]) -> Records:
+    """Read the records of a folder that `train(..., out=...)` or `save` made.
+
+    Args:
+        out: The folder.
+
+    Returns:
+        The records, with their settings.
+
+    Raises:
+        ValueError: If it is no such folder, or was written in another format.
+    """
+    return load_records(out, TrainingRecord)
+
+
+def save(records: Records, out: str | os.PathLike[str]) -> Path:
+    """Write the records of `train` to a folder, compressed, for keeping.
+
+    Args:
+        records: The records.
+        out: The folder; `load` reads it.
+
+    Returns:
+        The folder.
+    """
+    return packed(records, out)

@@ -1,4 +1,4 @@
-"""PySCF: restricted Hartree-Fock over C^T S C = I, with the integrals of real molecules.
+"""PySCF: Hartree-Fock over C^T S C = I and excitations, with the integrals of real molecules.
 
 The energy of the orbitals C, with the density D = 2 C C^T and the Fock matrix
 F = h + J(D) - K(D)/2 [roothaan1951new], by PySCF [sun2020recent], is
@@ -12,6 +12,19 @@ The metric B = S makes the orbitals orthonormal. The curvature of the energy is 
 gap between an empty and an occupied orbital. It differs from column to column, so that no constant
 metric follows it: the row `rlbfgs-orbital` is `rlbfgs-fast` with these gaps as preconditioner
 [vanvoorhis2002geometric].
+
+Excitation energies by time-dependent Hartree-Fock are a hyperbolic problem. With the orbital
+Hessians A and B of the ground state, they are the eigenvalues w of the linear response problem
+[thouless1961vibrational]
+
+    [[A, B], [B, A]] x = w diag(I, -I) x,   x^T diag(I, -I) x = 1,
+
+and the p lowest ones minimise the trace over the hyperbolic Stiefel manifold [bai2012minimization]:
+
+    min tr(X^T [[A, B], [B, A]] X) over X^T diag(I, -I) X = I_p is w_1 + ... + w_p.
+
+The start is that of a chemist: the p smallest gaps between empty and occupied orbitals. The gaps
+are also the metric, a diagonal: that of A without its two-electron integrals.
 """
 
 from __future__ import annotations
@@ -24,6 +37,7 @@ import scipy.linalg
 
 import genorth as go
 from genorth.gallery.base import Entry, Instance, Source, Visit, domain_solver
+from genorth.gallery.traces import trace_problem
 from genorth.linalg.arrays import Array
 from genorth.linalg.cache import ContentCache
 from genorth.solve.solver import RIEMANNIAN
@@ -148,7 +162,6 @@ def _hartree_fock(molecule: str) -> Instance:
             go.GeneralizedStiefel(here.S, here.pairs),
             cost_and_gradient=here.cost_and_gradient,
             euclidean_hessian=here.hessian,
-            name=f"hartree-fock-{molecule}",
         ),
         start=np.ascontiguousarray(scipy.linalg.eigh(here.h, here.S)[1][:, : here.pairs]),
         truth=float(field.kernel()),
@@ -178,6 +191,40 @@ def _draw(molecule: str, ax: Any, C: Array) -> None:
     ax.legend()
 
 
+# ---------------------------------------------------------------------- excitations
+
+
+def _excitations(molecule: str, p: int) -> Instance:
+    from pyscf import tdscf
+
+    field = mean_field(molecule)
+    field.kernel()
+    A, B = (M.reshape(2 * (M.shape[0] * M.shape[1],)) for M in tdscf.rhf.get_ab(field))
+    K = np.block([[A, B], [B, A]])
+    states = tdscf.TDHF(field).set(nstates=p + 4, conv_tol=1e-10)  # with p it may miss one of them
+    states.kernel()
+    pairs = field.mol.nelectron // 2
+    gaps = (field.mo_energy[pairs:] - field.mo_energy[:pairs, None]).ravel()  # empty - occupied
+    start = np.zeros((2 * len(gaps), p))
+    start[np.argsort(gaps)[:p], np.arange(p)] = 1.0
+    return Instance(
+        problem=trace_problem(2 * K, go.HyperbolicStiefel(np.repeat([1.0, -1.0], len(gaps)), p)),
+        start=start,
+        truth=float(np.sort(states.e)[:p].sum()),
+        truth_by="pyscf.tdscf.TDHF",
+        metric=np.tile(gaps, 2),
+        draw=partial(_draw_levels, gaps, K),
+    )
+
+
+def _draw_levels(gaps: Array, K: Array, ax: Any, X: Array) -> None:
+    found = np.linalg.eigvalsh(X.T @ K @ X)
+    ax.hlines(np.sort(gaps)[: len(found)], 0, 1, color="C1", label="orbital gaps (the start)")
+    ax.hlines(found, 1.2, 2.2, color="C0", label="excitation energies")
+    ax.set(ylabel="energy (hartree)", xticks=[])
+    ax.legend()
+
+
 SOURCE = Source(
     package="pyscf",
     module="pyscf",
@@ -194,6 +241,14 @@ SOURCE = Source(
         "hartree-fock-carbon-monoxide": Entry(
             "The ground state of carbon monoxide: seven orbitals in 18 basis functions (6-31G).",
             partial(_hartree_fock, "carbon-monoxide"),
+        ),
+        "excitations-water": Entry(
+            "The four lowest singlet excitations of water (6-31G), 40 pairs of orbitals.",
+            partial(_excitations, "water", 4),
+        ),
+        "excitations-hydrogen-peroxide": Entry(
+            "The four lowest singlet excitations of hydrogen peroxide (6-31G), 117 pairs.",
+            partial(_excitations, "hydrogen-peroxide", 4),
         ),
     },
 )
