@@ -91,8 +91,8 @@ def overhead(n: int, p: int, solver: str, times: int = 3) -> list[Figure]:
 
 #: Each gives its figures.
 FIGURES: dict[str, Callable[[], list[Figure]]] = {
-    "overhead, (100,10)": partial(overhead, 100, 10, "rgd-fast"),
-    "overhead, (1000,100)": partial(overhead, 1000, 100, "rgd-fast"),
+    "overhead, (100,10)": partial(overhead, 100, 10, "rgd"),
+    "overhead, (1000,100)": partial(overhead, 1000, 100, "rgd"),
 }
 
 

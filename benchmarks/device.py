@@ -58,7 +58,7 @@ def _jax(n: int) -> tuple[go.Problem, Any]:
     )
 
 
-def _seconds(problem: go.Problem, start: Any, iterations: int, method: str = "rgd-fast") -> float:
+def _seconds(problem: go.Problem, start: Any, iterations: int, method: str = "rgd") -> float:
     """The median time of an iteration, without the first two."""
     result = go.minimize(problem, start, method=method, tol=0.0, max_iterations=iterations)
     return statistics.median(np.diff(result.trace.time)[2:])
@@ -111,7 +111,7 @@ def _peak(method: str, n: int) -> float:
 def memory() -> list[Figure]:
     """Peak memory, each solver in a process of its own."""
     figures = []
-    for method, n, bound in (("rgd-fast", 1_000_000, 10), ("rlbfgs-fast", 400_000, 8 + 2 * 10)):
+    for method, n, bound in (("rgd", 1_000_000, 10), ("rlbfgs", 400_000, 8 + 2 * 10)):
         said = subprocess.run(
             [sys.executable, __file__, "peak", method, str(n)],
             env=_environment(),

@@ -81,7 +81,7 @@ def _submitit() -> Iterator[Any]:
 def _clocked(problem: go.Problem, x0: Any, **arguments: Any) -> go.Result:
     """The solver, with the wall time of the call: that of a record is without our measuring."""
     begin = time.perf_counter()
-    result = SOLVERS["rgd-fast"](problem, x0, **arguments)
+    result = SOLVERS["rgd"](problem, x0, **arguments)
     return attrs.evolve(result, seconds={"call": time.perf_counter() - begin})
 
 
@@ -132,7 +132,7 @@ def overhead(name: str, start: Callable[[], Any], places: int, times: int = 3) -
     The first place has the start of a process on the worker besides.
     """
     begin = time.process_time()
-    result = SOLVERS["rgd-fast"](_make(0), tol=_NEVER, max_iterations=50)
+    result = SOLVERS["rgd"](_make(0), tol=_NEVER, max_iterations=50)
     iterations = round(_SECONDS * result.nit / (time.process_time() - begin))
     with start() as executor:
         _sweep(executor, 1, 1)  # starts the worker itself

@@ -17,7 +17,8 @@ from _timing import Figure, main, ratio
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import genorth as go
 from baselines import SOLVERS
-from genorth.geometry.field import Field, place
+from genorth.geometry.field import Field
+from genorth.geometry.newton import anywhere
 from support.known_minima import KNOWN
 from support.nearest_points import COLUMNS, METHODS, outcome, rows
 
@@ -50,7 +51,7 @@ def _manifolds() -> dict[str, go.GenOrthManifold]:
 
 
 def _step(manifold: go.GenOrthManifold, field: Field, X: Any, D: Any, G: Any) -> object:
-    return field.direction(place(manifold, X - 1e-9 * D), G, 1.0)
+    return field.direction(anywhere(manifold, X - 1e-9 * D), G, 1.0)
 
 
 def _bare(manifold: go.GenOrthManifold, X: Any, D: Any, G: Any, K: Any) -> object:
@@ -72,10 +73,10 @@ def iteration() -> list[Figure]:
         rng = np.random.default_rng(0)
         X, G = manifold.random_point(rng), rng.standard_normal(_SIZE)
         field, K = Field(manifold), rng.standard_normal((_SIZE[1], _SIZE[1]))
-        D = field.direction(place(manifold, X), G, 1.0).D
+        D = field.direction(anywhere(manifold, X), G, 1.0).D
 
         Counted.products = 0
-        at = place(manifold, X.view(Counted))
+        at = anywhere(manifold, X.view(Counted))
         field.direction(at, G.view(Counted), 1.0)
         figures += [
             Figure(f"landing, {name}: products of an iteration", Counted.products, 5, unit=""),

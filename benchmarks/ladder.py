@@ -22,7 +22,7 @@ import numpy as np
 from _timing import Figure, main
 
 import genorth as go
-from baselines import rcg, rgd, rlbfgs, rtr
+from genorth.riemannian import rcg, rgd, rlbfgs, rtr
 from paper_repro.ladder import rungs
 
 SOLVERS: dict[str, Any] = {"rgd": rgd, "rcg": rcg, "rlbfgs": rlbfgs, "rtr": rtr}

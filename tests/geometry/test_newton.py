@@ -185,7 +185,9 @@ def test_near_the_manifold_the_map_of_the_paper_is_used() -> None:
 def test_where_no_step_decreases_the_violation_it_is_refused() -> None:
     """X^T H X = -I: Newton's map leads to zero."""
     manifold = go.HyperbolicStiefel(np.array([1.0, 1.0, -1.0]), 1)
-    with refused("X", "a point near M", "phi(X) became rank-deficient", error=go.NotRestorableError):
+    with refused(
+        "X", "a point near M", "phi(X) became rank-deficient", error=go.NotRestorableError
+    ):
         manifold.restore(np.array([[0.0], [0.0], [1.0]]))
 
 

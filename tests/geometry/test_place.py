@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 import genorth as go
 import genorth.testing as gt
@@ -16,11 +17,26 @@ from genorth.geometry.place import (
     FormEigendecomposition,
     Place,
 )
+from genorth.geometry.retractions import Cayley
 
 INNER = tuple(
     name
     for name in gt.FAMILIES
     if name not in ("from-maps-subspace", "complex-orthogonal", "tensor-dft")
+)
+
+
+FORMS = (
+    "hyperbolic",
+    "symplectic",
+    "indefinite-diagonal",
+    "indefinite-dense",
+    "bilinear-symmetric",
+    "bilinear-skew",
+    "generalized",
+    "generalized-complex",
+    "generalized-sparse",
+    "hyperbolic-operator",
 )
 
 
@@ -215,3 +231,41 @@ def test_what_is_decomposed_is_N_T_N(manifold: go.GenOrthManifold) -> None:
     N = manifold.companion.Q.right(P)
     gram = Eigendecomposition(manifold, X, P).gram
     np.testing.assert_allclose(gram, N.T @ N, atol=1e-14 * float(np.linalg.norm(N)) ** 2)
+
+
+@given(
+    manifold=gt.manifolds(families=FORMS, max_condition=1e3), seed=gt.seeds(), t=st.floats(-1, 1)
+)
+def test_the_frame_of_the_form_changes_nothing(
+    manifold: go.GenOrthManifold, seed: int, t: float
+) -> None:
+    """With the frame A X in place of phi(X): theta, project, paired, and the ray along them."""
+    rng = np.random.default_rng(seed)
+    X, G = manifold.random_point(rng), manifold.random_ambient(rng)
+    plain, fast = Eigendecomposition(manifold, X), manifold.place(X)
+    assert type(fast) is FormEigendecomposition
+    norm = np.linalg.norm
+    unit = 100 * np.finfo(float).eps * X.shape[-2] * float(manifold.scale(X)) ** 2
+    P = manifold.phi(X)
+    assert norm(fast.P - plain.P) <= unit * norm(P)
+    assert norm(P @ (fast.theta(G) - plain.theta(G))) <= unit * norm(G)
+    d, T = fast.split(G)
+    assert norm(d - plain.project(G)) <= unit * norm(G)
+    assert norm(fast.N @ T - P @ plain.theta(G)) <= unit * norm(G)
+    # <<X, d>> of the last projection is made from p x p matrices
+    assert norm(fast.paired(d)[0] - P.conj().T @ d) <= unit * norm(P) * norm(G)
+    s = 0.5 * t / float(norm(d) * norm(P) + (norm(manifold.phi(d)) * norm(d)) ** 0.5 + 1)
+    gap = norm(Cayley(fast, d).point(s) - Cayley(plain, d.copy()).point(s))
+    assert gap <= unit * (norm(X) + norm(G))
+
+
+@given(manifold=gt.manifolds(max_condition=1e2), seed=gt.seeds())
+def test_what_a_place_knows_of_its_point(manifold: go.GenOrthManifold, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = manifold.random_point(rng) + 1e-4 * manifold.random_ambient(rng)
+    here = manifold.place(X)
+    unit = 100 * np.finfo(float).eps * X.shape[-2] * float(manifold.scale(X)) ** 2
+    assert here.feasibility == pytest.approx(float(manifold.feasibility(X)), abs=unit, rel=1e-9)
+    assert here.size == pytest.approx(manifold.scale(X))
+    assert here.length == pytest.approx(float(manifold.norm(X)))
+    assert manifold.norm(here.dissolved() - manifold.dissolve(X)) <= unit * manifold.norm(X)

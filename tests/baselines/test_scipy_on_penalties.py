@@ -3,9 +3,9 @@
 import numpy as np
 
 import genorth as go
+from baselines.paper.objective import Objective
 from genorth.checks.report import fit_slope
-from genorth.penalty.beta import Oblique
-from genorth.penalty.objective import Objective
+from genorth.penalty.run import OnSpace
 from genorth.solve.monitor import Monitor
 from support.problems import smooth
 
@@ -17,11 +17,12 @@ def _objective(
     manifold = go.SymplecticStiefel(6, 2)
     plain = smooth(manifold, 0)
     shifted = go.Problem(manifold, lambda X: plain.cost(X) + constant, plain.euclidean_gradient)
-    h, monitor = go.ConstraintDissolving(shifted, 0.5), Monitor(shifted)
-    rule = Oblique(monitor, auto=False)
-    rule._limit = limit
-    objective = Objective(h, monitor, rule)
-    start = objective.vector(1.02 * manifold.random_point(3))
+    h, X = go.ConstraintDissolving(shifted, 0.5), 1.02 * manifold.random_point(3)
+    h.watched(Monitor(shifted), auto=False)
+    h.begin(h.point(X))
+    h._limit = limit
+    objective = Objective(OnSpace(h, h.monitor, X))
+    start = objective.vector(X)
     objective.begin(start)
     return objective, go.ConstraintDissolving(plain, 0.5), start
 

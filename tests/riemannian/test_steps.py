@@ -1,7 +1,5 @@
 """Steps of the Riemannian solvers: Sato's beta, truncated CG, preconditioners, BB steps."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -11,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import genorth as go
-from baselines import rcg, rgd, rlbfgs, rtr
-from baselines.riemannian.rtr import forcing, truncated_cg
-from genorth.solve.descent import Settings as BBSettings
-from genorth.solve.descent import sato
+from genorth.riemannian import rcg, rgd, rlbfgs, rtr
+from genorth.solve.cg import sato
+from genorth.solve.descent import Settings
+from genorth.solve.tr import forcing, truncated_cg
 from genorth.testing import conditioned_symmetric, seeds
 from support.known_minima import KNOWN
 
@@ -105,7 +103,7 @@ def test_a_preconditioner_saves_work(solver: Any) -> None:
 
 
 def test_the_constants_of_the_descent_are_those_of_optm() -> None:
-    assert BBSettings() == BBSettings(1e-3, 1e-4, 0.1, 5, 0.85, 1e-20, 1e20)
+    assert Settings() == Settings(1e-3, 1e-4, 0.1, 5, 0.85, 1e-20, 1e20)
 
 
 def test_rgd_steps_are_barzilai_and_borwein() -> None:

@@ -5,8 +5,6 @@ landing-generalized-stiefel, adrianjav/pogo, the PCAL solver of Gao, Liu and Yua
 XinhuiXiong/SOLanding.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable

@@ -1,0 +1,199 @@
+"""Every solver of the registry, ours and those that it is compared with.
+
+Known minima from several starts, budgets, counts, the front door.
+"""
+
+import importlib.util
+from typing import Any
+
+import numpy as np
+import pytest
+
+import genorth as go
+from baselines import SOLVERS
+from paper_repro.problems import Matching
+from support.known_minima import KNOWN
+
+PROBLEMS = {family: make().problem() for family, make in KNOWN.items()}
+REASONS = {
+    (name, family): SOLVERS[name].why_not(problem)
+    for name in SOLVERS
+    for family, problem in PROBLEMS.items()
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "family"), [pair for pair, reason in REASONS.items() if reason is None]
+)
+def test_every_solver_reaches_the_known_minimum(name: str, family: str) -> None:
+    """F - min f is of the order of |grad f|^2.
+
+    CDOpt, which compares costs, may stall before |grad h| is at tol.
+    """
+    known, solver = KNOWN[family](), SOLVERS[name]
+    for seed in range(2):
+        result = solver(
+            known.problem(),
+            known.manifold.random_point(seed),
+            tol=1e-6,
+            rng=seed,
+            max_iterations=3000,
+        )
+        assert result.success or (
+            name.startswith("cdopt") and result.status is go.Status.STALLED
+        ), result
+        assert abs(result.fun - known.minimum) <= 1e-10 * known.minimum
+        assert result.feasibility <= 1e-12 * known.manifold.scale(result.x)
+        assert result.method == name
+        assert len(result.trace) == result.nit + 1
+
+
+def test_only_cdopt_cannot_run_on_some_of_these_manifolds() -> None:
+    without = {(name, family) for (name, family), reason in REASONS.items() if reason is not None}
+    if importlib.util.find_spec("cdopt") is None:
+        pytest.skip("the extra `peers` is not installed")
+    own = {"stiefel", "generalized", "hyperbolic", "symplectic"}
+    assert without == {
+        (name, family)
+        for name in SOLVERS
+        if name.startswith("cdopt")
+        for family in set(KNOWN) - own
+    }
+
+
+@pytest.mark.parametrize("name", [name for name in SOLVERS if REASONS[name, "stiefel"] is None])
+def test_a_start_at_a_stationary_point_returns_at_once(name: str) -> None:
+    known = KNOWN["stiefel"]()
+    X = np.linalg.eigh(known.M)[1][:, :3]
+    result = SOLVERS[name](known.problem(), X, tol=1e-8)
+    assert result.success
+    assert result.nit == 0
+    assert result.fun == pytest.approx(known.minimum, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", [name for name in SOLVERS if REASONS[name, "symplectic"] is None])
+def test_budgets_hold_in_every_solver(name: str) -> None:
+    known = KNOWN["symplectic"]()
+    start = known.manifold.random_point(0)
+    for limit, status in (
+        ({"max_iterations": 2}, go.Status.ITERATION_LIMIT),
+        ({"max_evaluations": 7}, go.Status.EVALUATION_LIMIT),
+        ({"max_time": 1e-9}, go.Status.TIME_LIMIT),
+    ):
+        result = SOLVERS[name](known.problem(), start, tol=0, **limit)
+        assert result.status is status
+        assert not result.success
+        assert result.nit <= 2 or "max_iterations" not in limit
+        # one more evaluation, at the x that is returned
+        restored = SOLVERS[name].family != "Riemannian"
+        assert result.evaluations <= 7 + restored or "max_evaluations" not in limit
+        assert result.feasibility <= 1e-12 * known.manifold.scale(result.x)
+
+
+@pytest.mark.parametrize("name", [name for name in SOLVERS if REASONS[name, "symplectic"] is None])
+def test_counts_are_what_the_user_saw(name: str) -> None:
+    known = KNOWN["symplectic"]()
+    seen = {"cost": 0, "gradient": 0, "hessian": 0, "last": 0.0}
+
+    def cost_and_gradient(X: Any) -> Any:
+        seen["cost"] += 1
+        seen["gradient"] += 1
+        return float(np.vdot(X, known.M @ X)), 2 * known.M @ X
+
+    def hessian(X: Any, Z: Any) -> Any:
+        seen["hessian"] += 1
+        return 2 * known.M @ Z
+
+    problem = go.Problem(
+        known.manifold, euclidean_hessian=hessian, cost_and_gradient=cost_and_gradient
+    )
+    result = SOLVERS[name](problem, known.manifold.random_point(0), max_iterations=5, tol=0)
+    # f at the restored x, which the solver did not ask for
+    measured = int(SOLVERS[name].family != "Riemannian")
+    assert seen["cost"] - measured <= result.nfev <= seen["cost"]
+    assert seen["gradient"] - measured <= result.njev <= seen["gradient"]
+    assert result.nhev == seen["hessian"]
+
+
+def test_the_registry_says_what_a_solver_is() -> None:
+    assert {s.family for s in SOLVERS.values()} == {"Riemannian", "penalty", "infeasible"}
+    variants = {
+        "rtr": "",
+        "rgd-paper": "paper",
+        "pymanopt-cg": "pymanopt",
+        "cdf-gd": "cdf",
+        "odf-lbfgs": "odf",
+        "odf-lbfgs-scipy": "odf-scipy",
+        "cdopt-lbfgs": "cdopt",
+    }
+    for name, variant in variants.items():
+        assert SOLVERS[name].variant == variant
+        penalty = name.startswith(("cd", "odf"))
+        assert SOLVERS[name].family == ("penalty" if penalty else "Riemannian")
+        assert SOLVERS[name].algorithm in ("gd", "cg", "lbfgs", "tr") and SOLVERS[name].cites
+    M = go.Stiefel(4, 2)
+    without = go.Problem(M, lambda X: 0.0)
+    first_order = go.Problem(M, lambda X: 0.0, lambda X: 0 * X)
+    for solver in SOLVERS.values():
+        assert "no gradient" in str(solver.why_not(without))
+        reason = solver.why_not(first_order)
+        if solver.algorithm == "tr":
+            assert "no Hessian" in str(reason)
+        else:
+            assert reason is None or "genorth[peers]" in reason
+
+
+@pytest.mark.parametrize("name", [name for name in SOLVERS if REASONS[name, "stiefel"] is None])
+def test_every_solver_is_behind_the_front_door(name: str) -> None:
+    """`go.minimize(method=...)` makes the same run; beta is for penalty methods alone."""
+    known = KNOWN["stiefel"]()
+    start = known.manifold.random_point(1)
+    one = go.minimize(known.problem(), start, method=name, tol=1e-5, rng=0)
+    two = SOLVERS[name](known.problem(), start, tol=1e-5, rng=0)
+    assert one.success and one.method == two.method == name
+    assert np.array_equal(one.x, two.x) and one.evaluations == two.evaluations
+    if SOLVERS[name].family == "penalty":
+        assert go.minimize(known.problem(), start, method=name, beta=7.0).beta == 7.0
+    else:
+        family = SOLVERS[name].family
+        with pytest.raises(ValueError, match=f"^beta: need a penalty method; '{name}' is {family}"):
+            go.minimize(known.problem(), start, method=name, beta=7.0)
+    with pytest.raises(ValueError, match=r"^flavour: need an argument of .*tol.*; got 3"):
+        go.minimize(known.problem(), start, method=name, flavour=3)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in SOLVERS if name.startswith(("rgd", "rcg", "rlbfgs"))]
+)
+def test_iterates_stay_on_the_manifold_over_a_thousand_iterations(name: str) -> None:
+    problem = Matching.generate(20, 4, 2).problem()
+    result = SOLVERS[name](
+        problem, problem.manifold.random_point(1), tol=0, max_iterations=1000, keep_points=True
+    )
+    assert result.trace.points is not None
+    assert len(result.trace.points) > 300  # some end before, where rounding leaves no step
+    for X, violation in zip(result.trace.points, result.trace.feasibility, strict=True):
+        # the trace is not measured anew where a step is known to end on M
+        assert violation <= 1e-12 * problem.manifold.scale(X)
+        assert problem.manifold.feasibility(X) <= 1e-12 * problem.manifold.scale(X)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize("after", [1, 3])
+def test_an_error_of_the_cost_passes_through(name: str, after: int) -> None:
+    """Also one that is of the kind that a retraction raises, and which halves a step."""
+    known = KNOWN["stiefel"]()
+    problem = known.problem()
+
+    def cost(X: Any) -> tuple[float, Any]:
+        if problem.counts.nfev > after:
+            raise go.OutsideDomainError("the user's own")
+        return problem.evaluate(X)
+
+    broken = go.Problem(
+        known.manifold, None, None, problem.euclidean_hessian, cost_and_gradient=cost
+    )
+    if reason := SOLVERS[name].why_not(broken):
+        pytest.skip(reason)
+    with pytest.raises(go.OutsideDomainError, match="the user's own"):
+        SOLVERS[name](broken, known.manifold.random_point(1))
