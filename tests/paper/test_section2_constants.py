@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import genorth as go
 import genorth.testing as gt
-from genorth.geometry.multiplier import realvec, symmetric_basis
+from genorth.geometry.bases import realvec, symmetric_basis
 from genorth.linalg.arrays import ct
 from genorth.testing.contract import Sample
 from support.norms import EPS, Matrix, norm, spectral
