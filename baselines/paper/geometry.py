@@ -71,7 +71,18 @@ class PaperPlace(Place):
     @cached_property
     def N(self) -> Array:
         """phi(X) Q."""
-        return self.P if self._companion is None else self._companion.Q.right(self.P)
+        return self._frame(self.P)
+
+    def _frame(self, P: Array) -> Array:
+        return P if self._companion is None else self._companion.Q.right(P)
+
+    def image(self, Z: Array) -> Array:
+        """phi(Z) Q."""
+        return self._frame(self.phi(Z))
+
+    def theta_of(self, T: Array) -> Array:
+        """Theta = Q Y."""
+        return T if self._companion is None else self._companion.Q.left(T)
 
     def image(self, Z: Array) -> Array:
         """phi(Z) Q."""

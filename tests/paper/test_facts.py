@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 import genorth as go
 import genorth.testing as gt
 from genorth.errors import OutsideDomainError
-from genorth.geometry.multiplier import ClosedForm, DenseLeastSquares, symmetric_basis
+from genorth.geometry.bases import dense_theta, symmetric_basis
+from genorth.geometry.place import ClosedForm
 from genorth.geometry.retractions import polar_factor
 from genorth.linalg.arrays import ct
-from genorth.penalty.threshold import largest_form
+from genorth.penalty.cdf import largest_form
 from genorth.testing.contract import Sample
 from support.draws import drawn
 from support.flops import CountingManifold, flops
@@ -106,7 +107,7 @@ def test_F5_conjugate_linear_companion(n, p, skew, seed):
     rotated = ct(U) @ (R + e * R.T) @ U.conj()
     Y = U @ (rotated / (values[:, None] + values)) @ U.T
     rest = 20 * (s.u * s.kappa + s.c) * s.q / float(s.singular[0])
-    oracle = DenseLeastSquares(manifold, s.X, s.P).theta(D)
+    oracle = dense_theta(manifold, s.P, D)
     _close(s, "Theta = Q Y", Q @ Y, oracle, rest * float(np.linalg.cond(Q)))
 
 
@@ -115,7 +116,7 @@ def test_F5_the_closed_form_is_for_points_of_M_only():
     """At X = 2 on Stiefel (1, 1) the argmin of |2S - D| is D/2, and (R + R^T)/2 is 2D."""
     manifold, X, D = go.Stiefel(1, 1), np.array([[2.0]]), np.array([[3.0]])
     assert ClosedForm(manifold, X, X).theta(D).item() == 6.0
-    assert DenseLeastSquares(manifold, X, X).theta(D).item() == pytest.approx(1.5, rel=4 * EPS)
+    assert dense_theta(manifold, X, D).item() == pytest.approx(1.5, rel=4 * EPS)
 
 
 # ---------------------------------------------------------------- A

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 import genorth as go
 import genorth.testing as gt
-from genorth.geometry.multiplier import symmetric_basis
+from genorth.geometry.bases import symmetric_basis
 from genorth.geometry.newton import NewtonStep
 from genorth.linalg.arrays import ct
-from genorth.penalty.threshold import orthogonal_threshold
 from genorth.testing.contract import Sample
 from support.draws import drawn
 from support.flops import CountingManifold, flops
@@ -121,7 +120,7 @@ def test_F16_threshold(manifold, seed):
     """beta_n* over a basis of the normal space, its bound |phi| |Theta|_2, and Stiefel by hand."""
     s = Sample(manifold, seed)
     Theta, basis = s.symmetric(), symmetric_basis(manifold)
-    got = orthogonal_threshold(manifold, s.X, Theta)
+    got = go.OrthogonalDissolving.threshold(manifold, s.X, Theta)
     if not len(basis):
         assert got == 0
         return
@@ -143,10 +142,10 @@ def test_F16_the_threshold_is_sharp_from_both_sides(family):
     manifold = gt.Recipe(family, 6, 4, 4.0, 7).build()
     s = Sample(manifold, 2)
     basis, Theta = symmetric_basis(manifold), s.symmetric()
-    beta = orthogonal_threshold(manifold, s.X, Theta)
+    beta = go.OrthogonalDissolving.threshold(manifold, s.X, Theta)
     if beta == 0:  # then with the other sign it is not
         Theta = -Theta
-        beta = orthogonal_threshold(manifold, s.X, Theta)
+        beta = go.OrthogonalDissolving.threshold(manifold, s.X, Theta)
     assert beta > 0
     form, normals = _normal_form(manifold, s.P, Theta, basis)
     V = np.tensordot(np.linalg.eigh(form)[1][:, 0], normals, axes=1)
@@ -183,7 +182,7 @@ def test_F17_gradient_across_M(manifold, seed, beta, distance):
     h = go.OrthogonalDissolving(linear(manifold, B), beta)
     step = NewtonStep(manifold.at(X))
     D, S, P = step.D, step.multiplier, np.asarray(manifold.phi(X))
-    equation = manifold.at(X).equation
+    equation = manifold.at(X).general
     E = P @ equation.solve(2 * ct(D) @ manifold.phi(D))
     W = manifold.phi(D) @ S
     tangent = W - P @ equation.theta(W)

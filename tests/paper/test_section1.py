@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import genorth as go
 import genorth.testing as gt
-from genorth.geometry.multiplier import algebra_basis, realvec
+from genorth.geometry.bases import algebra_basis, realvec
 from genorth.testing.contract import Sample
 from support.norms import EPS, Matrix
 from support.section2_constants import ambient_basis, matrix_of

@@ -12,7 +12,7 @@ from hypothesis import given
 
 import genorth as go
 import genorth.testing as gt
-from genorth.geometry.multiplier import algebra_basis, realvec, symmetric_basis
+from genorth.geometry.bases import algebra_basis, realvec, symmetric_basis
 from genorth.linalg.arrays import ct
 from genorth.testing.contract import Sample
 from support.draws import drawn

@@ -10,8 +10,7 @@ import pytest
 
 import genorth as go
 import genorth.testing as gt
-from genorth.geometry.multiplier import symmetric_basis
-from genorth.penalty.threshold import multiplier_threshold
+from genorth.geometry.bases import symmetric_basis
 from support.arena import Arena, arenas, build, record, run_on
 from support.draws import drawn
 from support.norms import Matrix
@@ -112,7 +111,9 @@ def test_the_threshold_is_above_the_sharp_one(arena):
     Y = arena.moved()
     f, Theta = arena.stationary_on_M(Y)
     first, second = arena.quotients(arena.M_f(f))
-    sharp = multiplier_threshold(arena.constants.manifold, _as_floats(arena, Theta))
+    sharp = go.ConstraintDissolving.threshold(
+        arena.constants.manifold, arena.X, _as_floats(arena, Theta)
+    )
     record("sharp threshold over the first quotient", sharp, float(first))
     assert 6 * sharp <= float(first) * (1 + 1e-6)
     third = arena.constants.beta_terms(float(arena.M_f(f)))[2]
@@ -214,7 +215,7 @@ def test_both_have_a_second_order_point_or_neither(family, shift):
     assert np.sign(np.linalg.eigvalsh(hess_h).min()) == np.sign(shift)
     # Below beta* (and only there) h has no second-order point at X, whatever f is along M.
     sharp = go.exactness_threshold(problem, X)
-    assert sharp == pytest.approx(multiplier_threshold(M, Theta), rel=1e-6)
+    assert sharp == pytest.approx(go.ConstraintDissolving.threshold(M, X, Theta), rel=1e-6)
     if sharp > 0:
         across = np.stack([X @ S.mT.conj() for S in symmetric_basis(M)])
         for factor in (0.99, 1.01):

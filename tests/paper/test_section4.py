@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import genorth as go
 import genorth.testing as gt
-from genorth.geometry.multiplier import symmetric_basis
+from genorth.geometry.bases import symmetric_basis
 from genorth.penalty.cdf import ConstraintDissolving
 from support.arena import Arena, arenas, build, record, run_on
 from support.draws import drawn
@@ -37,9 +37,7 @@ def _run(name: str, method: str, tol: float) -> tuple[go.Problem, go.Result]:
 
 @pytest.mark.statement("al:1:2")
 @pytest.mark.statement("al:1:6")
-@pytest.mark.parametrize(
-    "method", ["cdf-gd", "cdf-cg", "cdf-cg-lean", "cdf-lbfgs", "cdf-lbfgs-lean", "cdf-tr"]
-)
+@pytest.mark.parametrize("method", [name for name in go.SOLVERS if name.startswith("cdf-")])
 @pytest.mark.parametrize("name", RUNS)
 def test_algorithm_1(name, method):
     """Step 2 ends at the first X~ with |grad h(X~)| <= tol.

@@ -18,11 +18,11 @@ from support.norms import EPS, Matrix
 #: The names of the paper and ours.
 PAPER_SOLVERS = {
     "CDFGD": "cdf-gd",
-    "CDFCG": "cdf-cg",
-    "CDFLBFGS": "cdf-lbfgs",
-    "CDFTR": "cdf-tr",
-    "RGD": "rgd-faithful",
-    "RCG": "rcg-faithful",
+    "CDFCG": "cdf-cg-scipy",
+    "CDFLBFGS": "cdf-lbfgs-scipy",
+    "CDFTR": "cdf-tr-scipy",
+    "RGD": "rgd-paper",
+    "RCG": "rcg-paper",
 }
 
 

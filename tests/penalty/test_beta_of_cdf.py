@@ -5,10 +5,17 @@ import pytest
 
 import genorth as go
 import genorth.testing as gt
-from genorth.penalty.beta import Oblique, _Local
+from genorth.penalty.base import Local
 from genorth.solve.ending import End
 from genorth.solve.monitor import Monitor
 from support.problems import smooth, spd, trace
+
+
+def _watched(problem: go.Problem) -> go.ConstraintDissolving:
+    """h at the beginning of a run with beta="auto"."""
+    h = go.ConstraintDissolving(problem, 1.0)
+    h.watched(Monitor(problem), auto=True)
+    return h
 
 
 @pytest.mark.parametrize("with_hessian", [True, False])
@@ -28,7 +35,7 @@ def test_first_beta_is_its_formula(family: str, with_hessian: bool) -> None:
         16 * columns
     )
     # Without a Hessian product the curvature is a difference quotient, to about six digits.
-    beta, start = Oblique(Monitor(problem), auto=True).first(X, 2 * X)
+    beta, start = _watched(problem).first(X, 2 * X)
     assert beta == pytest.approx(expected, rel=1e-10 if with_hessian else 1e-4)
     np.testing.assert_array_equal(start, 2 * X)
 
@@ -40,7 +47,7 @@ def test_first_beta_is_positive_and_finite() -> None:
     for G in (0 * X, 0 * X + np.nan, 1e300 * X):
         problem = go.Problem(manifold, lambda Y: 0.0, lambda Y, G=G: G)
         with np.errstate(over="ignore", invalid="ignore"):
-            beta, _ = Oblique(Monitor(problem), auto=True).first(X, X)
+            beta, _ = _watched(problem).first(X, X)
         assert 0 < beta < np.inf
 
 
@@ -55,7 +62,7 @@ def test_curvature_is_a_size(sign: int) -> None:
         lambda Y: sign * full.euclidean_gradient(Y),
         lambda Y, Z: sign * full.euclidean_hessian(Y, Z),
     )
-    assert _Local(problem, X).curvature() > 0
+    assert Local(problem, X).curvature() > 0
 
 
 @pytest.mark.parametrize(("gradient", "hessian"), [(0.0, 1.0), (1.0, np.inf)])
@@ -68,19 +75,22 @@ def test_without_a_gradient_or_a_finite_hessian_there_is_no_curvature(
         manifold, lambda Y: 0.0, lambda Y: gradient * B, lambda Y, Z: np.full((5, 2), hessian)
     )
     with np.errstate(invalid="ignore" if gradient else "warn"):
-        assert _Local(problem, manifold.random_point(0)).curvature() == 0.0
+        assert Local(problem, manifold.random_point(0)).curvature() == 0.0
 
 
 def test_beta_is_raised_from_the_fifth_loss_on() -> None:
-    """The estimate at the restored point four times, then four times as large each time."""
+    """The estimate at the restored point four times, then four times as large each time.
+
+    The first steps from a long X are lost at every beta.
+    """
     problem, X = smooth(go.Stiefel(6, 2), 2), go.Stiefel(6, 2).random_point(1)
-    rule = Oblique(Monitor(problem), auto=True)
-    first, _ = rule.first(X, X)
+    h = _watched(problem)
+    first, _ = h.first(X, X)
     end = End(X, 0.0, X, 1.0, 0.0, True, 0.0, True)
-    betas = [rule.next(first, 0.0, go.Status.DIVERGED, end) for _ in range(6)]
+    betas = [h.next(0.0, go.Status.DIVERGED, end) for _ in range(6)]
     np.testing.assert_allclose(betas, first * np.array([1, 1, 1, 1, 4, 16]), rtol=1e-12)
-    assert rule.next(1.0, 0.0, go.Status.CONVERGED, end) == 4.0
-    assert rule.next(1.0, 10.0, go.Status.CONVERGED, end) == 15.0
+    assert h.next(0.0, go.Status.CONVERGED, end) == 4.0
+    assert h.next(10.0, go.Status.CONVERGED, end) == 15.0
 
 
 def test_a_stationary_point_that_is_a_saddle_of_h_raises_beta(
@@ -90,7 +100,7 @@ def test_a_stationary_point_that_is_a_saddle_of_h_raises_beta(
 
     Below beta* (F8) the run goes on with 1.5 beta*.
     """
-    monkeypatch.setattr(Oblique, "first", lambda self, x, X: (1e-6, X))
+    monkeypatch.setattr(go.ConstraintDissolving, "first", lambda h, x, X: (1e-6, X))
     A = spd(8, 10, 0)
     problem, X = trace(go.Stiefel(8, 3), A), np.linalg.eigh(A)[1][:, :3]
     result = go.minimize(problem, X, method="cdf-lbfgs")

@@ -8,7 +8,7 @@ import pytest
 import genorth as go
 import genorth.testing as gt
 from genorth.geometry.bases import realvec, symmetric_basis
-from genorth.penalty import threshold
+from genorth.penalty.cdf import largest_form
 
 MANIFOLDS = {
     "complex Q": go.BilinearStiefel(
@@ -42,11 +42,11 @@ def test_both_forms_are_those_of_their_definition(name: str, seed: int) -> None:
     form = [[_trace(S @ T @ Theta) for T in basis] for S in basis]
     expected = _largest(np.array(form), np.eye(len(basis)))
     bound = 1e-9 * (1 + np.linalg.norm(Theta))
-    assert threshold.largest_form(manifold, Theta) == pytest.approx(expected, abs=bound)
+    assert largest_form(manifold, Theta) == pytest.approx(expected, abs=bound)
     normal = [np.asarray(manifold.phi(X)) @ S for S in basis]
     images = [np.asarray(manifold.phi(V)) @ Theta for V in normal]
     values = [[-np.vdot(V, image).real for image in images] for V in normal]
     metric = [[float(realvec(U) @ realvec(V)) for V in normal] for U in normal]
     expected = max(0.0, _largest(np.array(values), np.array(metric)))
-    found = threshold.orthogonal_threshold(manifold, X, Theta)
+    found = go.OrthogonalDissolving.threshold(manifold, X, Theta)
     assert found == pytest.approx(expected, rel=1e-6, abs=bound)

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 import genorth as go
 import genorth.testing as gt
 from genorth.geometry.bases import symmetric_basis
-from genorth.penalty import threshold
+from genorth.penalty import forms
+from genorth.penalty.cdf import largest_form
 from support.problems import Matrix, spd, stationary, trace
 
 EPS = np.finfo(float).eps
@@ -86,12 +87,12 @@ def test_lanczos_agrees_with_the_dense_form(family: str, monkeypatch: pytest.Mon
 
     def both() -> tuple[float, float]:
         return (
-            threshold.multiplier_threshold(manifold, Theta),
-            threshold.orthogonal_threshold(manifold, X, Theta),
+            go.ConstraintDissolving.threshold(manifold, X, Theta),
+            go.OrthogonalDissolving.threshold(manifold, X, Theta),
         )
 
-    iterated, rough = both(), threshold.orthogonal_threshold(manifold, X, Theta, 0.05)
-    monkeypatch.setattr(threshold, "_DENSE", 16)
+    iterated, rough = both(), go.OrthogonalDissolving.threshold(manifold, X, Theta, 0.05)
+    monkeypatch.setattr(forms, "_DENSE", 16)
     dense = both()
     assert iterated == pytest.approx(dense, rel=1e-6)
     assert rough == pytest.approx(dense[1], rel=0.1)
@@ -109,7 +110,7 @@ def test_threshold_is_sharp(family: str) -> None:
     problem, Theta = stationary(manifold, X, 3)
     beta = go.exactness_threshold(problem, X)
     if beta == 0:
-        assert threshold.largest_form(manifold, Theta) <= 0
+        assert largest_form(manifold, Theta) <= 0
         return
     basis = symmetric_basis(manifold)
     images = [X @ S.mT.conj() for S in basis]
@@ -151,7 +152,7 @@ def test_which_threshold_is_asked_for() -> None:
     X = vectors[:, -3:]
     assert go.exactness_threshold(problem, X, "orthogonal") == pytest.approx(2 * values[-1])
     assert go.exactness_threshold(problem, X, "oblique") == 0.0
-    with pytest.raises(ValueError, match=r"^dissolving: need 'oblique' or 'orthogonal'"):
+    with pytest.raises(ValueError, match=r"^dissolving: need one of 'oblique', 'orthogonal'"):
         go.exactness_threshold(problem, X, "sideways")
     with pytest.raises(ValueError, match=r"^problem: need a genorth.Problem"):
         go.exactness_threshold(None, X)  # type: ignore[arg-type]
@@ -167,8 +168,8 @@ def test_threshold_of_blocks_is_the_largest() -> None:
     X = product.random_point(0)
     Theta = np.asarray(product.theta(X, product.random_ambient(1)))
     single = [
-        threshold.multiplier_threshold(go.BilinearStiefel(*pair), T)
-        for *pair, T in zip(A, R, Theta, strict=True)
+        go.ConstraintDissolving.threshold(go.BilinearStiefel(*pair), x, T)
+        for *pair, x, T in zip(A, R, X, Theta, strict=True)
     ]
     assert len({round(value, 6) for value in single}) == 3
-    assert threshold.multiplier_threshold(product, Theta) == pytest.approx(max(single), rel=1e-9)
+    assert go.ConstraintDissolving.threshold(product, X, Theta) == pytest.approx(max(single), rel=1e-9)

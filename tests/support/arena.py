@@ -17,7 +17,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import genorth.testing as gt
-from genorth.geometry.multiplier import realvec
+from genorth.geometry.bases import realvec
 from genorth.linalg.arrays import ct
 from support.decimal_manifold import DIGITS, ExactManifold, exactly, floats, solve
 from support.decimal_manifold import FAMILIES as EXACT_FAMILIES

@@ -10,7 +10,7 @@ from genorth.testing import conditioned_symmetric
 
 METHODS = [name for name, solver in SOLVERS.items() if solver.family == "infeasible"]
 #: The columns of the table.
-COLUMNS = [*METHODS, "rlbfgs-fast", "cdf-lbfgs", "odf-lbfgs"]
+COLUMNS = [*METHODS, "rlbfgs", "cdf-lbfgs", "odf-lbfgs"]
 #: What the table says of a run that is over before it is done.
 NOT_DONE = "not done"
 

@@ -14,7 +14,7 @@ import attrs
 import numpy as np
 
 import genorth as go
-from genorth.geometry.multiplier import realvec, symmetric_basis
+from genorth.geometry.bases import realvec, symmetric_basis
 from support.norms import Matrix
 
 

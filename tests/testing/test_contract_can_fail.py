@@ -9,7 +9,7 @@ import pytest
 import genorth as go
 import genorth.testing as gt
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.geometry.multiplier import ConjugateGradients
+from genorth.geometry.place import ConjugateGradients
 
 B = gt.conditioned_symmetric(7, 10, 0)
 MASK = np.kron(np.eye(2), np.ones((4, 2)))
