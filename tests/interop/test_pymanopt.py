@@ -54,9 +54,6 @@ def _norm(X: Matrix) -> float:
     return float(np.linalg.norm(X.ravel()))
 
 
-# ---------------------------------------------------------------------- the manifold
-
-
 def test_it_is_one_of_pymanopts_manifolds_with_its_names():
     manifold = go.SymplecticStiefel(8, 4)
     W = PymanoptManifold(manifold)
@@ -234,10 +231,6 @@ def test_bad_arguments_of_the_manifold(arguments, message):
         PymanoptManifold(*arguments)
 
 
-# ---------------------------------------------------------------------- derivatives along the
-# retraction
-
-
 def _taylor(function: Callable[[float], Matrix], radius: float = 0.1, degree: int = 9) -> Matrix:
     """Taylor coefficients at 0 of a function that is analytic beyond the radius.
 
@@ -270,10 +263,6 @@ def test_gradient_and_hessian_are_the_first_two_terms_along_the_retraction(manif
     assert _norm(curve[1] - Z) <= 1e-6 * (_norm(X) + _norm(Z))
     assert abs(f[1] - W.inner_product(X, g, Z)) <= unit
     assert abs(f[2] - second) <= unit
-
-
-# ---------------------------------------------------------------------- problems of ours for
-# pymanopt
 
 
 def test_a_point_is_evaluated_once_whatever_is_tried_in_between():
@@ -335,9 +324,6 @@ def test_derivatives_that_are_missing_stay_missing():
 def test_only_our_problem_is_converted():
     with pytest.raises(ValueError, match=r"problem: need a genorth\.Problem; got str"):
         to_pymanopt("problem")  # type: ignore[arg-type]
-
-
-# ---------------------------------------------------------------------- problems of pymanopt for us
 
 
 def _quartic(backend: str, W: PymanoptManifold) -> pymanopt.Problem:

@@ -42,10 +42,6 @@ SMALL: dict[str, Callable[[Any], Any]] = {
 ALL = MATRICES | SMALL
 
 
-# ------------------------------------------------------------------------------------------ shape,
-# type, values
-
-
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("kind", KINDS)
 def test_matrix_that_is_not_square(name, kind):
@@ -108,10 +104,6 @@ def test_operator_with_nan(name):
         MATRICES[name](
             scipy.sparse.linalg.LinearOperator((6, 6), matvec=lambda v: np.nan * v, dtype=float)
         )
-
-
-# ------------------------------------------------------------------------------------------
-# symmetry
 
 
 @pytest.mark.parametrize("name", MATRICES)
@@ -183,10 +175,6 @@ def test_complex_skew_forms():
         go.BilinearStiefel(1j * SPD, 1j * np.eye(2))
     with refused("A", "real entries, as R is skew", "complex128", tolerance=False):
         go.BilinearStiefel(SKEW + 0j, np.array([[0.0, 1.0], [-1.0, 0.0]]))
-
-
-# ------------------------------------------------------------------------------------------ signs
-# and rank
 
 
 @pytest.mark.parametrize("kind", ["dense", "diagonal", "sparse"])
@@ -364,8 +352,6 @@ def test_skew_operator_of_small_rank_has_no_point():
         M.random_point(0)
 
 
-# ------------------------------------------------------------------------------------------ sizes
-
 SIZES: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "Stiefel-n": ("n", lambda k: go.Stiefel(k, 1)),
     "Stiefel-p": ("p", lambda k: go.Stiefel(6, k)),
@@ -440,10 +426,6 @@ def test_maps_that_are_no_maps():
     M = go.from_maps((6, 2), lambda X: X, lambda T: T[0])
     with refused("psi", "an array of shape (2, 2)", "shape (2,)", tolerance=False):
         M.constraint_differential(np.ones((6, 2)), np.ones((6, 2)))
-
-
-# ------------------------------------------------------------------------------------------
-# transforms
 
 
 def test_transforms():
