@@ -52,9 +52,6 @@ def _steps(optimizer: Any, loss: Any, params: Any, count: int) -> Any:
     return params
 
 
-# ---------------------------------------------------------------------- dissolve
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["stiefel", "complex", "generalized", "symplectic", "tensor"])
 def test_the_loss_is_the_dissolved_function(name, kind):
@@ -159,9 +156,6 @@ def test_rows_may_be_sharded():
     assert done.stdout.strip() == "agree", done.stderr
 
 
-# ---------------------------------------------------------------------- on the manifold
-
-
 @pytest.mark.parametrize("nesterov", [False, True])
 @pytest.mark.parametrize("name", ["complex", "symplectic"])
 def test_momentum_is_transported_by_projection(name, nesterov):
@@ -257,9 +251,6 @@ def test_states_can_be_saved_and_resumed():
             U, state = update(grad(Y), state, Y)
             Y = optax.apply_updates(Y, U)
         assert np.array_equal(X, Y)
-
-
-# ---------------------------------------------------------------------- bad input
 
 
 def test_bad_arguments_are_refused():

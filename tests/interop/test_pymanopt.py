@@ -18,7 +18,7 @@ import genorth as go
 import genorth.testing as gt
 from genorth.interop.pymanopt import PymanoptManifold, from_pymanopt, to_pymanopt
 from support.known_minima import known_minima
-from support.norms import Matrix
+from support.norms import EPS, Matrix, norm
 from support.problems import smooth
 
 METHODS = [
@@ -36,25 +36,9 @@ BACKENDS = [
 
 
 def _unit(manifold: go.GenOrthManifold, X: Matrix) -> float:
-    """Roundoff in what is computed at X from vectors of norm one.
-
-    Relative to the condition of phi(X).
-    """
+    """Roundoff in what is computed at X from vectors of norm one."""
     P = np.asarray(manifold.phi(X))
-    return (
-        1e3
-        * float(np.finfo(float).eps)
-        * X.size
-        * float(np.linalg.cond(P).max()) ** 2
-        * max(1.0, _norm(P))
-    )
-
-
-def _norm(X: Matrix) -> float:
-    return float(np.linalg.norm(X.ravel()))
-
-
-# ---------------------------------------------------------------------- the manifold
+    return 1e3 * EPS * X.size * float(np.linalg.cond(P).max()) ** 2 * max(1.0, norm(P))
 
 
 def test_it_is_one_of_pymanopts_manifolds_with_its_names():
@@ -102,7 +86,7 @@ def test_the_methods_are_the_geometry(manifold, seed):
     if manifold.dim > 1:  # on a curve there are but two of them
         assert not np.array_equal(U, V)
     assert W.inner_product(X, U, V) == pytest.approx(np.vdot(U, V).real, abs=unit)
-    assert W.norm(X, U - V) == pytest.approx(_norm(U - V), abs=unit)
+    assert W.norm(X, U - V) == pytest.approx(norm(U - V), abs=unit)
     D = manifold.random_ambient(seed)
     np.testing.assert_array_equal(W.projection(X, D), manifold.project(X, D))
     np.testing.assert_array_equal(W.to_tangent_space(X, D), manifold.project(X, D))
@@ -125,8 +109,8 @@ def test_the_hessian_is_that_of_pymanopts_formula_with_our_weingarten_map(manifo
     G, H = manifold.random_ambient(rng), manifold.random_ambient(rng)
     ours = W.euclidean_to_riemannian_hessian(X, G, H, Z)
     theirs = RiemannianSubmanifold.euclidean_to_riemannian_hessian(W, X, G, H, Z)
-    scale = _norm(G) * max(1.0, _norm(np.asarray(manifold.phi(Z)))) + _norm(H)
-    assert _norm(ours - theirs) <= _unit(manifold, X) * scale
+    scale = norm(G) * max(1.0, norm(np.asarray(manifold.phi(Z)))) + norm(H)
+    assert norm(ours - theirs) <= _unit(manifold, X) * scale
 
 
 @pytest.mark.parametrize("blocks", [1, 3])
@@ -157,7 +141,7 @@ def test_the_stiefel_manifold_is_pymanopts(blocks, n, p, seed):
         "euclidean_to_riemannian_hessian": (G, H, U),
     }.items():
         expected = getattr(theirs, name)(X, *arguments)
-        size = max(1.0, *map(_norm, arguments)) ** len(arguments)
+        size = max(1.0, *map(norm, arguments)) ** len(arguments)
         assert np.allclose(
             getattr(ours, name)(X, *arguments), expected, rtol=0, atol=1e-14 * X.size * size
         ), name
@@ -208,15 +192,15 @@ def test_the_mean_of_near_points_is_on_the_manifold_and_symmetric(manifold, seed
     W = PymanoptManifold(manifold, "exp", rng=seed)
     X = W.random_point()
     P = np.asarray(manifold.phi(X))
-    Y = W.retraction(X, W.random_tangent_vector(X) * (0.1 / (_norm(X) * max(1.0, _norm(P)))))
+    Y = W.retraction(X, W.random_tangent_vector(X) * (0.1 / (norm(X) * max(1.0, norm(P)))))
     mean, unit = W.pair_mean(X, Y), _unit(manifold, X)
     assert manifold.feasibility(mean) <= unit * manifold.scale(mean)
-    assert _norm(mean - W.pair_mean(Y, X)) <= unit * _norm(X)
-    assert _norm(W.pair_mean(X, X) - X) <= unit * _norm(X)
+    assert norm(mean - W.pair_mean(Y, X)) <= unit * norm(X)
+    assert norm(W.pair_mean(X, X) - X) <= unit * norm(X)
     # Second order: the mean lies in the middle but for the square of the distance.
-    assert _norm(mean - (X + Y) / 2) <= _norm(X) * _norm(X - Y) ** 2 * max(
-        1.0, _norm(P)
-    ) + unit * _norm(X)
+    assert norm(mean - (X + Y) / 2) <= norm(X) * norm(X - Y) ** 2 * max(1.0, norm(P)) + unit * norm(
+        X
+    )
 
 
 @pytest.mark.parametrize(
@@ -232,10 +216,6 @@ def test_the_mean_of_near_points_is_on_the_manifold_and_symmetric(manifold, seed
 def test_bad_arguments_of_the_manifold(arguments, message):
     with pytest.raises(ValueError, match=message):
         PymanoptManifold(*arguments)
-
-
-# ---------------------------------------------------------------------- derivatives along the
-# retraction
 
 
 def _taylor(function: Callable[[float], Matrix], radius: float = 0.1, degree: int = 9) -> Matrix:
@@ -259,21 +239,17 @@ def test_gradient_and_hessian_are_the_first_two_terms_along_the_retraction(manif
     problem = to_pymanopt(smooth(manifold, seed), kind, rng=seed)
     W, X = problem.manifold, problem.manifold.random_point()
     # M is curved on the scale of phi
-    size = _norm(X) * max(1.0, _norm(np.asarray(manifold.phi(X))))
+    size = norm(X) * max(1.0, norm(np.asarray(manifold.phi(X))))
     Z = W.random_tangent_vector(X) / size
     curve = _taylor(lambda t: np.asarray(W.retraction(X, t * Z)))
     f = _taylor(lambda t: np.asarray(problem.cost(W.retraction(X, t * Z))))
     assert W.outside == 0
     g, h = problem.riemannian_gradient(X), problem.riemannian_hessian(X, Z)
     second = W.inner_product(X, h, Z) / 2 + W.inner_product(X, g, W.projection(X, curve[2]))
-    unit = 1e-6 * (abs(f[0]) + np.abs(f[1:5]).max() + _norm(g) * _norm(Z))
-    assert _norm(curve[1] - Z) <= 1e-6 * (_norm(X) + _norm(Z))
+    unit = 1e-6 * (abs(f[0]) + np.abs(f[1:5]).max() + norm(g) * norm(Z))
+    assert norm(curve[1] - Z) <= 1e-6 * (norm(X) + norm(Z))
     assert abs(f[1] - W.inner_product(X, g, Z)) <= unit
     assert abs(f[2] - second) <= unit
-
-
-# ---------------------------------------------------------------------- problems of ours for
-# pymanopt
 
 
 def test_a_point_is_evaluated_once_whatever_is_tried_in_between():
@@ -335,9 +311,6 @@ def test_derivatives_that_are_missing_stay_missing():
 def test_only_our_problem_is_converted():
     with pytest.raises(ValueError, match=r"problem: need a genorth\.Problem; got str"):
         to_pymanopt("problem")  # type: ignore[arg-type]
-
-
-# ---------------------------------------------------------------------- problems of pymanopt for us
 
 
 def _quartic(backend: str, W: PymanoptManifold) -> pymanopt.Problem:

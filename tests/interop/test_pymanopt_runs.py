@@ -31,9 +31,6 @@ def _weighted(n: int = 20, p: int = 3) -> go.Problem:
     return trace(go.Stiefel(n, p), spd(n, 50, 0), np.arange(1.0, p + 1), fused=False)
 
 
-# ---------------------------------------------------------------------- what they find
-
-
 @pytest.mark.parametrize("kind", ["cayley", "polar", "exp"])
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("name", KNOWN)
@@ -87,10 +84,6 @@ def test_the_pieces_of_a_product_are_solved_together():
     for optimizer in OPTIMIZERS:
         end = optimizer(verbosity=0, min_gradient_norm=1e-5, max_iterations=5000).run(problem)
         assert end.cost == pytest.approx(sum(best for _, best in parts), rel=1e-6), optimizer
-
-
-# ---------------------------------------------------------------------- the same steps as on
-# pymanopt's manifold
 
 
 def _points(optimizer: Any, problem: pymanopt.Problem, x0: Matrix) -> list[Matrix]:
@@ -158,9 +151,6 @@ def test_run_takes_the_steps_that_the_optimizer_takes_by_itself(optimizer):
     assert len(kept) >= 5
     for X, Y in zip(kept, alone, strict=False):
         np.testing.assert_array_equal(X, Y)
-
-
-# ---------------------------------------------------------------------- what run reports
 
 
 class Counted:
@@ -261,9 +251,6 @@ def test_rejected_steps_of_trust_regions_are_iterations():
     np.testing.assert_array_equal(result.x, alone.point)
 
 
-# ---------------------------------------------------------------------- pymanopt's defects
-
-
 @pytest.mark.parametrize("tol", [1e-6, 0.0])
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_a_start_at_a_critical_point_returns_it(optimizer, tol):
@@ -345,9 +332,6 @@ def test_steps_outside_the_domain_are_no_crash():
         wide = TrustRegions(verbosity=0).run(theirs, Delta0=100.0, Delta_bar=1e3)
         assert wide.cost == pytest.approx(best, rel=1e-6), name
     assert outside > 0
-
-
-# ---------------------------------------------------------------------- how a run ends
 
 
 def test_a_callback_stops_the_run():
@@ -575,9 +559,6 @@ def test_a_run_on_a_problem_of_pymanopt_counts_too():
     result = run(ConjugateGradient, theirs, rng=0)
     assert result.success and result.fun == pytest.approx(-3) and result.nfev == calls["cost"]
     assert from_pymanopt(theirs).counts.nfev == 0
-
-
-# ---------------------------------------------------------------------- a problem solved before
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)

@@ -58,9 +58,6 @@ def distance(manifold: go.GenOrthManifold, T: Array) -> go.Problem:
     )
 
 
-# ---------------------------------------------------------------------- what the layer sees
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", MANIFOLDS)
 @given(seed=st.integers(0, 2**20))
@@ -160,9 +157,6 @@ def test_autocast_leaves_the_weight_in_single_precision():
     assert feasibility(layer)["weight"] <= 1e-6
 
 
-# ---------------------------------------------------------------------- shapes
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("layer", "manifold", "matrix"),
@@ -231,9 +225,6 @@ def test_layers_have_their_own_beta():
     assert penalty(model).item() == pytest.approx(sum(alone), rel=1e-12)
 
 
-# ---------------------------------------------------------------------- the end
-
-
 def _network(dtype: Any, kind: str | None) -> Any:
     """Two constrained layers and a free one; `kind` None: on the manifold."""
     torch.manual_seed(0)
@@ -299,9 +290,6 @@ def test_finish_leaves_a_model_alone_that_it_cannot_restore():
     with pytest.raises(ValueError, match="phi"):
         finish(model)
     assert "0.parametrizations.weight.original" in model.state_dict()
-
-
-# ---------------------------------------------------------------------- copies and states
 
 
 OPTIMIZERS = {
@@ -378,9 +366,6 @@ def test_compiled_layers_agree(kind):
     compiled = torch.compile(loss, backend="aot_eager", fullgraph=kind == "oblique")
     for plain, fast in zip(gradients(loss), gradients(compiled), strict=True):
         assert torch.dist(plain, fast) <= 1e-12 * max(1.0, float(plain.norm()))
-
-
-# ---------------------------------------------------------------------- bad input
 
 
 def test_a_weight_that_does_not_fit():

@@ -62,9 +62,6 @@ class Weight(torch.nn.Module):
         return self.X - self.T.numpy()
 
 
-# ---------------------------------------------------------------------- one step
-
-
 @pytest.mark.parametrize("kind", RETRACTIONS)
 @pytest.mark.parametrize("name", MANIFOLDS)
 def test_one_step_of_sgd_is_a_retraction(name, kind):
@@ -126,9 +123,6 @@ def test_one_step_of_landing_follows_the_field(name):
     assert M.feasibility(model.X) < M.feasibility(X)
 
 
-# ---------------------------------------------------------------------- many steps
-
-
 @pytest.mark.parametrize("optimizer", ON_M)
 @pytest.mark.parametrize("name", MANIFOLDS)
 def test_the_loss_falls_on_the_manifold(name, optimizer):
@@ -177,9 +171,6 @@ def test_a_step_outside_the_domain_is_halved():
         X = model.X
         assert np.isfinite(X).all()
         assert M.feasibility(X) <= 1e-9 * float(M.scale(X))
-
-
-# ---------------------------------------------------------------------- all other parameters
 
 
 USUAL: dict[str, tuple[Any, Any]] = {
@@ -256,9 +247,6 @@ def test_schedulers_and_groups():
     scheduler.step()
     assert np.linalg.norm(first.X - X) <= 1e-14 < np.linalg.norm(second.X - Y)
     assert [group["lr"] for group in optimizer.param_groups] == [0.0, 0.05]
-
-
-# ---------------------------------------------------------------------- bad input
 
 
 @pytest.mark.parametrize(

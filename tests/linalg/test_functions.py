@@ -64,9 +64,6 @@ def in_sector(
     return D, root
 
 
-# ---------------------------------------------------------------------- eigenvalues
-
-
 @given(seeds, st.integers(1, 40), batches, kinds, exponents)
 def test_eigenvalues_of_small_and_of_other_matrices(seed, p, batch, kind, exponent):
     """K U = U diag(l), U^T U = I, l rising: by LAPACK itself and by NumPy."""
@@ -76,9 +73,6 @@ def test_eigenvalues_of_small_and_of_other_matrices(seed, p, batch, kind, expone
     assert norm(K @ V - V * values[..., None, :]) <= 100 * p * EPS * norm(K)
     assert norm(ct(V) @ V - np.eye(p)) <= 100 * p * EPS * norm(V)
     assert np.all(np.diff(values, axis=-1) >= 0)
-
-
-# ---------------------------------------------------------------------- inverse
 
 
 @given(seeds, sizes, batches, kinds, exponents)
@@ -100,9 +94,6 @@ def test_inverse_refuses_what_leaves_no_digit(smallest, batch):
         go.OutsideDomainError, match=r"B of the step.*invertible.*tolerance.*Halve the step"
     ):
         inverse(B, "B of the step")
-
-
-# ---------------------------------------------------------------------- inverse square root
 
 
 @given(seeds, sizes, batches, kinds, exponents)
@@ -184,9 +175,6 @@ def test_a_double_negative_eigenvalue_is_refused(shape):
         else:
             assert manifold.feasibility(R) <= 1e-9 * manifold.scale(R)
     assert 0 < refused < 200
-
-
-# ---------------------------------------------------------------------- exponential
 
 
 @given(seeds, sizes, batches, kinds, st.floats(-8, 2))

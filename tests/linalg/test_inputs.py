@@ -208,9 +208,6 @@ def test_numbers_of_the_matrix_are_not_copied():
     assert go.GeneralizedStiefel(B, 2).left.M is B
 
 
-# ----------------------------------------------------------------------------------------------
-# memory
-
 N, P = 20_000, 3
 _d = np.linspace(0.5, 2, N) * np.where(np.arange(N) % 5 == 0, -1, 1)
 _off = 0.4 * np.cos(np.arange(N - 1.0))
@@ -264,9 +261,6 @@ def test_never_n_by_n(name):
         tracemalloc.stop()
     assert peak <= 0.01 * 8 * N**2
     assert M.feasibility(X) <= 1e-12 * M.scale(X)
-
-
-# ---------------------------------------------------------------------- at the edge
 
 
 S = conditioned_symmetric(6, 10.0, 0)

@@ -42,10 +42,6 @@ SMALL: dict[str, Callable[[Any], Any]] = {
 ALL = MATRICES | SMALL
 
 
-# ------------------------------------------------------------------------------------------ shape,
-# type, values
-
-
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("kind", KINDS)
 def test_matrix_that_is_not_square(name, kind):
@@ -108,10 +104,6 @@ def test_operator_with_nan(name):
         MATRICES[name](
             scipy.sparse.linalg.LinearOperator((6, 6), matvec=lambda v: np.nan * v, dtype=float)
         )
-
-
-# ------------------------------------------------------------------------------------------
-# symmetry
 
 
 @pytest.mark.parametrize("name", MATRICES)
@@ -183,10 +175,6 @@ def test_complex_skew_forms():
         go.BilinearStiefel(1j * SPD, 1j * np.eye(2))
     with refused("A", "real entries, as R is skew", "complex128", tolerance=False):
         go.BilinearStiefel(SKEW + 0j, np.array([[0.0, 1.0], [-1.0, 0.0]]))
-
-
-# ------------------------------------------------------------------------------------------ signs
-# and rank
 
 
 @pytest.mark.parametrize("kind", ["dense", "diagonal", "sparse"])
@@ -271,78 +259,55 @@ def test_singular_skew(kind):
         go.BilinearStiefel(KINDS[kind](A), np.array([[0.0, 1.0], [-1.0, 0.0]]))
 
 
-#: A form, a manifold that needs more directions than it has, and the counts: what is needed, what
-#: there is.
-EMPTY: dict[str, tuple[np.ndarray, Callable[[Any], Any], str, str, str]] = {
-    "hyperbolic": (
-        -SPD,
-        lambda H: go.HyperbolicStiefel(H, 2),
-        "H",
-        "at least 2 positive and 0 negative eigenvalues, as many as I_2 has",
-        "0 positive and 6 negative",
-    ),
+_BILINEAR = conditioned_symmetric(3, 2.0, 0, negative=2)
+#: A form, a manifold that needs more directions than it has, the argument, how many positive and
+#: negative ones the manifold needs, and what there is.
+EMPTY: dict[str, tuple[np.ndarray, Callable[[Any], Any], str, tuple[int, int], str]] = {
+    "hyperbolic": (-SPD, MATRICES["H"], "H", (2, 0), "0 positive and 6 negative"),
     "hyperbolic-just": (
         conditioned_symmetric(6, 10.0, 0, negative=5),
-        lambda H: go.HyperbolicStiefel(H, 2),
+        MATRICES["H"],
         "H",
-        "at least 2 positive and 0 negative",
+        (2, 0),
         "1 positive and 5 negative",
     ),
-    "indefinite": (
-        SPD,
-        lambda A: go.IndefiniteStiefel(A, SIGNS),
-        "A",
-        "at least 2 positive and 1 negative eigenvalues, as many as J has",
-        "6 positive and 0 negative",
-    ),
+    "indefinite": (SPD, MATRICES["A"], "A", (2, 1), "6 positive and 0 negative"),
     "indefinite-just": (
         conditioned_symmetric(6, 10.0, 0, negative=1),
         lambda A: go.IndefiniteStiefel(A, -SIGNS),
         "A",
-        "at least 1 positive and 2 negative",
+        (1, 2),
         "5 positive and 1 negative",
     ),
     "bilinear": (
         -SPD,
-        lambda A: go.BilinearStiefel(A, conditioned_symmetric(3, 2.0, 0, negative=2)),
+        lambda A: go.BilinearStiefel(A, _BILINEAR),
         "A",
-        "at least 1 positive and 2 negative eigenvalues, as many as R has",
+        (1, 2),
         "0 positive and 6 negative",
     ),
-    "large": (
-        np.diag(np.linspace(0.5, 1, 300)),
-        lambda A: go.IndefiniteStiefel(A, SIGNS),
-        "A",
-        "at least 2 positive and 1 negative",
-        "0 negative",
-    ),
+    "large": (np.diag(np.linspace(0.5, 1, 300)), MATRICES["A"], "A", (2, 1), "0 negative"),
 }
+RIGHT = {"hyperbolic": "I_2", "indefinite": "J", "bilinear": "R", "large": "J"}
 
 
 @pytest.mark.parametrize("name", EMPTY)
-@pytest.mark.parametrize("kind", ["dense", "sparse", "complex"])
-def test_empty_manifold_is_not_made(name, kind):
-    A, make, argument, formula, measured = EMPTY[name]
-    with refused(argument, formula, measured, error=go.EmptyManifoldError):
-        make(A + 0j if kind == "complex" else KINDS[kind](A))
-
-
-@pytest.mark.parametrize("name", EMPTY)
-def test_empty_manifold_of_a_diagonal_is_not_made(name):
-    A, make, argument, formula, measured = EMPTY[name]
-    with refused(argument, formula, measured, error=go.EmptyManifoldError):
-        make(np.linalg.eigvalsh(A))
-
-
-@pytest.mark.parametrize("name", EMPTY)
-def test_empty_manifold_of_an_operator_has_no_point(name):
-    """Products show only those directions that were looked for; the message says so."""
-    A, make, argument, formula, _ = EMPTY[name]
-    M = make(operator(A))
-    with refused(argument, formula, " positive and ", error=go.EmptyManifoldError):
-        M.random_point(0)
-    with pytest.raises(go.EmptyManifoldError, match="as far as products show"):
-        M.random_point(0)
+@pytest.mark.parametrize("kind", ["dense", "sparse", "complex", "diagonal", "operator"])
+def test_empty_manifold_is_not_made_or_has_no_point(name, kind):
+    """Products show only those directions that were looked for; then the message says so."""
+    A, make, argument, (positive, negative), measured = EMPTY[name]
+    needed = f"at least {positive} positive and {negative} negative eigenvalues, as many as "
+    needed += f"{RIGHT[name.removesuffix('-just')]} has"
+    if kind == "operator":
+        manifold = make(operator(A))
+        with refused(argument, needed, " positive and ", error=go.EmptyManifoldError):
+            manifold.random_point(0)
+        with pytest.raises(go.EmptyManifoldError, match="as far as products show"):
+            manifold.random_point(0)
+        return
+    others = {"complex": lambda A: A + 0j, "diagonal": np.linalg.eigvalsh}
+    with refused(argument, needed, measured, error=go.EmptyManifoldError):
+        make((KINDS | others)[kind](A))
 
 
 def test_empty_manifold_of_two_functions_has_no_point():
@@ -363,8 +328,6 @@ def test_skew_operator_of_small_rank_has_no_point():
     with refused("A", "rank at least 4, that of R", "rank 2", error=go.EmptyManifoldError):
         M.random_point(0)
 
-
-# ------------------------------------------------------------------------------------------ sizes
 
 SIZES: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "Stiefel-n": ("n", lambda k: go.Stiefel(k, 1)),
@@ -440,10 +403,6 @@ def test_maps_that_are_no_maps():
     M = go.from_maps((6, 2), lambda X: X, lambda T: T[0])
     with refused("psi", "an array of shape (2, 2)", "shape (2,)", tolerance=False):
         M.constraint_differential(np.ones((6, 2)), np.ones((6, 2)))
-
-
-# ------------------------------------------------------------------------------------------
-# transforms
 
 
 def test_transforms():

@@ -33,9 +33,6 @@ def _at(x: float) -> Matrix:
     return np.array([[x]])
 
 
-# ---------------------------------------------------------------- R1: C(X) in S1
-
-
 @pytest.mark.statement("lemma:C-in-S1")
 @pytest.mark.statement("R1")
 def test_R1_the_printed_element_gives_C_plus_the_identity():
@@ -45,9 +42,6 @@ def test_R1_the_printed_element_gives_C_plus_the_identity():
     assert manifold.constraint(X).item() == 0.0
 
 
-# ---------------------------------------------------------------- R2, R11: delta and rho
-
-
 @pytest.mark.statement("R2")
 def test_R2_the_printed_delta_is_zero():
     """The circle, X = (1, 0): DC(X)[Z] = 0 for Z = (0, 1), so only delta = 0 is left."""
@@ -55,10 +49,6 @@ def test_R2_the_printed_delta_is_zero():
     assert manifold.constraint_differential(X, Z).item() == 0.0
     assert Constants(manifold, X).delta_printed <= 4 * EPS
     assert Constants(manifold, X).delta == pytest.approx(2.0, rel=8 * EPS)
-
-
-# ---------------------------------------------------------------- R14, R15: distance to M,
-# non-expansiveness
 
 
 @pytest.mark.statement("R14")
@@ -114,10 +104,6 @@ def test_R15_corrected(manifold, seed, size):
         assert after <= norm(C) ** 2 + rest
 
 
-# ---------------------------------------------------------------- R3, R4: the lemmas of second
-# order
-
-
 @pytest.mark.statement("R3")
 def test_R3_the_missing_term():
     """O(2), X = I, f(X) = x_11: stationary with Theta = diag(1, 0); Z = W^T = [[0, 1], [-1, 0]]."""
@@ -162,10 +148,6 @@ def test_R4_corrected(manifold, seed, beta):
     assert abs(np.vdot(X @ ct(S), HZ).real) <= rest * norm(X)
     expected = -np.vdot(manifold.dissolve_differential(X, N), manifold.phi(Z) @ Theta).real
     assert abs(np.vdot(N, HZ).real - expected) <= rest * norm(N) * (1 + s.q * norm(X) * norm(s.P))
-
-
-# ---------------------------------------------------------------- R5, R6: the gradient of h off M,
-# the threshold
 
 
 @pytest.mark.statement("R5")
@@ -268,9 +250,6 @@ def test_R6_alpha_is_at_least_three_where_phi_is_the_identity(manifold, seed):
 
     assert norm(curvature() + 6 * S @ S) <= 100 * t**2 + 100 * EPS / t**2
     assert abs(norm(6 * S @ S) / norm(V) ** 2 - 6) <= 100 * (s.u + s.c)
-
-
-# ---------------------------------------------------------------- R17, R18: far from M
 
 
 @pytest.mark.statement("R17")

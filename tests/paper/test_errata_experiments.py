@@ -23,8 +23,6 @@ from support.ellipse import ELLIPSE, NORMAL, POINT
 from support.norms import EPS, Matrix, norm
 from support.problems import linear
 
-# ---------------------------------------------------------------- R7 to R9: the experiments
-
 
 @pytest.mark.statement("R7")
 def test_R7_with_the_printed_J_the_manifold_may_be_empty():
@@ -138,9 +136,6 @@ def test_R9_corrected(n, p, seed):
     assert 0 < 6.29e-3 * 100 / 0.3463 < 2 and 0 < 4.77e-4 * 1000 / 0.3463 < 2
 
 
-# ---------------------------------------------------------------- R10, R13, R16: costs
-
-
 @pytest.mark.statement("R10")
 @given(
     manifold=gt.manifolds(
@@ -233,9 +228,6 @@ def test_R16_the_products_with_A_are_missing_from_the_count():
     h.value_and_gradient(X)
     assert sum(multiplied) == n * n * p  # F11: one phi, 2 n^2 p flops
     assert 2 * sum(multiplied) > 28 * n * p**2
-
-
-# ---------------------------------------------------------------- R12: the table of examples
 
 
 @pytest.mark.statement("R12")

@@ -46,9 +46,6 @@ def _trace(T: Matrix) -> float:
     return float(np.trace(T, axis1=-2, axis2=-1).sum().real)
 
 
-# ---------------------------------------------------------------- the involution and the form
-
-
 @pytest.mark.statement("F1")
 @drawn(manifold=MANIFOLDS, seed=gt.seeds())
 def test_F1(manifold, seed):
@@ -74,9 +71,6 @@ def test_F3(manifold, seed):
     )
     A, B = S + ct(manifold.psi(S)), T - ct(manifold.psi(T))
     _holds("Re tr(AB) = 0", abs(_trace(A @ B)), 10 * s.u * s.q**3)
-
-
-# ---------------------------------------------------------------- Theta
 
 
 @pytest.mark.statement("F5")
@@ -117,9 +111,6 @@ def test_F5_the_closed_form_is_for_points_of_M_only():
     manifold, X, D = go.Stiefel(1, 1), np.array([[2.0]]), np.array([[3.0]])
     assert ClosedForm(manifold, X, X).theta(D).item() == 6.0
     assert dense_theta(manifold, X, D).item() == pytest.approx(1.5, rel=4 * EPS)
-
-
-# ---------------------------------------------------------------- A
 
 
 @pytest.mark.statement("F6")
@@ -180,9 +171,6 @@ def test_F7_it_is_orthogonal_at_some_points_and_oblique_at_others_of_one_manifol
         norms.append(float(np.linalg.norm(np.array(columns), 2)))
     assert norms[0] == pytest.approx(1, rel=8 * EPS)
     assert norms[1] == pytest.approx(17 / 8, rel=8 * EPS)  # |X| |phi(X)| / 2, phi(X) = diag(1/2, 2)
-
-
-# ---------------------------------------------------------------- the penalty
 
 
 @pytest.mark.statement("F8")
@@ -273,9 +261,6 @@ def test_F14_is_sharp():
         assert abs(C) * (2 * beta * (1 - abs(C)) - 1.5 * x) / x == pytest.approx(exact, rel=1e-12)
 
 
-# ---------------------------------------------------------------- retractions
-
-
 @pytest.mark.statement("F9")
 def test_F9_domains_on_a_hyperbola():
     """x^2 - y^2 = 1, X = (1, 0), Z = (0, z): polar needs |z| < 1, Cayley |z| != 2."""
@@ -295,10 +280,6 @@ def test_F9_domains_on_a_hyperbola():
     for z, kind in ((1.0, "polar"), (1.5, "polar"), (2.0, "cayley"), (800.0, "exp")):
         with pytest.raises(OutsideDomainError):  # exp(800) is no double, though exp(Omega) exists
             step(z, kind)
-
-
-# ---------------------------------------------------------------- dimension, costs, the metric of
-# products
 
 
 @pytest.mark.statement("F10")

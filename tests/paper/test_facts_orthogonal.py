@@ -38,9 +38,6 @@ def _rounding(s: Sample) -> float:
     return 100 * s.q * s.kappa * (s.u * s.g + s.c)
 
 
-# ---------------------------------------------------------------- Newton's map
-
-
 @pytest.mark.statement("F15")
 @drawn(manifold=MANIFOLDS, seed=gt.seeds())
 def test_F15_the_derivative_on_M(manifold, seed):
@@ -77,9 +74,6 @@ def test_F15_newton_and_newton_schulz_on_stiefel(n, p, seed, dtype):
     for _ in range(25):  # a singular value of 100 is halved seven times, one of 1/100 is 50 first
         X = X - manifold.newton_step(X)
     assert norm(X - U @ Vt) <= bound
-
-
-# ---------------------------------------------------------------- orthogonal dissolving
 
 
 @pytest.mark.statement("F16")

@@ -28,9 +28,6 @@ def _close(A: Any, B: Any, size: float) -> None:
     assert error <= 100 * np.size(A) * EPS * size, (error, size)
 
 
-# ---------------------------------------------------------------- the problem and Assumption 1
-
-
 @pytest.mark.statement("ocp")
 @given(manifold=gt.manifolds(), seed=gt.seeds())
 def test_the_problem_is_f_on_the_points_of_F_with_the_constraint(manifold, seed):
@@ -81,9 +78,6 @@ def test_psi_maps_G_to_G(manifold, seed):
     rows = np.stack([realvec(T) for T in algebra_basis(manifold)])
     image = realvec(np.asarray(manifold.psi(s.algebra())))
     assert np.linalg.norm(rows.T @ (rows @ image) - image) <= 1e3 * s.u * s.q
-
-
-# ---------------------------------------------------------------- Table 1: every row, on and off M
 
 
 def _sample(recipe: gt.Recipe) -> tuple[go.GenOrthManifold, list[Matrix]]:
@@ -205,9 +199,6 @@ def test_an_involution_J_is_symmetric_where_M_is_not_empty(recipe):
         assert gap >= np.linalg.norm(A[:, 0]) ** 2
         with pytest.raises(ValueError, match="J: need"):
             go.IndefiniteStiefel(A, shear)
-
-
-# ---------------------------------------------------------------- tensors
 
 
 SIZES = st.tuples(st.integers(1, 5), st.integers(1, 5), st.integers(1, 5)).map(

@@ -34,9 +34,6 @@ def _constants(manifold: go.GenOrthManifold, seed: int) -> tuple[Constants, np.r
     return Constants(manifold, manifold.random_point(seed)), np.random.default_rng([9, seed])
 
 
-# ---------------------------------------------------------------- Assumption 2, L_phi, L_g, M
-
-
 @pytest.mark.statement("ass_2")
 @pytest.mark.statement("const:L_phi")
 @drawn(manifold=MANIFOLDS, seed=gt.seeds())
@@ -97,9 +94,6 @@ def test_a_smooth_f_is_lipschitz_on_the_ball(manifold, seed):
     rounding = 100 * EPS * Y1.size * (abs(problem.cost(Y1)) + max(slopes) * norm(Y1))
     bound = (max(slopes) + 2 * max(growth)) * norm(Y1 - Y2) * (1 + 1e-9)
     assert abs(problem.cost(Y1) - problem.cost(Y2)) <= bound + rounding
-
-
-# ---------------------------------------------------------------- delta and rho
 
 
 @pytest.mark.statement("const:delta")
@@ -180,10 +174,6 @@ def _worst(c: Constants) -> Matrix:
     # Y -> <DC(Y)*[S], Z> = <phi(Y) Phi(S), Z> is linear, with this gradient.
     step = np.asarray(M.phi(Z @ ct(M.symmetrize(S))))
     return c.X - step * (c.rho / norm(step))
-
-
-# ---------------------------------------------------------------- Lipschitz constants of the
-# differentials
 
 
 def _pair(c: Constants, rng: np.random.Generator) -> tuple[Matrix, Matrix, float]:
@@ -275,9 +265,6 @@ def test_the_largest_eigenvalue_does_not_bound_the_norm():
     Y = X + 0.1 * (E + np.array([[0.0, 1.0], [-1.0, 0.0]]))
     S = Y.T @ np.asarray(M.phi(Y))
     assert np.abs(np.linalg.eigvals(S)).max() < np.linalg.norm(S, 2)
-
-
-# ---------------------------------------------------------------- epsilon
 
 
 @pytest.mark.statement("const:epsilon")

@@ -21,9 +21,6 @@ from support.section2_constants import Constants, ambient_basis, matrix_of, quad
 SMALL = gt.manifolds(max_n=4)  # operators on F are formed as matrices
 
 
-# ---------------------------------------------------------------- C(X) in S1, dimension
-
-
 @pytest.mark.statement("R1")
 @pytest.mark.statement("lemma:C-in-S1")
 @drawn(manifold=gt.manifolds(), seed=gt.seeds())
@@ -85,10 +82,6 @@ def test_M_is_closed(manifold, seed):
         assert float(manifold.feasibility(X_k)) <= rest
 
 
-# ---------------------------------------------------------------- tangent and normal space,
-# projection
-
-
 def _spaces(manifold: go.GenOrthManifold, X: Matrix) -> tuple[Matrix, Matrix]:
     """Orthonormal coordinates (columns) of ker DC(X) in F, and of the span of phi(X) Phi(T)."""
     basis = ambient_basis(manifold)
@@ -139,9 +132,6 @@ def test_projection_is_onto_the_kernel_of_DC(manifold, seed):
     assert np.linalg.norm(realvec(manifold.project(s.X, D)) - expected) <= 1e3 * s.q * (
         s.u * s.kappa + s.c
     )
-
-
-# ---------------------------------------------------------------- gradient, Hessian, stationarity
 
 
 @pytest.mark.statement("pro:rg")
@@ -218,9 +208,6 @@ def test_second_derivatives_of_f(manifold, seed):
     rounding = 100 * c.X.size * EPS * (1 + L_g) * (1 + norm(c.X) + norm(Z)) * (1 + norm(V))
     assert norm(difference - 2 * HZ) <= rounding
     assert abs(np.vdot(HZ, V).real - np.vdot(Z, HV).real) <= rounding
-
-
-# ---------------------------------------------------------------- A dissolves the constraint
 
 
 @pytest.mark.statement("Th:cdm")

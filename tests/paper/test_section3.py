@@ -40,9 +40,6 @@ def _slope(along: Callable[[int], Any], steps: int = 3) -> Any:
     return sum(weights[k] * (along(k) - along(-k)) for k in range(1, steps + 1)) / 60
 
 
-# ---------------------------------------------------------------------- the two arithmetics are one
-
-
 @drawn(recipe=gt.recipes(EXACT_FAMILIES, max_n=5), seed=gt.seeds())
 def test_the_library_agrees_with_decimals(recipe, seed):
     """Every map that the statements are made of, up to the rounding of its terms."""
@@ -84,9 +81,6 @@ def test_the_library_agrees_with_decimals(recipe, seed):
 
 def _unit(E: Matrix) -> Matrix:
     return np.asarray(E / np.linalg.norm(E))
-
-
-# ---------------------------------------------------------------------- the map A
 
 
 @pytest.mark.statement("le:mi")
@@ -149,9 +143,6 @@ def test_the_neighbourhood_is_seen(family):
     assert 2 * arena.a * arena.L * distance / 10 < 3 * C
     assert arena.delta * distance > 2 * C / 10
     assert after > C**2 / 10
-
-
-# ---------------------------------------------------------------------- h and its derivatives
 
 
 def _around(arena: Arena, reach: float) -> tuple[Matrix, Matrix]:
@@ -229,9 +220,6 @@ def test_derivatives_are_seen(family):
     penalty = float(h.beta * arena.M.norm(_penalty_gradient(arena, X)))
     assert min(penalty, float(arena.M.norm(h.gradient_of_g(X)))) > 1e4 * bound
     assert float(arena.M.norm(h.hessian(X, Z))) > 1e4 * bound
-
-
-# ---------------------------------------------------------------------- stationary points on M
 
 
 @pytest.mark.statement("pro:sta")

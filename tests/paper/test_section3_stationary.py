@@ -29,9 +29,6 @@ def _as_floats(arena: Arena, T: Matrix) -> Matrix:
     return np.asarray(T, dtype=arena.constants.manifold.dtype)
 
 
-# ---------------------------------------------------------------------- first order
-
-
 @pytest.mark.statement("the:first")
 @drawn(arena=arenas())
 def test_points_off_M_are_stationary_below_the_threshold_only(arena):
@@ -118,9 +115,6 @@ def test_the_threshold_is_above_the_sharp_one(arena):
     assert 6 * sharp <= float(first) * (1 + 1e-6)
     third = arena.constants.beta_terms(float(arena.M_f(f)))[2]
     assert third < 0 < min(first, second)
-
-
-# ---------------------------------------------------------------------- second order
 
 
 @pytest.mark.statement("R3")

@@ -22,9 +22,6 @@ RUNS = ["stiefel", "stiefel_complex", "symplectic", "indefinite", "tensor"]
 BETA = 12.0
 
 
-# ---------------------------------------------------------------------- Algorithm 1
-
-
 def _run(name: str, method: str, tol: float) -> tuple[go.Problem, go.Result]:
     problem, _ = known_minima()[name]
     start = problem.manifold.random_point(1)
@@ -134,10 +131,6 @@ def test_restoring_is_needed_and_helps(name):
         assert violation <= 3 / 4 * before**2 + before**3 / 4 + tol / 10
     assert 1 <= steps <= 4
     assert np.array_equal(X, result.x) or np.linalg.norm(X - result.x) <= tol
-
-
-# ---------------------------------------------------------------------- stationarity at infeasible
-# points
 
 
 def _setting(arena: Arena, f: Objective, factor: float) -> tuple[Matrix, Any, Penalty, Any]:

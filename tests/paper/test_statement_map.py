@@ -133,9 +133,6 @@ def _anchors(page: Path) -> set[str]:
     return slugs | set(re.findall(r"^\(([\w:.-]+)\)=$", text, re.MULTILINE))
 
 
-# ---------------------------------------------------------------- the tool itself
-
-
 _SAMPLE = """
 | id | statement | implemented by | checked by | verdict |
 |---|---|---|---|---|

@@ -29,9 +29,6 @@ def _counts(problem: go.Problem) -> tuple[int, ...]:
     return tuple(getattr(problem.counts, name) for name in NAMES)
 
 
-# ---------------------------------------------------------------------- counts
-
-
 def test_every_count_of_a_run_is_a_difference():
     run = go.Counts(7, 5, 4, 3.5) - go.Counts(1, 2, 3, 0.5)
     assert run == go.Counts(6, 3, 1, 3.0)
@@ -100,9 +97,6 @@ def test_the_cost_alone_does_not_call_the_gradient():
         assert _counts(problem) == counts
 
 
-# ---------------------------------------------------------------------- what it says of itself
-
-
 def test_names():
     assert _separate(name="mine").name == "mine" and _separate().name == "_cost"
     assert _fused(name="mine").name == "mine"
@@ -118,9 +112,6 @@ def test_what_a_problem_has_and_lacks():
     assert "no gradient" in str(bare.lacks()) and "no gradient" in str(bare.lacks(True))
     assert _fused().lacks() is None and "no Hessian product" in str(_fused().lacks(True))
     assert full.lacks() is None and full.lacks(True) is None
-
-
-# ---------------------------------------------------------------------- starts
 
 
 def test_the_default_start_is_drawn_from_rng():
@@ -153,9 +144,6 @@ def test_starts_gradients_and_products_lie_in_F():
             np.testing.assert_array_equal(found, mask)
 
 
-# ---------------------------------------------------------------------- what the user returns
-
-
 @pytest.mark.parametrize("dtype", [float, np.float32, int])
 def test_an_array_that_the_user_writes_into_later_is_copied(dtype):
     buffer = np.ones((6, 2), dtype)
@@ -175,9 +163,6 @@ def test_a_complex_manifold_takes_complex_gradients():
 
 def test_a_cost_that_overflows_is_infinite():
     assert go.Problem(M, lambda Y: 10**400).cost(X) == np.inf
-
-
-# ---------------------------------------------------------------------- automatic differentiation
 
 
 def test_what_is_given_is_used():

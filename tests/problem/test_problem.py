@@ -211,9 +211,6 @@ def test_an_exception_of_the_user_is_passed_on():
         go.Problem(M, cost).cost(M.random_point(0))
 
 
-# ---------------------------------------------------------------------- automatic differentiation
-
-
 def _by_library(library: str, manifold: go.GenOrthManifold, B: Matrix) -> go.Problem:
     """f(X) = (Re<X, BX>)^2 in the functions of the library."""
     if library == "jax":

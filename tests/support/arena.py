@@ -52,9 +52,6 @@ class Arena:
         """X as a number of this arithmetic."""
         return Decimal(float(x)) if self.exact else float(x)
 
-    # ------------------------------------------------------------------ constants, safe against
-    # their own rounding
-
     @cached_property
     def L(self) -> Number:
         """L_phi."""
@@ -107,8 +104,6 @@ class Arena:
         """The threshold that holds: the larger of the two."""
         return max(self.quotients(M_f))
 
-    # ------------------------------------------------------------------ rounding
-
     @cached_property
     def unit(self) -> Number:
         """Relative rounding of a few products of this size."""
@@ -122,8 +117,6 @@ class Arena:
         """
         norm = self.M.norm
         return self.unit * (1 + norm(self.X) * norm(self.M.phi(self.X)) + self.s)
-
-    # ------------------------------------------------------------------ points and objectives
 
     def direction(self) -> Matrix:
         """A random element of F."""

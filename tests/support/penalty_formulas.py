@@ -74,8 +74,6 @@ class Penalty:
         """Grad g(X) = DA(X)*[G], G = grad f(A(X))."""
         return np.asarray(self.M.dissolve_adjoint(X, self.f.gradient(self.M.dissolve(X))))
 
-    # ------------------------------------------------------------------ as printed
-
     def printed_value(self, X: Matrix) -> Number:
         """(GOCDF): f(A(X)) + beta/2 |X^T phi(X) - I|^2."""
         C = self.M.constraint(X)
