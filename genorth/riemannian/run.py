@@ -120,16 +120,13 @@ class OnManifold(Run):
 
     def hessian(self, point: Iterate) -> Callable[[Array], Array]:
         """Hess f(X)[Z] = P_X(H - phi(Z) Theta_X(G))."""
-        place, minus, guard, timer = (
-            point.place,
-            -point.multiplier,
-            self._guard.hessian,
-            self.phases.projection,
-        )
+        place, minus, timer = point.place, -point.multiplier, self.phases.projection
+        check, ehess = self.monitor.check, self.problem.euclidean_hessian
         assert isinstance(place, Place)
 
         def product(Z: Array) -> Array:
-            H = guard(point.X, Z)
+            check()
+            H = ehess(point.X, Z)
             with timer:
                 return place.project(plus(mul(place.image(Z), minus), H))
 

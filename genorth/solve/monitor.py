@@ -191,9 +191,9 @@ class Guard:
         return value
 
     def hessian(self, X: Array, Z: Array) -> Array:
-        """The Euclidean Hessian at X applied to Z; the caller looks whether it is finite."""
+        """The Euclidean Hessian at X applied to Z."""
         self._monitor.check()
-        return self._problem.euclidean_hessian(X, Z)
+        return _finite_array(self._problem.euclidean_hessian(X, Z))
 
 
 def check_value(value: float, first: bool = False) -> float:
