@@ -108,12 +108,10 @@ class Source:
             return f"needs {missing(self.package, EXTRA)}"
         found = importlib.metadata.version(self.package)
         if _numbers(found) < _numbers(self.oldest):
-            return f"needs {self.package} >= {self.oldest}, found {found}: {_UPGRADE}"
+            upgrade = f"pip install --upgrade 'genorth[{EXTRA}]'"
+            return f"needs {self.package} >= {self.oldest}, found {found}: {upgrade}"
         lacking = [module for module in self.also if not installed(module)]
         return f"needs {missing(lacking[0], EXTRA)}" if lacking else None
-
-
-_UPGRADE = f"pip install --upgrade 'genorth[{EXTRA}]'"
 
 
 def _numbers(version: str) -> list[int]:
@@ -123,6 +121,9 @@ def _numbers(version: str) -> list[int]:
 
 # ---------------------------------------------------------------------- finding and loading
 
+#: Files that compare solvers, which needs an extra.
+_NO_SOURCES = {"__main__", "commands", "comparison", "stochastic"}
+
 
 @functools.cache
 def sources() -> Mapping[str, Source]:
@@ -131,7 +132,7 @@ def sources() -> Mapping[str, Source]:
     found = {
         file: getattr(importlib.import_module(f"{__package__}.{file}"), "SOURCE", None)
         for file in sorted(files)
-        if file != "__main__"
+        if file not in _NO_SOURCES
     }
     return MappingProxyType({file: source for file, source in found.items() if source})
 
