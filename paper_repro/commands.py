@@ -127,7 +127,7 @@ def _completed(run: Callable[[Options], object], options: Options) -> object:
     everything = options.command == "all"
     quick = options.quick or options.command == "compare"
     options.mode = mode = "toy" if options.toy else "quick" if quick else "full"
-    several = (quick or everything) and not options.toy
+    several = options.command in ("compare", "all") and not options.toy
     command.complete(
         options,
         out=Path("paper_repro_out") / mode,

@@ -13,7 +13,7 @@ from genorth.compare.comparison import run
 from genorth.compare.render import plots, summary, tables
 from genorth.compare.render.page import Html
 from genorth.compare.render.report import report
-from genorth.compare.runs.record import ENDINGS, About, Record, Records, join
+from genorth.compare.runs.record import ENDINGS, About, Outcome, Record, Records, join
 from genorth.compare.runs.schedule import Observer
 from genorth.compare.runs.spec import Case, size_of
 from genorth.compare.runs.store import load, save
@@ -26,6 +26,7 @@ __all__ = [
     "Effect",
     "Html",
     "Observer",
+    "Outcome",
     "Record",
     "Records",
     "analysis",

@@ -11,6 +11,7 @@ from genorth.gallery.base import (
     Entry,
     Instance,
     Source,
+    Visit,
     domain_solver,
     load,
     names,
@@ -18,4 +19,14 @@ from genorth.gallery.base import (
     why_not,
 )
 
-__all__ = ["Entry", "Instance", "Source", "domain_solver", "load", "names", "sources", "why_not"]
+__all__ = [
+    "Entry",
+    "Instance",
+    "Source",
+    "Visit",
+    "domain_solver",
+    "load",
+    "names",
+    "sources",
+    "why_not",
+]

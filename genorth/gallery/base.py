@@ -108,12 +108,10 @@ class Source:
             return f"needs {missing(self.package, EXTRA)}"
         found = importlib.metadata.version(self.package)
         if _numbers(found) < _numbers(self.oldest):
-            return f"needs {self.package} >= {self.oldest}, found {found}: {_UPGRADE}"
+            upgrade = f"pip install --upgrade 'genorth[{EXTRA}]'"
+            return f"needs {self.package} >= {self.oldest}, found {found}: {upgrade}"
         lacking = [module for module in self.also if not installed(module)]
         return f"needs {missing(lacking[0], EXTRA)}" if lacking else None
-
-
-_UPGRADE = f"pip install --upgrade 'genorth[{EXTRA}]'"
 
 
 def _numbers(version: str) -> list[int]:

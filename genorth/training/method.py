@@ -5,6 +5,7 @@ Nothing here knows PyTorch or JAX.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
@@ -85,6 +86,11 @@ class Method:
     cites: tuple[str, ...] = ()
     only: tuple[str, ...] | None = None
     modules: tuple[str, ...] = ()
+
+    def load(self) -> None:
+        """Import the modules."""
+        for module in self.modules:
+            importlib.import_module(module)
 
     @property
     def about(self) -> About:

@@ -5,15 +5,14 @@ The clock stands while losses and |C| are measured, which happens after each epo
 
 from __future__ import annotations
 
-import importlib
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
 from typing import Any
 
 import attrs
 
-from genorth.compare.runs.bench import Attempt, Maker, Prepared, told
+from genorth.compare.runs.bench import Maker, Prepared, told
 from genorth.compare.runs.columns import Column, shared
 from genorth.compare.runs.definition import probed
 from genorth.compare.runs.record import ENDINGS, WHOLE, Outcome
@@ -98,27 +97,23 @@ class Trainer(Maker):
         self._made = training.make(place[1])
         yield Prepared(training.size, probed(self._made))
 
-    def _fresh(self) -> None:
-        """A model is made in the run, as its optimiser needs it."""
-
-    def _counted(self, problem: None) -> dict[str, Any]:  # noqa: ARG002  there is none
-        return {}
-
-    def _load(self, task: Task) -> None:
-        for module in self._setup.solvers[task.solver].modules:
-            importlib.import_module(module)
-
-    def _run(self, attempt: Attempt) -> TrainingRecord:
-        setup, task = self._setup, attempt.task
-        method, options = setup.solvers[task.solver], setup.cases[task.case].options
-        rate = float(options[task.solver]["rate"])
+    def _run(
+        self,
+        task: Task,
+        fields: dict[str, Any],
+        begin: Callable[[], None],
+        clock: Clock,
+        fresh: None,  # noqa: ARG002  a model is made with its optimiser
+    ) -> TrainingRecord:
+        setup, method = self._setup, self._setup.solvers[task.solver]
+        rate = float(setup.cases[task.case].options[task.solver]["rate"])
         with interrupted(setup.preparation):
             _warm_up(method.start(self._made, rate))
             learner = method.start(self._made, rate)
-        attempt.begin()
+        begin()
         with interrupted(setup.patience):
-            run = _Run(learner, attempt.clock, int(setup.budget["epochs"] or 1), setup.max_time)
-            return run.record(task.tolerance, attempt.fields)
+            run = _Run(learner, clock, int(setup.budget["epochs"] or 1), setup.max_time)
+            return run.record(task.tolerance, fields)
 
 
 def _warm_up(learner: Learner) -> None:

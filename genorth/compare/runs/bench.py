@@ -45,20 +45,6 @@ class Prepared:
     reason: str = ""
 
 
-@attrs.frozen
-class Attempt:
-    """A run that is about to be made."""
-
-    task: Task
-    #: What the record begins with.
-    fields: dict[str, Any]
-    #: Is called when the solver is loaded and begins.
-    begin: Callable[[], None]
-    #: What `Maker._fresh` gave.
-    problem: Any
-    clock: Clock
-
-
 class Maker(ABC):
     """Makes the runs of a setup, with what it holds of one place at a time.
 
@@ -82,20 +68,18 @@ class Maker(ABC):
         """Make what a place needs, step by step; each step has the time of a preparation."""
 
     @abstractmethod
-    def _fresh(self) -> Any:
-        """The problem of a new run, in which it counts its evaluations; None where it does not."""
+    def _run(
+        self,
+        task: Task,
+        fields: dict[str, Any],
+        begin: Callable[[], None],
+        clock: Clock,
+        fresh: Any,
+    ) -> Outcome:
+        """Make the run, on the clock and with a fresh problem; may raise anything."""
 
-    @abstractmethod
-    def _counted(self, problem: Any) -> dict[str, Any]:
-        """The counts of a run that raised or hung, as fields of its record."""
-
-    @abstractmethod
-    def _load(self, task: Task) -> None:
-        """Import what the solver needs, before the threads of all that is loaded are fixed."""
-
-    @abstractmethod
-    def _run(self, attempt: Attempt) -> Outcome:
-        """Make the run; may raise anything."""
+    #: The problem of the place, where it counts evaluations.
+    _problem: Problem | None = None
 
     # ------------------------------------------------------------------ what follows
 
@@ -136,21 +120,26 @@ class Maker(ABC):
         fields["definition"] = fields["definition"] | {"problem": made.fingerprint}
         if made.reason:
             return self.kind.failed("UNPREPARED", made.reason, fields)
-        problem = self._fresh()
+        problem = None if self._problem is None else self._problem.fresh()
         clock = Clock(problem)
         with contained():
             try:
                 with interrupted(setup.preparation):
-                    self._load(task)
+                    # what it imports, before the threads of all that is loaded are fixed
+                    getattr(setup.solvers[task.solver], "load", _nothing)()
                 with pinned(setup.threads):
-                    return self._run(Attempt(task, fields, begin, problem, clock))
+                    return self._run(task, fields, begin, clock, problem)
             except PastLimitError:
                 ending, message = "HUNG", f"max_time was {setup.max_time:g} s."
             except self._passed_on:
                 raise
             except BaseException as error:
                 ending, message = "RAISED", told(error)
-            return self.kind.failed(ending, message, fields | self._counted(problem), clock.seconds)
+            if problem is not None:
+                counts = counts_of(problem)
+                fields |= {name: getattr(counts, name) for name in ("nfev", "njev", "nhev")}
+                fields |= {"seconds": {"cost": counts.seconds}} if counts.seconds else {}
+            return self.kind.failed(ending, message, fields, clock.seconds)
 
     @cached_property
     def _environment(self) -> dict[str, str]:
@@ -186,7 +175,6 @@ class Bench(Maker):
     """Holds one problem at a time, with the start that all solvers share."""
 
     kind = Record
-    _problem: Problem | None = None
     _start: Array | None = None
 
     def _making(self, place: Place) -> Iterator[Prepared]:
@@ -198,41 +186,37 @@ class Bench(Maker):
         yield prepared
         yield attrs.evolve(prepared, fingerprint=fingerprint(self._problem, self._start))
 
-    def _fresh(self) -> Problem:
-        assert self._problem is not None
-        return self._problem.fresh()
-
-    def _counted(self, problem: Problem) -> dict[str, Any]:
-        counts = counts_of(problem)
-        found = {name: getattr(counts, name) for name in ("nfev", "njev", "nhev")}
-        return found | ({"seconds": {"cost": counts.seconds}} if counts.seconds else {})
-
-    def _load(self, task: Task) -> None:
-        if load := getattr(self._setup.solvers[task.solver], "load", None):
-            load()
-
-    def _run(self, attempt: Attempt) -> Record:
-        setup, task, clock = self._setup, attempt.task, attempt.clock
-        solver, case = setup.solvers[task.solver], setup.cases[task.case]
+    def _run(
+        self,
+        task: Task,
+        fields: dict[str, Any],
+        begin: Callable[[], None],
+        clock: Clock,
+        fresh: Any,
+    ) -> Record:
+        setup, problem, solver = self._setup, fresh, self._setup.solvers[task.solver]
         assert self._problem is not None and self._start is not None
         start = self._start.copy()
         with interrupted(setup.preparation):
-            if reason := _why_not(solver, attempt.problem):
-                said = f"{reason[0].upper()}{reason[1:]}."
-                return Record.failed("UNSUPPORTED", said, attempt.fields)
+            if reason := _why_not(solver, problem):
+                return Record.failed("UNSUPPORTED", f"{reason[0].upper()}{reason[1:]}.", fields)
             # the seed of a solver that draws: the same each time
             drawn = {"rng": task.seed} if _takes(solver, "rng") else {}
         options = {"tol": task.tolerance, "max_time": setup.max_time, **setup.budget, **drawn}
-        options |= case.options.get(task.solver, {})
-        attempt.begin()
+        options |= setup.cases[task.case].options.get(task.solver, {})
+        begin()
         with clock, interrupted(setup.patience, clock):
-            result = solver(attempt.problem, start, **options)
+            result = solver(problem, start, **options)
         with interrupted(setup.patience):
-            record = _reported(result, counts_of(attempt.problem), clock, attempt.fields)
+            record = _reported(result, counts_of(problem), clock, fields)
             figures = Figures.at(self._problem, result.x)
             claimed = bool(result.success) and result.status is Status.CONVERGED
             near = float(options.get("feasibility_tol") or _FEASIBILITY_TOL)
             return verified(record, figures, claimed, near, setup.max_time)
+
+
+def _nothing() -> None:
+    """What a solver loads that has nothing to load."""
 
 
 # ---------------------------------------------------------------------- what a solver says
