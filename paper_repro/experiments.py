@@ -23,11 +23,11 @@ from paper_repro.problems import PROBLEMS, PaperProblem, PaperTable, Size
 
 TOLERANCES = (1e-5, 1e-9)
 #: L-BFGS on h and on h_n with the beta that genorth chooses; the paper's methods have the paper's.
-AUTO, ORTHOGONAL = "cdf-lbfgs auto", "odf-lbfgs"
+AUTO, ORTHOGONAL = "cdf-lbfgs", "odf-lbfgs"
 #: The solvers of the paper; those that run as it ran them in our geometry; ours.
 PAPERS = tuple(data.SOLVERS.values())
-FAST = MappingProxyType({"RGD": "rgd-fast", "RCG": "rcg-fast"})
-OURS = (AUTO, ORTHOGONAL, "odf-cg-lean", *FAST.values(), "rlbfgs-fast", "rtr-fast")
+FAST = MappingProxyType({"RGD": "rgd", "RCG": "rcg"})
+OURS = (AUTO, ORTHOGONAL, "odf-cg", *FAST.values(), "rlbfgs", "rtr")
 #: How many starts the paper's solvers have in a full comparison: its tables have one too.
 PAPER_STARTS = 1
 #: The reference of all leads; it has so many times as long, so that they are figures, not bounds.
@@ -36,13 +36,10 @@ REFERENCE, LONGER = data.SOLVERS["RGD"], 5.0
 PEERS = tuple(solver.name for solver in RECORDS if solver.family == INFEASIBLE)
 #: All of them, by the names that the records have.
 SOLVERS: Mapping[str, Solver] = MappingProxyType(
-    {name: REGISTRY["cdf-lbfgs" if name == AUTO else name] for name in (*PAPERS, *OURS, *PEERS)}
+    {name: REGISTRY[name] for name in (*PAPERS, *OURS, *PEERS)}
 )
 #: What tables and plots call them.
-LABELS = MappingProxyType(
-    {ours: f"{theirs} ({ours})" for theirs, ours in data.SOLVERS.items()}
-    | {AUTO: "cdf-lbfgs, beta auto", ORTHOGONAL: "odf-lbfgs, beta auto"}
-)
+LABELS = MappingProxyType({ours: f"{theirs} ({ours})" for theirs, ours in data.SOLVERS.items()})
 #: The tables of the paper with results, by number, each with its problem.
 TABLES = MappingProxyType(
     {table.number: (problem, table) for problem in PROBLEMS.values() for table in problem.tables}

@@ -80,13 +80,11 @@ def load(folder: Path) -> Evidence:
     """
     kept = folder / "gallery" / "records"
     real = compare.load(kept) if kept.is_dir() else Records([])
-    # there the automatic beta is the only one
-    named = (attrs.evolve(r, solver=AUTO) if r.solver == "cdf-lbfgs" else r for r in real)
     tables = {experiments.table(number).name for number in experiments.TABLES}
     return Evidence(
         compare.load(folder / "records").where(lambda record: record.problem in tables),
         compare.load(folder / "ladder" / "records"),
-        attrs.evolve(real, records=named),
+        real,
     )
 
 
@@ -114,9 +112,10 @@ def run_gallery(folder: Path, quick: bool = False, **how: Any) -> Records:
 
 def registered(records: Records, second_order: bool = True) -> Records:
     """The records of registered solvers, as they are; perhaps of first-order ones alone."""
-    known = {AUTO: REGISTRY["cdf-lbfgs"], **REGISTRY}
     return records.where(
-        lambda r: r.solver in known and (second_order or "hessian" not in known[r.solver].needs)
+        lambda r: (
+            r.solver in REGISTRY and (second_order or "hessian" not in REGISTRY[r.solver].needs)
+        )
     )
 
 
@@ -213,20 +212,20 @@ def effects(evidence: Evidence) -> dict[tuple[str, str, str], Effect]:
             for solver in ladder.RETRACTED
             for kind in ladder.RETRACTIONS
         ),
-        (CURVED, hard, "rlbfgs-fast", variant_name("rlbfgs-fast", "cayley")),
+        (CURVED, hard, "rlbfgs", variant_name("rlbfgs", "cayley")),
         (f"{dissolving}, tables", tables, ORTHOGONAL, AUTO),
         (f"{dissolving}, ladder", rungs, ORTHOGONAL, AUTO),
         (f"{dissolving}, gallery", real, ORTHOGONAL, AUTO),
         (DISSOLVED, hard, ORTHOGONAL, AUTO),
         ("automatic beta, tables", tables, AUTO, data.SOLVERS["CDFLBFGS"]),
-        (METRIC, real, metric_name("rlbfgs-fast"), "rlbfgs-fast"),
+        (METRIC, real, metric_name("rlbfgs"), "rlbfgs"),
         (METRIC, real, metric_name(ORTHOGONAL), ORTHOGONAL),
-        ("metric of the form, B, ladder", definite, metric_name("rlbfgs-fast"), "rlbfgs-fast"),
-        ("metric of the form, |A|, ladder", other, metric_name("rlbfgs-fast"), "rlbfgs-fast"),
-        ("Hessian products, everywhere", every, "rtr-fast", "rlbfgs-fast"),
-        (f"{manifold}, L-BFGS", every, "rlbfgs-fast", ORTHOGONAL),
-        (f"{manifold}, CG", every, "rcg-fast", "odf-cg-lean"),
-        (f"{manifold}, trust regions", every, "rtr-fast", "odf-tr"),
+        ("metric of the form, B, ladder", definite, metric_name("rlbfgs"), "rlbfgs"),
+        ("metric of the form, |A|, ladder", other, metric_name("rlbfgs"), "rlbfgs"),
+        ("Hessian products, everywhere", every, "rtr", "rlbfgs"),
+        (f"{manifold}, L-BFGS", every, "rlbfgs", ORTHOGONAL),
+        (f"{manifold}, CG", every, "rcg", "odf-cg"),
+        (f"{manifold}, trust regions", every, "rtr", "odf-tr"),
     ]
     return {
         (name, solver, without): effect(records, solver, without)

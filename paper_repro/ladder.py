@@ -149,17 +149,16 @@ def rungs(sizes: Iterable[tuple[int, int]] = SIZES) -> Iterator[Rung]:
 # ---------------------------------------------------------------------- solvers
 
 #: The Riemannian solvers that run with each retraction; "auto" is what they do by themselves.
-RETRACTED, RETRACTIONS = ("rlbfgs-fast", "rtr-fast"), ("cayley", "normal")
+RETRACTED, RETRACTIONS = ("rlbfgs", "rtr"), ("cayley", "normal")
 #: Those that run in the metric of the manifold too.
-IN_METRIC = (ORTHOGONAL, "rlbfgs-fast")
+IN_METRIC = (ORTHOGONAL, "rlbfgs")
 #: The solvers of the ladder, by the names that the records have.
 SOLVERS: dict[str, Solver] = {
-    AUTO: REGISTRY["cdf-lbfgs"],
     **{
         name: REGISTRY[name]
         for name in (
-            *(ORTHOGONAL, "odf-cg-lean", "odf-tr"),
-            *("rgd-fast", "rcg-fast", "rlbfgs-fast", "rtr-fast"),
+            *(AUTO, ORTHOGONAL, "odf-cg", "odf-tr"),
+            *("rgd", "rcg", "rlbfgs", "rtr"),
             *("landing", "landing-newton"),
         )
     },

@@ -86,7 +86,7 @@ def small_comparison() -> Records:
     Some fail in each way.
     """
     records = []
-    ways = {"cdf-lbfgs": 1.0, "cdf-gd": 3.0, "rgd-faithful": 40.0, "rtr-fast": 0.5}
+    ways = {"cdf-lbfgs": 1.0, "cdf-gd": 3.0, "rgd-paper": 40.0, "rtr": 0.5}
     for problem, sizes in {
         "matching": ["(40,6)", "(100,10)"],
         "extrinsic mean": ["(20,4)"],
@@ -111,7 +111,7 @@ def _run(
     }
     key["environment"] = {"genorth": "0.1", "python": "3.11", "blas": "OpenBLAS <x>"}
     key["definition"] = {"options": {"beta": 0.5} if solver == "cdf-gd" else {}}
-    if solver == "rgd-faithful" and tolerance < 1e-8:
+    if solver == "rgd-paper" and tolerance < 1e-8:
         return record(
             status="TIME_LIMIT",
             **{"time": 60.0, "trace": trace(1.0, 1e-2, 1e-4, 1e-6, seconds=15)} | key,
@@ -123,7 +123,7 @@ def _run(
             time=math.nan,
             **key,
         )
-    if solver == "rtr-fast" and problem == "matching" and place == 1:
+    if solver == "rtr" and problem == "matching" and place == 1:
         return record(
             status="UNSUPPORTED", message="the problem has no Hessian product", time=math.nan, **key
         )

@@ -246,14 +246,14 @@ WRONG: dict[str, list[tuple[str, str]]] = {
         *each("go.minimize(problem, {})", "x0", STARTS),
         *each("go.minimize(problem, method={})", "method", "'newton' None 5 []"),
         *each("go.minimize(problem, beta={})", "beta", POSITIVE + " 'big'"),
-        *each("go.minimize(problem, method='rgd-fast', beta={})", "beta", "1 'big'"),
+        *each("go.minimize(problem, method='rgd', beta={})", "beta", "1 'big'"),
         *[(f"go.minimize(problem, {option})", name) for option, name in OPTIONS],
         ("go.minimize(problem, memory=5, method='cdf-gd')", "memory"),
         ("go.minimize(problem, tolerance=1e-3)", "tolerance"),
-        ("go.minimize(problem, method='rgd-fast', geometry='round')", "geometry"),
+        ("go.minimize(problem, method='rgd', geometry='round')", "geometry"),
         ("go.minimize(go.Problem(M, zero))", "problem"),
         ("go.minimize(go.Problem(M, zero, one), method='cdf-tr')", "problem"),
-        ("go.minimize(go.Problem(M, zero, one), method='rtr-fast')", "problem"),
+        ("go.minimize(go.Problem(M, zero, one), method='rtr')", "problem"),
     ],
     "baselines": [
         call

@@ -84,15 +84,6 @@ class PaperPlace(Place):
         """Theta = Q Y."""
         return T if self._companion is None else self._companion.Q.left(T)
 
-    def image(self, Z: Array) -> Array:
-        """phi(Z) Q."""
-        PZ = self.phi(Z)
-        return PZ if self._companion is None else self._companion.Q.right(PZ)
-
-    def theta_of(self, T: Array) -> Array:
-        """Theta = Q T, as phi(X) Theta = N T."""
-        return T if self._companion is None else self._companion.Q.left(T)
-
     def form(self, R: Array) -> Array:
         """phi(X)^T Z = e Q^-1 N^T Z."""
         if self._companion is None:

@@ -91,7 +91,7 @@ def modes(grid: tuple[int, ...], rows: NamedSharding, levels: int, tol: float) -
     result = go.minimize(
         problem,
         start,
-        method="rlbfgs-fast",
+        method="rlbfgs",
         memory=5,
         preconditioner=partial(smoothed, grid=grid),
         tol=tol,

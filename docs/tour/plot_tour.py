@@ -119,7 +119,7 @@ print(by_penalty)
 # %%
 # A Riemannian solver stays on the manifold.
 
-on_manifold = go.minimize(problem, X, method="rlbfgs-fast", tol=1e-8)
+on_manifold = go.minimize(problem, X, method="rlbfgs", tol=1e-8)
 print(on_manifold)
 
 # %%
@@ -141,7 +141,7 @@ for result in (by_penalty, on_manifold):
 # Which method is best for this problem? ``compare.run`` starts all of them at the same random
 # points, with the same stopping measure and one BLAS thread, and keeps a record of each run.
 
-names = ["cdf-lbfgs", "cdf-cg", "cdf-tr", "rgd-fast", "rcg-fast", "rlbfgs-fast", "rtr-fast"]
+names = ["cdf-lbfgs", "cdf-cg", "cdf-tr", "rgd", "rcg", "rlbfgs", "rtr"]
 records = compare.run(
     problem,
     {name: SOLVERS[name] for name in names},

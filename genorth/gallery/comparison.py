@@ -36,13 +36,13 @@ from genorth.solve.solver import SOLVERS
 
 #: The solvers of a comparison, the best of each family; fewer in a quick one.
 ALL = (
-    *("odf-lbfgs", "odf-cg-lean", "cdf-lbfgs", "odf-tr"),
-    *("rlbfgs-fast", "rcg-fast", "rtr-fast"),
+    *("odf-lbfgs", "odf-cg", "cdf-lbfgs", "odf-tr"),
+    *("rlbfgs", "rcg", "rtr"),
     *("landing", "landing-newton"),
 )
-QUICK = ("odf-lbfgs", "rlbfgs-fast", "rtr-fast", "landing-newton")
+QUICK = ("odf-lbfgs", "rlbfgs", "rtr", "landing-newton")
 #: Those that run a second time, with the metric of the instance, where it has one.
-IN_METRIC = ("odf-lbfgs", "rlbfgs-fast", "rtr-fast")
+IN_METRIC = ("odf-lbfgs", "rlbfgs", "rtr")
 TOLERANCE = 1e-6
 #: An instance is solved where f exceeds the truth by at most this, relative to it.
 EXACT = 1e-8
@@ -119,7 +119,7 @@ def run_each(entries: Iterable[tuple[compare.Case, dict[str, go.Solver]]], **how
 
 
 def variant_name(solver: str, variant: str) -> str:
-    """What the records call a registered solver with something changed: "rlbfgs-fast, metric"."""
+    """What the records call a registered solver with something changed: "rlbfgs, metric"."""
     return f"{solver}, {variant}"
 
 

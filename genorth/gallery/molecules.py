@@ -10,7 +10,7 @@ the core guess, the lowest eigenvectors of h. PySCF's own solvers are rows: DIIS
 [pulay1980convergence] and a Newton method [sun2016ciah], counted in Fock matrices like all others.
 The metric B = S makes the orbitals orthonormal. The curvature of the energy is about 4 times the
 gap between an empty and an occupied orbital. It differs from column to column, so that no constant
-metric follows it: the row `rlbfgs-orbital` is `rlbfgs-fast` with these gaps as preconditioner
+metric follows it: the row `rlbfgs-orbital` is `rlbfgs` with these gaps as preconditioner
 [vanvoorhis2002geometric].
 
 Excitation energies by time-dependent Hartree-Fock are a hyperbolic problem. With the orbital
@@ -152,7 +152,7 @@ def _newton(molecule: str, problem: go.Problem, x0: Array, visit: Visit) -> None
 
 def _orbital(problem: go.Problem, x0: Any = None, *, molecule: str, **arguments: Any) -> go.Result:
     precondition = energy(molecule).precondition
-    return go.minimize(problem, x0, method="rlbfgs-fast", preconditioner=precondition, **arguments)
+    return go.minimize(problem, x0, method="rlbfgs", preconditioner=precondition, **arguments)
 
 
 def _hartree_fock(molecule: str) -> Instance:

@@ -14,11 +14,11 @@ import attrs
 SOLVERS = MappingProxyType(
     {
         "CDFGD": "cdf-gd",
-        "CDFCG": "cdf-cg",
-        "CDFLBFGS": "cdf-lbfgs",
-        "CDFTR": "cdf-tr",
-        "RGD": "rgd-faithful",
-        "RCG": "rcg-faithful",
+        "CDFCG": "cdf-cg-scipy",
+        "CDFLBFGS": "cdf-lbfgs-scipy",
+        "CDFTR": "cdf-tr-scipy",
+        "RGD": "rgd-paper",
+        "RCG": "rcg-paper",
     }
 )
 #: The paper's limit of a run, in seconds; five runs reached it.

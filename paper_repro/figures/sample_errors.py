@@ -13,7 +13,7 @@ from baselines import SOLVERS
 from genorth.compare.render import BLUE, ORANGE, ranged
 from paper_repro.problems.base import PaperProblem, Size
 
-METHODS = ("cdf-cg",)
+METHODS = ("cdf-cg-scipy",)
 _SAMPLES = 100
 _distances = [instance_of(list), min_len(1), deep_iterable(ge(0))]
 

@@ -273,7 +273,7 @@ def test_bad_executors_are_refused(
 
 
 def test_threads_make_the_same_records_and_a_solver_that_dies_harms_no_other() -> None:
-    solvers = {"first": "cdf-gd", "raising": raising, "dying": dying, "last": "rgd-fast"}
+    solvers = {"first": "cdf-gd", "raising": raising, "dying": dying, "last": "rgd"}
     once: dict[str, Any] = {"starts": 1, "tolerances": 1e-6}
     with ThreadPoolExecutor(1) as pool:
         records = run(instance(), solvers, executor=pool, **once)

@@ -72,7 +72,7 @@ def test_every_faulty_solver_leaves_its_record(
 def test_every_faulty_problem_leaves_its_records(tmp_path: Path, jobs: int, late: bool) -> None:
     faults = _chosen(PROBLEMS, jobs, late)
     problems = {"first": procrustes, **{n: f.run for n, f in faults.items()}, "last": instance()}
-    solvers = ["cdf-gd", "rgd-fast"][: 3 - jobs]
+    solvers = ["cdf-gd", "rgd"][: 3 - jobs]
     records = compare.run(problems, solvers, out=tmp_path, jobs=jobs, **LIMITS[late])
     assert len(records) == len(solvers) * len(problems)
     _check(records, faults, "problem")
@@ -307,7 +307,7 @@ def _outside(problem: go.Problem, x0: Any, **arguments: Any) -> go.Result:
     """Works outside of what its Result tells."""
     go.minimize(problem, x0, method="cdf-gd", tol=1e-3)
     time.sleep(0.3)
-    return go.minimize(problem, x0, method="rlbfgs-fast", **arguments)
+    return go.minimize(problem, x0, method="rlbfgs", **arguments)
 
 
 def _in_the_callback(problem: go.Problem, x0: Any, **arguments: Any) -> go.Result:
@@ -333,11 +333,11 @@ def _boasting(problem: go.Problem, x0: Any, **arguments: Any) -> go.Result:
 
 @pytest.mark.parametrize("solver", [_outside, _in_the_callback, _boasting])
 def test_the_clock_cannot_be_fooled(solver: Any) -> None:
-    record, honest = compare.run(procrustes(0), [solver, "rlbfgs-fast"], progress=None)
+    record, honest = compare.run(procrustes(0), [solver, "rlbfgs"], progress=None)
     assert record.success and honest.success and 0.3 <= record.time < 30
     assert record.cpu < record.time + 0.05  # it slept: that is no CPU time
     row = compare.tables.best(compare.Records([record, honest]))[0]
-    assert row.solver == "rlbfgs-fast"
+    assert row.solver == "rlbfgs"
 
 
 def test_a_trace_is_on_our_clock_or_marked() -> None:
@@ -363,14 +363,14 @@ def test_measuring_is_not_on_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
         return original(self, X)
 
     monkeypatch.setattr(go.geometry.manifold.GenOrthManifold, "feasibility", feasibility)
-    (record,) = compare.run(procrustes(0), ["rlbfgs-fast"], progress=None)
+    (record,) = compare.run(procrustes(0), ["rlbfgs"], progress=None)
     assert slow and record.success and record.time < 0.02 * len(slow)
 
 
 def test_a_clock_that_goes_back_gives_no_negative_time(monkeypatch: pytest.MonkeyPatch) -> None:
     real, calls = time.perf_counter, iter(range(10**9))
     monkeypatch.setattr(time, "perf_counter", lambda: real() - 5.0 * next(calls))
-    for record in compare.run(procrustes(0), ["cdf-lbfgs", "rgd-fast"], progress=None):
+    for record in compare.run(procrustes(0), ["cdf-lbfgs", "rgd"], progress=None):
         assert record.status == "CONVERGED" and record.time >= 0
         assert all(value >= 0 for value in record.trace.time)
         assert json.loads(encode(record))["time"] >= 0

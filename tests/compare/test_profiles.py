@@ -113,7 +113,7 @@ def test_general_properties(table: list[list[float]], tau: float):
 
 # ---------------------------------------------------------------------- data profiles, families
 
-_NAMES = ("cdf-gd", "rgd-fast", "landing", "rtr-fast")
+_NAMES = ("cdf-gd", "rgd", "landing", "rtr")
 
 
 @given(st.lists(_times, min_size=1, max_size=4), st.floats(1e-4, 1e4))

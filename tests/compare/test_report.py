@@ -61,7 +61,7 @@ def test_summary_says_who_wins_and_by_how_much():
     rows = _named(cdf_gd=[2.0, 9.0, 4.0], rtr_fast=[1.0, 3.0, 1.0])
     first, second = summary.sentences(Records(_rows(**rows)))
     assert first == (
-        "matching: rtr-fast is fastest in all 3 rows. "
+        "matching: rtr is fastest in all 3 rows. "
         "Riemannian wins all 3 rows, 3x faster in the median (2x to 4x)."
     )
     assert second == "All 6 runs succeeded."
@@ -141,10 +141,10 @@ def test_lead_counts_rows_and_names_those_that_miss_it():
     )
     # 10 times in the first, 9 in the second, at least 30 in the third, at least 2 in the fourth;
     # the last is too short.
-    assert summary.lead(Records(_rows(**rows)), "rgd-faithful", 10, 5) == (
-        "The best solver is at least 10x faster than rgd-faithful in 2 of 4 rows where "
-        "rgd-faithful takes over 5 s. It is not at matching (1) to 1e-5. "
-        "1 row cannot be decided: rgd-faithful ran out of time."
+    assert summary.lead(Records(_rows(**rows)), "rgd-paper", 10, 5) == (
+        "The best solver is at least 10x faster than rgd-paper in 2 of 4 rows where "
+        "rgd-paper takes over 5 s. It is not at matching (1) to 1e-5. "
+        "1 row cannot be decided: rgd-paper ran out of time."
     )
     assert summary.lead(Records(_rows(a=[1.0])), "b", 10, 5) == "b takes over 5 s in no row."
 
@@ -508,13 +508,13 @@ def test_chromium_sorts_numbers_and_keeps_failures_last(probe: dict[str, Any]):
 
 
 def test_chromium_sorts_each_block_by_time(probe: dict[str, Any]):
-    given = ["cdf-lbfgs", "cdf-gd", "rgd-faithful", "rtr-fast"]
-    quick = ["rtr-fast", "cdf-lbfgs", "cdf-gd", "rgd-faithful"]
-    # At the second size rtr-fast does not run, and stays last both ways.
+    given = ["cdf-lbfgs", "cdf-gd", "rgd-paper", "rtr"]
+    quick = ["rtr", "cdf-lbfgs", "cdf-gd", "rgd-paper"]
+    # At the second size rtr does not run, and stays last both ways.
     assert probe["matching"] == [
         ["none", [given, given]],
-        ["ascending", [quick, ["cdf-lbfgs", "cdf-gd", "rgd-faithful", "rtr-fast"]]],
-        ["descending", [quick[::-1], ["rgd-faithful", "cdf-gd", "cdf-lbfgs", "rtr-fast"]]],
+        ["ascending", [quick, ["cdf-lbfgs", "cdf-gd", "rgd-paper", "rtr"]]],
+        ["descending", [quick[::-1], ["rgd-paper", "cdf-gd", "cdf-lbfgs", "rtr"]]],
         ["none", [given, given]],
     ]
     # Only the column that was clicked last is marked as sorted.

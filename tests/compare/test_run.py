@@ -75,7 +75,7 @@ def test_one_record_for_each_problem_seed_solver_and_tolerance_loose_to_tight() 
     )
 
 
-@pytest.mark.parametrize("name", ["cdf-lbfgs", "rlbfgs-fast", "rgd-faithful"])
+@pytest.mark.parametrize("name", ["cdf-lbfgs", "rlbfgs", "rgd-paper"])
 def test_a_record_holds_what_the_solver_says(name: str) -> None:
     problem = procrustes(0)
     record = only(SOLVERS[name], problem)
@@ -106,19 +106,19 @@ def test_all_forms_of_problems_and_solvers() -> None:
         run(problem, ["cdf-lbfgs", "cdf-cg"], starts=3),
         run(
             {"mine": problem},
-            {name: SOLVERS[name] for name in ("cdf-lbfgs", "rgd-fast")},
+            {name: SOLVERS[name] for name in ("cdf-lbfgs", "rgd")},
             starts=[4, 2],
         ),
         run(
             [problem, instance("other")],
-            [SOLVERS["rlbfgs-fast"], "cdf-gd", standing],
+            [SOLVERS["rlbfgs"], "cdf-gd", standing],
             tolerances=1e-3,
         ),
         run({"made": procrustes, "given": instance("a")}, "cdf-lbfgs"),
     ]
     assert [len(records) for records in forms] == [6, 4, 6, 2]
     assert forms[1].distinct("seed") == [4, 2] and forms[1].distinct("problem") == ["mine"]
-    assert forms[2].distinct("solver") == ["rlbfgs-fast", "cdf-gd", "standing"]
+    assert forms[2].distinct("solver") == ["rlbfgs", "cdf-gd", "standing"]
     assert forms[3].distinct("problem") == ["made", "given"] and forms[3].distinct("size") == [
         "(6,2)"
     ]
@@ -187,18 +187,18 @@ def test_one_problem_is_alive_at_a_time() -> None:
 
     run(
         compare.Case("made", "(6,2)", make),
-        [SOLVERS["rlbfgs-fast"], "cdf-lbfgs", raising],
+        [SOLVERS["rlbfgs"], "cdf-lbfgs", raising],
         starts=3,
     )
     assert len(alive) == 3
 
 
 def test_the_first_solver_has_no_evaluation_for_free_and_none_for_the_runner() -> None:
-    records = run(instance(), dict.fromkeys(("first", "second"), SOLVERS["rgd-fast"]))
+    records = run(instance(), dict.fromkeys(("first", "second"), SOLVERS["rgd"]))
     assert (
         records[0].nfev
         == records[1].nfev
-        == SOLVERS["rgd-fast"](
+        == SOLVERS["rgd"](
             procrustes(0), go.Stiefel(*SHAPE).random_point(0), max_iterations=None
         ).nfev
     )
@@ -379,7 +379,7 @@ def test_a_real_success_stays() -> None:
 
 def test_a_problem_without_gradient_or_hessian_is_a_record_with_the_reason() -> None:
     bare = go.Problem(go.Stiefel(*SHAPE), lambda X: float(X.sum()), name="bare")
-    for record in run(bare, ["cdf-lbfgs", SOLVERS["rgd-fast"]]):
+    for record in run(bare, ["cdf-lbfgs", SOLVERS["rgd"]]):
         assert record.status == "UNSUPPORTED" and "The problem has no gradient." in record.message
     assert "no Hessian product" in run(procrustes(0), ["cdf-tr"])[0].message
 
@@ -541,7 +541,7 @@ def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_worker_processes_make_the_same_records_and_are_killed_where_they_are_stuck(
     tmp_path: Any,
 ) -> None:
-    solvers = {name: SOLVERS[name] for name in ("cdf-lbfgs", "rlbfgs-fast")}
+    solvers = {name: SOLVERS[name] for name in ("cdf-lbfgs", "rlbfgs")}
     bad = {"raising": raising, "stuck": stuck, "counting": Counting(tmp_path / "calls")}
     heard = _Heard()
     settings = {"tolerances": (1e-3, 1e-6), "max_time": 0.5, "grace": 0.1}

@@ -94,7 +94,7 @@ def test_another_minimum_is_told_from_rounding():
 def test_rows_are_in_the_order_of_the_paper():
     records = Records(
         [
-            record("rgd-fast", tolerance=1e-9),
+            record("rgd", tolerance=1e-9),
             record("cdf-gd", size="(8,2)"),
             record("cdf-gd"),
             record("mine"),

@@ -13,7 +13,7 @@ pytest.importorskip("pyscf", reason="the extra `gallery` is not installed")
 MOLECULES = ("water", "ammonia", "carbon-monoxide")
 
 
-@pytest.mark.parametrize("method", ["pyscf-diis", "pyscf-newton", "rlbfgs-orbital", "rtr-fast"])
+@pytest.mark.parametrize("method", ["pyscf-diis", "pyscf-newton", "rlbfgs-orbital", "rtr"])
 def test_evaluations_are_fock_matrices(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What PySCF builds is what the Result counts: a cost with its gradient, a Hessian product."""
     from genorth.gallery import molecules

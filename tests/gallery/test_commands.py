@@ -20,7 +20,7 @@ pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
 pytest.importorskip("threadpoolctl", reason="the extra `report` is not installed")
 
 #: An instance that needs no package, and solvers that take no time.
-QUICK = ["run", "ergotropy-spins", "--quick", "--jobs", "1", "--solvers", "rtr-fast"]
+QUICK = ["run", "ergotropy-spins", "--quick", "--jobs", "1", "--solvers", "rtr"]
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_the_report_has_a_table_and_a_picture(folder: Path) -> None:
 @pytest.mark.slow
 def test_a_picture_made_of_pixels_is_allowed_in_the_report(tmp_path: Path) -> None:
     instance = gallery.load("dot-magnetic")
-    records = comparison.run(None, [instance], ["rtr-fast"], max_time=10.0, progress=None)
+    records = comparison.run(None, [instance], ["rtr"], max_time=10.0, progress=None)
     picture = [("own", comparison.picture(instance))]
     page = compare.report(records, tmp_path / "report.html", sections=picture).read_text("utf-8")
     assert "data:image/png" in page and "img-src data:" in page
@@ -94,7 +94,7 @@ def test_all_solvers_of_an_instance_run_in_processes_of_their_own(tmp_path: Path
     name = "lda-wine"
     if reason := gallery.why_not(name):
         pytest.skip(reason)
-    instance, solvers = gallery.load(name), ["rlbfgs-fast", "rtr-fast"]
+    instance, solvers = gallery.load(name), ["rlbfgs", "rtr"]
     how: dict[str, Any] = {"jobs": 2, "max_time": 20.0, "starts": 2, "progress": None}
     records = comparison.run(tmp_path, [instance], solvers, **how)
     assert records.distinct("solver") == [*solvers, *(f"{each}, metric" for each in solvers)]
@@ -145,7 +145,7 @@ def test_a_missing_package_ends_with_1_where_it_is_asked_for(tmp_path, monkeypat
 @pytest.mark.usefixtures("no_report")
 def test_a_missing_package_is_named_and_left_out_otherwise(tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.setattr(base, "installed", lambda module: module == "scipy")
-    arguments = ["run", "--quick", "--jobs", "1", "--solvers", "rtr-fast", "--out", str(tmp_path)]
+    arguments = ["run", "--quick", "--jobs", "1", "--solvers", "rtr", "--out", str(tmp_path)]
     assert main(arguments) == 0
     out = capsys.readouterr().out
     assert "lda-wine needs scikit-learn: pip install 'genorth[gallery]'" in out.splitlines()

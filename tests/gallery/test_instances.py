@@ -18,7 +18,7 @@ from genorth.gallery import comparison
 from genorth.solve.solver import FAMILIES, INFEASIBLE, OTHER, RIEMANNIAN, SOLVERS
 
 #: What solves all instances with default arguments: the default of go.minimize is the first.
-METHODS = ("odf-lbfgs", "rlbfgs-fast", "rtr-fast", "landing-newton")
+METHODS = ("odf-lbfgs", "rlbfgs", "rtr", "landing-newton")
 STARTS = ("practice", "random")
 
 

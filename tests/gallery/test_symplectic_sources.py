@@ -27,7 +27,7 @@ def test_entanglement_shows_below_the_vacuum() -> None:
 def test_the_wave_is_projected_better_than_by_pymor_and_worse_than_by_pod() -> None:
     pytest.importorskip("pymor", reason="the extra `gallery` is not installed")
     instance = gallery.load("wave-travelling")
-    result = go.minimize(instance.problem, instance.start, method="rtr-fast")
+    result = go.minimize(instance.problem, instance.start, method="rtr")
     assert result.success and instance.problem.cost(instance.start) == pytest.approx(1.0)
     pod = instance.draw.args[1]  # type: ignore[union-attr]
     assert pod < result.fun < 0.9 * instance.truth

@@ -57,11 +57,11 @@ def test_the_252_rows_of_the_paper() -> None:
     assert first.figures == (6.29e-03, 265.0, 9.63e-06, 3.19e-15, 0.15)
     stopped = [row for row in rows if not row.solved]
     assert {(row.table, row.size, row.solver) for row in stopped} == {
-        (2, "(1000,50)", "rcg-faithful"),
-        (2, "(1000,100)", "rgd-faithful"),
-        (2, "(1000,100)", "rcg-faithful"),
-        (6, "(500,5,5)", "rcg-faithful"),
-        (7, "(100,30,5)", "rcg-faithful"),
+        (2, "(1000,50)", "rcg-paper"),
+        (2, "(1000,100)", "rgd-paper"),
+        (2, "(1000,100)", "rcg-paper"),
+        (6, "(500,5,5)", "rcg-paper"),
+        (7, "(100,30,5)", "rcg-paper"),
     }
     assert all(row.figures == (None, None, None, None, ">1800") for row in stopped)
 
@@ -202,7 +202,7 @@ def test_all_results_together_are_computed_from_the_records(folder) -> None:
         assert won + int(each[5].strip(" |")) == int(each[1])
     assert f"in {rows} rows" in made["result"] and made["result"].count("\n- ") == 2
     assert made["claims"].count("\n") == 2 + 2 + len(agreement._CLAIMS)
-    assert "| `rtr-fast` |" in made["guide"] or "| `landing-newton` |" in made["guide"]
+    assert "| `rtr` |" in made["guide"] or "| `landing-newton` |" in made["guide"]
     for name in ("guide", "claims", "ingredients", "classes", "solvers"):
         widths = {line.replace("\\|", "").count("|") for line in made[name].splitlines()}
         assert len(widths) == 1, name
@@ -264,7 +264,7 @@ def test_a_figure_tells_which_runs_ended_early_and_scales_their_time() -> None:
     ends = {
         "cdf-gd": (100, "ITERATION_LIMIT"),
         "cdf-cg": (95, "STALLED"),
-        "rgd-fast": (0, "RAISED"),
+        "rgd": (0, "RAISED"),
     }
     runs = [
         iteration_times.Run("(4,2)", solver, iterations, status, seconds=1.9, **parts)
@@ -273,7 +273,7 @@ def test_a_figure_tells_which_runs_ended_early_and_scales_their_time() -> None:
     times, told = iteration_times.sentences(runs)
     assert times == "(4,2): milliseconds per iteration: CDFGD 19, CDFCG 20."
     assert told.startswith("Ended before 100 iterations, totals scaled to 100: ")
-    assert told.endswith(": cdf-cg at (4,2) (95, stalled), rgd-fast at (4,2) (0, raised).")
+    assert told.endswith(": cdf-cg at (4,2) (95, stalled), rgd at (4,2) (0, raised).")
     drawn = figures.Data(*figures.FIGURES[1], {}, runs).draw().axes[1].containers
     bars = [each for each in drawn if each.get_label() in ("CDFGD total", "CDFGD gradient")]
     assert len(bars) == 2 and all(len(bar) == 1 for bar in bars)
@@ -285,7 +285,7 @@ def test_a_figure_shows_medians_and_ranges_over_starts() -> None:
     parts = {"retraction": 0.0, "transport": 0.0}
     runs = [
         iteration_times.Run(
-            "(4,2)", "rgd-faithful", 100, "ITERATION_LIMIT", 2.0 + k, (2.0 + k) * 0.1 * k, **parts
+            "(4,2)", "rgd-paper", 100, "ITERATION_LIMIT", 2.0 + k, (2.0 + k) * 0.1 * k, **parts
         )
         for k in (1, 2, 4)
     ]
@@ -313,7 +313,7 @@ def test_the_starts_of_a_figure_share_its_time(tmp_path, monkeypatch) -> None:
     how = {"mode": "toy", "max_time": 30.0, "starts": 3, "say": lambda _: None}
     data = figures.measure(tmp_path, 1, **how)
     assert given[:3] == [("cdf-gd", 0, 30.0), ("cdf-gd", 1, 15.0), ("cdf-cg", 0, 30.0)]
-    assert [start for solver, start, _ in given if solver == "rgd-fast"] == [0, 1, 2]
+    assert [start for solver, start, _ in given if solver == "rgd"] == [0, 1, 2]
     assert figures.measure(tmp_path, 1, **how).runs == data.runs  # nothing is measured again
 
 
@@ -349,7 +349,7 @@ def test_what_is_exported_makes_all_results(folder, tmp_path, capsys) -> None:
 
 @pytest.mark.usefixtures("quick_report")
 def test_printed_instances_and_sizes_of_ones_own(tmp_path, capsys) -> None:
-    solvers = ["--solvers", "rtr-fast", "rgd-faithful"]
+    solvers = ["--solvers", "rtr", "rgd-paper"]
     assert main(["table", "3", "--printed", "--toy", "--out", str(tmp_path), *solvers]) == 0
     more = ["--sizes", "6,2", "--max-time", "1", "--out", str(tmp_path), *solvers]
     assert main(["table", "1", *more]) == 0
@@ -360,7 +360,7 @@ def test_printed_instances_and_sizes_of_ones_own(tmp_path, capsys) -> None:
         "Table 1: matching",
         "matching",
     ]
-    assert records.distinct("solver") == ["rtr-fast", "rgd-faithful"]
+    assert records.distinct("solver") == ["rtr", "rgd-paper"]
     assert "As printed: J = I" in capsys.readouterr().out
 
 
@@ -385,7 +385,7 @@ def test_the_report_shows_the_papers_figures_beside_ours(tmp_path) -> None:
 
     Solved by one solver, with a loose limit.
     """
-    arguments = ["--solvers", "rtr-fast", "cdf-lbfgs", "--max-time", "1", "--out", str(tmp_path)]
+    arguments = ["--solvers", "rtr", "cdf-lbfgs", "--max-time", "1", "--out", str(tmp_path)]
     assert main(["table", "4", "--quick", *arguments]) == 0
     report = (tmp_path / "report.html").read_text("utf-8")
     for text in (

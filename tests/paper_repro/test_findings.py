@@ -23,9 +23,8 @@ from paper_repro.findings import (
     won,
 )
 from paper_repro.pages import table
-from support.refusals import refused
 
-PENALTY, SECOND, RIEMANNIAN = "cdf-gd", "cdf-lbfgs", "rtr-fast"
+PENALTY, SECOND, RIEMANNIAN = "cdf-gd", "cdf-lbfgs", "rtr"
 SOLVERS = (PENALTY, SECOND, RIEMANNIAN)
 seconds = st.one_of(st.just(math.inf), st.floats(0.1, 10.0))
 #: Rows with the time of each solver.
@@ -88,12 +87,10 @@ def test_how_ratios_and_tables_read() -> None:
 
 def test_the_reference_has_no_longer_than_others_where_an_ingredient_is_judged() -> None:
     """Its time limit is longer by a factor, so that leads over it are figures and not bounds."""
-    limits = {REFERENCE: {"max_time": LONGER * 10.0}, "rgd-fast": {"max_time": 10.0}}
+    limits = {REFERENCE: {"max_time": LONGER * 10.0}, "rgd": {"max_time": 10.0}}
     made = [
         attrs.evolve(record(solver, time, size=f"({n})"), definition=limits[solver])
-        for n, (solver, time) in enumerate(
-            [(REFERENCE, 9.0), (REFERENCE, 11.0), ("rgd-fast", 11.0)]
-        )
+        for n, (solver, time) in enumerate([(REFERENCE, 9.0), (REFERENCE, 11.0), ("rgd", 11.0)])
     ]
     found = _equally_limited(Records(made))
     assert [each.success for each in found] == [True, False, True]

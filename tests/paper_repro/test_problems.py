@@ -111,8 +111,7 @@ def test_the_papers_problems_are_solved_to_1e_9() -> None:
         problem = INSTANCES[name].problem()
         start = INSTANCES[name].start(2)
         results = [
-            SOLVERS[solver](problem, start, tol=1e-9)
-            for solver in ("rtr-fast", "rcg-fast", "cdf-lbfgs")
+            SOLVERS[solver](problem, start, tol=1e-9) for solver in ("rtr", "rcg", "cdf-lbfgs")
         ]
         assert all(result.success for result in results)
         if name == "diagonalisation":
@@ -163,7 +162,7 @@ def test_solution_among_the_rows_of_the_samples_is_a_saddle() -> None:
     M, problem = instance.manifold, instance.problem()
     outside = np.flatnonzero(~instance.center.any(axis=1))
     for solver, options in (
-        ("rtr-fast", {}),
+        ("rtr", {}),
         ("cdf-lbfgs", {"beta": PROBLEMS["extrinsic mean"].beta}),
     ):
         X = SOLVERS[solver](problem, instance.another, tol=1e-9, **options).x
@@ -176,7 +175,7 @@ def test_solution_among_the_rows_of_the_samples_is_a_saddle() -> None:
         Z = M.project(X, Z)
         curvature.append(np.vdot(Z, M.hessian(X, G, instance.hessian(X, Z), Z)) / np.vdot(Z, Z))
     assert min(curvature) < -1
-    assert SOLVERS["rtr-fast"](problem, instance.start(1), tol=1e-8).fun < 0.6 * value
+    assert SOLVERS["rtr"](problem, instance.start(1), tol=1e-8).fun < 0.6 * value
 
 
 def test_zero_is_reachable_as_the_count_says() -> None:
@@ -188,7 +187,7 @@ def test_zero_is_reachable_as_the_count_says() -> None:
     for N, zero in ((2, True), (9, False)):
         assert reachable(8, 3, 2, N) == zero
         instance = JointDiagonalisation.generate(8, 3, 2, N, 0, noise=0.5)
-        result = SOLVERS["rtr-fast"](instance.problem(), instance.start(1), tol=1e-9)
+        result = SOLVERS["rtr"](instance.problem(), instance.start(1), tol=1e-9)
         assert (result.fun < 1e-12) == zero
 
 
@@ -208,7 +207,7 @@ def test_value_of_the_printed_matching_problem_is_out_of_reach() -> None:
             Matching.generate(100, 10, seed, printed=flag) for flag in (True, False)
         )
         assert np.allclose(printed.A, 100 * corrected.A)
-        result = SOLVERS["rtr-fast"](corrected.problem(), corrected.start(1), tol=1e-5)
+        result = SOLVERS["rtr"](corrected.problem(), corrected.start(1), tol=1e-5)
         assert bound * b <= 100 * result.fun <= bound * (b + 1)
 
 

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
 pytest.importorskip("threadpoolctl", reason="the extra `report` is not installed")
 
-TOY = ["--toy", "--solvers", "rtr-fast"]
+TOY = ["--toy", "--solvers", "rtr"]
 COMMANDS = (["table", "1", *TOY], ["figure", "2", *TOY], ["all", *TOY])
 
 

@@ -70,11 +70,7 @@ def test_the_solvers_that_stay() -> None:
     "method",
     [
         "rlbfgs",
-        *(
-            pytest.param(name, marks=pytest.mark.slow)
-            for name in ON_DEVICE
-            if name != "rlbfgs"
-        ),
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ON_DEVICE if name != "rlbfgs"),
     ],
 )
 def test_the_minimum_of_numpy_in_the_library_of_the_start(method: str, wrap: Any) -> None:

@@ -90,13 +90,12 @@ FAMILY_STYLES = {
     for (kind, look), color in zip(_FAMILIES.items(), (BLUE, VERMILLION, GREEN, GREY), strict=True)
 }
 _VARIANTS: dict[str, dict[str, Any]] = {
-    "faithful": {"dashes": (1.0, 1.3), "full": True},
-    "products": {"dashes": (5.0, 1.3, 1.0, 1.3, 1.0, 1.3), "shape": "h"},
+    "paper": {"dashes": (1.0, 1.3), "full": True},
     "pymanopt": {"dashes": (5.0, 1.3, 1.0, 1.3), "shape": "d"},
     "odf": {"marker": "s", "shape": "P"},
     "cdopt": {"marker": "x", "shape": "X"},
-    "cdf-lean": {"marker": "o", "shape": "p"},
-    "odf-lean": {"marker": "v", "shape": "v"},
+    "cdf-scipy": {"marker": "o", "shape": "p"},
+    "odf-scipy": {"marker": "v", "shape": "v"},
 }
 
 

@@ -78,7 +78,7 @@ def line(records: Records, labels: Labels | None = None) -> str:
         labels: As for `sentences`.
 
     Returns:
-        The line: "rtr-fast wins both rows; penalty 5.6x, Riemannian 1x the best time".
+        The line: "rtr wins both rows; penalty 5.6x, Riemannian 1x the best time".
     """
     names, rows = names_of(require_records(records), labels), by_row(records)
     found = [leaders(runs) for runs in rows.values()]
