@@ -278,7 +278,8 @@ class Place(ABC):
     @cached_property
     def size(self) -> float:
         """max(1, |X| |phi(X)|), what |C(X)| is relative to."""
-        return max(1.0, self.length * number(norm(self.P)))
+        P = self.manifold.phi(self.X) if self.kept is None else self.P
+        return max(1.0, self.length * number(norm(P)))
 
     @final
     def dissolved(self) -> Array:
