@@ -15,8 +15,8 @@ import pytest
 import scipy.sparse
 import scipy.sparse.linalg
 
-import baselines
 import genorth as go
+from genorth import riemannian
 
 #: What no number of rows or columns can be.
 SIZES = ["0", "-1", "1.5", "True", "None", "'3'", "nan", "[3]", "3j"]
@@ -320,26 +320,26 @@ WRONG: dict[str, list[tuple[str, str]]] = {
         *[(f"go.minimize(problem, {x0})", "x0") for x0 in STARTS],
         *[(f"go.minimize(problem, method={m})", "method") for m in ("'newton'", "None", "5", "[]")],
         *[(f"go.minimize(problem, beta={b})", "beta") for b in [*POSITIVE, "'big'"]],
-        *[(f"go.minimize(problem, method='rgd-fast', beta={b})", "beta") for b in ("1", "'big'")],
+        *[(f"go.minimize(problem, method='rgd', beta={b})", "beta") for b in ("1", "'big'")],
         *[(f"go.minimize(problem, {option})", name) for option, name in OPTIONS],
         ("go.minimize(problem, memory=5, method='cdf-gd')", "memory"),
         ("go.minimize(problem, tolerance=1e-3)", "tolerance"),
-        ("go.minimize(problem, method='rgd-fast', geometry='round')", "geometry"),
+        ("go.minimize(problem, method='rgd', geometry='fast')", "geometry"),
         ("go.minimize(go.Problem(M, zero))", "problem"),
         ("go.minimize(go.Problem(M, zero, one), method='cdf-tr')", "problem"),
-        ("go.minimize(go.Problem(M, zero, one), method='rtr-fast')", "problem"),
+        ("go.minimize(go.Problem(M, zero, one), method='rtr')", "problem"),
     ],
-    "baselines": [
+    "riemannian": [
         call
         for solver in ("rgd", "rcg", "rlbfgs", "rtr")
         for call in (
-            *[(f"baselines.{solver}({p})", "problem") for p in ("None", "5", "M", "zero")],
-            *[(f"baselines.{solver}(problem, {x0})", "x0") for x0 in STARTS],
-            (f"baselines.{solver}(problem, 0 * X)", "x0"),
-            (f"baselines.{solver}(problem, geometry='round')", "geometry"),
-            (f"baselines.{solver}(problem, geometry=None)", "geometry"),
-            (f"baselines.{solver}(go.Problem(M, zero))", "problem"),
-            *[(f"baselines.{solver}(problem, {option})", name) for option, name in OPTIONS],
+            *[(f"riemannian.{solver}({p})", "problem") for p in ("None", "5", "M", "zero")],
+            *[(f"riemannian.{solver}(problem, {x0})", "x0") for x0 in STARTS],
+            (f"riemannian.{solver}(problem, 0 * X)", "x0"),
+            (f"riemannian.{solver}(problem, retraction='round')", "retraction"),
+            (f"riemannian.{solver}(problem, retraction=None)", "retraction"),
+            (f"riemannian.{solver}(go.Problem(M, zero))", "problem"),
+            *[(f"riemannian.{solver}(problem, {option})", name) for option, name in OPTIONS],
         )
     ],
 }
@@ -353,7 +353,7 @@ def _names() -> dict[str, Any]:
     )
     return {
         "go": go,
-        "baselines": baselines,
+        "riemannian": riemannian,
         "M": manifold,
         "X": manifold.random_point(0),
         "problem": problem,

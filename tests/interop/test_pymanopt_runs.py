@@ -600,7 +600,7 @@ def test_solvers_that_need_a_logarithm_say_so(optimizer: type) -> None:
             SteepestDescent,
             _weighted(),
             {"retraction": "qr"},
-            "retraction: need one of 'auto', 'cayley', 'polar', 'exp'",
+            "retraction: need one of 'cayley', 'polar', 'exp', 'normal', 'auto'",
         ),
         (SteepestDescent, _weighted(), {"x0": np.ones((3, 3))}, "x0: need an array of shape"),
     ],
