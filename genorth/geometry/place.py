@@ -439,6 +439,11 @@ class FormEigendecomposition(Eigendecomposition):
         return self.image(self.X)
 
     @cached_property
+    def K(self) -> Array:
+        """N^T N, which for A = I is not X^T phi(X) = X^T X Q^-1."""
+        return ct(self.N) @ self.N
+
+    @cached_property
     def P(self) -> Array:
         """phi(X) = A X Q^-1."""
         return self.manifold.phi(self.X) if self.kept is None else self.Qinv.right(self.N)
