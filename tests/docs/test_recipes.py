@@ -87,18 +87,18 @@ def test_a_manifold(copy: Path) -> None:
 
 def test_a_riemannian_solver(copy: Path) -> None:
     source, entry = recipe("solver")
-    (copy / "baselines" / "riemannian" / "backtracking.py").write_text(source, "utf-8")
-    registry = copy / "baselines" / "registry.py"
-    line = "from baselines.riemannian.backtracking import backtracking\n"
-    insert(registry, "from baselines.riemannian.rcg import rcg\n", line)
-    insert(registry, '    _pymanopt("pymanopt-sd"', f"{entry.rstrip()},\n")
+    (copy / "genorth" / "riemannian" / "backtracking.py").write_text(source, "utf-8")
+    registry = copy / "genorth" / "riemannian" / "registry.py"
+    line = "from genorth.riemannian.backtracking import backtracking\n"
+    insert(registry, "from genorth.riemannian.solvers import", line)
+    insert(registry, '    _record(rcg, "cg"', f"{entry.rstrip()},\n")
     script = (
-        'result = go.minimize(problem, method="backtracking-fast", rng=0, tol=1e-5)\n'
+        'result = go.minimize(problem, method="backtracking", rng=0, tol=1e-5)\n'
         "print(result.status.name, round(result.fun, 6), result.method)\n"
-        'print(go.SOLVERS["backtracking-fast"].family)\n'
+        'print(go.SOLVERS["backtracking"].family)\n'
     )
     assert run(copy, _PROBLEM + script).splitlines() == [
-        "CONVERGED 3.0 backtracking-fast",
+        "CONVERGED 3.0 backtracking",
         "Riemannian",
     ]
 
@@ -144,7 +144,7 @@ def test_a_real_problem(copy: Path) -> None:
         "import genorth as go\n"
         "from genorth import gallery\n"
         "instance = gallery.load('hilbert')\n"
-        "for method in ('odf-lbfgs', 'rtr-fast', 'landing-newton'):\n"
+        "for method in ('odf-lbfgs', 'rtr', 'landing-newton'):\n"
         "    result = go.minimize(instance.problem, instance.start, method=method)\n"
         "    print(result.success, abs(instance.error(result.fun)) < 1e-8)\n"
         "print('hilbert' in gallery.names(), instance.source)\n"
@@ -159,7 +159,7 @@ def test_a_problem(copy: Path) -> None:
         "from genorth import compare\n"
         "from paper_repro.experiments import SOLVERS, own, table\n"
         "(record,) = compare.run(\n"
-        "    table(8).toy().instances(), {'rtr-fast': SOLVERS['rtr-fast']},\n"
+        "    table(8).toy().instances(), {'rtr': SOLVERS['rtr']},\n"
         "    tolerances=(1e-6,), progress=None)\n"
         "print(record.problem, record.size, record.status)\n"
         "print(own('eigenvalues', [(20, 3)]).sizes[0].problem(0).manifold.shape)\n"

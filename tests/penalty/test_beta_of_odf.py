@@ -68,9 +68,7 @@ def test_a_look_at_the_threshold_needs_no_evaluation(
         h.watch(point, 1.0)
     assert problem.counts == counts
     assert len(seen) == 3, "at iterations 2, 4 and 8"
-    expected = manifold.at(X).general.theta(
-        problem.euclidean_gradient(X - manifold.newton_step(X))
-    )
+    expected = manifold.at(X).general.theta(problem.euclidean_gradient(X - manifold.newton_step(X)))
     for Theta in seen:
         np.testing.assert_allclose(Theta, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
 

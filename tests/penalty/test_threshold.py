@@ -172,4 +172,6 @@ def test_threshold_of_blocks_is_the_largest() -> None:
         for *pair, x, T in zip(A, R, X, Theta, strict=True)
     ]
     assert len({round(value, 6) for value in single}) == 3
-    assert go.ConstraintDissolving.threshold(product, X, Theta) == pytest.approx(max(single), rel=1e-9)
+    assert go.ConstraintDissolving.threshold(product, X, Theta) == pytest.approx(
+        max(single), rel=1e-9
+    )

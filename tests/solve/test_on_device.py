@@ -70,11 +70,7 @@ def test_the_solvers_that_stay() -> None:
     "method",
     [
         "rlbfgs",
-        *(
-            pytest.param(name, marks=pytest.mark.slow)
-            for name in ON_DEVICE
-            if name != "rlbfgs"
-        ),
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ON_DEVICE if name != "rlbfgs"),
     ],
 )
 def test_the_minimum_of_numpy_in_the_library_of_the_start(method: str, wrap: Any) -> None:
@@ -107,9 +103,7 @@ def test_single_precision(wrap: Any) -> None:
     X0 = go.GeneralizedStiefel(DIAGONAL, P).random_point(0).astype(np.float32)
     result = rlbfgs(problem(wrap, np.float32), wrap(X0), tol=1e-3)
     assert result.success and "float32" in str(result.x.dtype)
-    result = rlbfgs(
-        problem(wrap, np.float32), wrap(X0), tol=1e-12, max_iterations=200, max_time=20
-    )
+    result = rlbfgs(problem(wrap, np.float32), wrap(X0), tol=1e-12, max_iterations=200, max_time=20)
     assert not result.success and "float32" in str(result.x.dtype)
     assert "In single precision a gradient norm below about" in result.message
     assert "double precision" in result.message
