@@ -25,6 +25,7 @@ LAYERS = (
     "genorth.problem",
     "genorth.checks",
     "genorth.solve",
+    "genorth.riemannian",
     "genorth.penalty",
     "genorth.interop",
     "genorth.minimize",

@@ -13,8 +13,8 @@ import pytest
 import scipy.sparse
 import scipy.sparse.linalg
 
-import baselines
 import genorth as go
+from genorth import riemannian
 
 
 def each(expression: str, argument: str, values: str) -> list[tuple[str, str]]:
@@ -253,19 +253,18 @@ WRONG: dict[str, list[tuple[str, str]]] = {
         ("go.minimize(problem, method='rgd', geometry='round')", "geometry"),
         ("go.minimize(go.Problem(M, zero))", "problem"),
         ("go.minimize(go.Problem(M, zero, one), method='cdf-tr')", "problem"),
-        ("go.minimize(go.Problem(M, zero, one), method='rtr')", "problem"),
     ],
-    "baselines": [
+    "riemannian": [
         call
         for solver in ("rgd", "rcg", "rlbfgs", "rtr")
         for call in (
-            *[(f"baselines.{solver}({p})", "problem") for p in ("None", "5", "M", "zero")],
-            *[(f"baselines.{solver}(problem, {x0})", "x0") for x0 in STARTS.split()],
-            (f"baselines.{solver}(problem, 0 * X)", "x0"),
-            (f"baselines.{solver}(problem, geometry='round')", "geometry"),
-            (f"baselines.{solver}(problem, geometry=None)", "geometry"),
-            (f"baselines.{solver}(go.Problem(M, zero))", "problem"),
-            *[(f"baselines.{solver}(problem, {option})", name) for option, name in OPTIONS],
+            *[(f"riemannian.{solver}({p})", "problem") for p in ("None", "5", "M", "zero")],
+            *[(f"riemannian.{solver}(problem, {x0})", "x0") for x0 in STARTS.split()],
+            (f"riemannian.{solver}(problem, 0 * X)", "x0"),
+            (f"riemannian.{solver}(problem, geometry='round')", "geometry"),
+            (f"riemannian.{solver}(problem, geometry=None)", "geometry"),
+            (f"riemannian.{solver}(go.Problem(M, zero))", "problem"),
+            *[(f"riemannian.{solver}(problem, {option})", name) for option, name in OPTIONS],
         )
     ],
 }
@@ -279,7 +278,7 @@ def _names() -> dict[str, Any]:
     )
     return {
         "go": go,
-        "baselines": baselines,
+        "riemannian": riemannian,
         "M": manifold,
         "X": manifold.random_point(0),
         "problem": problem,

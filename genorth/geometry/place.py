@@ -277,7 +277,8 @@ class Place(ABC):
     @once
     def size(self) -> float:
         """max(1, |X| |phi(X)|), what |C(X)| is relative to."""
-        return max(1.0, self.length * number(norm(self.P)))
+        P = self.manifold.phi(self.X) if self.kept is None else self.P
+        return max(1.0, self.length * number(norm(P)))
 
     @final
     def dissolved(self) -> Array:
@@ -434,6 +435,11 @@ class FormEigendecomposition(Eigendecomposition):
     def N(self) -> Array:
         """A X."""
         return self.image(self.X)
+
+    @once
+    def K(self) -> Array:
+        """N^T N, which for A = I is not X^T phi(X) = X^T X Q^-1."""
+        return mul(ct(self.N), self.N)
 
     @once
     def P(self) -> Array:

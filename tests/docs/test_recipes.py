@@ -85,18 +85,18 @@ def test_a_manifold(copy: Path) -> None:
 
 def test_a_riemannian_solver(copy: Path) -> None:
     source, entry = recipe("solver")
-    (copy / "baselines" / "riemannian" / "backtracking.py").write_text(source, "utf-8")
-    registry = copy / "baselines" / "registry.py"
-    line = "from baselines.riemannian.backtracking import backtracking\n"
-    insert(registry, "from baselines.riemannian.rcg import rcg\n", line)
-    insert(registry, '    _pymanopt("pymanopt-sd"', f"{entry.rstrip()},\n")
+    (copy / "genorth" / "riemannian" / "backtracking.py").write_text(source, "utf-8")
+    registry = copy / "genorth" / "riemannian" / "registry.py"
+    line = "from genorth.riemannian.backtracking import backtracking\n"
+    insert(registry, "from genorth.riemannian.solvers import", line)
+    insert(registry, '    _record(rcg, "cg"', f"{entry.rstrip()},\n")
     script = (
-        'result = go.minimize(problem, method="backtracking-fast", rng=0, tol=1e-5)\n'
+        'result = go.minimize(problem, method="backtracking", rng=0, tol=1e-5)\n'
         "print(result.status.name, round(result.fun, 6), result.method)\n"
-        'print(go.SOLVERS["backtracking-fast"].family)\n'
+        'print(go.SOLVERS["backtracking"].family)\n'
     )
     assert run(copy, _PROBLEM + script).splitlines() == [
-        "CONVERGED 3.0 backtracking-fast",
+        "CONVERGED 3.0 backtracking",
         "Riemannian",
     ]
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import genorth as go
-from genorth.geometry.field import Field, place
+from genorth.geometry.field import Field
+from genorth.geometry.newton import anywhere
 from support.layer_manifolds import KINDS, MANIFOLDS, near, refuses, target
 
 jax = pytest.importorskip("jax", reason="the extra 'jax' is not installed")
@@ -225,7 +226,7 @@ def test_parameters_without_a_manifold_are_updated_as_by_optax():
 def test_landing_follows_the_field_and_stays_in_the_tube(name):
     M = MANIFOLDS[name]
     X, T = near(M, 0, 0.01), target(M, 1)
-    ahead = Field(M).direction(place(M, X), X - T, 2.0)
+    ahead = Field(M).direction(anywhere(M, X), X - T, 2.0)
     one = _steps(landing(1e-4, M, attraction=2.0), _distance(T), jnp.asarray(X), 1)
     assert np.linalg.norm(one - (X - 1e-4 * ahead.D)) <= 1e3 * EPS * float(M.scale(X)) ** 2
     schedule = optax.constant_schedule(1e3)

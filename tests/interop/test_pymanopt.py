@@ -209,7 +209,7 @@ def test_the_mean_of_near_points_is_on_the_manifold_and_symmetric(manifold, seed
         ((pymanopt.manifolds.Stiefel(4, 2),), "manifold: need a GenOrthManifold; got Stiefel"),
         (
             (go.Stiefel(4, 2), "qr"),
-            "retraction: need one of 'auto', 'cayley', 'polar', 'exp', 'normal'; got 'qr'",
+            "retraction: need one of 'cayley', 'polar', 'exp', 'normal', 'auto'; got 'qr'",
         ),
     ],
 )

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import genorth as go
 from genorth.geometry.field import Field
-from genorth.geometry.field import place as at_place
+from genorth.geometry.newton import anywhere
 from genorth.geometry.retractions import RETRACTIONS
 from support.layer_manifolds import MANIFOLDS, near, refuses, target
 
@@ -117,7 +117,7 @@ def test_one_step_of_landing_follows_the_field(name):
     X = near(M, 3, 0.01)
     with torch.no_grad():
         model.weight.copy_(torch.as_tensor(X))
-    ahead = Field(M).direction(at_place(M, X), model.G, 2.0)
+    ahead = Field(M).direction(anywhere(M, X), model.G, 2.0)
     model.step(Landing(model.parameters(), lr=lr, attraction=2.0))
     assert np.linalg.norm(model.X - (X - lr * ahead.D)) <= 1e3 * EPS * float(M.scale(X)) ** 2
     assert M.feasibility(model.X) < M.feasibility(X)

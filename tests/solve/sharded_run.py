@@ -21,7 +21,9 @@ from jax.sharding import PartitionSpec as Spec
 
 import genorth as go
 import genorth.geometry.newton
-from baselines.geometry import base, fast
+from genorth.geometry import place as places
+from genorth.geometry import retractions
+from genorth.geometry.retractions import Cayley
 from genorth.linalg.compiled import program
 
 RANK, PROCESSES, PORT = map(int, sys.argv[1:4])
@@ -122,19 +124,15 @@ def programs(name: str) -> dict[str, Any]:
     manifold = MANIFOLDS[name](sharded)
     X = manifold.random_point(0, device=ROWS)
     G = problem(manifold, sharded).evaluate(X)[1]
-    place = fast.places(manifold)(X)
-    d, _ = place.gradient(G)
-    texts = []
-    if isinstance(place, fast.FastForm):
-        NZ = fast._gradient(manifold, X, None, G)[1]
-        texts.append(program(fast._gradient, manifold, X, None, G).text(X, None, G))
-        texts.append(program(fast._ray, manifold, X, None, d, NZ).text(X, None, d, NZ))
-    else:
-        texts.append(program(fast._projected, manifold, X, G).text(X, G))
-        texts.append(program(base._parts, manifold, X, place.P, d).text(X, place.P, d))
-    ray = place.ray(d)
-    arguments = (X, d, *ray._parts, 0.1)
-    texts.append(program(base._cayley_point, manifold, *arguments).text(*arguments))
+    place = manifold.place(X)
+    known = place._known
+    arguments: tuple[Any, ...] = (X, place.kept, known, G)
+    texts = [program(places._split, manifold, *arguments).text(*arguments)]
+    ray = Cayley(place, place.project(G))
+    arguments = (X, ray.Z, ray._parts[0])
+    texts.append(program(retractions._cayley_parts, manifold, *arguments).text(*arguments))
+    arguments = (X, ray.Z, *ray._parts, 0.1)
+    texts.append(program(retractions._cayley_point, manifold, *arguments).text(*arguments))
     newton = program(genorth.geometry.newton._made, manifold, X, None).text(X, None)
     text = "\n".join(texts)
     sizes = re.findall(r"f64\[(\d+,\d+)\]", text + newton)

@@ -164,7 +164,7 @@ def test_fewer_evaluations_than_scipys_cg(method: str) -> None:
 )
 def test_an_old_name_is_refused_with_the_new_one(old: str, new: str) -> None:
     problem = trace(go.Stiefel(4, 2), spd(4, 10, 0))
-    with pytest.raises(ValueError, match=rf"^method: .*'{new}'.*got '{old}'"):
+    with pytest.raises(ValueError, match=rf"^method: need '{new}', .*got '{old}'"):
         go.minimize(problem, method=old)
 
 

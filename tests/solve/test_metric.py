@@ -11,9 +11,9 @@ import scipy.linalg
 import scipy.sparse
 
 import genorth as go
-from baselines import rgd, rlbfgs, rtr
-from baselines.riemannian.rtr import Settings
 from genorth.interop.pymanopt import PymanoptManifold, run
+from genorth.riemannian import rgd, rlbfgs, rtr
+from genorth.solve.tr import Settings
 from support.problems import spd
 
 N, P = 30, 3
