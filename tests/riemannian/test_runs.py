@@ -13,12 +13,22 @@ from genorth.riemannian import rcg, rgd, rlbfgs, rtr
 from genorth.solve.descent import Settings as DescentSettings
 from genorth.solve.tr import Settings as RegionSettings
 from paper_repro.problems import Matching
-from support.known_minima import KNOWN
+from support.known_minima import KNOWN, Known
 
 OURS = (rgd, rcg, rlbfgs, rtr)
 RIEMANNIAN = (*OURS, rgd_paper, rcg_paper)
 every_solver = pytest.mark.parametrize("solver", RIEMANNIAN, ids=lambda solver: solver.__name__)
-every_one_of_ours = pytest.mark.parametrize("solver", OURS, ids=lambda solver: solver.__name__)
+ours = pytest.mark.parametrize("solver", OURS, ids=lambda solver: solver.__name__)
+
+
+def altered(known: Known, **parts: Any) -> go.Problem:
+    """The known problem with another cost, euclidean_gradient or euclidean_hessian."""
+    own = {
+        "cost": lambda X: float(np.vdot(X, known.M @ X)),
+        "euclidean_gradient": lambda X: 2 * known.M @ X,
+        "euclidean_hessian": lambda X, Z: 2 * known.M @ Z,
+    }
+    return go.Problem(known.manifold, **(own | parts))
 
 
 @every_solver
@@ -45,7 +55,7 @@ def test_a_step_outside_the_domain_is_shortened(solver: Any) -> None:
 
 
 @pytest.mark.parametrize("trusted", [True, False])
-@every_one_of_ours
+@ours
 def test_what_leads_away_from_the_manifold_is_led_back(
     solver: Any, trusted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,10 +142,7 @@ def test_nan_ends_the_run_with_the_best_iterate(solver: Any) -> None:
         calls += 1
         return math.nan if calls > 4 else float(np.vdot(X, known.M @ X))
 
-    problem = go.Problem(
-        known.manifold, cost, lambda X: 2 * known.M @ X, lambda X, Z: 2 * known.M @ Z
-    )
-    result = solver(problem, known.manifold.random_point(0))
+    result = solver(altered(known, cost=cost), known.manifold.random_point(0))
     assert result.status is go.Status.NOT_FINITE
     assert result.fun == min(result.trace.cost)
     assert result.fun == pytest.approx(float(np.vdot(result.x, known.M @ result.x)), rel=1e-12)
@@ -170,12 +177,7 @@ def test_a_gradient_that_is_not_finite_ends_the_run(bad: float) -> None:
             calls += 1
             return np.full_like(X, bad) if calls > 2 else 2 * known.M @ X
 
-        problem = go.Problem(
-            known.manifold,
-            lambda X: float(np.vdot(X, known.M @ X)),
-            gradient,
-            lambda X, Z: 2 * known.M @ Z,
-        )
+        problem = altered(known, euclidean_gradient=gradient)
         result = solver(problem, known.manifold.random_point(0))
         assert result.status is go.Status.NOT_FINITE
         assert math.isfinite(result.fun) and math.isfinite(result.gradient_norm)
@@ -183,12 +185,7 @@ def test_a_gradient_that_is_not_finite_ends_the_run(bad: float) -> None:
 
 def test_a_hessian_that_is_not_finite_ends_the_run() -> None:
     known = KNOWN["symplectic"]()
-    problem = go.Problem(
-        known.manifold,
-        lambda X: float(np.vdot(X, known.M @ X)),
-        lambda X: 2 * known.M @ X,
-        lambda X, Z: np.full_like(Z, math.nan),
-    )
+    problem = altered(known, euclidean_hessian=lambda X, Z: np.full_like(Z, math.nan))
     result = rtr(problem, known.manifold.random_point(0))
     assert result.status is go.Status.NOT_FINITE and result.nfev == 1
 
