@@ -64,7 +64,7 @@ nitpicky = True
 nitpick_ignore_regex = [
     (
         "py:.*",
-        r"(numpy|scipy|collections|typing|types|hypothesis|pymanopt|matplotlib|pathlib|os|rich|torch|optax)\..*",
+        r"(numpy|scipy|collections|contextlib|typing|types|hypothesis|pymanopt|matplotlib|pathlib|os|rich|torch|optax)\..*",
     ),
     ("py:.*", r"(.*\.)?(_\w+|Array|Any|Path|Console|Row|Runs)"),
     ("py:class", r"genorth\.(linalg|geometry|penalty|solve)\.\w+\.(Operator|ThetaSolver|Point)"),

@@ -18,7 +18,6 @@ import pytest
 from compare_cases import (
     SHAPE,
     Counting,
-    dying,
     ended,
     hanging,
     instance,
@@ -261,18 +260,6 @@ def test_a_solver_that_raises_becomes_a_record_and_the_others_go_on() -> None:
     assert first.message.endswith("in raising)") and np.isnan(first.fun) and first.nfev == 1
 
 
-def test_what_is_no_result_is_a_failure_that_names_its_type() -> None:
-    record = only(lambda problem, x0, **arguments: {"x": x0})
-    assert record.status == "RAISED" and "returned dict, not a genorth.Result" in record.message
-
-
-def test_a_solver_that_exits_does_not_end_the_comparison() -> None:
-    def leaving(problem: go.Problem, x0: Any, **arguments: Any) -> go.Result:
-        sys.exit("enough")
-
-    assert "SystemExit: enough" in only(leaving).message
-
-
 @alarms
 def test_a_solver_that_hangs_is_interrupted() -> None:
     begin = time.monotonic()
@@ -321,15 +308,6 @@ def test_outside_of_the_main_thread_runs_are_made_without_alarm() -> None:
     thread.start()
     thread.join()
     assert statuses == ["STALLED"]
-
-
-def test_nan_of_the_cost_is_the_solvers_own_status() -> None:
-    def cost_and_gradient(X: Any) -> tuple[float, Any]:
-        return float("nan"), X
-
-    problem = go.Problem(go.Stiefel(*SHAPE), cost_and_gradient=cost_and_gradient)
-    for record in run(problem, ["cdf-lbfgs", SOLVERS["rgd-fast"]]):
-        assert record.status == "NOT_FINITE" and not record.success and np.isnan(record.fun)
 
 
 def _nan(problem: go.Problem, x: Any) -> Any:
@@ -605,11 +583,6 @@ def test_an_interruption_ends_the_worker_processes(tmp_path: Any) -> None:
     assert not multiprocessing.active_children()
     assert "1 of 2 runs are finished" in caught.value.__notes__[0]
     assert [record.solver for record in compare.load(tmp_path)] == ["standing"]
-
-
-def test_a_solver_that_ends_its_worker_process_is_a_failure_with_the_exit_code() -> None:
-    (record,) = run(instance(), [dying], jobs=2)
-    assert record.status == "RAISED" and "exit code 3" in record.message
 
 
 def test_what_cannot_be_pickled_is_refused_for_worker_processes() -> None:

@@ -294,9 +294,7 @@ def test_html_escapes():
 def test_latex_without_groups_and_stub():
     text = latex(
         Table(
-            "",
-            [Head("a", numeric=False), Head("b")],
-            [Block("", [Line([Entry("x"), Entry("1")])])],
+            "", [Head("a", numeric=False), Head("b")], [Block("", [Line([Entry("x"), Entry("1")])])]
         )
     )
     assert "a & b \\\\\n\\midrule\nx & 1 \\\\\n\\bottomrule" in text and "{lr}" in text

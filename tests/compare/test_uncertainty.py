@@ -168,10 +168,7 @@ def test_an_effect_counts_rows_that_both_solve_and_rows_of_one_alone(
     assert ("-" in text) and "cdf-gd" in text and "beta" in text
 
 
-@given(
-    one=st.floats(0.1, 10.0),
-    many=st.lists(st.floats(0.1, 10.0), min_size=2, max_size=5),
-)
+@given(one=st.floats(0.1, 10.0), many=st.lists(st.floats(0.1, 10.0), min_size=2, max_size=5))
 def test_solvers_with_other_starts_are_compared_from_those_they_share(
     one: float, many: list[float]
 ) -> None:

@@ -8,7 +8,8 @@ objects, for the report; the others text.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import attrs
@@ -97,52 +98,38 @@ def paper_tables(
     Returns:
         The tables.
     """
-    names, beside = (
-        names_of(require_records(records), labels),
-        {} if reference is None else reference,
-    )
-    require(
-        isinstance(beside, Mapping),
-        "reference",
-        "a mapping of (problem, size, solver, tolerance) to figures",
-        beside,
-    )
+    names = names_of(require_records(records), labels)
+    need = "a mapping of (problem, size, solver, tolerance) to figures"
+    require(isinstance(reference, Mapping | None), "reference", need, reference)
     return [
-        _paper_table(records.where(problem=problem), beside, names)
+        _paper_table(records.where(problem=problem), reference or {}, names)
         for problem in records.distinct("problem")
     ]
 
 
 def _paper_table(records: Records, reference: Reference, names: Names) -> Table:
     rows, tolerances, problem = by_row(records), targets(records), records[0].problem
-    shown = [column for column in records.columns if PAPER in column.tables]
-    beside = {
-        tolerance: any(key[0] == problem and key[3] == tolerance for key in reference)
+    printed = {key[3] for key in reference if key[0] == problem}  # tolerances of the paper
+    # each column, and whether it is ours
+    shown = [
+        (tolerance, column, ours)
         for tolerance in tolerances
-    }
+        for column in records.columns
+        if PAPER in column.tables
+        for ours in ((True, False) if column.beside and tolerance in printed else (True,))
+    ]
     heads = [Head("Solver", numeric=False)]
-    for tolerance in tolerances:
-        group = f"tol = {tolerance_text(tolerance)}"
-        for column in shown:
-            heads.append(Head(column.heading, group))
-            if beside[tolerance] and column.beside:
-                heads.append(Head("paper", group, alone=f"{column.heading} paper"))
-    blocks = []
-    for size in records.distinct("size"):
-        mine = {row[2]: runs for row, runs in rows.items() if row[1] == size}
-        lines = []
-        for solver, rule in _with_rules(records.where(size=size)):
-            entries = [words(names[solver])]
-            for tolerance in tolerances:
-                runs = mine.get(tolerance, {})
-                figures = reference.get((problem, size, solver, tolerance), ())
-                theirs = dict(zip(_FIGURES, figures, strict=False))
-                for column in shown:
-                    entries.append(_ours(column, runs, solver))
-                    if beside[tolerance] and column.beside:
-                        entries.append(_theirs(column, theirs.get(column.name)))
-            lines.append(Line(entries, rule))
-        blocks.append(Block(plain(size), lines))
+    for tolerance, column, ours in shown:
+        group, alone = f"tol = {tolerance_text(tolerance)}", f"{column.heading} paper"
+        heads.append(Head(column.heading, group) if ours else Head("paper", group, alone=alone))
+
+    def entries(size: str, solver: str) -> Iterator[Entry]:
+        for tolerance, column, ours in shown:
+            figures = reference.get((problem, size, solver, tolerance), ())
+            theirs = dict(zip(_FIGURES, figures, strict=False))
+            row = rows.get((problem, size, tolerance), {})
+            yield _ours(column, row, solver) if ours else _theirs(column, theirs.get(column.name))
+
     seeds = len(records.distinct("seed"))
     footnote = "Bold: the fastest of its block."
     if seeds > 1:
@@ -150,14 +137,28 @@ def _paper_table(records: Records, reference: Reference, names: Names) -> Table:
             f"Medians over {seeds} seeds, times with their range. Bold: the fastest of its block, "
             "unless the range of another overlaps its range."
         )
-    return Table(names[problem], heads, blocks, "Size", footnote)
+    return Table(names[problem], heads, _by_size(records, names, entries), "Size", footnote)
 
 
-def _with_rules(records: Records) -> list[tuple[str, bool]]:
-    """The solvers by family; True where a new family begins, which a rule sets apart."""
-    families = [about.family for about in records.solvers.values()]
-    new = [n > 0 and family != families[n - 1] for n, family in enumerate(families)]
-    return list(zip(records.solvers, new, strict=True))
+def _by_size(
+    records: Records, names: Names, entries: Callable[[str, str], Iterable[Entry]]
+) -> list[Block]:
+    """A block for each size, and in it a line for each solver, by `entries(size, solver)`."""
+    parts = {size: records.where(size=size) for size in records.distinct("size")}
+    return [
+        Block(plain(size), _lines(mine, names, partial(entries, size)))
+        for size, mine in parts.items()
+    ]
+
+
+def _lines(records: Records, names: Names, entries: Callable[[str], Iterable[Entry]]) -> list[Line]:
+    """A line for each solver, family by family, with a rule where a new family begins."""
+    lines, family = list[Line](), ""
+    for solver, about in records.solvers.items():
+        rule = family not in ("", about.family)
+        lines.append(Line([words(names[solver]), *entries(solver)], rule))
+        family = about.family
+    return lines
 
 
 def _ours(column: Column, row: Mapping[str, Runs], solver: str) -> Entry:
@@ -260,24 +261,24 @@ def _target_table(records: Records, names: Names) -> Table:
         for name in ("Seconds", "Evaluations"):
             heads += [Head(name, group), Head("ratio", group, alone=f"{name} ratio")]
         heads.append(Head("Feas", group))
-    blocks = []
-    for size in records.distinct("size"):
-        mine = records.where(size=size)
-        ways = {
-            target: {solver: reached(mine.where(solver=solver), target) for solver in mine.solvers}
+    ways = {
+        size: [
+            {solver: reached(mine.where(solver=solver), target) for solver in mine.solvers}
             for target in targets(records)
-        }
-        lines = []
-        for solver, rule in _with_rules(mine):
-            entries = [words(names[solver])]
-            for way in ways.values():
-                entries += _target_entries(way, solver)
-            lines.append(Line(entries, rule))
-        blocks.append(Block(plain(size), lines))
+        ]
+        for size in records.distinct("size")
+        for mine in [records.where(size=size)]
+    }
+
+    def entries(size: str, solver: str) -> Iterator[Entry]:
+        for way in ways[size]:
+            yield from _target_entries(way, solver)
+
     footnote = (
         "The first iterate whose gradient norm is at most the target, by the traces. Ratio: to the "
         "best. Feas: of that iterate, before a penalty method restores it."
     )
+    blocks = _by_size(records, names, entries)
     return Table(names[records[0].problem], heads, blocks, "Size", footnote)
 
 
@@ -377,16 +378,16 @@ def solved_table(records: Records, labels: Labels | None = None) -> Table:
         parts["all"] = records
     heads = [Head("Solver", numeric=False), Head("Family", numeric=False)]
     heads += [Head(names[part] if part != "all" else "All") for part in parts]
-    lines = []
-    for solver, rule in _with_rules(records):
-        entries = [words(names[solver]), words(records.solvers[solver].family)]
+
+    def entries(solver: str) -> Iterator[Entry]:
+        yield words(records.solvers[solver].family)
         for part in parts.values():
             mine = part.where(solver=solver)
             solved = sum(record.success for record in mine)
             text = f"{solved} of {len(mine)}"
-            entries.append(Entry(text, solved / len(mine)) if len(mine) else Entry())
-        lines.append(Line(entries, rule))
-    return Table("", heads, [Block("", lines)])
+            yield Entry(text, solved / len(mine)) if len(mine) else Entry()
+
+    return Table("", heads, [Block("", _lines(records, names, entries))])
 
 
 def effects_table(effects: Iterable[tuple[str, Effect]], labels: Labels | None = None) -> Table:

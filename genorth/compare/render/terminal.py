@@ -13,7 +13,7 @@ from genorth.compare.analysis.rows import Row, best_by_family, best_of, by_row, 
 from genorth.compare.render.table import Names, plain, seconds_text, tolerance_text
 from genorth.compare.runs.record import Outcome, Records
 from genorth.compare.runs.schedule import Observer
-from genorth.errors import refuse
+from genorth.errors import require
 from genorth.optional import installed, optional
 from genorth.solve.solver import FAMILIES
 
@@ -68,10 +68,11 @@ def chosen(progress: Any, by_time: bool = True) -> Observer:
         if terminal() and installed("rich"):
             return Bar(winners=auto and by_time, best=by_time)
         return Lines() if auto else Observer()
-    if not all(callable(getattr(progress, name, None)) for name in _METHODS):
-        need = "'auto', 'brief', None, or an object with start, begin, finish and close"
-        refuse("progress", need, repr(progress))
-    return progress
+    able = all(callable(getattr(progress, name, None)) for name in _METHODS)
+    need = "'auto', 'brief', None, or an object with start, begin, finish and close"
+    require(able, "progress", need, repr(progress))
+    observer: Observer = progress
+    return observer
 
 
 # ---------------------------------------------------------------------- the bar
