@@ -63,7 +63,7 @@ def _solved(number: int, rows: Mapping[Row, Mapping[str, Runs]]) -> list[str]:
     near = sum(1 / _FACTOR <= count <= _FACTOR for count in counts)
     return [
         *map(str, (len(both), theirs, ours)),
-        ranged(values, ".2g") if values else "both zero",
+        ranged(values, ".2g") if values else "both zero" if both else "-",
         ranged(counts, ".2g") if counts else "-",
         f"{near} of {len(counts)}",
     ]

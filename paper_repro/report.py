@@ -40,7 +40,8 @@ def _conditions(records: Records) -> str:
     starts = sorted({len(records.where(solver=name).distinct("seed")) for name in records.solvers})
     seconds, counts = (" or ".join(f"{each:g}" for each in found) for found in (limits, starts))
     return (
-        f"Time limit {seconds} s (the paper: {TIME_LIMIT:.0f} s; the longest is that of RGD), "
+        f"Time limit {seconds} s{' (the longer for RGD)' if len(limits) > 1 else ''}, in the paper "
+        f"{TIME_LIMIT:.0f} s; "
         f"{records.settings.get('threads', 1)} BLAS thread, starts of a solver: {counts}. Penalty "
         "methods run with the paper's beta, except where it says auto."
     )

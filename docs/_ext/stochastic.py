@@ -17,6 +17,7 @@ from genorth import training
 from genorth.compare.analysis import Runs, by_row
 from genorth.compare.render import seconds_text
 from genorth.gallery.stochastic.comparison import look
+from paper_repro.pages import table as markdown_table
 
 DOCS = Path(__file__).parents[1]
 RECORDS, PICTURE = DOCS / "stochastic" / "records", DOCS / "_static" / "stochastic.png"
@@ -25,12 +26,12 @@ RECORDS, PICTURE = DOCS / "stochastic" / "records", DOCS / "_static" / "stochast
 def table(records: Any) -> str:
     """A line for each method: the held-out loss with its range, and seconds, for each training."""
     rows = {problem: runs for (problem, _, _), runs in by_row(training.tuned(records)).items()}
-    lines = [["method", *rows], ["---"] * (1 + len(rows))]
+    lines = []
     methods = dict.fromkeys(name for runs in rows.values() for name in runs)
     for name in sorted(methods, key=lambda name: not name.endswith("Adam")):
         entries = [_entry(runs[name]) if name in runs else "" for runs in rows.values()]
         lines.append([name, *entries])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return markdown_table(["method", *rows], lines)
 
 
 def _entry(runs: Runs) -> str:
@@ -52,7 +53,7 @@ def main(arguments: list[str]) -> None:
         training.save(training.load(Path(arguments[0]) / "records"), RECORDS)
     records = training.load(RECORDS)
     draw(records)
-    sys.stdout.write(f"{table(records)}\n")
+    sys.stdout.write(table(records))
 
 
 if __name__ == "__main__":

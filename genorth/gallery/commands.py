@@ -41,13 +41,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _list(_: Options) -> None:
     width = max(map(len, names()))
-    for package in dict.fromkeys(source.package for source in sources().values()):
-        mine = [source for source in sources().values() if source.package == package]
-        reason = next(filter(None, (source.why_not() for source in mine)), None)
-        print(f"{package} {reason or importlib.metadata.version(package)}")
-        for source in mine:
-            for name, entry in source.instances.items():
-                print(f"  {name:{width}}  {entry.about}")
+    for source in sources().values():
+        print(source.package, source.why_not() or importlib.metadata.version(source.package))
+        for name, entry in source.instances.items():
+            print(f"  {name:{width}}  {entry.about}")
 
 
 def _run(options: Options) -> None:
@@ -125,7 +122,7 @@ _RUNS = _FOLDER | {
     "--jobs": {"type": int, "metavar": "K", "help": "processes (1; quick 2)"},
 }
 _COMMANDS = {
-    "list": Command(_list, "the instances, by package"),
+    "list": Command(_list, "the instances, by source"),
     "run": Command(
         _run,
         "compare solvers on instances, all that are installed or those named; write the report",

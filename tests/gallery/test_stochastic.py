@@ -159,7 +159,7 @@ def test_what_is_wrong_is_told(tmp_path: Path, monkeypatch, capsys) -> None:
     assert capsys.readouterr().err.startswith("error: name: need one of 'digits'")
     assert main([*TINY, "--epochs", "0", "--out", str(tmp_path)]) == 2
     assert capsys.readouterr().err.startswith("error: epochs: need ")
-    with pytest.raises(ValueError, match="--out: need a folder"):
+    with pytest.raises(ValueError, match="out: need a folder"):
         comparison.report(tmp_path / "nothing")
     monkeypatch.setattr(comparison, "installed", lambda module: module != "torch")
     assert main([*TINY, "--out", str(tmp_path / "out")]) == 1

@@ -19,7 +19,7 @@ from genorth.compare.render import (
     Style,
     text,
 )
-from genorth.errors import refuse
+from genorth.errors import require_known
 from genorth.gallery.base import EXTRA
 from genorth.gallery.stochastic.methods import methods
 from genorth.gallery.stochastic.tasks import SUBJECTS, Subject
@@ -54,8 +54,7 @@ def subjects(names: Iterable[str] | None = None) -> list[Subject]:
     """
     known = {subject.training.problem: subject for subject in SUBJECTS}
     for name in names or ():
-        if name not in known:
-            refuse("name", f"one of {', '.join(map(repr, known))}", repr(name))
+        require_known("name", name, known)
     return [known[name] for name in dict.fromkeys(names or known)]
 
 
@@ -101,9 +100,6 @@ def report(folder: Path) -> Path:
     Raises:
         ValueError: If there are no records.
     """
-    if not (folder / "records").is_dir():
-        need = "a folder in which `python -m genorth.gallery stochastic` has put records"
-        refuse("--out", need, f"none in {folder}")
     records = training.load(folder / "records")
     mine = [each for each in SUBJECTS if each.training.problem in records.distinct("problem")]
     known = {each.training.problem: each.known() for each in mine if why_not(each) is None}
