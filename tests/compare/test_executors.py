@@ -190,7 +190,7 @@ def test_one_task_is_one_problem_and_start_with_all_solvers_and_tolerances() -> 
     assert len(sent) == 4
     for fields in sent:
         assert len(fields) == 4 and len({f["seed"] for f in fields.values()}) == 1
-        assert {task.instance for task in fields} == {0}
+        assert {task.case for task in fields} == {0}
 
 
 @pytest.mark.usefixtures("quick")

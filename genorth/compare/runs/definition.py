@@ -1,7 +1,9 @@
 """What defines a run, so that a later call can tell whether a stored record still stands for it.
 
 Options and callables are described by what they hold; a problem has a fingerprint: f, its gradient
-and phi at fixed points, as numbers that are compared up to rounding.
+and phi at fixed points, as numbers that are compared up to rounding. A hash such as `joblib.hash`
+would not do: it changes with the BLAS kernel, it takes a function by its name and not by its code
+and closure, and it cannot say what changed.
 """
 
 from __future__ import annotations
