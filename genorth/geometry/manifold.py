@@ -161,7 +161,7 @@ class GenOrthManifold(ABC):
     @final
     @cached_property
     def theta_solver(self) -> type[Place]:
-        """The kind of place on M, chosen by structure: `theta_solver.name` says how Theta_X is found."""
+        """The kind of place on M, chosen by structure; its `name` says how Theta_X is computed."""
         return choose(self)
 
     @final

@@ -1,4 +1,4 @@
-"""Newton's map A_n(X) = X - D(X), D(X) the smallest D with DC(X)[D] = C(X) (the page on mathematics has its theory).
+"""Newton's map A_n(X) = X - D(X), D(X) the smallest D with DC(X)[D] = C(X).
 
 The way back to M by it, and by the map A of the paper, is here too: `restore`.
 """

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar, overload
 _T = TypeVar("_T")
 
 
-class once(Generic[_T]):  # noqa: N801  used as a decorator
+class once(Generic[_T]):
     """A property of objects with a `__dict__`, which keeps the value under the same name.
 
     Args:

@@ -169,8 +169,8 @@ class _Algorithm:
         known, below = not math.isnan(self.threshold), ""
         if known and self.h.beta < self.threshold:
             below = (
-                f"beta = {self.h.beta:.3g} is below the exactness threshold {self.threshold:.3g} at "
-                "x: h has no minimum there; use a larger beta or 'auto'."
+                f"beta = {self.h.beta:.3g} is below the exactness threshold {self.threshold:.3g} "
+                "at x: h has no minimum there; use a larger beta or 'auto'."
             )
         return result(
             self.monitor,

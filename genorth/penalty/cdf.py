@@ -116,9 +116,9 @@ class ConstraintDissolving(Penalty[_Point]):
     @staticmethod
     def threshold(
         manifold: GenOrthManifold,
-        X: Array,
+        X: Array,  # noqa: ARG004
         Theta: Array,
-        accuracy: float = 1e-8,  # noqa: ARG004
+        accuracy: float = 1e-8,
     ) -> float:
         """3/4 max(0, max over S in S1, |S| = 1, of Re tr(S^2 Theta))."""
         return 0.75 * max(0.0, largest_form(manifold, on_host(Theta), accuracy))

@@ -47,6 +47,8 @@ class OnSpace(Run):
         X: The start.
     """
 
+    outside = 0.1  # h falls there, so that a trial tells as much as one that is too high
+
     def __init__(self, h: Penalty[Any], monitor: Monitor, X: Array) -> None:
         super().__init__(monitor)
         #: Where the round begins.

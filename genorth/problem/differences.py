@@ -2,8 +2,8 @@
 
     H[Z] = (G(X + s Z) - G(X))/s,  s = 10 eps^(1/2) max(1, |X|)/|Z|
 
-The truncation error is s |D^3 f| |Z|^2/2, the rounding error about eps |G|/s. Their sum is least for
-s of the order of eps^(1/2), where each is about eps^(1/2) relative: seven digits in double
+The truncation error is s |D^3 f| |Z|^2/2, the rounding error about eps |G|/s. Their sum is least
+for s of the order of eps^(1/2), where each is about eps^(1/2) relative: seven digits in double
 precision, which is more than trust regions use, and three in single precision.
 """
 

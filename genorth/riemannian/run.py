@@ -90,7 +90,7 @@ class OnManifold(Run):
         return self._retraction(place, Z)
 
     def arrive(self, ray: Ray, X: Array) -> Place:
-        """The place of X, led back to M where rounding, of one long step or of many, has left it."""
+        """The place of X, led back to M where the rounding of one or of many steps has left it."""
         if type(X) is np.ndarray:
             X.flags.writeable = False  # it is handed to the user's functions as it is
         place = self.place(X)

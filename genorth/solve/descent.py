@@ -53,6 +53,7 @@ class Settings:
         first_step: The first t.
         sufficient: Share of the decrease along the gradient that a step must make.
         backtracking: Factor by which a rejected step is shortened.
+        outside: Factor by which a step outside the domain is shortened.
         trials: The last one is accepted in any case.
         averaging: Weight of the past in the average of the costs; 0 makes the search monotone.
         shortest: The smallest t.
@@ -62,6 +63,7 @@ class Settings:
     first_step: float = 1e-3
     sufficient: float = 1e-4
     backtracking: float = 0.1
+    outside: float = 0.5
     trials: int = 5
     averaging: float = 0.85
     shortest: float = 1e-20
@@ -90,7 +92,8 @@ def gd(run: runs.Run, settings: Settings | None = None) -> None:
     if settings is None:
         size = math.sqrt(first.decrease)
         longest = _SHORT * number(norm(first.X)) / size if size > 0 else math.inf
-        settings = Settings(first_step=min(Settings().first_step, longest))
+        first_step = min(Settings().first_step, longest)
+        settings = Settings(first_step=first_step, outside=run.outside)
 
     @lru_cache(maxsize=1)  # the trials of one line search share what depends on the point alone
     def line(point: runs.Iterate) -> Callable[[float], runs.Iterate]:
@@ -137,7 +140,7 @@ def _search(
         try:
             candidate = step(point, t)
         except StepTooLong:
-            t *= 0.5
+            t *= settings.outside
             continue
         enough = candidate.value <= average - settings.sufficient * t * point.decrease + slack
         if enough or (trial >= settings.trials and math.isfinite(candidate.value)):

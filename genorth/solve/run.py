@@ -132,6 +132,8 @@ class Run(ABC):
 
     #: The number of real variables: no model needs more Hessian products.
     dimension: int
+    #: Factor by which gradient descent shortens a step outside the domain.
+    outside: float = 0.5
     #: The largest curvature of the cost that is known; zero where none is.
     curvature: float = 0.0
 

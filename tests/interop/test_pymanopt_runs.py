@@ -532,7 +532,10 @@ def test_an_optimizer_and_a_problem_are_needed(message, optimizer, problem):
         ("tol: need tol >= 0", {"tol": -1.0}),
         ("feasibility_tol: need feasibility_tol > 0", {"feasibility_tol": 0}),
         ("max_iterations: need max_iterations > 0", {"max_iterations": 0}),
-        ("retraction: need one of 'cayley', 'polar', 'exp', 'normal', 'auto'", {"retraction": "qr"}),
+        (
+            "retraction: need one of 'cayley', 'polar', 'exp', 'normal', 'auto'",
+            {"retraction": "qr"},
+        ),
         ("x0: need an array of shape", {"x0": np.ones((3, 3))}),
     ],
 )
