@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import genorth.penalty
-import genorth.riemannian  # noqa: F401  these two register their solvers
+import genorth.auto  # noqa: F401  these three register their solvers
 from genorth.errors import refuse
 from genorth.problem.problem import Problem
 from genorth.solve.options import Options
@@ -14,11 +13,14 @@ from genorth.solve.result import Progress, Result
 from genorth.solve.solver import PENALTY, SOLVERS, Solver
 
 
+_PENALTY = "odf-lbfgs"
+
+
 def minimize(
     problem: Problem,
     x0: Any = None,
     *,
-    method: str | Solver = "odf-lbfgs",
+    method: str | Solver = "auto",
     beta: float | str = "auto",
     tol: float = 1e-6,
     feasibility_tol: float = 1e-12,
@@ -42,12 +44,14 @@ def minimize(
             preconditioner hold if the solver takes them.
         x0: Start. A penalty method starts anywhere in F, a Riemannian one near M. Default: a random
             point of M.
-        method: The name of a solver, or a `Solver`. On M: "rgd", "rcg", "rlbfgs", "rtr". Penalty
-            methods: "odf-gd", "odf-cg", "odf-lbfgs", "odf-tr", the same four with "cdf". With
+        method: The name of a solver, or a `Solver`. "auto" takes the one that measurements say is
+            best; `result.method` and `result.message` say which and why. On M: "rgd", "rcg",
+            "rlbfgs", "rtr". Penalty methods: "odf-gd", "odf-cg", "odf-lbfgs", "odf-tr", the same four with "cdf". With
             baselines installed, "landing", "pymanopt-cg" and others. Those that end in "tr" need a
             Hessian product.
             `Solver.on_device` says which ones stay on the device of an x0 of JAX or PyTorch.
-        beta: Penalty parameter of a penalty method, or "auto".
+        beta: Penalty parameter of a penalty method, or "auto". With a number, method="auto" is
+            "odf-lbfgs".
         tol: On the stopping measure: |grad h| of a penalty method, else the norm of the Riemannian
             gradient.
         feasibility_tol: On |C(x)|, relative to max(1, |x| |phi(x)|).
@@ -70,8 +74,11 @@ def minimize(
         ValueError: If the method is unknown, the problem lacks what it needs, or an argument is
             wrong or not one of the solver's.
     """
+    given = not isinstance(beta, str) or beta != "auto"
+    if given and isinstance(method, str) and method == "auto":
+        method = _PENALTY  # a penalty parameter asks for a penalty method
     solver = SOLVERS.find(method)
-    if not isinstance(beta, str) or beta != "auto":
+    if given:
         if solver.family != PENALTY:
             refuse("beta", f"a penalty method; {solver.name!r} is {solver.family}", repr(beta))
         options["beta"] = beta

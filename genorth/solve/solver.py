@@ -54,6 +54,7 @@ class Solver:
         reason: `reason(problem)` says why it cannot run on the problem, or returns None.
         modules: Modules that it imports when it first runs; a comparison loads them beforehand.
         on_device: Whether it works on arrays of JAX and PyTorch where they are, without a copy.
+        chooses: Whether it runs another solver, whose name the Result then carries.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Solver:
     reason: Callable[[Problem], str | None] | None = attrs.field(default=None, repr=False)
     modules: tuple[str, ...] = attrs.field(default=(), converter=_texts, repr=False)
     on_device: bool = attrs.field(default=False, repr=False)
+    chooses: bool = attrs.field(default=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         for name in ("name", "label"):
@@ -124,7 +126,7 @@ class Solver:
                 f"Pass numpy.asarray(x0), or stay on the device with one of {others}.",
             )
         result = self.run(problem, x0, **arguments)
-        if isinstance(result, Result) and result.method != self.name:
+        if isinstance(result, Result) and result.method != self.name and not self.chooses:
             result = attrs.evolve(result, method=self.name)
         return result
 

@@ -411,7 +411,7 @@ def test_a_beta_below_the_threshold_is_raised_from_a_warm_start(
     assert result.beta is not None and result.beta > 1e-4
 
 
-@pytest.mark.parametrize("seed", [2, 4])
+@pytest.mark.parametrize("seed", [1, 2])
 def test_a_run_towards_a_point_away_from_M_is_ended_long_before_it_gets_there(seed: int) -> None:
     """|grad h| is far below beta |C| while |C| is of the size of one.
 

@@ -1,0 +1,123 @@
+"""`auto`: the default of `minimize`, which takes the solver that measurements say is best.
+
+Trust regions solve everything that any other solver solves, and are within a few per cent of the
+fastest in the median, with Hessian products that are given, derived, or made by differences of
+gradients (docs/choosing.md has the figures). So the choice needs to know little of the problem.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Unpack
+
+import attrs
+
+from genorth.errors import NotRestorableError, refuse
+from genorth.penalty.registry import PENALTIES
+from genorth.problem.problem import Problem
+from genorth.solve.options import Common, Options, require
+from genorth.solve.result import Result, Trace
+from genorth.solve.solver import RIEMANNIAN, SOLVERS, Solver
+
+_LOOSE = 1e-2  # the gradient norm at which a penalty method has done its part: the way to M
+
+
+class Choice(NamedTuple):
+    """A solver, and why."""
+
+    method: str
+    why: str
+
+
+def choose(problem: Problem, expensive: bool = False) -> Choice:
+    """The solver for a problem, by its structure.
+
+    Args:
+        problem: The problem.
+        expensive: Whether an evaluation of f takes longer than everything else.
+
+    Returns:
+        The name of the solver, and a sentence that says why.
+    """
+    if expensive:
+        return Choice("rlbfgs", "auto took 'rlbfgs', which needs the fewest evaluations of f.")
+    if problem.has_hessian:
+        return Choice("rtr", "auto took 'rtr', as the problem has Hessian products.")
+    why = "auto took 'rtr' with Hessian products by differences of gradients."
+    return Choice("rtr", why)
+
+
+def auto(
+    problem: Problem,
+    x0: Any = None,
+    *,
+    expensive: bool = False,
+    metric: Any = None,
+    **common: Unpack[Common],
+) -> Result:
+    """Minimise f over M by the solver that suits the problem.
+
+    From a start that cannot be restored to M a penalty method leads near a solution first.
+
+    Args:
+        problem: The problem.
+        x0: Start, anywhere in F. Default: a random point of M.
+        expensive: Whether an evaluation of f takes longer than everything else: then the solver
+            with the fewest evaluations is taken.
+        metric: Inner product to use (default: Euclidean), as for `GenOrthManifold.metric`.
+        **common: The arguments of every solver, see `genorth.minimize`.
+
+    Returns:
+        The result; `method` is the solver that ran, and `message` says why.
+    """
+    require(problem, "auto")
+    if not isinstance(expensive, bool):
+        refuse("expensive", "True or False", repr(expensive))
+    options = Options(**common)
+    chosen, first = choose(problem, expensive), None
+    solver, why = SOLVERS[chosen.method], chosen.why
+    arguments: dict[str, Any] = dict(common) | ({} if metric is None else {"metric": metric})
+    start = problem.start(x0, options.rng, on_device=True)
+    try:
+        problem.manifold.restore(start, options.feasibility_tol)
+    except NotRestorableError:
+        penalty = f"{PENALTIES['orthogonal'].prefix}-lbfgs"
+        loose = arguments | {"tol": max(options.tol, _LOOSE)}
+        first = SOLVERS[penalty](problem, start, **loose)
+        why = f"From this start auto took {penalty!r} to reach M. {why}"
+        if not first.success or options.tol >= _LOOSE:
+            return attrs.evolve(first, message=f"{first.message} {why}")
+        start = first.x
+    result = solver(problem, start, **arguments)
+    return _joined(first, result, f"{result.message} {why}")
+
+
+def _joined(first: Result | None, result: Result, message: str) -> Result:
+    """The result of two runs, one after the other."""
+    if first is None:
+        return attrs.evolve(result, message=message)
+    before, after = first.trace, result.trace
+    trace = Trace(
+        [*before.time, *(first.time + t for t in after.time)],
+        [*before.cost, *after.cost],
+        [*before.gradient_norm, *after.gradient_norm],
+        [*before.feasibility, *after.feasibility],
+        [*before.evaluations, *(first.evaluations + n for n in after.evaluations)],
+        None if before.points is None else [*before.points, *(after.points or [])],
+    )
+    counts = {name: getattr(first, name) + getattr(result, name) for name in _COUNTED}
+    return attrs.evolve(result, message=message, trace=trace, **counts)
+
+
+_COUNTED = ("nit", "nfev", "njev", "nhev", "time")
+
+SOLVERS.register(
+    Solver(
+        name="auto",
+        family=RIEMANNIAN,
+        run=auto,
+        algorithm="auto",
+        cites=("absil2007trust", "steihaug1983conjugate"),
+        on_device=True,
+        chooses=True,
+    )
+)
