@@ -491,7 +491,7 @@ def test_feasibility_that_rounding_forbids_is_no_success() -> None:
     [
         (
             {"method": "newton"},
-            "method: need one of 'cdf-gd', 'cdf-cg', 'cdf-lbfgs', 'cdf-tr', 'odf-gd', 'odf-cg', ",
+            "method: need one of 'rgd', 'rcg', 'rlbfgs', 'rtr', 'cdf-gd', ",
         ),
         ({"beta": 0}, "beta: need beta > 0"),
         ({"beta": -1.0}, "beta: need beta > 0"),
