@@ -11,7 +11,7 @@ import inspect
 import pickle
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Unpack, get_args, get_origin
 
 import attrs
@@ -145,6 +145,15 @@ class Solver:
 
 
 def _arguments(run: Callable[..., Any]) -> tuple[frozenset[str] | None, dict[str, Any]]:
+    """What `_signature` says, kept: to read a signature takes as long as a small problem."""
+    try:
+        return _signature(run)
+    except TypeError:  # a callable that cannot be hashed
+        return _signature.__wrapped__(run)
+
+
+@lru_cache(maxsize=256)
+def _signature(run: Callable[..., Any]) -> tuple[frozenset[str] | None, dict[str, Any]]:
     """The keyword arguments of run(problem, x0, ...), None for any; those that a partial fixes."""
     fixed = run.keywords if isinstance(run, partial) else {}
     try:
