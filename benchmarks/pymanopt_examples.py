@@ -136,7 +136,7 @@ def rows() -> dict[str, Row]:
     """The examples at the sizes of pymanopt's."""
     oblique, to, back = _columns(8, 5)
     packing, to2, back2 = _columns(3, 24)
-    circle, to3, back3 = _columns(1, 50, complex)
+    circle = Power(go.Stiefel(1, 1, complex), (50,))
     blocks = Power(go.Stiefel(3, 3), (10,))
     samples = _RNG.standard_normal((200, 3)) @ np.diag([3.0, 2.0, 1.0])
     H = _symmetric(50, complex)
