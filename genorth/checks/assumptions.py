@@ -15,6 +15,7 @@ from genorth.checks.report import Finding, Report, title
 from genorth.errors import refuse
 from genorth.geometry.bases import realvec
 from genorth.geometry.manifold import GenOrthManifold
+from genorth.geometry.shaped import in_blocks
 from genorth.linalg.arrays import Array, ct, eps, norm
 from genorth.linalg.inputs import as_generator
 
@@ -45,6 +46,7 @@ def check_assumptions(manifold: GenOrthManifold, rng: Any = None) -> Report:
     Raises:
         ValueError: If manifold is not a manifold, or rng not a seed.
     """
+    manifold = in_blocks(manifold)[0]
     if not isinstance(manifold, GenOrthManifold):
         refuse("manifold", "a GenOrthManifold", f"a {type(manifold).__name__}")
     rng = as_generator(rng)

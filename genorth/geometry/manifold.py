@@ -121,6 +121,17 @@ class GenOrthManifold(ABC):
         *batch, _, p = self.shape
         return read_companion(self.psi, (*batch, p, p), self.dtype)
 
+    def component(self, X: Array) -> Array:
+        """The point of the component of M that is meant which a symmetry of M takes X to.
+
+        Args:
+            X: A point of M, or of F.
+
+        Returns:
+            X itself where it is in that component. By default all of M is meant.
+        """
+        return X
+
     def dimensions(self) -> tuple[int, int, int]:
         """The real dimensions of F and G, and the trace of T -> psi(T^T) on G.
 

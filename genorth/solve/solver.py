@@ -17,8 +17,10 @@ from typing import Any, Unpack, get_args, get_origin
 import attrs
 
 from genorth.errors import refuse
+from genorth.geometry.shaped import Shaped
 from genorth.linalg.arrays import library, stays
 from genorth.problem import Problem
+from genorth.solve.metric import in_blocks
 from genorth.solve.options import refuse_retired
 from genorth.solve.result import Result
 
@@ -114,6 +116,10 @@ class Solver:
             if name in fixed and value != fixed[name]:
                 refuse(name, f"{fixed[name]!r}, which {self.name!r} stands for", repr(value))
             if name not in fixed and known is not None and name not in known:
+                if name == "preconditioner":
+                    others = ", ".join(repr(s.name) for s in SOLVERS.values() if s.takes(name))
+                    need = f"a solver that has a place for it, which {self.name!r} has not"
+                    refuse(name, need, "one", None, f"It is used by {others}.")
                 takes = ", ".join(sorted(known - fixed.keys()))
                 refuse(name, f"an argument of {self.name!r}, which takes {takes}", repr(value))
         if stays(x0) and not self.on_device:
@@ -125,7 +131,13 @@ class Solver:
                 None,
                 f"Pass numpy.asarray(x0), or stay on the device with one of {others}.",
             )
-        result = self.run(problem, x0, **arguments)
+        if isinstance(getattr(problem, "manifold", None), Shaped):
+            result = in_blocks(self.run, problem, x0, arguments, self.on_device)
+        else:
+            result = self.run(problem, x0, **arguments)
+        if getattr(problem, "preconditioner", None) and not self.takes("preconditioner"):
+            message = f"{result.message} {self.name!r} has no place for the preconditioner."
+            result = attrs.evolve(result, message=message)
         if isinstance(result, Result) and result.method != self.name and not self.chooses:
             result = attrs.evolve(result, method=self.name)
         return result
