@@ -98,8 +98,8 @@ class Problem:
         autodiff: "jax" or "torch": derive what is missing by automatic differentiation. The
             functions then take arrays of that library.
         preconditioner: (X, V) -> an approximation of the inverse Hessian at X applied to V,
-            symmetric and positive definite: docs/metrics.md says how to write one. The solvers that
-            can use it do.
+            symmetric and positive definite: docs/metrics.md says how to write one. `minimize`
+            uses it with the solvers that can, and says so with the others.
         hessian: "auto": Hessian products as given, else by `autodiff`, else by differences of
             gradients; "differences": by differences in any case, one gradient for each product.
         name: The name in tables and reports. Default: that of the cost.
@@ -194,14 +194,10 @@ class Problem:
         It differs on the manifolds whose points have a shape of their own (`Sphere`, `Oblique`).
         This problem's counts go on too.
         """
-        manifold, given = self.manifold, self.preconditioner
+        manifold = self.manifold
         if not isinstance(manifold, Shaped):
             return self
-        inward, outward = manifold.inward, manifold.outward
-        inside = self._mapped(manifold.blocks, outward, inward)
-        if given is not None:
-            inside.preconditioner = lambda X, V: inward(given(outward(X), outward(V)))
-        return inside
+        return self._mapped(manifold.blocks, manifold.outward, manifold.inward)
 
     def _mapped(self, manifold: GenOrthManifold, apply: _Map, adjoint: _Map) -> Problem:
         """The problem in Y, X = apply(Y), of a linear map with that adjoint."""

@@ -54,7 +54,7 @@ def in_metric(
     """Solve in Y, X = T Y, and bring the Result back; see `takes_metric`."""
     if not isinstance(problem, Problem):
         refuse("problem", "a genorth.Problem", type(problem).__name__)
-    if arguments.get("preconditioner") is not None or problem.preconditioner is not None:
+    if arguments.get("preconditioner") is not None:
         refuse(
             "metric",
             "a metric or a preconditioner, not both",

@@ -112,14 +112,14 @@ class Solver:
         """
         known, fixed = _arguments(self.run)
         refuse_retired(arguments)
+        if arguments.get("preconditioner") is not None and not self.takes("preconditioner"):
+            others = ", ".join(repr(s.name) for s in SOLVERS.values() if s.takes("preconditioner"))
+            need = f"a solver that has a place for one, which {self.name!r} has not"
+            refuse("preconditioner", need, "one", None, f"It is used by {others}.")
         for name, value in arguments.items():
             if name in fixed and value != fixed[name]:
                 refuse(name, f"{fixed[name]!r}, which {self.name!r} stands for", repr(value))
             if name not in fixed and known is not None and name not in known:
-                if name == "preconditioner":
-                    others = ", ".join(repr(s.name) for s in SOLVERS.values() if s.takes(name))
-                    need = f"a solver that has a place for it, which {self.name!r} has not"
-                    refuse(name, need, "one", None, f"It is used by {others}.")
                 takes = ", ".join(sorted(known - fixed.keys()))
                 refuse(name, f"an argument of {self.name!r}, which takes {takes}", repr(value))
         if stays(x0) and not self.on_device:
@@ -131,11 +131,14 @@ class Solver:
                 None,
                 f"Pass numpy.asarray(x0), or stay on the device with one of {others}.",
             )
+        given = getattr(problem, "preconditioner", None)
+        if given is not None and self.takes("preconditioner"):
+            arguments.setdefault("preconditioner", given)
         if isinstance(getattr(problem, "manifold", None), Shaped):
             result = in_blocks(self.run, problem, x0, arguments, self.on_device)
         else:
             result = self.run(problem, x0, **arguments)
-        if getattr(problem, "preconditioner", None) and not self.takes("preconditioner"):
+        if given is not None and not self.takes("preconditioner"):
             message = f"{result.message} {self.name!r} has no place for the preconditioner."
             result = attrs.evolve(result, message=message)
         if isinstance(result, Result) and result.method != self.name and not self.chooses:
