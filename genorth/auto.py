@@ -17,6 +17,7 @@ from genorth.penalty.registry import PENALTIES
 from genorth.problem.problem import Problem
 from genorth.solve.options import Common, Options, require
 from genorth.solve.result import Result, Trace
+from genorth.solve.run import Preconditioner
 from genorth.solve.solver import RIEMANNIAN, SOLVERS, Solver
 
 _LOOSE = 1e-2  # the gradient norm at which a penalty method has done its part: the way to M
@@ -53,6 +54,7 @@ def auto(
     *,
     expensive: bool = False,
     metric: Any = None,
+    preconditioner: Preconditioner | None = None,
     **common: Unpack[Common],
 ) -> Result:
     """Minimise f over M by the solver that suits the problem.
@@ -65,6 +67,7 @@ def auto(
         expensive: Whether an evaluation of f takes longer than everything else: then the solver
             with the fewest evaluations is taken.
         metric: Inner product to use (default: Euclidean), as for `GenOrthManifold.metric`.
+        preconditioner: `preconditioner(X, V)`, an approximate inverse of the Hessian applied to V.
         **common: The arguments of every solver, see `genorth.minimize`.
 
     Returns:
@@ -76,7 +79,8 @@ def auto(
     options = Options(**common)
     chosen, first = choose(problem, expensive), None
     solver, why = SOLVERS[chosen.method], chosen.why
-    arguments: dict[str, Any] = dict(common) | ({} if metric is None else {"metric": metric})
+    own = {"metric": metric, "preconditioner": preconditioner}
+    arguments = dict(common) | {name: value for name, value in own.items() if value is not None}
     start = problem.start(x0, options.rng, on_device=True)
     try:
         problem.manifold.restore(start, options.feasibility_tol)

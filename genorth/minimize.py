@@ -30,6 +30,7 @@ def minimize(
     keep_points: bool = False,
     rng: Any = None,
     metric: Any = None,
+    preconditioner: Callable[[Any, Any], Any] | None = None,
     **options: Any,
 ) -> Result:
     """Minimise f over M by any solver: a penalty method, a Riemannian one, another package's.
@@ -64,14 +65,17 @@ def minimize(
         metric: A symmetric positive definite W (matrix, diagonal, sparse), a pair (T, T inverse)
             with W = (T T^T)^-1, or a name ("B" on the generalized Stiefel manifold): gradients and
             normals are those of W (F20). docs/metrics.md says when it pays.
-        **options: Arguments of the solver's own, such as `memory` or `preconditioner`.
+        preconditioner: `preconditioner(X, V)`, an approximation of the inverse Hessian at X applied to
+            V, symmetric and positive definite. Default: that of the problem. docs/metrics.md says
+            how to write one. "auto" and the methods named above use it; others refuse it.
+        **options: Arguments of the solver's own, such as `memory`.
 
     Returns:
         The result; `x` is on M.
 
     Raises:
         ValueError: If the method is unknown, the problem lacks what it needs, or an argument is
-            wrong or not one of the solver's.
+            wrong or not one of the solver's. Also if the preconditioner is not positive definite.
     """
     given = not isinstance(beta, str) or beta != "auto"
     if given and isinstance(method, str) and method == "auto":
@@ -93,6 +97,8 @@ def minimize(
     )
     if metric is not None:
         options["metric"] = metric
+    if preconditioner is not None:
+        options["preconditioner"] = preconditioner
     if _is_pymanopts(problem):
         from genorth.interop.pymanopt.problem import from_pymanopt, own_options
 

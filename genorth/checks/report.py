@@ -54,6 +54,8 @@ class Report:
     title: str
     findings: tuple[Finding, ...]
     curves: tuple[Curve, ...] = ()
+    #: Sentences on what was found besides.
+    notes: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -76,7 +78,11 @@ class Report:
             "passed" if self.passed else f"{len(self.failures)} of {len(self.findings)} failed"
         )
         return "\n".join(
-            [f"{self.title}: {verdict}", *(f"  {finding}" for finding in self.findings)]
+            [
+                f"{self.title}: {verdict}",
+                *(f"  {finding}" for finding in self.findings),
+                *(f"  note  {note}" for note in self.notes),
+            ]
         )
 
     def plot(self, ax: Any = None) -> Any:

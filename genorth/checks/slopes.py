@@ -5,7 +5,7 @@ A check measures and returns a `Report`; it neither prints nor raises.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from genorth.checks.report import Curve, Finding, Report, fit_slope, title
 from genorth.errors import OutsideDomainError, refuse
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.retractions import step_size
+from genorth.geometry.shaped import in_blocks
 from genorth.linalg.arrays import Array, eps, norm
 from genorth.linalg.inputs import as_generator
 from genorth.problem.problem import Problem
@@ -46,6 +47,7 @@ def check_retraction(
     Returns:
         A report with the slopes and the curves they were fitted to.
     """
+    manifold, X, Z = in_blocks(manifold, X, Z)
     if not isinstance(manifold, GenOrthManifold):
         refuse("manifold", "a GenOrthManifold", f"a {type(manifold).__name__}")
     rng = as_generator(rng)
@@ -115,7 +117,8 @@ def check_gradient(problem: Problem, X: Array | None = None, rng: Any = None) ->
         f(R(t Z)) = f(X) + t <grad f(X), Z> + O(t^2)
 
     for E in F (all of F, as penalty methods leave M) and tangent Z. The slope is infinite if f is
-    linear. Also checks that the Riemannian gradient is tangent.
+    linear. Also checks that the Riemannian gradient is tangent. Where G fails by a factor, its sign
+    or a conjugate, the note of the finding "Euclidean" says so.
 
     Args:
         problem: The problem.
@@ -125,7 +128,8 @@ def check_gradient(problem: Problem, X: Array | None = None, rng: Any = None) ->
     Returns:
         A report with the slopes and the curves they were fitted to.
     """
-    manifold, X, rng = _start(problem, X, rng)
+    problem, X, rng = _start(problem, X, rng)
+    manifold = problem.manifold
     f, G = problem.cost(X), problem.euclidean_gradient(X)
     E, Z = _directions(problem, X, rng)
     gradient = manifold.gradient(X, G)
@@ -138,15 +142,24 @@ def check_gradient(problem: Problem, X: Array | None = None, rng: Any = None) ->
             return float("nan")
         return abs(problem.evaluate_cost(R) - f - t * along)
 
-    def in_space(t: float) -> float:
-        return abs(problem.evaluate_cost(X + t * E) - f - t * _dot(G, E))
+    beside = {t: problem.evaluate_cost(X + t * E) - f for t in _STEPS}
 
-    off = _curve("f(X + tE) - f - t <G, E>", in_space, f, G, E)
+    def in_space(G: Array) -> Curve:
+        slope = _dot(G, E)
+        return _curve(
+            "f(X + tE) - f - t <G, E>", lambda t: abs(beside[t] - t * slope), f, G, E
+        )
+
+    off = in_space(G)
     on = _curve("f(R(tZ)) - f - t <grad f, Z>", on_manifold, f, G, Z)
+    note = ""
+    if not off.slope >= 1.9:
+        fits = (name for name, R in _mistaken(G) if in_space(R).slope >= 1.9)
+        note = next((f"G is {name} the gradient" for name in fits), "")
     return Report(
         f"gradient of {problem.name} on {title(manifold)}",
         (
-            Finding("Euclidean", f"slope of {off.name}", off.slope, 1.9, True),
+            Finding("Euclidean", f"slope of {off.name}", off.slope, 1.9, True, note),
             Finding("on M", f"slope of {on.name}", on.slope, 1.9, True),
             _tangent(manifold, X, gradient, float(norm(G))),
         ),
@@ -175,10 +188,11 @@ def check_hessian(problem: Problem, X: Array | None = None, rng: Any = None) -> 
     Raises:
         ValueError: If the problem has no Hessian product.
     """
-    manifold, X, rng = _start(problem, X, rng)
+    problem, X, rng = _start(problem, X, rng)
     if not problem.has_hessian:
         hint = "Without it solvers use differences of gradients, which check_gradient vouches for."
         refuse("euclidean_hessian", "a Hessian product to check", "none", None, hint)
+    manifold = problem.manifold
     f, G = problem.cost(X), problem.euclidean_gradient(X)
     E, Z = _directions(problem, X, rng)
     D, Y = _directions(problem, X, rng)
@@ -235,16 +249,29 @@ def check_hessian(problem: Problem, X: Array | None = None, rng: Any = None) -> 
 
 def _start(
     problem: Problem, X: Any, rng: Any
-) -> tuple[GenOrthManifold, Array, np.random.Generator]:
-    """The manifold, a point (X, or a random one), and the generator of directions; checked."""
+) -> tuple[Problem, Array, np.random.Generator]:
+    """The problem in blocks, a point (X, or a random one), the generator of directions; checked."""
     if not isinstance(problem, Problem):
         refuse("problem", "a genorth.Problem", f"a {type(problem).__name__}")
     rng = as_generator(rng)
+    manifold, X = in_blocks(problem.manifold, X)
     if X is None:
-        return problem.manifold, problem.manifold.random_point(rng), rng
-    problem.manifold._check(X=X)
-    problem.manifold._require_finite(X=X)
-    return problem.manifold, np.asarray(X), rng
+        return problem.in_blocks, manifold.random_point(rng), rng
+    manifold._check(X=X)
+    manifold._require_finite(X=X)
+    return problem.in_blocks, np.asarray(X), rng
+
+
+def _mistaken(G: Array) -> Iterator[tuple[str, Array]]:
+    """What G may be taken for, and what the gradient is then."""
+    yield "half of", 2 * G
+    yield "twice", G / 2
+    yield "minus", -G
+    if np.iscomplexobj(G):
+        yield "the conjugate of", G.conj()
+        yield "half of the conjugate (a Wirtinger derivative) of", 2 * G.conj()
+    if G.shape[-1] == G.shape[-2]:
+        yield "the transpose of", np.swapaxes(G, -1, -2)
 
 
 def _directions(problem: Problem, X: Array, rng: np.random.Generator) -> tuple[Array, Array]:

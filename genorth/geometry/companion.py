@@ -18,6 +18,9 @@ from genorth.linalg.arrays import Array, untraced
 from genorth.linalg.operators import Dense, Identity, Operator
 
 
+_LARGEST = 24  # p up to which Q is looked for on an algebra: p^2 unknowns
+
+
 @attrs.frozen(eq=False, slots=False)
 class Companion:
     """The companion psi in terms of a matrix Q and its sign e (F5).
@@ -94,7 +97,57 @@ def _read(
     return _verified(psi, Q * (math.sqrt(p) / length))
 
 
-def _verified(psi: Callable[[Array], Array], Q: np.ndarray[Any, Any]) -> Companion | None:
+def read_companion_on(
+    psi: Callable[[Array], Array], draw: Callable[[int], np.ndarray[Any, Any]]
+) -> Companion | None:
+    """Read Q off psi where it is known on an algebra G of matrices only.
+
+    Q is in the kernel of Q -> psi(T) Q - Q T for two random T of G, which generate it. With Q the
+    kernel contains Q^T, as psi(psi(T^T)^T) = T. So Q is the symmetric or the skew part of a random
+    element, whichever is better conditioned, block by block.
+
+    Args:
+        psi: The companion map.
+        draw: draw(seed) is a random element of G, of shape (..., p, p).
+
+    Returns:
+        The companion, or None if psi is not of the form Q T Q^-1 on G, or p is too large to tell.
+    """
+    with untraced():
+        T = np.stack([draw(0), draw(1)])
+        image = np.stack([np.asarray(psi(T[0])), np.asarray(psi(T[1]))])
+        p, unit = T.shape[-1], float(np.finfo(T.dtype).eps)
+        if np.linalg.norm(image - T) <= 1e3 * p * unit * np.linalg.norm(T):
+            return Companion(Identity(p, T.dtype), 1)
+        if p > _LARGEST:
+            return None
+        Q = np.empty(T.shape[1:], T.dtype)
+        for block in np.ndindex(*Q.shape[:-2]):
+            here = (slice(None), *block)
+            Q[block] = _kernel_element(T[here], image[here])
+        length = np.sqrt((np.abs(Q) ** 2).sum(axis=(-2, -1), keepdims=True))
+        if not np.all(np.isfinite(length)) or not np.all(length > 0):
+            return None
+        return _verified(psi, Q * (math.sqrt(p) / length), draw(2))
+
+
+def _kernel_element(T: np.ndarray[Any, Any], image: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A symmetric or skew Q with image_i Q = Q T_i."""
+    p, eye = T.shape[-1], np.eye(T.shape[-1])
+    system = np.concatenate([np.kron(B, eye) - np.kron(eye, A.T) for A, B in zip(T, image)])
+    _, values, Vh = np.linalg.svd(system, full_matrices=False)
+    kernel = Vh[values <= 1e3 * p * np.finfo(T.dtype).eps * max(values[0], 1e-300)].conj()
+    Q = (np.random.default_rng(0).standard_normal(len(kernel)) @ kernel).reshape(p, p)
+    signs = (1,) if T.dtype.kind == "c" else (1, -1)
+    return min((Q + sign * Q.mT.conj() for sign in signs), key=np.linalg.cond)
+
+
+def _verified(
+    psi: Callable[[Array], Array],
+    Q: np.ndarray[Any, Any],
+    T: np.ndarray[Any, Any] | None = None,
+) -> Companion | None:
+    """The companion of Q, if psi(T) Q = Q T for T or a random matrix."""
     p, unit = Q.shape[-1], float(np.finfo(Q.dtype).eps)
     star = Q.mT.conj()
     turn = (np.conj(Q) * star).sum(axis=(-2, -1), keepdims=True) / p  # Q^T = turn Q
@@ -106,8 +159,9 @@ def _verified(psi: Callable[[Array], Array], Q: np.ndarray[Any, Any]) -> Compani
     condition = float(np.max(np.linalg.cond(Q)))
     if not condition < 1 / (p * unit):
         return None
-    T = np.random.default_rng(0).standard_normal((2, *Q.shape))
-    T = ((T[0] + 1j * T[1]) if Q.dtype.kind == "c" else T[0]).astype(Q.dtype)
+    if T is None:
+        U, V = np.random.default_rng(0).standard_normal((2, *Q.shape))
+        T = (U + 1j * V if Q.dtype.kind == "c" else U).astype(Q.dtype)
     defect = np.linalg.norm(np.asarray(psi(T)) @ Q - Q @ T) / (
         np.linalg.norm(Q) * np.linalg.norm(T)
     )

@@ -18,10 +18,10 @@ import numpy as np
 
 from genorth.errors import NotRestorableError, refuse
 from genorth.geometry import bases, sampling, substitution
-from genorth.geometry.companion import Companion, read_companion
+from genorth.geometry.companion import Companion, read_companion, read_companion_on
 from genorth.geometry.newton import NewtonStep, Restoration
 from genorth.geometry.newton import restore as restore_by_maps
-from genorth.geometry.place import Place, choose
+from genorth.geometry.place import ConjugateGradients, Place, choose
 from genorth.geometry.retractions import RETRACTIONS, Ray
 from genorth.geometry.user_maps import user_map
 from genorth.linalg import arrays
@@ -114,12 +114,30 @@ class GenOrthManifold(ABC):
 
             psi(T) = Q T Q^-1, Q^T = e Q
 
-        Read off psi by default; None if psi is not of this form.
+        Read off psi by default, on G where F is not the whole space; None if psi is not of this
+        form.
         """
         if self.ambient_projector is not None:
-            return None
+            return read_companion_on(self.psi, self._random_small)
         *batch, _, p = self.shape
         return read_companion(self.psi, (*batch, p, p), self.dtype)
+
+    def _random_small(self, seed: int) -> np.ndarray[Any, Any]:
+        """A random element of G, the span of the products X1^T X2."""
+        rng = np.random.default_rng(seed)
+        terms = (ct(self.random_ambient(rng)) @ self.random_ambient(rng) for _ in range(2))
+        return np.asarray(sum(terms))
+
+    def component(self, X: Array) -> Array:
+        """The point of the component of M that is meant which a symmetry of M takes X to.
+
+        Args:
+            X: A point of M, or of F.
+
+        Returns:
+            X itself where it is in that component. By default all of M is meant.
+        """
+        return X
 
     def dimensions(self) -> tuple[int, int, int]:
         """The real dimensions of F and G, and the trace of T -> psi(T^T) on G.
@@ -154,7 +172,12 @@ class GenOrthManifold(ABC):
             getattr(self, "name", type(self).__name__),
             "complex" if self.dtype.kind == "c" else "real",
         )
-        return f"<{name}: {' x '.join(map(str, self.shape))}, {entries}>"
+        return f"<{name}: {' x '.join(map(str, self.shape))}, {entries}{self._handicap()}>"
+
+    def _handicap(self) -> str:
+        """What `repr` says where Theta_X takes conjugate gradients; no psi is called for it."""
+        solver = vars(self).get("theta_solver")
+        return ", Theta_X by conjugate gradients" if solver is ConjugateGradients else ""
 
     # ------------------------------------------------------------------ derived, never overridden
 

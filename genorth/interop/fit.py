@@ -15,7 +15,7 @@ import attrs
 from genorth.errors import refuse
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.retractions import RETRACTIONS
-from genorth.interop.power import Power
+from genorth.manifolds.power import Power
 from genorth.linalg.arrays import Array, namespace, number
 from genorth.penalty.base import Penalty
 from genorth.penalty.registry import PENALTIES

@@ -44,7 +44,7 @@ class _FromMaps(GenOrthManifold):
 
     @cached_property
     def companion(self) -> Companion | None:
-        """The Q given to `from_maps`, or the one read off psi if F is the whole space."""
+        """The Q given to `from_maps`, or the one read off psi."""
         return super().companion if self._given is None else self._given
 
 
@@ -71,7 +71,8 @@ def from_maps(
         psi: T -> psi(T), its companion.
         dtype: The type of the entries.
         ambient: The orthogonal projector onto F. Default: F is the whole space.
-        companion: Q with psi(T) = Q T Q^-1 and Q^T = +-Q. Default: read off psi.
+        companion: Q with psi(T) = Q T Q^-1 and Q^T = +-Q. Default: read off psi. Where psi is not
+            of this form, as for conjugations, Theta_X takes conjugate gradients.
         definite: True if <X, phi(X)> > 0 for X != 0.
         name: The name in messages and tables.
 

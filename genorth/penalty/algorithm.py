@@ -24,6 +24,7 @@ from genorth.solve.metric import takes_metric
 from genorth.solve.monitor import Monitor, Stop
 from genorth.solve.options import Common, Options, require
 from genorth.solve.result import Result, Status
+from genorth.solve.run import Preconditioner
 from genorth.solve.solver import PENALTY
 
 _Matrix = np.ndarray[Any, Any]
@@ -46,6 +47,7 @@ def minimize_penalty(
     loop: Loop,
     on_device: bool = True,
     beta: float | str = "auto",
+    preconditioner: Preconditioner | None = None,
     **common: Unpack[Common],
 ) -> Result:
     """Minimise f over M by a dissolving penalty h (Algorithm 1).
@@ -57,6 +59,8 @@ def minimize_penalty(
         loop: What minimises h.
         on_device: Whether the loop takes arrays of JAX and PyTorch as they are.
         beta: Penalty parameter, or "auto".
+        preconditioner: `preconditioner(Y, V)`, an approximate inverse of the Hessian of f on M at Y
+            applied to V. Normal to M, h has its own curvature.
         metric: Inner product to use (default: Euclidean), as for `GenOrthManifold.metric`.
         **common: The arguments of every solver, see `Options`; tol is on |grad h|, the Frobenius
             norm.
@@ -75,7 +79,7 @@ def minimize_penalty(
     start = problem.start(x0, options.rng, on_device)
     h = penalty(problem, 1.0 if auto else check_beta(beta))
     h.watched(Monitor(problem, options), auto)
-    run = _Algorithm(h, loop)
+    run = _Algorithm(h, loop, preconditioner)
     run.solve(start)
     return run.result()
 
@@ -86,7 +90,10 @@ class _Algorithm:
     end: End
     status: Status
 
-    def __init__(self, h: Penalty[Any], loop: Loop) -> None:
+    def __init__(
+        self, h: Penalty[Any], loop: Loop, preconditioner: Preconditioner | None = None
+    ) -> None:
+        self.preconditioner = preconditioner
         self.h, self.monitor, self.manifold, self.loop = h, h.monitor, h.manifold, loop
         self.raised, self.threshold, self.replaced = 0, math.nan, ""
 
@@ -115,7 +122,8 @@ class _Algorithm:
         for _ in range(_RAISES):
             self.h.begin(self.h.point(X))
             try:
-                return OnSpace(self.h, self.monitor, X).minimised(self.loop)
+                run = OnSpace(self.h, self.monitor, X, self.preconditioner)
+                return run.minimised(self.loop)
             except NewBeta as signal:
                 X = signal.X
                 self._change(signal.beta)

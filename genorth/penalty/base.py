@@ -77,7 +77,8 @@ class Penalty(ABC, Generic[_P]):
     Results at the last `keep` NumPy points are kept. Do not write into an array that was returned.
 
     Args:
-        problem: f on a manifold, with its gradient.
+        problem: f on a manifold, with its gradient. Where points have a shape of their own (`Sphere`,
+            `Oblique`), h is a function of the blocks.
         beta: Penalty parameter, beta > 0.
         keep: Number of points whose results are kept; a trust region uses two.
 
@@ -98,7 +99,8 @@ class Penalty(ABC, Generic[_P]):
         if not isinstance(problem, Problem):
             refuse("problem", "a genorth.Problem", f"a {type(problem).__name__}")
         check_size(keep, keep, "keep")
-        self.problem, self.manifold = problem, problem.manifold
+        self.problem = problem = problem.in_blocks
+        self.manifold = problem.manifold
         self.beta = check_beta(beta)
         self._shape, self._dtype = self.manifold.shape, self.manifold.dtype
         self._recent = ContentCache(keep)

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from genorth.errors import OutsideDomainError
+from genorth.geometry.newton import anywhere
 from genorth.geometry.retractions import Line, Ray
 from genorth.linalg.arrays import Array
 from genorth.penalty.base import Penalty, Point
 from genorth.solve.monitor import Monitor, Stop, check_value
 from genorth.solve.result import Status
-from genorth.solve.run import Iterate, Run, Step
+from genorth.solve.run import Iterate, Preconditioner, Run, Step
 
 
 class Flat:
@@ -45,17 +46,24 @@ class OnSpace(Run):
         h: The penalty.
         monitor: The monitor of the run.
         X: The start.
+        preconditioner: That of f on M, or None.
     """
 
     outside = 0.1  # h falls there, so that a trial tells as much as one that is too high
 
-    def __init__(self, h: Penalty[Any], monitor: Monitor, X: Array) -> None:
-        super().__init__(monitor)
+    def __init__(
+        self,
+        h: Penalty[Any],
+        monitor: Monitor,
+        X: Array,
+        preconditioner: Preconditioner | None = None,
+    ) -> None:
+        super().__init__(monitor, preconditioner)
         #: Where the round begins.
         self.first = X
         self.h = h
         self.dimension = math.prod(h.manifold.shape) * (2 if h.manifold.dtype.kind == "c" else 1)
-        self.curvature = h.scale
+        self.curvature = h.scale if self.preconditioner is None else 0.0
         #: The last iterate, and whether a trial was too far from M since.
         self.last: Flat | None = None
         self.turned_back = False
@@ -112,6 +120,25 @@ class OnSpace(Run):
             return self.h._derivative(known, Z)
 
         return product
+
+    def where(self, point: Iterate) -> Array:
+        """Y(X), where f is evaluated."""
+        assert isinstance(point.place, Flat)
+        return point.place.point.Y
+
+    def inverse(self, point: Iterate) -> Callable[[Array], Array] | None:
+        """P M^-1 P + (I - P)/beta, P the projection at Y(X): h has the curvature beta normal to M."""
+        inverse = super().inverse(point)
+        if inverse is None:
+            return None
+        Y, beta = self.where(point), self.h.beta
+        project = anywhere(self.h.manifold, Y).project
+
+        def applied(V: Array) -> Array:
+            tangent = project(V)
+            return project(inverse(tangent)) + (V - tangent) / beta
+
+        return applied
 
     def minimised(self, loop: Callable[[OnSpace], None]) -> tuple[Status, Point]:
         """Run the loop; how it ended, and where."""

@@ -114,10 +114,17 @@ class _Torch(_Library):
     def value_and_gradient(self, cost: _Function) -> _Function:
         def both(X: Array) -> tuple[Any, Array]:
             X = X.detach().clone().requires_grad_(True)
-            f = cost(X)
+            f = self._followed(cost(X))
             return f.detach(), self._gradient(f, X)
 
         return both
+
+    def _followed(self, f: Any) -> Array:
+        """The cost, a tensor; (1,) and (1, 1) are taken as numbers."""
+        if not isinstance(f, self.module.Tensor):
+            hint = "float(...), .item() and .numpy() cut the derivative off: return the tensor."
+            refuse("cost", "a tensor, which autodiff='torch' follows", type(f).__name__, None, hint)
+        return f.reshape(()) if tuple(f.shape) in ((1,), (1, 1)) else f
 
     def _gradient(self, f: Array, X: Array, create_graph: bool = False) -> Array:
         (G,) = self.module.autograd.grad(f, X, create_graph=create_graph, materialize_grads=True)
@@ -126,7 +133,9 @@ class _Torch(_Library):
     def derivative(self, cost: _Function) -> _Function:
         def product(X: Array, Z: Array) -> Array:
             X = X.detach().clone().requires_grad_(True)
-            return self._product(self._gradient(cost(X), X, create_graph=True), X, Z)
+            return self._product(
+                self._gradient(self._followed(cost(X)), X, create_graph=True), X, Z
+            )
 
         return product
 

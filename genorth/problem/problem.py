@@ -17,6 +17,7 @@ import numpy as np
 
 from genorth.errors import refuse
 from genorth.geometry.manifold import GenOrthManifold
+from genorth.geometry.shaped import Shaped
 from genorth.linalg.arrays import (
     Array,
     constant,
@@ -96,6 +97,9 @@ class Problem:
         cost_and_gradient: X -> (f, G) in one call, if they share work.
         autodiff: "jax" or "torch": derive what is missing by automatic differentiation. The
             functions then take arrays of that library.
+        preconditioner: (X, V) -> an approximation of the inverse Hessian at X applied to V,
+            symmetric and positive definite: docs/metrics.md says how to write one. `minimize`
+            uses it with the solvers that can, and says so with the others.
         hessian: "auto": Hessian products as given, else by `autodiff`, else by differences of
             gradients; "differences": by differences in any case, one gradient for each product.
         name: The name in tables and reports. Default: that of the cost.
@@ -107,17 +111,18 @@ class Problem:
 
     def __init__(
         self,
-        manifold: GenOrthManifold,
+        manifold: GenOrthManifold | Shaped,
         cost: _Cost | None = None,
         euclidean_gradient: _Map | None = None,
         euclidean_hessian: Callable[[Array, Array], Array] | None = None,
         cost_and_gradient: Callable[[Array], tuple[Any, Array]] | None = None,
         *,
         autodiff: str | None = None,
+        preconditioner: Callable[[Array, Array], Array] | None = None,
         hessian: str = "auto",
         name: str | None = None,
     ) -> None:
-        if not isinstance(manifold, GenOrthManifold):
+        if not isinstance(manifold, GenOrthManifold | Shaped):
             refuse("manifold", "a GenOrthManifold", type(manifold).__name__)
         given: dict[str, Callable[..., Any] | None] = {
             "cost": cost,
@@ -125,7 +130,7 @@ class Problem:
             "euclidean_hessian": euclidean_hessian,
             "cost_and_gradient": cost_and_gradient,
         }
-        for key, value in given.items():
+        for key, value in (*given.items(), ("preconditioner", preconditioner)):
             if value is not None and not callable(value):
                 refuse(key, "a callable", repr(value))
         if name is not None and not isinstance(name, str):
@@ -138,7 +143,8 @@ class Problem:
             from genorth.problem.autodiff import complete
 
             given = complete(autodiff, **given)
-        self.manifold = manifold
+        self.manifold: GenOrthManifold = manifold  # type: ignore[assignment]  the same methods
+        self.preconditioner = preconditioner
         self._shape, self._dtype, self._real = (
             manifold.shape,
             manifold.dtype,
@@ -179,7 +185,22 @@ class Problem:
             ValueError: If T is not invertible or does not fit.
         """
         manifold = self.manifold.substitute(T)
-        apply, adjoint = manifold.T.apply, manifold.T.adjoint
+        return self._mapped(manifold, manifold.T.apply, manifold.T.adjoint)
+
+    @property
+    def in_blocks(self) -> Problem:
+        """The problem in the blocks on which the geometry acts, as solvers see it; or itself.
+
+        It differs on the manifolds whose points have a shape of their own (`Sphere`, `Oblique`).
+        This problem's counts go on too.
+        """
+        manifold = self.manifold
+        if not isinstance(manifold, Shaped):
+            return self
+        return self._mapped(manifold.blocks, manifold.outward, manifold.inward)
+
+    def _mapped(self, manifold: GenOrthManifold, apply: _Map, adjoint: _Map) -> Problem:
+        """The problem in Y, X = apply(Y), of a linear map with that adjoint."""
 
         def fused(Y: Array) -> tuple[Any, Array]:
             f, G = self.evaluate(apply(Y))
@@ -210,7 +231,8 @@ class Problem:
 
         Raises:
             ValueError: If x0 has another shape, or NaN or infinity, or is sharded over its columns,
-                or if it is on a device and the solver works in NumPy.
+                or is in another component than the manifold means, or if it is on a device and the
+                solver works in NumPy.
         """
         manifold = self.manifold
         if x0 is None:
@@ -235,6 +257,9 @@ class Problem:
             refuse("x0", need, wrong[0], None, wrong[1])
         manifold._require_finite(x0=X)
         manifold._require_finite_maps(x0=X)
+        if manifold.component(X) is not X:
+            hint = "manifold.component(x0) is there."
+            refuse("x0", f"a point of the component of {manifold}", "another one", None, hint)
         if type(X) is np.ndarray:
             X = X.astype(complex if manifold.dtype.kind == "c" else float)
         elif manifold.dtype.kind == "c" and not is_complex(X):
@@ -465,6 +490,8 @@ def _scalar(f: Any, name: str) -> Any:
     """f as a float; a scalar traced by JAX stays as it is."""
     if type(f) is np.float64:
         return float(f)
+    if getattr(f, "shape", ()) in ((1,), (1, 1)):
+        f = f.reshape(())
     if getattr(f, "shape", ()) != () or isinstance(
         f, str | bytes | list | tuple | dict | None.__class__
     ):

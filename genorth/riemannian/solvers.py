@@ -25,6 +25,7 @@ def rgd(
     x0: Any = None,
     *,
     retraction: str = "auto",
+    preconditioner: Preconditioner | None = None,
     settings: DescentSettings | None = None,
     **common: Unpack[Common],
 ) -> Result:
@@ -40,6 +41,7 @@ def rgd(
         problem: The problem.
         x0: Start near M, which is restored. Default: a random point of M.
         retraction: A kind of `GenOrthManifold.retract`.
+        preconditioner: `preconditioner(X, V)`, an approximate inverse of the Hessian applied to V.
         settings: The constants of the line search. Default: those of OptM [wen2013feasible].
         metric: Inner product to use (default: Euclidean), as for `GenOrthManifold.metric`.
         **common: The arguments of every solver, see `genorth.minimize`.
@@ -50,7 +52,10 @@ def rgd(
     Raises:
         ValueError: If the problem has no gradient, or an argument is wrong.
     """
-    return OnManifold(problem, x0, "rgd", retraction=retraction, **common).solve(gd, settings)
+    run = OnManifold(
+        problem, x0, "rgd", retraction=retraction, precondition=preconditioner, **common
+    )
+    return run.solve(gd, settings)
 
 
 @takes_metric
@@ -59,6 +64,7 @@ def rcg(
     x0: Any = None,
     *,
     retraction: str = "auto",
+    preconditioner: Preconditioner | None = None,
     conditions: Conditions | None = None,
     **common: Unpack[Common],
 ) -> Result:
@@ -73,6 +79,7 @@ def rcg(
         problem: The problem.
         x0: Start near M, which is restored. Default: a random point of M.
         retraction: A kind of `GenOrthManifold.retract`.
+        preconditioner: `preconditioner(X, V)`, an approximate inverse of the Hessian applied to V.
         conditions: The constants of the line search.
         metric: Inner product to use (default: Euclidean), as for `GenOrthManifold.metric`.
         **common: The arguments of every solver, see `genorth.minimize`.
@@ -83,7 +90,10 @@ def rcg(
     Raises:
         ValueError: If the problem has no gradient, or an argument is wrong.
     """
-    return OnManifold(problem, x0, "rcg", retraction=retraction, **common).solve(cg, conditions)
+    run = OnManifold(
+        problem, x0, "rcg", retraction=retraction, precondition=preconditioner, **common
+    )
+    return run.solve(cg, conditions)
 
 
 @takes_metric

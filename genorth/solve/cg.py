@@ -17,7 +17,9 @@ def cg(run: Run, conditions: Conditions | None = None) -> None:
         beta = min(beta_FR, beta_DY),
         beta_FR = |g|^2/|g_old|^2,  beta_DY = |g|^2/(<g, T(Z)> - <g_old, Z>).
 
-    Z is replaced by -g where it is not a direction of descent, and where no step along it can be
+    With a preconditioner M^-1, d = P_X M^-1 g is in the place of g in Z, and <g, d> in that of |g|^2.
+
+    Z is replaced by -d where it is not a direction of descent, and where no step along it can be
     found. The first trial of each search is the last step times the ratio of the slopes, and not
     longer than X.
 
@@ -27,38 +29,41 @@ def cg(run: Run, conditions: Conditions | None = None) -> None:
     """
     chosen = Conditions() if conditions is None else conditions
     point = run.start()
-    Z, slope, t = _steepest(run, point)
+    D, fall = run.steepest(point)
+    Z, slope, t = _downhill(run, point, D, fall)
     while True:
         try:
             trial, t = run.search(point, Z, slope, t, chosen, carries=True)
         except NoStep:
-            if slope == -point.decrease:
-                return  # Z is the negative gradient already
-            Z, slope, t = _steepest(run, point)
+            if slope == -fall:
+                return  # Z is the direction of steepest descent already
+            Z, slope, t = _downhill(run, point, D, fall)
             continue
         run.accept(trial)
         carried, end = run.carried(trial, Z)
-        beta = sato(trial.decrease, point.decrease, end - slope)
+        fall_old = fall
+        D, fall = run.steepest(trial)
+        beta = sato(fall, fall_old, end - slope)
         point, before = trial, slope
-        Z = beta * carried - point.gradient
+        Z = beta * carried - D
         slope = point.slope(Z)
         if not slope < 0:
-            Z, slope = -point.gradient, -point.decrease
+            Z, slope = -D, -fall
         t = min(t * before / slope, largest_step(point, Z))
 
 
-def _steepest(run: Run, point: Iterate) -> tuple[Array, float, float]:
-    """The negative gradient, its slope, and the first step along it."""
-    Z = -point.gradient
-    return Z, -point.decrease, run.first_step(point, Z)
+def _downhill(run: Run, point: Iterate, D: Array, fall: float) -> tuple[Array, float, float]:
+    """-D, its slope, and the first step along it."""
+    Z = -D
+    return Z, -fall, run.first_step(point, Z)
 
 
 def sato(squared: float, squared_old: float, growth: float) -> float:
     """min(beta_FR, beta_DY), zero where the latter is not positive.
 
     Args:
-        squared: |g|^2.
-        squared_old: |g_old|^2.
+        squared: <g, d>, |g|^2 without a preconditioner.
+        squared_old: <g_old, d_old>.
         growth: <g, T(Z)> - <g_old, Z>.
 
     Returns:

@@ -35,13 +35,15 @@ class Iterate(Protocol):
 
     @property
     def gradient(self) -> Array:
-        """The direction d of the step -t d."""
+        """The gradient, or another direction d of the step -t d."""
 
     @property
     def decrease(self) -> float:
         """<grad f, d>: |d|^2 where d is the gradient."""
 
 
+#: d and <grad f, d> where the step is -t d and d is not the gradient.
+Direction = tuple[Array, float]
 _P = TypeVar("_P", bound=Iterate)
 
 
@@ -84,22 +86,28 @@ _SHORT = 0.1  # the longest first step, relative to |X|
 def gd(run: runs.Run, settings: Settings | None = None) -> None:
     """Gradient descent on the places of a run.
 
+    With a preconditioner M^-1 the step is -t d, d = P_X M^-1 g, and t is that of the variables in
+    which M is the identity: <S,MS>/|<S,Y>|, with M S = -t g at the last point, or
+    |<S,Y>|/<Y,M^-1 Y>, where M^-1 Y is the difference of the d.
+
     Args:
         run: The run.
         settings: The constants. Default: those of OptM, with a first step of at most |X|/10.
     """
+    own = None if run.preconditioner is None else lru_cache(maxsize=2)(run.steepest)
+    steepest = run.steepest if own is None else own
 
     def chosen(first: runs.Iterate) -> Settings:
-        size = math.sqrt(first.decrease)
+        size = number(norm(steepest(first)[0]))
         longest = _SHORT * number(norm(first.X)) / size if size > 0 else math.inf
         return Settings(first_step=min(Settings().first_step, longest), outside=run.outside)
 
     @lru_cache(maxsize=1)  # the trials of one line search share what depends on the point alone
     def line(point: runs.Iterate) -> Callable[[float], runs.Iterate]:
-        return run.line(point, point.gradient)
+        return run.line(point, steepest(point)[0])
 
     with suppress(NoStep):  # the first iterate is in no variable here: it would be kept to the end
-        descend(run.start(), lambda point, t: line(point)(-t), run.accept, settings or chosen)
+        descend(run.start(), lambda point, t: line(point)(-t), run.accept, settings or chosen, own)
 
 
 def descend(
@@ -107,6 +115,7 @@ def descend(
     step: Callable[[_P, float], _P],
     accept: Callable[[_P], None],
     settings: Settings | Callable[[_P], Settings],
+    steepest: Callable[[_P], Direction] | None = None,
 ) -> None:
     """Iterate until `accept` raises.
 
@@ -119,6 +128,7 @@ def descend(
             `StepTooLong` the step is halved.
         accept: Is told of every new point; it ends the descent by an exception.
         settings: The constants, or a function of the start that returns them.
+        steepest: The direction d of a point and <grad f, d>, where d is not `point.gradient`.
 
     Raises:
         NoStep: If no step leads to an acceptable value.
@@ -127,17 +137,28 @@ def descend(
         settings = settings(point)
     t, average, weight, count = settings.first_step, point.value, 1.0, 0
     while True:
-        trial, t = _search(point, step, average, t, settings)
+        fall = point.decrease if steepest is None else steepest(point)[1]
+        trial, t = _search(point, step, average, t, settings, fall)
         count += 1
         accept(trial)
-        t = _barzilai_borwein(trial, point, count, settings)
+        if steepest is None:
+            products = _long if count % 2 == 0 else _short
+            pair = products(_OWNER, trial.X, point.X, trial.gradient, point.gradient)
+        else:
+            pair = _preconditioned(trial, point, t, count, steepest)
+        t = _barzilai_borwein(pair, settings)
         point = trial
         weight, previous = settings.averaging * weight + 1, weight
         average = (settings.averaging * previous * average + point.value) / weight
 
 
 def _search(
-    point: _P, step: Callable[[_P, float], _P], average: float, t: float, settings: Settings
+    point: _P,
+    step: Callable[[_P, float], _P],
+    average: float,
+    t: float,
+    settings: Settings,
+    fall: float,
 ) -> tuple[_P, float]:
     slack = _NOISE * eps(point.X) * abs(average)
     for trial in range(1, _HALVINGS):
@@ -146,20 +167,30 @@ def _search(
         except StepTooLong:
             t *= settings.outside
             continue
-        enough = candidate.value <= average - settings.sufficient * t * point.decrease + slack
+        enough = candidate.value <= average - settings.sufficient * t * fall + slack
         if enough or (trial >= settings.trials and math.isfinite(candidate.value)):
             return candidate, t
         t *= settings.backtracking
     raise NoStep
 
 
-def _barzilai_borwein(point: _P, before: _P, count: int, settings: Settings) -> float:
+def _barzilai_borwein(pair: tuple[Array, Array], settings: Settings) -> float:
     """<S,S>/|<S,Y>| at even iterations, |<S,Y>|/<Y,Y> at odd ones, kept within the bounds."""
-    products = _long if count % 2 == 0 else _short
-    pair = products(_OWNER, point.X, before.X, point.gradient, before.gradient)
     over, under = (abs(number(value)) for value in pair)
     t = over / under if under > 0 else settings.longest
     return max(min(t, settings.longest), settings.shortest)
+
+
+def _preconditioned(
+    point: _P, before: _P, t: float, count: int, steepest: Callable[[_P], Direction]
+) -> tuple[Array, Array]:
+    """<S,MS> and <S,Y>, or <S,Y> and <Y,M^-1 Y>."""
+    S, Y = point.X - before.X, point.gradient - before.gradient
+    if count % 2 == 0:
+        over, under = inners((S, t * before.gradient), (S, Y))
+    else:
+        over, under = inners((S, Y), (Y, steepest(point)[0] - steepest(before)[0]))
+    return over, under
 
 
 _OWNER = Owner()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 
 from genorth.errors import refuse
 from genorth.linalg.arrays import Array
@@ -50,7 +49,7 @@ def lbfgs(run: Run, memory: int = 10, conditions: Conditions | None = None) -> N
         t = 1.0 if len(pairs) else run.first_step(point, Z)
         try:
             if not slope < 0:
-                raise NoStep  # rounding, or a preconditioner that is not positive definite
+                raise NoStep  # rounding
             trial, t = run.search(point, Z, slope, t, chosen)
         except NoStep:
             if not len(pairs):
@@ -67,9 +66,9 @@ def lbfgs(run: Run, memory: int = 10, conditions: Conditions | None = None) -> N
 
 def _direction(run: Run, pairs: Pairs, point: Iterate) -> Array:
     """-P_X H(g)."""
-    given = run.preconditioner
-    if given is None and not len(pairs):
+    first = run.inverse(point)
+    if first is None and not len(pairs):
         return -point.gradient
-    H = pairs.inverse(point.gradient, None if given is None else partial(given, point.X))
+    H = pairs.inverse(point.gradient, first)
     with run.phases.projection:
         return point.place.split(-H)[0]  # a ray along it uses what is known of it

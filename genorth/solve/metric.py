@@ -1,7 +1,7 @@
 """`takes_metric`: any inner product W for any solver, by the substitution X = T Y.
 
 In Y, with W = (T T^T)^-1, the metric is the Euclidean one: the solver runs there without a line of
-its own, and its Result comes back in X.
+its own, and its Result comes back in X. `in_blocks` does the same for points of a natural shape.
 """
 
 from __future__ import annotations
@@ -65,14 +65,9 @@ def in_metric(
     inside = problem.substitute(problem.manifold.metric(metric))
     T = inside.manifold.T  # type: ignore[attr-defined]
     start = T.solve(problem.start(x0, arguments.get("rng")))
-    callback = arguments.get("callback")
-    if callable(callback):
-        arguments = arguments | {"callback": lambda p: callback(attrs.evolve(p, x=T.apply(p.x)))}
-    result = solve(inside, start, **arguments)
+    result = solve(inside, start, **_shown(arguments, T.apply))
     x = np.asarray(T.apply(result.x))
-    trace = result.trace
-    if trace.points is not None:
-        trace.points = [np.asarray(T.apply(Y)) for Y in trace.points]
+    _kept(result, lambda Y: np.asarray(T.apply(Y)))
     at = Measure.at(problem, x)
     return attrs.evolve(
         result,
@@ -81,3 +76,37 @@ def in_metric(
         gradient_norm=at.stationarity,
         metric_gradient_norm=result.gradient_norm,
     )
+
+
+def in_blocks(
+    solve: Callable[..., Result],
+    problem: Problem,
+    x0: Any,
+    arguments: dict[str, Any],
+    on_device: bool,
+) -> Result:
+    """Solve in the blocks of a `Shaped` manifold, and bring the Result to its natural shape."""
+    inward, outward = problem.manifold.inward, problem.manifold.outward  # type: ignore[attr-defined]
+    start = None if x0 is None else inward(problem.start(x0, on_device=on_device))
+    given = arguments.get("preconditioner")
+    if callable(given):
+        arguments = arguments | {
+            "preconditioner": lambda X, V: inward(given(outward(X), outward(V)))
+        }
+    result = solve(problem.in_blocks, start, **_shown(arguments, outward))
+    _kept(result, outward)
+    return attrs.evolve(result, x=outward(result.x))
+
+
+def _shown(arguments: dict[str, Any], apply: Callable[[Any], Any]) -> dict[str, Any]:
+    """The arguments, with a callback that sees apply(Y)."""
+    callback = arguments.get("callback")
+    if not callable(callback):
+        return arguments
+    return arguments | {"callback": lambda p: callback(attrs.evolve(p, x=apply(p.x)))}
+
+
+def _kept(result: Result, apply: Callable[[Any], Any]) -> None:
+    """The points of the trace, in the variables of the problem."""
+    if result.trace.points is not None:
+        result.trace.points = [apply(Y) for Y in result.trace.points]

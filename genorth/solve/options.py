@@ -11,6 +11,7 @@ import attrs
 import numpy as np
 
 from genorth.errors import refuse
+from genorth.geometry.shaped import Shaped
 from genorth.problem.problem import Problem
 from genorth.solve.result import Progress
 
@@ -122,6 +123,9 @@ def require(problem: Any, solver: str) -> None:
     """
     if not isinstance(problem, Problem):
         refuse("problem", "a genorth.Problem or a pymanopt.Problem", type(problem).__name__)
+    if isinstance(problem.manifold, Shaped):
+        hint = "Call it by go.minimize(problem, method=...), or pass problem.in_blocks."
+        refuse("problem", "points of the shape of the blocks", repr(problem.manifold), None, hint)
     if not problem.has_gradient:
         hint = "Pass euclidean_gradient or cost_and_gradient, or autodiff='jax' or 'torch'."
         refuse("problem", f"a gradient, which {solver} uses", "none", None, hint)

@@ -25,6 +25,7 @@ from genorth.solve.wolfe import Conditions, in_noise, parabola_slope, strong_wol
 Preconditioner = Callable[[Array, Array], Array]
 
 _SURE = 0.5  # share of the slope that may be left at which a parabola is believed
+_ROUNDING = 1e-8  # relative, up to which <V, M^-1 V> may be negative
 _FIRST = 0.01  # the first step of a search, relative to |X|, where no curvature is known
 
 
@@ -247,18 +248,53 @@ class Run(ABC):
         length = number(norm(Z))
         return _FIRST * number(norm(point.X)) / length if length > 0 else 1.0
 
-    def precondition(self, point: Iterate) -> Callable[[Array], Array] | None:
-        """The preconditioner at the point, projected; None where there is none."""
-        given = self.preconditioner
+    def where(self, point: Iterate) -> Array:
+        """The X that the preconditioner is asked for."""
+        return point.X
+
+    def inverse(self, point: Iterate) -> Callable[[Array], Array] | None:
+        """The preconditioner at the point, not projected; None where there is none."""
+        given, X = self.preconditioner, self.where(point)
         if given is None:
             return None
 
+        def applied(V: Array) -> Array:
+            W = given(X, V)
+            if tuple(getattr(W, "shape", ())) != tuple(V.shape):
+                refuse("preconditioner", f"an array of shape {tuple(V.shape)}", repr(W))
+            product = number(inner(V, W))
+            if not product >= -_ROUNDING * number(norm(V)) * number(norm(W)):
+                need = "a positive definite map, <V, preconditioner(X, V)> > 0"
+                refuse("preconditioner", need, product)
+            return W
+
+        return applied
+
+    def precondition(self, point: Iterate) -> Callable[[Array], Array] | None:
+        """The preconditioner at the point, a map of the tangent space; None where there is none."""
+        inverse = self.inverse(point)
+        if inverse is None:
+            return None
+
         def preconditioned(V: Array) -> Array:
-            W = given(point.X, V)
+            W = inverse(V)
             with self.phases.projection:
                 return point.place.project(W)
 
         return preconditioned
+
+    def steepest(self, point: Iterate) -> tuple[Array, float]:
+        """The direction d = P M^-1 g of steepest descent for the preconditioner M^-1, and <g, d>.
+
+        d = g where there is none, and where <g, d> is rounding.
+        """
+        apply = self.precondition(point)
+        if apply is not None:
+            D = apply(point.gradient)
+            fall = point.slope(D)
+            if fall > 0:
+                return D, fall
+        return point.gradient, point.decrease
 
 
 def largest_step(point: Iterate, Z: Array) -> float:

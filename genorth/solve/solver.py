@@ -17,8 +17,10 @@ from typing import Any, Unpack, get_args, get_origin
 import attrs
 
 from genorth.errors import refuse
+from genorth.geometry.shaped import Shaped
 from genorth.linalg.arrays import library, stays
 from genorth.problem import Problem
+from genorth.solve.metric import in_blocks
 from genorth.solve.options import refuse_retired
 from genorth.solve.result import Result
 
@@ -110,6 +112,10 @@ class Solver:
         """
         known, fixed = _arguments(self.run)
         refuse_retired(arguments)
+        if arguments.get("preconditioner") is not None and not self.takes("preconditioner"):
+            others = ", ".join(repr(s.name) for s in SOLVERS.values() if s.takes("preconditioner"))
+            need = f"a solver that has a place for one, which {self.name!r} has not"
+            refuse("preconditioner", need, "one", None, f"It is used by {others}.")
         for name, value in arguments.items():
             if name in fixed and value != fixed[name]:
                 refuse(name, f"{fixed[name]!r}, which {self.name!r} stands for", repr(value))
@@ -125,7 +131,16 @@ class Solver:
                 None,
                 f"Pass numpy.asarray(x0), or stay on the device with one of {others}.",
             )
-        result = self.run(problem, x0, **arguments)
+        given = getattr(problem, "preconditioner", None)
+        if given is not None and self.takes("preconditioner"):
+            arguments.setdefault("preconditioner", given)
+        if isinstance(getattr(problem, "manifold", None), Shaped):
+            result = in_blocks(self.run, problem, x0, arguments, self.on_device)
+        else:
+            result = self.run(problem, x0, **arguments)
+        if given is not None and not self.takes("preconditioner"):
+            message = f"{result.message} {self.name!r} has no place for the preconditioner."
+            result = attrs.evolve(result, message=message)
         if isinstance(result, Result) and result.method != self.name and not self.chooses:
             result = attrs.evolve(result, method=self.name)
         return result

@@ -127,6 +127,12 @@ def _bilinear_skew(r: Recipe) -> GenOrthManifold:
     )
 
 
+def _weighted(r: Recipe) -> GenOrthManifold:
+    """X^T X = W: A is the identity, and psi is not."""
+    W = conditioned_symmetric(r.p, r.condition**0.5, r.rng)
+    return go.BilinearStiefel(np.eye(r.n), W)
+
+
 def _tensor_matrix(r: Recipe) -> GenOrthManifold:
     return go.TensorStiefel(r.n, r.p, 2, np.array([[1.0, 0.5], [-0.25, 2.0]]))
 
@@ -179,6 +185,7 @@ FAMILIES: dict[str, Callable[[Recipe], GenOrthManifold]] = {
     "indefinite-dense": _indefinite_dense,
     "bilinear-symmetric": _bilinear_symmetric,
     "bilinear-skew": _bilinear_skew,
+    "weighted": _weighted,
     "tensor-dct": lambda r: go.TensorStiefel(r.n, r.p, 3),
     "tensor-dft": lambda r: go.TensorStiefel(r.n, r.p, 3 + r.seed % 2, "dft"),
     "tensor-matrix": _tensor_matrix,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import attrs
@@ -12,6 +11,7 @@ from genorth.errors import refuse
 from genorth.geometry.companion import Companion
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.linalg.arrays import Array
+from genorth.linalg.inputs import check_size
 
 
 @attrs.frozen(eq=False, slots=False, repr=False, init=False)
@@ -24,21 +24,23 @@ class Power(GenOrthManifold):
 
     Args:
         manifold: The manifold M.
-        batch: The leading axes.
+        batch: The leading axes, or the number of copies.
 
     Raises:
-        ValueError: If F is not the whole space, so that its projector needs the axes as they are.
+        ValueError: If F is not the whole space, so that its projector needs the axes as they are,
+            or if an axis is not a positive integer.
     """
 
     manifold: GenOrthManifold
     batch: tuple[int, ...]
 
-    def __init__(self, manifold: GenOrthManifold, batch: tuple[int, ...]) -> None:
+    def __init__(self, manifold: GenOrthManifold, batch: int | tuple[int, ...]) -> None:
+        if not isinstance(manifold, GenOrthManifold):
+            refuse("manifold", "a GenOrthManifold", f"a {type(manifold).__name__}")
         if manifold.ambient_projector is not None:
             refuse("manifold", "F to be the whole space where points are stacked", repr(manifold))
-        if math.prod(batch) < 1:
-            refuse("batch", "axes of length at least 1", batch)
-        self.__attrs_init__(manifold, tuple(batch))
+        axes = batch if isinstance(batch, tuple) else (batch,)
+        self.__attrs_init__(manifold, tuple(check_size(axis, axis, "batch") for axis in axes))
 
     @property
     def shape(self) -> tuple[int, ...]:  # type: ignore[override]
@@ -64,6 +66,10 @@ class Power(GenOrthManifold):
     def companion(self) -> Companion | None:
         """The companion of M."""
         return self.manifold.companion
+
+    def component(self, X: Array) -> Array:
+        """The component of M, for each point."""
+        return self.manifold.component(X)
 
     def phi(self, X: Array) -> Array:
         """The map phi of M, for each point."""

@@ -1,0 +1,109 @@
+"""`Shaped`: a manifold whose points have the shape that people know, such as (n,) on the sphere.
+
+The geometry acts on matrices and on blocks of matrices: a point of the sphere is an n x 1 matrix, k
+unit columns are k blocks. A `Shaped` manifold holds the manifold of the blocks and takes and
+returns arrays of the natural shape; a `Problem` on it does the same, and solvers work on
+`problem.in_blocks`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import attrs
+import numpy as np
+
+from genorth.geometry.manifold import GenOrthManifold
+from genorth.linalg.arrays import Array, is_array, namespace
+
+#: The arguments of the methods of a manifold that have the shape of a point.
+_POINTS = frozenset({"X", "Y", "Z", "D", "T", "U", "V", "egrad", "ehess"})
+
+
+@attrs.frozen(eq=False, slots=False, repr=False)
+class Shaped:
+    """A manifold in another shape; it has all methods of `GenOrthManifold`.
+
+    p x p matrices (`theta`, `constraint`) are those of the blocks. `manifold.blocks.at(X)` and
+    `manifold.blocks.ray(X, Z)` take blocks; `inward` and `outward` convert.
+
+    Args:
+        blocks: The manifold of the blocks.
+        shape: The shape of a point.
+        name: Its name in messages and tables.
+        axes: The order of the axes of a point in the blocks. Default: as they are.
+    """
+
+    blocks: GenOrthManifold
+    shape: tuple[int, ...]
+    name: str
+    axes: tuple[int, ...] = attrs.Factory(lambda self: tuple(range(len(self.shape))), True)
+
+    def inward(self, X: Array) -> Array:
+        """The blocks of an array of the shape of a point."""
+        xp = namespace(X)
+        return xp.reshape(xp.permute_dims(X, self.axes), self.blocks.shape)
+
+    def outward(self, X: Array) -> Array:
+        """The array of the shape of a point that has the given blocks."""
+        xp = namespace(X)
+        X = xp.reshape(X, tuple(self.shape[axis] for axis in self.axes))
+        return xp.permute_dims(X, tuple(map(int, np.argsort(self.axes))))
+
+    def __repr__(self) -> str:
+        entries = "complex" if self.blocks.dtype.kind == "c" else "real"
+        return f"<{self.name}: {' x '.join(map(str, self.shape))}, {entries}>"
+
+    def ambient(self, Y: Array) -> Array:
+        """Y, as F is the whole space."""
+        return Y
+
+    def component(self, X: Array) -> Array:
+        """X, as all of M is meant."""
+        return X
+
+    def _check(self, **arrays: Array) -> None:
+        """Check types, shapes and dtypes where arrays enter."""
+        GenOrthManifold._check(self, **arrays)  # type: ignore[arg-type]
+
+    def _require_finite_maps(self, **arrays: Array) -> None:
+        """Nothing can be infinite: phi and psi are not the user's."""
+
+    def __getattr__(self, name: str) -> Any:
+        """Of the manifold of the blocks; a method takes and returns points of the natural shape."""
+        if name.startswith("__") or name == "blocks":
+            raise AttributeError(name)  # while a copy or a pickle is being made
+        found = getattr(self.blocks, name)
+        return self._method(found) if inspect.ismethod(found) else found
+
+    def _method(self, method: Any) -> Any:
+        """The method of the blocks, with points of the natural shape."""
+
+        def natural(*arguments: Any, **named: Any) -> Any:
+            call = inspect.signature(method).bind(*arguments, **named)
+            for name in _POINTS & call.arguments.keys():
+                if (value := call.arguments[name]) is not None and not self._is_small(value):
+                    self._check(**{name: value})
+                    call.arguments[name] = self.inward(value)
+            result = method(*call.args, **call.kwargs)
+            is_point = is_array(result) and tuple(result.shape) == self.blocks.shape
+            return self.outward(result) if is_point else result
+
+        natural.__doc__ = method.__doc__
+        return natural
+
+    def _is_small(self, T: Any) -> bool:
+        """Whether T is a p x p matrix, or a block of them."""
+        *batch, n, p = self.blocks.shape
+        return n > p and is_array(T) and tuple(T.shape) == (*batch, p, p)
+
+
+def in_blocks(manifold: Any, *points: Any) -> tuple[Any, ...]:
+    """The manifold of the blocks, and the points there; as they are where the shape is the same."""
+    if not isinstance(manifold, Shaped):
+        return (manifold, *points)
+    for X in points:
+        if X is not None:
+            manifold._check(X=X)
+    return (manifold.blocks, *(X if X is None else manifold.inward(X) for X in points))
