@@ -12,7 +12,6 @@ from genorth.solve.options import Options
 from genorth.solve.result import Progress, Result
 from genorth.solve.solver import PENALTY, SOLVERS, Solver
 
-
 _PENALTY = "odf-lbfgs"
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 import genorth as go
 from baselines.paper.penalty import scipy_minimize
-from genorth.errors import refuse
+from genorth.errors import refuse, require_known
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.optional import installed, missing, optional
 from genorth.problem.problem import Problem
@@ -85,8 +85,7 @@ def cdopt(
     Raises:
         ValueError: If CDOpt has no such manifold, or an argument is wrong.
     """
-    if method not in _METHODS:
-        refuse("method", f"one of {', '.join(map(repr, _METHODS))}", repr(method))
+    require_known("method", method, _METHODS)
     reason = unsupported(problem.manifold)
     if reason is not None:
         refuse("problem", "a manifold of CDOpt", reason)

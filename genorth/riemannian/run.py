@@ -8,7 +8,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from genorth.errors import NotRestorableError, OutsideDomainError, refuse
+from genorth.errors import NotRestorableError, OutsideDomainError, refuse, require_known
 from genorth.geometry.place import Place
 from genorth.geometry.retractions import RETRACTIONS, Ray
 from genorth.linalg.arrays import Array, eps, mul, plus
@@ -58,8 +58,7 @@ class OnManifold(Run):
     ) -> None:
         require(problem, method)
         refuse_retired(common)
-        if retraction not in RETRACTIONS:
-            refuse("retraction", f"one of {', '.join(map(repr, RETRACTIONS))}", repr(retraction))
+        require_known("retraction", retraction, RETRACTIONS)
         options = Options(**common)
         self.problem, self.manifold, self.method = problem, problem.manifold, method
         self.dimension, self._retraction = problem.manifold.dim, RETRACTIONS[retraction]

@@ -16,7 +16,7 @@ from typing import Any, Unpack, get_args, get_origin
 
 import attrs
 
-from genorth.errors import refuse
+from genorth.errors import did_you_mean, refuse, require_known
 from genorth.linalg.arrays import library, stays
 from genorth.problem import Problem
 from genorth.solve.options import refuse_retired
@@ -115,7 +115,8 @@ class Solver:
                 refuse(name, f"{fixed[name]!r}, which {self.name!r} stands for", repr(value))
             if name not in fixed and known is not None and name not in known:
                 takes = ", ".join(sorted(known - fixed.keys()))
-                refuse(name, f"an argument of {self.name!r}, which takes {takes}", repr(value))
+                need = f"an argument of {self.name!r}, which takes {takes}"
+                refuse(name, need, repr(value), None, did_you_mean(name, {"x0", "method", *known}))
         if stays(x0) and not self.on_device:
             others = ", ".join(repr(s.name) for s in SOLVERS.values() if s.on_device)
             refuse(
@@ -227,9 +228,7 @@ class Registry(Mapping[str, Solver]):
         """
         if isinstance(method, Solver):
             return method
-        if isinstance(method, str) and method in self:
-            return self[method]
-        if isinstance(method, str) and method in RENAMED:
+        if isinstance(method, str) and method in RENAMED and method not in self:
             hint = "docs/contributing.md and the changelog list all new names."
             refuse(
                 "method",
@@ -238,7 +237,8 @@ class Registry(Mapping[str, Solver]):
                 None,
                 hint,
             )
-        refuse("method", f"one of {', '.join(map(repr, self))}", repr(method))
+        require_known("method", method, self, RENAMED)
+        return self[method]
 
     def __iter__(self) -> Iterator[str]:
         self._load()
