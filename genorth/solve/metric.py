@@ -17,7 +17,7 @@ import numpy as np
 from genorth.errors import refuse
 from genorth.problem.measure import Measure
 from genorth.problem.problem import Problem
-from genorth.solve.result import Result
+from genorth.solve.result import Interrupted, Result
 
 _F = TypeVar("_F", bound=Callable[..., Result])
 
@@ -68,7 +68,15 @@ def in_metric(
     callback = arguments.get("callback")
     if callable(callback):
         arguments = arguments | {"callback": lambda p: callback(attrs.evolve(p, x=T.apply(p.x)))}
-    result = solve(inside, start, **arguments)
+    try:
+        return _brought_back(solve(inside, start, **arguments), problem, T)
+    except Interrupted as stop:
+        stop.result = _brought_back(stop.result, problem, T)
+        raise
+
+
+def _brought_back(result: Result, problem: Problem, T: Any) -> Result:
+    """The Result in X = T Y."""
     x = np.asarray(T.apply(result.x))
     trace = result.trace
     if trace.points is not None:

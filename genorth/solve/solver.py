@@ -20,7 +20,7 @@ from genorth.errors import did_you_mean, refuse, require_known
 from genorth.linalg.arrays import library, stays
 from genorth.problem import Problem
 from genorth.solve.options import refuse_retired
-from genorth.solve.result import Result
+from genorth.solve.result import Interrupted, Result
 
 PENALTY, RIEMANNIAN, INFEASIBLE, OTHER = "penalty", "Riemannian", "infeasible", "other"
 
@@ -126,9 +126,16 @@ class Solver:
                 None,
                 f"Pass numpy.asarray(x0), or stay on the device with one of {others}.",
             )
-        result = self.run(problem, x0, **arguments)
+        try:
+            return self._named(self.run(problem, x0, **arguments))
+        except Interrupted as stop:
+            stop.result = self._named(stop.result)
+            raise
+
+    def _named(self, result: Result) -> Result:
+        """The result of this solver, by its name."""
         if isinstance(result, Result) and result.method != self.name and not self.chooses:
-            result = attrs.evolve(result, method=self.name)
+            return attrs.evolve(result, method=self.name)
         return result
 
     def __reduce__(self) -> Any:
