@@ -136,9 +136,7 @@ def test_summary_uses_labels_and_survives_nothing():
 
 
 def test_lead_counts_rows_and_names_those_that_miss_it():
-    rows = _named(
-        cdf_gd=[1.0, 1.0, 2.0, 30.0, 0.1], rgd_paper=[10.0, 9.0, math.inf, math.inf, 4.0]
-    )
+    rows = _named(cdf_gd=[1.0, 1.0, 2.0, 30.0, 0.1], rgd_paper=[10.0, 9.0, math.inf, math.inf, 4.0])
     # 10 times in the first, 9 in the second, at least 30 in the third, at least 2 in the fourth;
     # the last is too short.
     assert summary.lead(Records(_rows(**rows)), "rgd-paper", 10, 5) == (
