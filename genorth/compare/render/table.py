@@ -135,7 +135,7 @@ def times(ratio: float) -> Entry:
 def ranged(values: Sequence[float], form: str = ".3g") -> str:
     """The median, with the range where there is one: "91 (90 to 93)"."""
     middle, low, high = (format(f(values), form) for f in (statistics.median, min, max))
-    return f"{middle} ({low} to {high})"
+    return middle if low == high else f"{middle} ({low} to {high})"
 
 
 def tolerance_text(value: float) -> str:
