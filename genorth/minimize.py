@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import genorth.auto  # noqa: F401  these three register their solvers
+import genorth.auto  # noqa: F401  registers all solvers of genorth
 from genorth.errors import refuse
 from genorth.problem.problem import Problem
 from genorth.solve.options import Options
 from genorth.solve.result import Progress, Result
 from genorth.solve.solver import PENALTY, SOLVERS, Solver
-
 
 _PENALTY = "odf-lbfgs"
 
@@ -46,9 +45,9 @@ def minimize(
             point of M.
         method: The name of a solver, or a `Solver`. "auto" takes the one that measurements say is
             best; `result.method` and `result.message` say which and why. On M: "rgd", "rcg",
-            "rlbfgs", "rtr". Penalty methods: "odf-gd", "odf-cg", "odf-lbfgs", "odf-tr", the same four with "cdf". With
-            baselines installed, "landing", "pymanopt-cg" and others. Those that end in "tr" need a
-            Hessian product.
+            "rlbfgs", "rtr". Penalty methods: "odf-gd", "odf-cg", "odf-lbfgs", "odf-tr", the same
+            four with "cdf". With baselines installed, "landing", "pymanopt-cg" and others. Those
+            that end in "tr" use Hessian products.
             `Solver.on_device` says which ones stay on the device of an x0 of JAX or PyTorch.
         beta: Penalty parameter of a penalty method, or "auto". With a number, method="auto" is
             "odf-lbfgs".

@@ -88,23 +88,25 @@ def gd(run: runs.Run, settings: Settings | None = None) -> None:
         run: The run.
         settings: The constants. Default: those of OptM, with a first step of at most |X|/10.
     """
-    first = run.start()
-    if settings is None:
+
+    def chosen(first: runs.Iterate) -> Settings:
         size = math.sqrt(first.decrease)
         longest = _SHORT * number(norm(first.X)) / size if size > 0 else math.inf
-        first_step = min(Settings().first_step, longest)
-        settings = Settings(first_step=first_step, outside=run.outside)
+        return Settings(first_step=min(Settings().first_step, longest), outside=run.outside)
 
     @lru_cache(maxsize=1)  # the trials of one line search share what depends on the point alone
     def line(point: runs.Iterate) -> Callable[[float], runs.Iterate]:
         return run.line(point, point.gradient)
 
-    with suppress(NoStep):
-        descend(first, lambda point, t: line(point)(-t), run.accept, settings)
+    with suppress(NoStep):  # the first iterate is in no variable here: it would be kept to the end
+        descend(run.start(), lambda point, t: line(point)(-t), run.accept, settings or chosen)
 
 
 def descend(
-    point: _P, step: Callable[[_P, float], _P], accept: Callable[[_P], None], settings: Settings
+    point: _P,
+    step: Callable[[_P, float], _P],
+    accept: Callable[[_P], None],
+    settings: Settings | Callable[[_P], Settings],
 ) -> None:
     """Iterate until `accept` raises.
 
@@ -116,11 +118,13 @@ def descend(
         step: `step(point, t)` is the point at -t times the gradient; where it raises
             `StepTooLong` the step is halved.
         accept: Is told of every new point; it ends the descent by an exception.
-        settings: The constants.
+        settings: The constants, or a function of the start that returns them.
 
     Raises:
         NoStep: If no step leads to an acceptable value.
     """
+    if not isinstance(settings, Settings):
+        settings = settings(point)
     t, average, weight, count = settings.first_step, point.value, 1.0, 0
     while True:
         trial, t = _search(point, step, average, t, settings)

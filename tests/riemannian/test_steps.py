@@ -103,7 +103,7 @@ def test_a_preconditioner_saves_work(solver: Any) -> None:
 
 
 def test_the_constants_of_the_descent_are_those_of_optm() -> None:
-    assert Settings() == Settings(1e-3, 1e-4, 0.1, 5, 0.85, 1e-20, 1e20)
+    assert Settings() == Settings(1e-3, 1e-4, 0.1, 0.5, 5, 0.85, 1e-20, 1e20)
 
 
 def test_rgd_steps_are_barzilai_and_borwein() -> None:

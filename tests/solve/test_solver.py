@@ -95,7 +95,8 @@ def test_why_not_is_a_reason_or_none() -> None:
     cost = go.Problem(go.Stiefel(4, 2), lambda X: 0.0)
     assert RECORD.why_not(problem()) is None
     assert "no gradient" in str(RECORD.why_not(cost))
-    assert "no Hessian" in str(attrs.evolve(RECORD, needs=("hessian",)).why_not(problem()))
+    # Hessian products can be made by differences of gradients
+    assert attrs.evolve(RECORD, needs=("hessian",)).why_not(problem()) is None
     assert attrs.evolve(RECORD, reason=lambda problem: "no").why_not(problem()) == "no"
 
 
