@@ -52,7 +52,9 @@ def require_known(argument: str, value: Any, known: Iterable[Any]) -> None:
         refuse(argument, f"one of {', '.join(map(repr, names))}", repr(value))
 
 
-def require(holds: object, argument: str, formula: str, got: Any, hint: str = "") -> None:
+def require(
+    holds: object, argument: str, formula: str, got: Any, hint: str = "", tolerance: Any = None
+) -> None:
     """Refuse the argument unless the condition holds."""
     if not holds:
-        refuse(argument, formula, got, None, hint)
+        refuse(argument, formula, got, tolerance, hint)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from genorth.checks.report import Curve, Finding, Report, fit_slope, title
-from genorth.errors import OutsideDomainError, refuse
+from genorth.errors import OutsideDomainError, require
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.retractions import step_size
 from genorth.linalg.arrays import Array, eps, norm
@@ -46,8 +46,12 @@ def check_retraction(
     Returns:
         A report with the slopes and the curves they were fitted to.
     """
-    if not isinstance(manifold, GenOrthManifold):
-        refuse("manifold", "a GenOrthManifold", f"a {type(manifold).__name__}")
+    require(
+        isinstance(manifold, GenOrthManifold),
+        "manifold",
+        "a GenOrthManifold",
+        f"a {type(manifold).__name__}",
+    )
     rng = as_generator(rng)
     X = manifold.random_point(rng) if X is None else X
     manifold._check(X=X)
@@ -234,8 +238,9 @@ def _start(
     problem: Problem, X: Any, rng: Any
 ) -> tuple[GenOrthManifold, Array, np.random.Generator]:
     """The manifold, a point (X, or a random one), and the generator of directions; checked."""
-    if not isinstance(problem, Problem):
-        refuse("problem", "a genorth.Problem", f"a {type(problem).__name__}")
+    require(
+        isinstance(problem, Problem), "problem", "a genorth.Problem", f"a {type(problem).__name__}"
+    )
     rng = as_generator(rng)
     if X is None:
         return problem.manifold, problem.manifold.random_point(rng), rng

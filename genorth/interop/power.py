@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from genorth.errors import refuse
+from genorth.errors import require
 from genorth.geometry.companion import Companion
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.linalg.arrays import Array
@@ -34,10 +34,13 @@ class Power(GenOrthManifold):
     batch: tuple[int, ...]
 
     def __init__(self, manifold: GenOrthManifold, batch: tuple[int, ...]) -> None:
-        if manifold.ambient_projector is not None:
-            refuse("manifold", "F to be the whole space where points are stacked", repr(manifold))
-        if math.prod(batch) < 1:
-            refuse("batch", "axes of length at least 1", batch)
+        require(
+            manifold.ambient_projector is None,
+            "manifold",
+            "F to be the whole space where points are stacked",
+            repr(manifold),
+        )
+        require(math.prod(batch) >= 1, "batch", "axes of length at least 1", batch)
         self.__attrs_init__(manifold, tuple(batch))
 
     @property
