@@ -105,7 +105,9 @@ def require_known(
         refuse(argument, f"one of {', '.join(map(repr, names))}", repr(value), None, hint)
 
 
-def require(holds: object, argument: str, formula: str, got: Any, hint: str = "") -> None:
+def require(
+    holds: object, argument: str, formula: str, got: Any, hint: str = "", tolerance: Any = None
+) -> None:
     """Refuse the argument unless the condition holds."""
     if not holds:
-        refuse(argument, formula, got, None, hint)
+        refuse(argument, formula, got, tolerance, hint)

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse.linalg
 
 from genorth.checks.report import Finding, Report, title
-from genorth.errors import refuse
+from genorth.errors import require
 from genorth.geometry.bases import realvec
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.place import ConjugateGradients
@@ -54,8 +54,12 @@ def check_assumptions(manifold: GenOrthManifold, rng: Any = None) -> Report:
         ValueError: If manifold is not a manifold, or rng not a seed.
     """
     manifold = in_blocks(manifold)[0]
-    if not isinstance(manifold, GenOrthManifold):
-        refuse("manifold", "a GenOrthManifold", f"a {type(manifold).__name__}")
+    require(
+        isinstance(manifold, GenOrthManifold),
+        "manifold",
+        "a GenOrthManifold",
+        f"a {type(manifold).__name__}",
+    )
     rng = as_generator(rng)
     worst: dict[str, tuple[str, float]] = {}
     for _ in range(_SAMPLES):

@@ -17,8 +17,9 @@ import numpy as np
 
 from genorth.errors import require_known
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.linalg.arrays import Array, ct, norm
+from genorth.linalg.arrays import Array, ct
 from genorth.optional import installed, missing, optional
+from genorth.problem.measure import Measure
 from genorth.problem.problem import Problem
 from genorth.solve.ending import end_at, outcome, result
 from genorth.solve.monitor import Guard, Monitor
@@ -210,11 +211,9 @@ class Visit:
     def take(self, X: Array, known: tuple[float, Array]) -> tuple[float, Array]:
         """Take X as the next iterate, at which f and G are known."""
         self.last, self.known = X, known
-        manifold = self.monitor.problem.manifold
         with self.monitor.paused():
-            gradient_norm = float(norm(manifold.gradient(X, known[1])))
-            feasibility = float(manifold.feasibility(X))
-        self.monitor.iteration(X, known[0], gradient_norm, feasibility)
+            at = Measure.at(self.monitor.problem, X, known)
+        self.monitor.iteration(X, at.cost, at.stationarity, at.feasibility)
         return known
 
 

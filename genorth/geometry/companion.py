@@ -17,7 +17,6 @@ import numpy as np
 from genorth.linalg.arrays import Array, untraced
 from genorth.linalg.operators import Dense, Identity, Operator
 
-
 _LARGEST = 24  # p up to which Q is looked for on an algebra: p^2 unknowns
 
 

@@ -143,7 +143,8 @@ class Problem:
             from genorth.problem.autodiff import complete
 
             given = complete(autodiff, **given)
-        self.manifold: GenOrthManifold = manifold  # type: ignore[assignment]  the same methods
+        # a `Shaped` manifold has the same methods
+        self.manifold: GenOrthManifold = manifold  # type: ignore[assignment]
         self.preconditioner = preconditioner
         self._shape, self._dtype, self._real = (
             manifold.shape,

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 import attrs
 
 from genorth.compare.runs.columns import COLUMNS, Column
-from genorth.errors import refuse, require
+from genorth.errors import refuse
 from genorth.optional import optional
 from genorth.problem.problem import evaluations
 from genorth.solve.result import Status, Trace
@@ -119,18 +119,9 @@ class Outcome(ABC):
         for name, (need, holds) in {**_RULES, "status": status, **self.rules}.items():
             if not holds(value := getattr(self, name)):
                 refuse(name, need, repr(value))
-        require(
-            not (
-                self.success
-                and not (
-                    self.status == self.done
-                    and math.isfinite(self.time + getattr(self, self.figure))
-                )
-            ),
-            "success",
-            f"status {self.done}, {self.figure} and time finite",
-            self.status,
-        )
+        finite = math.isfinite(self.time + getattr(self, self.figure))
+        if self.success and not (self.status == self.done and finite):
+            refuse("success", f"status {self.done}, {self.figure} and time finite", self.status)
 
     @property
     def key(self) -> tuple[str, str, int, str, float]:
@@ -265,8 +256,8 @@ class Records:
     def solvers(self) -> dict[str, About]:
         """The solvers by name, each with its description, family by family."""
         found = {record.solver: record.about for record in reversed(self._records)}
-        order = self.distinct("solver")
-        return {name: found[name] for name in sorted(order, key=lambda n: _family_rank(found[n]))}
+        order = sorted(self.distinct("solver"), key=lambda name: FAMILIES.index(found[name].family))
+        return {name: found[name] for name in order}
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with one row per run.
@@ -285,10 +276,6 @@ class Records:
         """The columns of these records."""
         kind = type(self[0]) if self else Record
         return kind.columns
-
-
-def _family_rank(about: About) -> int:
-    return FAMILIES.index(about.family)
 
 
 def join(parts: Iterable[Records]) -> Records:

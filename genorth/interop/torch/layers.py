@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch.nn.utils import parametrize
 
-from genorth.errors import NotRestorableError, refuse
+from genorth.errors import NotRestorableError, refuse, require
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.newton import anywhere
 from genorth.interop.fit import Fit, dissolving_maps, fit, restored_point
@@ -106,16 +106,19 @@ def restored(fit: Fit, W: torch.Tensor) -> torch.Tensor:
 
 def _weight(module: Any, name: Any, manifold: Any, transposed: bool | None) -> tuple[Any, Fit]:
     """The parameter of a module and how it fits the manifold, checked."""
-    if not isinstance(module, torch.nn.Module):
-        refuse("module", "a torch.nn.Module", f"a {type(module).__name__}")
-    if isinstance(name, str) and parametrize.is_parametrized(module, name):
-        refuse(
-            name,
-            "a weight without a parametrisation",
-            "a weight that has one already",
-            None,
-            "Call finish(module) first.",
-        )
+    require(
+        isinstance(module, torch.nn.Module),
+        "module",
+        "a torch.nn.Module",
+        f"a {type(module).__name__}",
+    )
+    require(
+        not isinstance(name, str) or not parametrize.is_parametrized(module, name),
+        name,
+        "a weight without a parametrisation",
+        "a weight that has one already",
+        "Call finish(module) first.",
+    )
     W = module._parameters.get(name) if isinstance(name, str) else None
     if W is None:
         known = ", ".join(map(repr, (key for key, _ in module.named_parameters(recurse=False))))
@@ -128,14 +131,13 @@ def _weight(module: Any, name: Any, manifold: Any, transposed: bool | None) -> t
             None,
             "Call finish(module) first.",
         )
-    if W.dtype not in _PRECISIONS:
-        refuse(
-            name,
-            "entries of single or double precision, real or complex",
-            f"dtype {W.dtype}",
-            None,
-            "Keep constrained weights in float32; autocast may run the rest in less.",
-        )
+    require(
+        W.dtype in _PRECISIONS,
+        name,
+        "entries of single or double precision, real or complex",
+        f"dtype {W.dtype}",
+        "Keep constrained weights in float32; autocast may run the rest in less.",
+    )
     how = fit(manifold, W.shape, name, transposed)
     if W.is_complex() != (manifold.dtype.kind == "c"):
         entries = "complex" if manifold.dtype.kind == "c" else "real"
@@ -148,8 +150,12 @@ def _started(W: torch.Tensor, how: Fit, start: Any) -> torch.Tensor:
     if start is not None:
         X = torch.as_tensor(np.asarray(start) if not torch.is_tensor(start) else start)
         shapes = how.manifold.shape, how.shape
-        if tuple(X.shape) not in shapes:
-            refuse("start", f"an array of shape {shapes[0]}", f"shape {tuple(X.shape)}")
+        require(
+            tuple(X.shape) in shapes,
+            "start",
+            f"an array of shape {shapes[0]}",
+            f"shape {tuple(X.shape)}",
+        )
         X = X.detach().to(dtype=W.dtype, device=W.device)
         W = how.array(X) if tuple(X.shape) == shapes[0] else X
     try:
@@ -241,8 +247,12 @@ def place(
 
 def _dissolved(model: Any) -> Iterator[tuple[torch.nn.Module, str, str, DissolvedWeight, Any]]:
     """Each dissolved weight: module, the name of the weight there and in the model, map, X."""
-    if not isinstance(model, torch.nn.Module):
-        refuse("model", "a torch.nn.Module", f"a {type(model).__name__}")
+    require(
+        isinstance(model, torch.nn.Module),
+        "model",
+        "a torch.nn.Module",
+        f"a {type(model).__name__}",
+    )
     for prefix, module in model.named_modules():
         if not parametrize.is_parametrized(module):
             continue
@@ -267,8 +277,7 @@ def penalty(model: torch.nn.Module) -> torch.Tensor:
         ValueError: If no weight of the model is dissolved.
     """
     terms = [weight.penalty(X) for _, _, _, weight, X in _dissolved(model)]
-    if not terms:
-        refuse("model", "a weight that `constrain` has dissolved", "none")
+    require(terms, "model", "a weight that `constrain` has dissolved", "none")
     return sum(terms[1:], start=terms[0])
 
 
