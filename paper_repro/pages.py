@@ -84,7 +84,7 @@ def result(evidence: Evidence) -> list[str]:
         ),
         (
             "Time of the best solver of each family over the best time, median over the rows: "
-            f"{middle}. `{ORTHOGONAL}`, the default of `go.minimize`, takes "
+            f"{middle}. `{ORTHOGONAL}` takes "
             f"{times(slower(union, ORTHOGONAL))} the time of the best {RIEMANNIAN} solver."
         ),
         (
