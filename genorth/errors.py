@@ -62,10 +62,6 @@ def moved(module: str, names: Mapping[str, str]) -> Callable[[str], NoReturn]:
     return find
 
 
-def require_known(argument: str, value: Any, known: Iterable[Any]) -> None:
-    """Refuse a value that is not among the known ones, which the message lists."""
-
-
 #: What SciPy, pymanopt and others call what we have under another name.
 _ELSEWHERE = {
     **dict.fromkeys(("maxiter", "max_iter", "niter", "max_nit"), "max_iterations"),
