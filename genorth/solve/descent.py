@@ -99,12 +99,19 @@ def gd(run: runs.Run, settings: Settings | None = None) -> None:
     def line(point: runs.Iterate) -> Callable[[float], runs.Iterate]:
         return run.line(point, point.gradient)
 
+    def step(point: runs.Iterate, t: float) -> runs.Iterate:
+        return line(point)(-t)
+
     with suppress(NoStep):
-        descend(first, lambda point, t: line(point)(-t), run.accept, settings)
+        descend(first, step, run.accept, settings, run.monitor.searched)
 
 
 def descend(
-    point: _P, step: Callable[[_P, float], _P], accept: Callable[[_P], None], settings: Settings
+    point: _P,
+    step: Callable[[_P, float], _P],
+    accept: Callable[[_P], None],
+    settings: Settings,
+    searched: Callable[[bool], None] | None = None,
 ) -> None:
     """Iterate until `accept` raises.
 
@@ -117,15 +124,19 @@ def descend(
             `StepTooLong` the step is halved.
         accept: Is told of every new point; it ends the descent by an exception.
         settings: The constants.
+        searched: Is told of every search, whether its step decreases the cost by enough; it may end
+            the descent too.
 
     Raises:
         NoStep: If no step leads to an acceptable value.
     """
     t, average, weight, count = settings.first_step, point.value, 1.0, 0
     while True:
-        trial, t = _search(point, step, average, t, settings)
+        trial, t, enough = _search(point, step, average, t, settings)
         count += 1
         accept(trial)
+        if searched is not None:
+            searched(enough)
         t = _barzilai_borwein(trial, point, count, settings)
         point = trial
         weight, previous = settings.averaging * weight + 1, weight
@@ -134,7 +145,8 @@ def descend(
 
 def _search(
     point: _P, step: Callable[[_P, float], _P], average: float, t: float, settings: Settings
-) -> tuple[_P, float]:
+) -> tuple[_P, float, bool]:
+    """The end of a step, the step, and whether it decreases the cost by enough."""
     slack = _NOISE * eps(point.X) * abs(average)
     for trial in range(1, _HALVINGS):
         try:
@@ -144,7 +156,7 @@ def _search(
             continue
         enough = candidate.value <= average - settings.sufficient * t * point.decrease + slack
         if enough or (trial >= settings.trials and math.isfinite(candidate.value)):
-            return candidate, t
+            return candidate, t, enough
         t *= settings.backtracking
     raise NoStep
 
