@@ -113,7 +113,8 @@ class _Algorithm:
             self.end = self._end(last, x)
             with self.monitor.paused():
                 self.threshold = self._threshold()
-            if self.status not in _ANOTHER or not self._again(self.monitor.nit > nit):
+            another = self.status in _ANOTHER and not self.monitor.stuck
+            if not (another and self._again(self.monitor.nit > nit)):
                 break
             X = self.end.x
 
