@@ -103,7 +103,7 @@ def test_why_not_is_a_reason_or_none() -> None:
 def test_records_are_pickled_by_name_or_by_what_they_run() -> None:
     assert pickle.loads(pickle.dumps(SOLVERS["cdf-lbfgs"])) is SOLVERS["cdf-lbfgs"]
     assert pickle.loads(pickle.dumps(RECORD)) == RECORD
-    with pytest.raises(pickle.PicklingError, match="'mine'"):
+    with pytest.raises((pickle.PicklingError, AttributeError), match="lambda"):
         pickle.dumps(attrs.evolve(RECORD, run=lambda problem, x0: None))
 
 

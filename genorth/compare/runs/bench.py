@@ -23,6 +23,7 @@ from genorth.compare.runs.definition import fingerprint
 from genorth.compare.runs.record import Outcome, Record
 from genorth.compare.runs.spec import Place, Setup, Task, size_of
 from genorth.compare.runs.store import COLUMNS, structured, thinned
+from genorth.compare.runs.watch import Watched, as_result, complete_lines
 from genorth.linalg.arrays import Array
 from genorth.machine import PastLimitError, contained, environment, interrupted, pinned
 from genorth.problem.measure import SLACK, Measure, allowed
@@ -115,8 +116,8 @@ class Maker(ABC):
         fields["definition"] = fields["definition"] | {"problem": made.fingerprint}
         if made.reason:
             return self.kind.failed("UNPREPARED", made.reason, fields)
-        problem = None if self._problem is None else self._problem.fresh()
-        clock = Clock(problem)
+        problem = None if self._problem is None else Watched.of(self._problem)
+        clock = Clock(problem) if problem is None else problem.clock
         with contained():
             try:
                 with interrupted(setup.preparation):
@@ -195,18 +196,25 @@ class Bench(Maker):
             if reason := _why_not(solver, problem):
                 return Record.failed("UNSUPPORTED", f"{reason[0].upper()}{reason[1:]}.", fields)
             # the seed of a solver that draws: the same each time
-            drawn = {"rng": task.seed} if _takes(solver, "rng") else {}
-        options = {"tol": task.tolerance, "max_time": setup.max_time, **setup.budget, **drawn}
+            given = {"tol": task.tolerance, "max_time": setup.max_time, "rng": task.seed}
+            given |= setup.budget
+            options = {name: value for name, value in given.items() if _takes(solver, name)}
         options |= setup.cases[task.case].options.get(task.solver, {})
         begin()
         with clock, interrupted(setup.patience, clock):
-            result = solver(problem, start, **options)
+            returned = solver(problem, start, **options)
         with interrupted(setup.patience):
-            record = _reported(result, counts_of(problem), clock, fields)
+            result = as_result(returned, problem, setup.max_time)
             at = measured(self._problem, result.x)
+            record = _reported(result, counts_of(problem), problem, at, fields)
             claimed = bool(result.success) and result.status is Status.CONVERGED
             near = float(options.get("feasibility_tol") or _FEASIBILITY_TOL)
-            return verified(record, at, claimed, near, setup.max_time)
+            says = "reports success" if isinstance(returned, Result) else "returned"
+            return verified(record, at, claimed, near, setup.max_time, says)
+
+
+def _nothing() -> None:
+    """What a solver loads that has nothing to load."""
 
 
 # ---------------------------------------------------------------------- what a solver says
@@ -236,14 +244,18 @@ def counts_of(problem: Any) -> Counts:
     return Counts()
 
 
-def _reported(result: Any, counts: Counts, clock: Clock, fields: dict[str, Any]) -> Record:
-    """The record of a Result: its words in plain types, with our clock and our counts."""
-    if not isinstance(result, Result):
-        raise TypeError(f"the solver returned {type(result).__name__}, not a genorth.Result")
-    wall, cpu = clock.seconds
-    trace = thinned(result.trace, _LINES)
-    begin = clock.start_of(result.trace)
-    seconds, evaluations = begin or (0.0, 0)
+def _reported(
+    result: Result, counts: Counts, problem: Watched, at: Measure, fields: dict[str, Any]
+) -> Record:
+    """The record of a Result: its words in plain types, with our clock, counts and trace."""
+    wall, cpu = problem.clock.seconds
+    kept = problem.clock.kept(result.trace)
+    if kept is None:
+        own = complete_lines(problem.trace)
+        own.append(wall, at.cost, at.stationarity, at.feasibility, counts.evaluations)
+        kept = own, 0.0, 0
+    whole, seconds, evaluations = kept
+    trace = thinned(whole, _LINES)
     trace.time = [min(seconds + value, wall) for value in trace.time]
     trace.evaluations = [evaluations + value for value in trace.evaluations]
     return structured(
@@ -260,7 +272,6 @@ def _reported(result: Any, counts: Counts, clock: Clock, fields: dict[str, Any])
             "nhev": _count(result.nhev, counts.nhev),
             "seconds": _phases(result.seconds, counts),
             "trace": {name: getattr(trace, name) for name in COLUMNS},
-            "traced_by": "solver" if begin is None else "genorth",
         },
         Record,
     )
@@ -293,7 +304,12 @@ def measured(problem: Problem, x: Any) -> Measure:
 
 
 def verified(
-    record: Record, at: Measure, claimed: bool, feasibility_tol: float, limit: float
+    record: Record,
+    at: Measure,
+    claimed: bool,
+    feasibility_tol: float,
+    limit: float,
+    says: str = "reports success",
 ) -> Record:
     """The record with these figures; a success that fails the check is recorded as a failure."""
     found = _contradiction(record, at, feasibility_tol, limit) if claimed else None
@@ -305,7 +321,7 @@ def verified(
     }
     if found is not None:
         status, reason = found
-        changed |= {"status": status.name, "message": f"The solver reports success, but {reason}."}
+        changed |= {"status": status.name, "message": f"The solver {says}, but {reason}."}
     return attrs.evolve(record, **changed)
 
 
