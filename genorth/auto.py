@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Unpack
 
 import attrs
 
+import genorth.riemannian  # noqa: F401  registers what `choose` names
 from genorth.errors import NotRestorableError, refuse
 from genorth.penalty.registry import PENALTIES
 from genorth.problem.problem import Problem

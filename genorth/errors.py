@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import difflib
+from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
 
@@ -45,11 +46,63 @@ def refuse(
     raise error(f"{message}. {hint}".rstrip())
 
 
-def require_known(argument: str, value: Any, known: Iterable[Any]) -> None:
-    """Refuse a value that is not among the known ones, which the message lists."""
+#: What SciPy, pymanopt and others call what we have under another name.
+_ELSEWHERE = {
+    **dict.fromkeys(("maxiter", "max_iter", "niter", "max_nit"), "max_iterations"),
+    **dict.fromkeys(("maxfun", "maxfev", "max_cost_evaluations"), "max_evaluations"),
+    **dict.fromkeys(("gtol", "ftol", "xtol", "atol", "eps", "min_gradient_norm"), "tol"),
+    **dict.fromkeys(("disp", "verbose", "verbosity", "display"), "progress"),
+    **dict.fromkeys(("x_0", "initial_point", "start", "init"), "x0"),
+    **dict.fromkeys(("seed", "random_state"), "rng"),
+    **dict.fromkeys(("maxcor", "m", "history"), "memory"),
+    **dict.fromkeys(("timeout", "maxtime"), "max_time"),
+    **dict.fromkeys(("solver", "optimizer", "algorithm"), "method"),
+    **dict.fromkeys(("bfgs", "l-bfgs", "lbfgs", "l-bfgs-b"), "rlbfgs"),
+    **dict.fromkeys(("cg", "conjugategradient"), "rcg"),
+    **dict.fromkeys(("gd", "steepestdescent", "sd"), "rgd"),
+    **dict.fromkeys(("tr", "newton-cg", "trust-ncg", "trustregions"), "rtr"),
+    **dict.fromkeys(("exponential", "expm", "geodesic"), "exp"),
+    **dict.fromkeys(("qr", "svd", "projection"), "polar"),
+}
+
+
+def did_you_mean(word: Any, known: Iterable[Any], renamed: Mapping[str, str] | None = None) -> str:
+    """A question that suggests the known name nearest to a word.
+
+    Args:
+        word: What the user wrote.
+        known: The names that there are.
+        renamed: Names of the past, or of other packages, and what they are called here.
+
+    Returns:
+        "Did you mean ...?", or nothing where no name is near.
+    """
+    names = {name.lower(): name for name in known if isinstance(name, str)}
+    others = {**_ELSEWHERE, **(renamed or {})}
+    names = {old: new for old, new in others.items() if new in names.values()} | names
+    asked = word.lower() if isinstance(word, str) else ""
+    near = [asked] if asked in names else difflib.get_close_matches(asked, names, 1)
+    return f"Did you mean {names[near[0]]!r}?" if near else ""
+
+
+def require_known(
+    argument: str, value: Any, known: Iterable[Any], renamed: Mapping[str, str] | None = None
+) -> None:
+    """Refuse a value that is not among the known ones, which the message lists.
+
+    Args:
+        argument: The argument.
+        value: Its value.
+        known: The values that it may have.
+        renamed: As for `did_you_mean`.
+
+    Raises:
+        ValueError: With the known values, and the nearest of them.
+    """
     names = list(known)
-    if value not in names:
-        refuse(argument, f"one of {', '.join(map(repr, names))}", repr(value))
+    if not isinstance(value, str) or value not in names:
+        hint = did_you_mean(value, names, renamed)
+        refuse(argument, f"one of {', '.join(map(repr, names))}", repr(value), None, hint)
 
 
 def require(holds: object, argument: str, formula: str, got: Any, hint: str = "") -> None:

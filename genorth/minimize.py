@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import genorth.auto  # noqa: F401  these three register their solvers
+import genorth.auto  # noqa: F401  registers all solvers of genorth
+from genorth.checks.start import check_start
 from genorth.errors import refuse
+from genorth.linalg.arrays import stays
 from genorth.problem.problem import Problem
 from genorth.solve.options import Options
+from genorth.solve.progress import hint
 from genorth.solve.result import Progress, Result
 from genorth.solve.solver import PENALTY, SOLVERS, Solver
-
 
 _PENALTY = "odf-lbfgs"
 
@@ -29,6 +31,8 @@ def minimize(
     max_time: float | None = None,
     callback: Callable[[Progress], Any] | None = None,
     keep_points: bool = False,
+    progress: bool | int | str | None = None,
+    check: bool = True,
     rng: Any = None,
     metric: Any = None,
     preconditioner: Callable[[Any, Any], Any] | None = None,
@@ -47,9 +51,8 @@ def minimize(
             point of M.
         method: The name of a solver, or a `Solver`. "auto" takes the one that measurements say is
             best; `result.method` and `result.message` say which and why. On M: "rgd", "rcg",
-            "rlbfgs", "rtr". Penalty methods: "odf-gd", "odf-cg", "odf-lbfgs", "odf-tr", the same four with "cdf". With
-            baselines installed, "landing", "pymanopt-cg" and others. Those that end in "tr" need a
-            Hessian product.
+            "rlbfgs", "rtr". Penalty methods: "odf-gd", "odf-cg", "odf-lbfgs", "odf-tr", the same
+            four with "cdf". With baselines installed, "landing", "pymanopt-cg" and others.
             `Solver.on_device` says which ones stay on the device of an x0 of JAX or PyTorch.
         beta: Penalty parameter of a penalty method, or "auto". With a number, method="auto" is
             "odf-lbfgs".
@@ -60,8 +63,14 @@ def minimize(
         max_evaluations: A cost with its gradient is one, a Hessian product is one. The check of x
             at the end may be one more.
         max_time: Seconds, without the time spent on measuring and in the callback.
-        callback: `callback(progress)` sees each iterate; it stops the run by raising StopIteration.
+        callback: `callback(progress)` sees each iterate; it stops the run by returning True or
+            raising StopIteration.
         keep_points: Whether the trace keeps the iterates.
+        progress: True shows one line that is drawn anew, k prints each k-th iteration, and the name
+            of a logger sends all of them to `logging`. None is silent, but says once how to see
+            more of a run in a terminal that takes longer than ten seconds.
+        check: Whether the derivatives are compared with differences, and psi with phi, before the
+            run: two evaluations and a Hessian product, which are not in the counts of the result.
         rng: A seed or a Generator, for the start where there is none, and for solvers that draw.
         metric: A symmetric positive definite W (matrix, diagonal, sparse), a pair (T, T inverse)
             with W = (T T^T)^-1, or a name ("B" on the generalized Stiefel manifold): gradients and
@@ -75,8 +84,10 @@ def minimize(
         The result; `x` is on M.
 
     Raises:
-        ValueError: If the method is unknown, the problem lacks what it needs, or an argument is
-            wrong or not one of the solver's. Also if the preconditioner is not positive definite.
+        ValueError: If the method is unknown, the problem lacks what it needs, an argument is
+            wrong or not one of the solver's, the preconditioner is not positive definite, or the
+            check fails.
+        KeyboardInterrupt: At Ctrl-C, with the result at the best iterate as `result`.
     """
     given = not isinstance(beta, str) or beta != "auto"
     if given and isinstance(method, str) and method == "auto":
@@ -94,6 +105,7 @@ def minimize(
         max_time=max_time,
         callback=callback,
         keep_points=keep_points,
+        progress=hint() if progress is None else progress,
         rng=rng,
     )
     if metric is not None:
@@ -105,6 +117,10 @@ def minimize(
 
         options = {k: v for k, v in own_options(problem).items() if solver.takes(k)} | options
         problem = from_pymanopt(problem)
+    if not isinstance(check, bool):
+        refuse("check", "True or False", repr(check))
+    if check and isinstance(problem, Problem) and problem.has_gradient and not stays(x0):
+        check_start(problem, x0)
     return solver(problem, x0, **checked.changed(), **options)
 
 

@@ -28,6 +28,7 @@ LAYERS = (
     "genorth.riemannian",
     "genorth.penalty",
     "genorth.interop",
+    "genorth.auto",
     "genorth.minimize",
     "genorth",  # what `import genorth` gives
     "genorth.machine",

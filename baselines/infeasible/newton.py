@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 
 from baselines.infeasible.run import Point, Run, march, merit, positive
-from genorth.errors import StepTooLong, refuse
+from genorth.errors import StepTooLong, refuse, require_known
 from genorth.geometry.bases import realvec
 from genorth.geometry.field import Field
 from genorth.geometry.newton import NewtonStep, anywhere
@@ -97,8 +97,7 @@ def landing_newton(
         ("normal", normal, tuple(NORMAL)),
         ("tangent", tangent, ("cg", "published")),
     ):
-        if value not in known:
-            refuse(name, f"one of {', '.join(map(repr, known))}", repr(value))
+        require_known(name, value, known)
     positive(tube=tube)
     chosen = Settings() if settings is None else settings
     run = Run(problem, x0, "landing-newton", tube, **common)

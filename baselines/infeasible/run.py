@@ -17,7 +17,7 @@ from genorth.geometry.place import Place
 from genorth.linalg.arrays import Array, ct, inner, namespace, norm
 from genorth.problem.problem import Problem
 from genorth.solve.descent import NoStep, Settings, descend
-from genorth.solve.ending import end_at, result
+from genorth.solve.ending import BEST, end_at, outcome, result
 from genorth.solve.monitor import Monitor, Stop, check_value
 from genorth.solve.options import Common, Options, require
 from genorth.solve.result import Result, Status
@@ -140,12 +140,8 @@ class Run:
 
     def solve(self, solver: Callable[[Run], None]) -> Result:
         """Run the method to its end."""
-        status = Status.STALLED
-        try:
-            solver(self)
-        except Stop as stop:
-            status = stop.status
-        last = self._best if status is Status.NOT_FINITE else self._last
+        status = outcome(solver, self).status
+        last = self._best if status in BEST else self._last
         X, known = (self._start, None) if last is None else (last.X, (last.f, last.G))
         end = end_at(self.monitor, X, self._start, known)
         return result(self.monitor, status, end, family=INFEASIBLE, method=self.method)

@@ -14,11 +14,11 @@ import numpy as np
 
 import genorth as go
 from baselines.paper.penalty import scipy_minimize
-from genorth.errors import refuse
+from genorth.errors import refuse, require_known
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.optional import installed, missing, optional
 from genorth.problem.problem import Problem
-from genorth.solve.ending import end_at, result
+from genorth.solve.ending import end_at, outcome, result
 from genorth.solve.monitor import Monitor, Stop
 from genorth.solve.options import Common, Options, require
 from genorth.solve.result import Result, Status
@@ -85,8 +85,7 @@ def cdopt(
     Raises:
         ValueError: If CDOpt has no such manifold, or an argument is wrong.
     """
-    if method not in _METHODS:
-        refuse("method", f"one of {', '.join(map(repr, _METHODS))}", repr(method))
+    require_known("method", method, _METHODS)
     reason = unsupported(problem.manifold)
     if reason is not None:
         refuse("problem", "a manifold of CDOpt", reason)
@@ -97,27 +96,24 @@ def cdopt(
     start = problem.start(x0, options.rng)
     monitor = Monitor(problem, options)
     penalty = _Penalty(problem, monitor)
-    status = _minimised(penalty, start, method, beta, np.random.default_rng(options.rng))
+    rng = np.random.default_rng(options.rng)
+    status = outcome(_minimise, penalty, start, method, beta, rng).status
     X = start if penalty.last is None else penalty.last.reshape(start.shape)
     end = end_at(monitor, X, start)
     return result(monitor, status, end, family=PENALTY, method=f"cdopt-{method}", beta=penalty.beta)
 
 
-def _minimised(
+def _minimise(
     penalty: _Penalty, start: _Vector, method: str, beta: float | str, rng: np.random.Generator
-) -> Status:
-    """Make the penalty function and minimise it; why that ended."""
-    try:
-        penalty.make(start, beta, rng)
-        penalty.iteration(start.ravel())
-        h = penalty.theirs
-        parts = {"fun": h.cdf_fun_vec_np, "jac": h.cdf_grad_vec_np}
-        if method == "trust-ncg":
-            parts["hessp"] = h.cdf_hvp_vec_np
-        scipy_minimize(penalty.iteration, start.ravel(), method, {}, **parts)
-    except Stop as stop:
-        return stop.status
-    return Status.STALLED
+) -> None:
+    """Make the penalty function and minimise it."""
+    penalty.make(start, beta, rng)
+    penalty.iteration(start.ravel())
+    h = penalty.theirs
+    parts = {"fun": h.cdf_fun_vec_np, "jac": h.cdf_grad_vec_np}
+    if method == "trust-ncg":
+        parts["hessp"] = h.cdf_hvp_vec_np
+    scipy_minimize(penalty.iteration, start.ravel(), method, {}, **parts)
 
 
 class _Penalty:

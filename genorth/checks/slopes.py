@@ -189,6 +189,9 @@ def check_hessian(problem: Problem, X: Array | None = None, rng: Any = None) -> 
         ValueError: If the problem has no Hessian product.
     """
     problem, X, rng = _start(problem, X, rng)
+    if not problem.has_hessian:
+        hint = "Without it solvers use differences of gradients, which check_gradient vouches for."
+        refuse("euclidean_hessian", "a Hessian product to check", "none", None, hint)
     manifold = problem.manifold
     f, G = problem.cost(X), problem.euclidean_gradient(X)
     E, Z = _directions(problem, X, rng)

@@ -20,10 +20,10 @@ from genorth.geometry.manifold import GenOrthManifold
 from genorth.linalg.arrays import Array, ct, norm
 from genorth.optional import installed, missing, optional
 from genorth.problem.problem import Problem
-from genorth.solve.ending import end_at, result
-from genorth.solve.monitor import Guard, Monitor, Stop
+from genorth.solve.ending import end_at, outcome, result
+from genorth.solve.monitor import Guard, Monitor
 from genorth.solve.options import Common, Options
-from genorth.solve.result import Result, Status
+from genorth.solve.result import Result
 from genorth.solve.solver import OTHER, Solver
 
 #: The extra of genorth that installs the packages of all sources.
@@ -250,11 +250,8 @@ def _run(
     **common: Unpack[Common],
 ) -> Result:
     options = Options(**common)
-    start, status = problem.start(x0, options.rng), Status.STALLED
+    start = problem.start(x0, options.rng)
     visit = Visit(Monitor(problem, options), start)
-    try:
-        solve(problem, start, visit)
-    except Stop as stop:
-        status = stop.status
+    status = outcome(solve, problem, start, visit).status
     end = end_at(visit.monitor, np.asarray(visit.last), start, visit.known)
     return result(visit.monitor, status, end, family=OTHER, method=method)

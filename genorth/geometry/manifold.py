@@ -16,7 +16,7 @@ from typing import Any, SupportsFloat, TypeVar, final
 
 import numpy as np
 
-from genorth.errors import NotRestorableError, refuse
+from genorth.errors import NotRestorableError, refuse, require_known
 from genorth.geometry import bases, sampling, substitution
 from genorth.geometry.companion import Companion, read_companion, read_companion_on
 from genorth.geometry.newton import NewtonStep, Restoration
@@ -648,8 +648,7 @@ class GenOrthManifold(ABC):
         Raises:
             ValueError: If `kind` is unknown.
         """
-        if not isinstance(kind, str) or kind not in RETRACTIONS:
-            refuse("kind", f"one of {', '.join(map(repr, RETRACTIONS))}", repr(kind))
+        require_known("kind", kind, RETRACTIONS)
         self._check(X=X, Z=Z)
         return RETRACTIONS[kind](self._at_once(X), Z)
 

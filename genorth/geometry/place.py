@@ -408,7 +408,7 @@ class Eigendecomposition(Place):
         where eigenvalues meet. Each refinement makes one more derivative of Y exact.
         """
         QU, Ut, sums = self.spectrum
-        S = QU @ ((Ut @ T @ QU) / sums) @ Ut
+        S = mul(mul(QU, mul(mul(Ut, T), QU) / sums), Ut)
         followed = is_differentiated(T) or is_differentiated(self.K)
         for _ in range(_DERIVATIVES if followed else 0):
             residual = T - self.manifold.symmetrize(self.K @ S)

@@ -12,7 +12,7 @@ from typing import Any
 
 import attrs
 
-from genorth.errors import refuse
+from genorth.errors import refuse, require_known
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.retractions import RETRACTIONS
 from genorth.manifolds.power import Power
@@ -101,15 +101,13 @@ def fit(manifold: Any, shape: Any, name: str, transposed: bool | None = None) ->
 
 def check_retraction(kind: Any) -> str:
     """The name of a retraction, or an error that lists them."""
-    if not isinstance(kind, str) or kind not in RETRACTIONS:
-        refuse("retraction", f"one of {', '.join(map(repr, RETRACTIONS))}", repr(kind))
+    require_known("retraction", kind, RETRACTIONS)
     return kind
 
 
 def dissolving_maps(name: Any) -> type[Penalty[Any]]:
     """The penalty, for its `residual` and `corrected`: "oblique" or "orthogonal"."""
-    if not isinstance(name, str) or name not in PENALTIES:
-        refuse("dissolving", f"one of {', '.join(map(repr, PENALTIES))}", repr(name))
+    require_known("dissolving", name, PENALTIES)
     return PENALTIES[name]
 
 

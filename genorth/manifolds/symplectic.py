@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from genorth.errors import refuse
+from genorth.errors import refuse, require_known
 from genorth.geometry.companion import Companion
 from genorth.linalg.arrays import Array, as_like, index_like, is_jax, is_lazy, namespace
 from genorth.linalg.inputs import check_size
@@ -110,8 +110,7 @@ class SymplecticStiefel(FormManifold):
                 refuse(
                     name, f"{name} even, as J_{name} = [[0, I], [-I, 0]] has two halves", size, 0
                 )
-        if not isinstance(rows, str) or rows not in _ROWS:
-            refuse("rows", f"one of {', '.join(map(repr, _ROWS))}", repr(rows))
+        require_known("rows", rows, _ROWS)
         self.__attrs_init__(_ROWS[rows](n), Companion(SymplecticUnit(p), -1))
 
     def phi(self, X: Array) -> Array:

@@ -29,6 +29,7 @@ from genorth.linalg.arrays import ct
 
 _Matrix = np.ndarray[Any, Any]
 _DENSE = 12  # up to this p all p^2 products are formed at once
+_ENTRIES = 2_000_000  # of the matrices of several blocks at once
 
 
 def matrix_of(companion: Companion, like: _Matrix) -> _Matrix:
@@ -55,14 +56,19 @@ def over_basis(
 def over_blocks(K: _Matrix, M: _Matrix, R: _Matrix, e: int, accuracy: float) -> float:
     """The largest eigenvalue over all blocks of Y -> M Y R on {Y^T = e Y}, metric K."""
     p = K.shape[-1]
-    parts = (np.broadcast_to(part, K.shape).reshape(-1, p, p) for part in (K, M, R))
-    return max(_over_symmetric(k, m, r, e, accuracy) for k, m, r in zip(*parts, strict=True))
+    K, M, R = (np.broadcast_to(part, K.shape).reshape(-1, 1, p, p) for part in (K, M, R))
+    together = max(1, _ENTRIES // p**4) if p <= _DENSE else 1
+    pieces = (slice(i, i + together) for i in range(0, len(K), together))
+    return max(_over_symmetric(K[i], M[i], R[i], e, accuracy) for i in pieces)
 
 
 def _over_symmetric(K: _Matrix, M: _Matrix, R: _Matrix, e: int, accuracy: float) -> float:
-    """The largest eigenvalue on {Y^T = e Y}, scaled by ((k_i + k_j)/2)^(-1/2) in the basis of K."""
+    """The largest eigenvalue on {Y^T = e Y}, scaled by ((k_i + k_j)/2)^(-1/2) in the basis of K.
+
+    Blocks are stacked on the first axis, the matrices that a form is applied to on the second.
+    """
     k, U = np.linalg.eigh(K)
-    scale = 1 / np.sqrt((k[:, None] + k[None, :]) / 2)
+    scale = 1 / np.sqrt((k[..., :, None] + k[..., None, :]) / 2)
     M, R = ct(U) @ M @ U, ct(U) @ R @ U
 
     def scaled(Z: _Matrix) -> _Matrix:
@@ -75,7 +81,7 @@ def _over_symmetric(K: _Matrix, M: _Matrix, R: _Matrix, e: int, accuracy: float)
 def _largest_eigenvalue(
     form: Callable[[_Matrix], _Matrix], p: int, dtype: np.dtype[Any], e: int, accuracy: float
 ) -> float:
-    """max(0, largest eigenvalue) of a self-adjoint map of matrices, real-linear.
+    """max(0, largest eigenvalue) of self-adjoint maps of matrices, one a block, real-linear.
 
     Zero off {Y^T = e Y}.
     """
@@ -84,7 +90,8 @@ def _largest_eigenvalue(
 
     def dense() -> float:
         basis = np.eye(size).view(dtype).reshape(size, p, p)
-        return float(np.linalg.eigvalsh(_realrows(form(basis))).max())
+        images = form(basis)
+        return float(np.linalg.eigvalsh(_realrows(images).reshape(-1, size, size)).max())
 
     def product(v: _Matrix) -> _Matrix:
         return np.asarray(_realrows(form(np.ascontiguousarray(v).view(dtype).reshape(1, p, p)))[0])

@@ -19,6 +19,7 @@ from genorth.linalg.arrays import (
     eye_like,
     inner,
     is_lazy,
+    mul,
     namespace,
     norm,
     number,
@@ -147,25 +148,25 @@ class OrthogonalDissolving(Penalty[_Point]):
         """
         P, S, T, V = point.P, point.S, point.T, point.V
         phi, Phi, solve = self.manifold.phi, self.manifold.symmetrize, point.equation.solve
-        PZ = phi(Z)
-        dK = ct(P) @ PZ
+        PZ, Pt, St = phi(Z), ct(P), ct(S)
+        dK = mul(Pt, PZ)
         dK = dK + ct(dK)
-        dS = solve(Phi(ct(P) @ Z - dK @ S))
-        dD = PZ @ S
-        dD += P @ dS
+        dS = solve(Phi(mul(Pt, Z) - mul(dK, S)))
+        dD = mul(PZ, S)
+        dD += mul(P, dS)
         dG = self.problem.euclidean_hessian(point.Y, Z - dD)
         dD *= self.beta
         dD -= dG
         dV = dD
-        dT = solve(Phi(ct(PZ) @ V + ct(P) @ dV - dK @ T))
-        B, dB = T @ ct(S), dT @ ct(S) + T @ ct(dS)
-        inside = dV @ ct(S)
-        inside += V @ ct(dS)
-        inside -= PZ @ (B + ct(B))
-        inside -= P @ (dB + ct(dB))
+        dT = solve(Phi(mul(ct(PZ), V) + mul(Pt, dV) - mul(dK, T)))
+        B, dB = mul(T, St), mul(dT, St) + mul(T, ct(dS))
+        inside = mul(dV, St)
+        inside += mul(V, ct(dS))
+        inside -= mul(PZ, B + ct(B))
+        inside -= mul(P, dB + ct(dB))
         result = phi(inside) + dG
-        result += PZ @ T
-        result += P @ dT
+        result += mul(PZ, T)
+        result += mul(P, dT)
         return result
 
     # ------------------------------------------------------------------ threshold and beta

@@ -11,6 +11,7 @@ from genorth.geometry.newton import anywhere
 from genorth.geometry.retractions import Line, Ray
 from genorth.linalg.arrays import Array
 from genorth.penalty.base import Penalty, Point
+from genorth.solve.ending import outcome
 from genorth.solve.monitor import Monitor, Stop, check_value
 from genorth.solve.result import Status
 from genorth.solve.run import Iterate, Preconditioner, Run, Step
@@ -142,11 +143,7 @@ class OnSpace(Run):
 
     def minimised(self, loop: Callable[[OnSpace], None]) -> tuple[Status, Point]:
         """Run the loop; how it ended, and where."""
-        status = Status.STALLED
-        try:
-            loop(self)
-        except Stop as stop:
-            status = stop.status
+        status = outcome(loop, self).status
         if status is Status.STALLED and self.turned_back:
             status = Status.DIVERGED  # the line search failed at the limit
         return status, self.h.point(self.first) if self.last is None else self.last.point

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from genorth.errors import refuse
+from genorth.errors import refuse, require_known
 from genorth.linalg.arrays import Array
 from genorth.penalty.registry import PENALTIES
 from genorth.problem.problem import Problem
@@ -32,8 +32,7 @@ def exactness_threshold(problem: Problem, X: Array, dissolving: str = "oblique")
         ValueError: If `dissolving` is unknown.
         NotRestorableError: If X is too far from M.
     """
-    if not isinstance(dissolving, str) or dissolving not in PENALTIES:
-        refuse("dissolving", f"one of {', '.join(map(repr, PENALTIES))}", repr(dissolving))
+    require_known("dissolving", dissolving, PENALTIES)
     if not isinstance(problem, Problem):
         refuse("problem", "a genorth.Problem", f"a {type(problem).__name__}")
     manifold = problem.manifold

@@ -15,7 +15,7 @@ from typing import Any, final
 
 import numpy as np
 
-from genorth.errors import refuse
+from genorth.errors import require_known
 from genorth.linalg.arrays import Array
 from genorth.optional import optional
 
@@ -158,8 +158,7 @@ _LIBRARIES: dict[str, type[_Library]] = {"jax": _Jax, "torch": _Torch}
 
 
 def _load(name: str) -> _Library:
-    if not isinstance(name, str) or name not in _LIBRARIES:
-        refuse("autodiff", f"one of {', '.join(map(repr, _LIBRARIES))}", repr(name))
+    require_known("autodiff", name, _LIBRARIES)
     return _LIBRARIES[name](optional(name, name, f"autodiff={name!r}"))
 
 

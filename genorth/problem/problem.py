@@ -289,6 +289,11 @@ class Problem:
         return self._gradient is not None or self._fused is not None
 
     @property
+    def gradient_name(self) -> str:
+        """The argument that gave the gradient which solvers use."""
+        return "euclidean_gradient" if self._fused is None else "cost_and_gradient"
+
+    @property
     def has_hessian(self) -> bool:
         """True if a Hessian product is given or derived; else it is made by differences."""
         return self._hessian is not None

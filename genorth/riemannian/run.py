@@ -8,15 +8,15 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from genorth.errors import NotRestorableError, OutsideDomainError, refuse
+from genorth.errors import NotRestorableError, OutsideDomainError, refuse, require_known
 from genorth.geometry.place import Place
 from genorth.geometry.retractions import RETRACTIONS, Ray
 from genorth.linalg.arrays import Array, eps, mul, plus
 from genorth.problem.problem import Problem
-from genorth.solve.ending import end_at, result
-from genorth.solve.monitor import Guard, Monitor, Stop
+from genorth.solve.ending import BEST, end_at, outcome, result
+from genorth.solve.monitor import Guard, Monitor
 from genorth.solve.options import Common, Options, refuse_retired, require
-from genorth.solve.result import Result, Status
+from genorth.solve.result import Result
 from genorth.solve.run import Iterate, Preconditioner, Run, Step
 from genorth.solve.solver import RIEMANNIAN
 
@@ -58,8 +58,7 @@ class OnManifold(Run):
     ) -> None:
         require(problem, method)
         refuse_retired(common)
-        if retraction not in RETRACTIONS:
-            refuse("retraction", f"one of {', '.join(map(repr, RETRACTIONS))}", repr(retraction))
+        require_known("retraction", retraction, RETRACTIONS)
         options = Options(**common)
         self.problem, self.manifold, self.method = problem, problem.manifold, method
         self.dimension, self._retraction = problem.manifold.dim, RETRACTIONS[retraction]
@@ -134,15 +133,11 @@ class OnManifold(Run):
 
     def solve(self, loop: Callable[..., None], *constants: Any) -> Result:
         """Run the loop until it is stopped, or returns because it is stuck."""
-        status = Status.STALLED
-        try:
-            loop(self, *constants)
-        except Stop as stop:
-            status = stop.status
+        status = outcome(loop, self, *constants).status
         X, known = self._start, None
         if self._last is not None and self._best is not None:
             last = self._last.value, self._last.X, self._last.G
-            value, X, G = self._best if status is Status.NOT_FINITE else last
+            value, X, G = self._best if status in BEST else last
             known = value, G
         end = end_at(self.monitor, X, self._start, known)
         return result(

@@ -94,32 +94,27 @@ def gd(run: runs.Run, settings: Settings | None = None) -> None:
         run: The run.
         settings: The constants. Default: those of OptM, with a first step of at most |X|/10.
     """
-    first = run.start()
+    own = None if run.preconditioner is None else lru_cache(maxsize=2)(run.steepest)
+    steepest = run.steepest if own is None else own
 
-    @lru_cache(maxsize=2)  # the iterate and the trial that is accepted
-    def steepest(point: runs.Iterate) -> Direction:
-        return run.steepest(point)
-
-    if settings is None:
+    def chosen(first: runs.Iterate) -> Settings:
         size = number(norm(steepest(first)[0]))
         longest = _SHORT * number(norm(first.X)) / size if size > 0 else math.inf
-        first_step = min(Settings().first_step, longest)
-        settings = Settings(first_step=first_step, outside=run.outside)
+        return Settings(first_step=min(Settings().first_step, longest), outside=run.outside)
 
     @lru_cache(maxsize=1)  # the trials of one line search share what depends on the point alone
     def line(point: runs.Iterate) -> Callable[[float], runs.Iterate]:
         return run.line(point, steepest(point)[0])
 
-    own = None if run.preconditioner is None else steepest
-    with suppress(NoStep):
-        descend(first, lambda point, t: line(point)(-t), run.accept, settings, own)
+    with suppress(NoStep):  # the first iterate is in no variable here: it would be kept to the end
+        descend(run.start(), lambda point, t: line(point)(-t), run.accept, settings or chosen, own)
 
 
 def descend(
     point: _P,
     step: Callable[[_P, float], _P],
     accept: Callable[[_P], None],
-    settings: Settings,
+    settings: Settings | Callable[[_P], Settings],
     steepest: Callable[[_P], Direction] | None = None,
 ) -> None:
     """Iterate until `accept` raises.
@@ -132,12 +127,14 @@ def descend(
         step: `step(point, t)` is the point at -t times the gradient; where it raises
             `StepTooLong` the step is halved.
         accept: Is told of every new point; it ends the descent by an exception.
-        settings: The constants.
+        settings: The constants, or a function of the start that returns them.
         steepest: The direction d of a point and <grad f, d>, where d is not `point.gradient`.
 
     Raises:
         NoStep: If no step leads to an acceptable value.
     """
+    if not isinstance(settings, Settings):
+        settings = settings(point)
     t, average, weight, count = settings.first_step, point.value, 1.0, 0
     while True:
         fall = point.decrease if steepest is None else steepest(point)[1]

@@ -6,6 +6,7 @@ Every solver, of whatever family, makes its `Result` here.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -13,8 +14,13 @@ import attrs
 from genorth.errors import NotRestorableError
 from genorth.linalg.arrays import Array, eps, norm, number
 from genorth.problem.measure import ON_MANIFOLD, SINGLE, Measure, allowed
-from genorth.solve.monitor import Monitor
-from genorth.solve.result import Result, Status
+from genorth.solve.monitor import Monitor, Stop
+from genorth.solve.result import Interrupted, Result, Status
+
+#: Ends after which the best iterate is returned, not the last one.
+BEST = (Status.NOT_FINITE, Status.INTERRUPTED)
+#: Ends that say more than that x could not be restored.
+_ANYWHERE = (*BEST, Status.UNBOUNDED)
 
 
 @attrs.frozen(eq=False)
@@ -30,6 +36,25 @@ class End:
     def x(self) -> Array:
         """The point."""
         return self.at.X
+
+
+def outcome(loop: Callable[..., object], *arguments: Any) -> Stop:
+    """Run a loop until something ends it.
+
+    Args:
+        loop: What iterates.
+        *arguments: Its arguments.
+
+    Returns:
+        How it ended: by a budget or the stopping rule, by Ctrl-C, or stuck, where it returned.
+    """
+    try:
+        loop(*arguments)
+    except Stop as stop:
+        return stop
+    except KeyboardInterrupt:
+        return Stop(Status.INTERRUPTED)
+    return Stop(Status.STALLED)
 
 
 def end_at(
@@ -98,9 +123,13 @@ def result(
 
     Returns:
         The Result.
+
+    Raises:
+        Interrupted: With the Result, if Ctrl-C ended the run.
     """
     status, counts, trace = _checked(status, end, monitor), monitor.counts, monitor.trace
-    return Result(
+    monitor.close()
+    made = Result(
         x=end.x,
         fun=end.at.cost,
         gradient_norm=end.at.stationarity,
@@ -122,6 +151,9 @@ def result(
         stopping_measure=trace.gradient_norm[-1] if len(trace) else math.nan,
         **fields,
     )
+    if status is Status.INTERRUPTED:
+        raise Interrupted(made)
+    return made
 
 
 def _hint(status: Status, end: End, monitor: Monitor) -> str:
@@ -139,7 +171,7 @@ def _hint(status: Status, end: End, monitor: Monitor) -> str:
 def _checked(status: Status, end: End, monitor: Monitor) -> Status:
     """The status that x bears out."""
     if not end.restored:
-        return status if status is Status.NOT_FINITE else Status.DIVERGED
+        return status if status in _ANYWHERE else Status.DIVERGED
     if status is not Status.CONVERGED:
         return status
     if not end.at.stationary(monitor.tol):

@@ -17,7 +17,7 @@ import numpy as np
 from genorth.errors import refuse
 from genorth.problem.measure import Measure
 from genorth.problem.problem import Problem
-from genorth.solve.result import Result
+from genorth.solve.result import Interrupted, Result
 
 _F = TypeVar("_F", bound=Callable[..., Result])
 
@@ -65,7 +65,15 @@ def in_metric(
     inside = problem.substitute(problem.manifold.metric(metric))
     T = inside.manifold.T  # type: ignore[attr-defined]
     start = T.solve(problem.start(x0, arguments.get("rng")))
-    result = solve(inside, start, **_shown(arguments, T.apply))
+    try:
+        return _brought_back(solve(inside, start, **_shown(arguments, T.apply)), problem, T)
+    except Interrupted as stop:
+        stop.result = _brought_back(stop.result, problem, T)
+        raise
+
+
+def _brought_back(result: Result, problem: Problem, T: Any) -> Result:
+    """The Result in X = T Y."""
     x = np.asarray(T.apply(result.x))
     _kept(result, lambda Y: np.asarray(T.apply(Y)))
     at = Measure.at(problem, x)
@@ -93,7 +101,15 @@ def in_blocks(
         arguments = arguments | {
             "preconditioner": lambda X, V: inward(given(outward(X), outward(V)))
         }
-    result = solve(problem.in_blocks, start, **_shown(arguments, outward))
+    try:
+        return _outside(solve(problem.in_blocks, start, **_shown(arguments, outward)), outward)
+    except Interrupted as stop:
+        stop.result = _outside(stop.result, outward)
+        raise
+
+
+def _outside(result: Result, outward: Callable[[Any], Any]) -> Result:
+    """The Result in the natural shape."""
     _kept(result, outward)
     return attrs.evolve(result, x=outward(result.x))
 

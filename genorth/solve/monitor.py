@@ -12,6 +12,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import numpy as np
+
 from genorth.errors import StepTooLong
 from genorth.linalg.arrays import Array, kept, norm, number
 from genorth.problem.problem import Counts, Problem, evaluations
@@ -26,6 +28,9 @@ class Stop(Exception):
     def __init__(self, status: Status, detail: str = "") -> None:
         super().__init__(status.value)
         self.status, self.detail = status, detail
+
+
+_FALLEN = 1e15  # a cost below minus this, times what it was at the start, falls without bound
 
 
 class Monitor:
@@ -44,7 +49,7 @@ class Monitor:
         self.options = options = Options() if options is None else options
         self.tol = float(options.tol)
         self.trace = Trace(points=[] if options.keep_points else None)
-        self._callback = options.callback
+        self._watchers = [w for w in (options.progress, options.callback) if w is not None]
         self._iterations, self._evaluations, self._time = (
             math.inf if budget is None else budget
             for budget in (options.max_iterations, options.max_evaluations, options.max_time)
@@ -120,18 +125,19 @@ class Monitor:
         trace.append(self.elapsed, cost, gradient_norm, feasibility, self.evaluations)
         if trace.points is not None:
             trace.points.append(kept(X))
-        if self._callback is not None:
+        if self._watchers:
             self._call(X)
         if gradient_norm <= self.tol:
             raise Stop(Status.CONVERGED)
         if not math.isfinite(gradient_norm):
             raise Stop(Status.NOT_FINITE)
+        if cost < -_FALLEN and cost < -_FALLEN * max(abs(trace.cost[0]), trace.gradient_norm[0]):
+            raise Stop(Status.UNBOUNDED)
         if self.nit >= self._iterations:
             raise Stop(Status.ITERATION_LIMIT)
         self.check()
 
     def _call(self, X: Array) -> None:
-        assert self._callback is not None
         trace = self.trace
         # not paused(): a comparison counts the callback as work
         begin, cost = time.perf_counter(), self.problem._seconds
@@ -145,12 +151,19 @@ class Monitor:
                 trace.feasibility[-1],
                 trace.time[-1],
             )
-            self._callback(progress)
+            for watcher in self._watchers:
+                if isinstance(said := watcher(progress), bool | np.bool_) and said:
+                    raise StopIteration
         except StopIteration:
             raise Stop(Status.CALLBACK) from None
         finally:
             self._paused += max(time.perf_counter() - begin, 0.0)
             self._cost_paused += self.problem._seconds - cost
+
+    def close(self) -> None:
+        """The run is over: what shows its progress may rest."""
+        if self.options.progress is not None:
+            self.options.progress.close()
 
 
 class Guard:

@@ -13,6 +13,7 @@ import numpy as np
 from genorth.errors import refuse
 from genorth.geometry.shaped import Shaped
 from genorth.problem.problem import Problem
+from genorth.solve.progress import Reporter, reporter
 from genorth.solve.result import Progress
 
 
@@ -26,6 +27,7 @@ class Common(TypedDict, total=False):
     max_time: float | None
     callback: Callable[[Progress], Any] | None
     keep_points: bool
+    progress: Any
     rng: Any
 
 
@@ -70,8 +72,11 @@ class Options:
         max_evaluations: A cost with its gradient is one, a Hessian product is one. The check of x
             at the end may be one more.
         max_time: Seconds, without the time spent on measuring and in the callback.
-        callback: `callback(progress)` sees each iterate; it stops the run by raising StopIteration.
+        callback: `callback(progress)` sees each iterate; it stops the run by returning True or
+            raising StopIteration.
         keep_points: Whether the trace keeps the iterates.
+        progress: None for silence, True for one line that is drawn anew, k for each k-th iteration,
+            or the name of a logger, see `genorth.solve.progress`.
         rng: A seed or a Generator, for the start where there is none, and for solvers that draw.
 
     Raises:
@@ -91,6 +96,7 @@ class Options:
         None, lambda v: v is None or callable(v), "a callable, {}(progress)"
     )
     keep_points: bool = _field(False, lambda v: isinstance(v, bool), "True or False")
+    progress: Reporter | None = attrs.field(default=None, converter=reporter)
     rng: Any = _field(None, _is_seed, "a seed or a numpy.random.Generator")
 
     def changed(self) -> dict[str, Any]:

@@ -27,11 +27,13 @@ class Status(Enum):
     ITERATION_LIMIT = "The run was stopped by max_iterations."
     EVALUATION_LIMIT = "The run was stopped by max_evaluations."
     TIME_LIMIT = "The run was stopped by max_time."
-    CALLBACK = "The run was stopped by the callback, which raised StopIteration."
+    CALLBACK = "The run was stopped by the callback."
+    INTERRUPTED = "The run was interrupted; x is the best iterate before that."
     STALLED = "No step decreases the cost any more, though the gradient norm is above tol."
     NOT_FINITE = (
         "The cost or its gradient returned NaN or infinity; x is the best iterate before that."
     )
+    UNBOUNDED = "The cost falls without bound."
     DIVERGED = "The iterates went so far from the manifold that they cannot be restored."
 
     def message(self, family: str = "") -> str:
@@ -57,6 +59,10 @@ _ADVICE = {
     (Status.ITERATION_LIMIT, ""): _GO_ON,
     (Status.EVALUATION_LIMIT, ""): _GO_ON,
     (Status.TIME_LIMIT, ""): _GO_ON,
+    (Status.INTERRUPTED, ""): "Go on from the x of this result.",
+    (Status.UNBOUNDED, ""): (
+        "It has no minimum on this manifold, which is not compact: look at its sign, or bound it."
+    ),
     (Status.STALLED, ""): (
         "Rounding limits it here: raise tol or scale the cost. "
         "Or the derivatives are wrong: see genorth.check_gradient."
@@ -200,3 +206,18 @@ class Result:
         lines["x"] = f"{type(self.x).__name__} of shape {tuple(self.x.shape)}"
         width = max(map(len, lines))
         return "\n".join(f"{name:>{width}}: {value}" for name, value in lines.items())
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during a run.
+
+    Attributes:
+        result: The Result at the best iterate, as if the run had ended there.
+    """
+
+    def __init__(self, result: Result) -> None:
+        super().__init__(result)
+        self.result = result
+
+    def __str__(self) -> str:
+        return self.result.message

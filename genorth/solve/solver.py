@@ -11,18 +11,18 @@ import inspect
 import pickle
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Unpack, get_args, get_origin
 
 import attrs
 
-from genorth.errors import refuse
+from genorth.errors import did_you_mean, refuse, require_known
 from genorth.geometry.shaped import Shaped
 from genorth.linalg.arrays import library, stays
 from genorth.problem import Problem
 from genorth.solve.metric import in_blocks
 from genorth.solve.options import refuse_retired
-from genorth.solve.result import Result
+from genorth.solve.result import Interrupted, Result
 
 PENALTY, RIEMANNIAN, INFEASIBLE, OTHER = "penalty", "Riemannian", "infeasible", "other"
 
@@ -121,7 +121,8 @@ class Solver:
                 refuse(name, f"{fixed[name]!r}, which {self.name!r} stands for", repr(value))
             if name not in fixed and known is not None and name not in known:
                 takes = ", ".join(sorted(known - fixed.keys()))
-                refuse(name, f"an argument of {self.name!r}, which takes {takes}", repr(value))
+                need = f"an argument of {self.name!r}, which takes {takes}"
+                refuse(name, need, repr(value), None, did_you_mean(name, {"x0", "method", *known}))
         if stays(x0) and not self.on_device:
             others = ", ".join(repr(s.name) for s in SOLVERS.values() if s.on_device)
             refuse(
@@ -131,6 +132,14 @@ class Solver:
                 None,
                 f"Pass numpy.asarray(x0), or stay on the device with one of {others}.",
             )
+        try:
+            return self._named(self._called(problem, x0, arguments))
+        except Interrupted as stop:
+            stop.result = self._named(stop.result)
+            raise
+
+    def _called(self, problem: Problem, x0: Any, arguments: dict[str, Any]) -> Result:
+        """Run it, with the preconditioner of the problem, in the shape of its points."""
         given = getattr(problem, "preconditioner", None)
         if given is not None and self.takes("preconditioner"):
             arguments.setdefault("preconditioner", given)
@@ -141,8 +150,12 @@ class Solver:
         if given is not None and not self.takes("preconditioner"):
             message = f"{result.message} {self.name!r} has no place for the preconditioner."
             result = attrs.evolve(result, message=message)
+        return result
+
+    def _named(self, result: Result) -> Result:
+        """The result of this solver, by its name."""
         if isinstance(result, Result) and result.method != self.name and not self.chooses:
-            result = attrs.evolve(result, method=self.name)
+            return attrs.evolve(result, method=self.name)
         return result
 
     def __reduce__(self) -> Any:
@@ -160,6 +173,15 @@ class Solver:
 
 
 def _arguments(run: Callable[..., Any]) -> tuple[frozenset[str] | None, dict[str, Any]]:
+    """What `_signature` says, kept: to read a signature takes as long as a small problem."""
+    try:
+        return _signature(run)
+    except TypeError:  # a callable that cannot be hashed
+        return _signature.__wrapped__(run)
+
+
+@lru_cache(maxsize=256)
+def _signature(run: Callable[..., Any]) -> tuple[frozenset[str] | None, dict[str, Any]]:
     """The keyword arguments of run(problem, x0, ...), None for any; those that a partial fixes."""
     fixed = run.keywords if isinstance(run, partial) else {}
     try:
@@ -242,9 +264,7 @@ class Registry(Mapping[str, Solver]):
         """
         if isinstance(method, Solver):
             return method
-        if isinstance(method, str) and method in self:
-            return self[method]
-        if isinstance(method, str) and method in RENAMED:
+        if isinstance(method, str) and method in RENAMED and method not in self:
             hint = "docs/contributing.md and the changelog list all new names."
             refuse(
                 "method",
@@ -253,7 +273,8 @@ class Registry(Mapping[str, Solver]):
                 None,
                 hint,
             )
-        refuse("method", f"one of {', '.join(map(repr, self))}", repr(method))
+        require_known("method", method, self, RENAMED)
+        return self[method]
 
     def __iter__(self) -> Iterator[str]:
         self._load()

@@ -6,6 +6,7 @@ import pytest
 import genorth as go
 import genorth.testing as gt
 from genorth.penalty.base import Local
+from genorth.problem.measure import Measure
 from genorth.solve.ending import End
 from genorth.solve.monitor import Monitor
 from support.problems import smooth, spd, trace
@@ -86,7 +87,7 @@ def test_beta_is_raised_from_the_fifth_loss_on() -> None:
     problem, X = smooth(go.Stiefel(6, 2), 2), go.Stiefel(6, 2).random_point(1)
     h = _watched(problem)
     first, _ = h.first(X, X)
-    end = End(X, 0.0, X, 1.0, 0.0, True, 0.0, True)
+    end = End(Measure(X, 0.0, X, 1.0, 0.0, 1.0), 0.0, True)
     betas = [h.next(0.0, go.Status.DIVERGED, end) for _ in range(6)]
     np.testing.assert_allclose(betas, first * np.array([1, 1, 1, 1, 4, 16]), rtol=1e-12)
     assert h.next(0.0, go.Status.CONVERGED, end) == 4.0

@@ -11,6 +11,7 @@ import pytest
 import genorth as go
 from genorth.linalg.arrays import inner
 from genorth.penalty.base import Local, NewBeta
+from genorth.problem.measure import Measure
 from genorth.solve.ending import End
 from genorth.solve.monitor import Monitor, Stop
 from genorth.solve.options import Options
@@ -160,7 +161,7 @@ def test_trials_far_from_M_are_turned_back() -> None:
 
 def test_the_next_beta() -> None:
     x = STIEFEL.random_point(0)
-    end = End(x, 0.0, x, 1.0, 0.0, True, 1.0, True)
+    end = End(Measure(x, 0.0, x, 1.0, 0.0, 1.0), 1.0, True)
     for beta, expected in ((1.0, 5.0), (4.0, 12.0)):  # threshold + 0.3 c, three times beta
         h = _watched(beta=beta, scale=10.0)
         assert h.next(2.0, go.Status.DIVERGED, end) == expected

@@ -290,8 +290,13 @@ def test_an_exception_of_the_callback_is_passed_on() -> None:
 # ---------------------------------------------------------------------- objectives that misbehave
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-@pytest.mark.parametrize("where", ["cost", "gradient"])
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [
+        *(("cost", value) for value in (math.nan, -math.inf)),
+        *(("gradient", value) for value in (math.nan, math.inf, -math.inf)),
+    ],
+)
 @pytest.mark.parametrize("method", METHODS)
 def test_not_finite_ends_with_the_best_iterate(method: str, where: str, value: float) -> None:
     calls = 0
@@ -459,7 +464,7 @@ def test_an_objective_that_is_unbounded_off_M() -> None:
 
 
 def test_repr_is_readable() -> None:
-    text = repr(go.minimize(EASY, rng=0))
+    text = repr(go.minimize(EASY, rng=0, method="odf-lbfgs"))
     for part in (
         "success: True",
         "status: CONVERGED",
@@ -486,7 +491,7 @@ def test_feasibility_that_rounding_forbids_is_no_success() -> None:
     [
         (
             {"method": "newton"},
-            "method: need one of 'cdf-gd', 'cdf-cg', 'cdf-lbfgs', 'cdf-tr', 'odf-gd', 'odf-cg', ",
+            "method: need one of 'rgd', 'rcg', 'rlbfgs', 'rtr', 'cdf-gd', ",
         ),
         ({"beta": 0}, "beta: need beta > 0"),
         ({"beta": -1.0}, "beta: need beta > 0"),
@@ -513,8 +518,6 @@ def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
 def test_what_is_missing_is_named() -> None:
     with pytest.raises(ValueError, match=r"^problem: need a gradient"):
         go.minimize(go.Problem(go.Stiefel(5, 2), np.sum))
-    with pytest.raises(ValueError, match=r"^problem: need euclidean_hessian"):
-        go.minimize(go.Problem(go.Stiefel(5, 2), np.sum, np.ones_like), method="cdf-tr")
     with pytest.raises(ValueError, match=r"^problem: "):
         go.minimize(lambda X: 0.0)  # type: ignore[arg-type]
 

@@ -9,12 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import genorth as go
+from genorth.linalg.arrays import inner, norm
 from genorth.riemannian import rcg, rgd, rlbfgs, rtr
+from genorth.riemannian.run import OnManifold
 from genorth.solve.cg import sato
 from genorth.solve.descent import Settings
 from genorth.solve.tr import forcing, truncated_cg
-from genorth.testing import conditioned_symmetric, seeds
+from genorth.testing import conditioned_symmetric, manifolds, seeds
 from support.known_minima import KNOWN
+from support.problems import smooth
 
 
 @given(data=st.data())
@@ -79,6 +82,37 @@ def test_truncated_cg_minimises_inside_and_stops_at_the_boundary(
     assert model(step.Z) <= model(-t * P @ g) + 1e-12
 
 
+@given(manifold=manifolds(max_condition=100), seed=seeds())
+def test_the_hessian_of_a_run_is_that_of_the_manifold(
+    manifold: go.GenOrthManifold, seed: int
+) -> None:
+    """Trust regions converge with a wrong Hessian too, only slowly."""
+    problem = smooth(manifold, seed)
+    run = OnManifold(problem, manifold.random_point(seed), "rtr")
+    point = run.evaluate(run.place(manifold.random_point(seed)))
+    X, Z = point.X, manifold.random_tangent(point.X, seed + 1)
+    H = problem.euclidean_hessian(X, Z)
+    wanted = manifold.hessian(X, point.G, H, Z)
+    scale = norm(H) + norm(manifold.phi(Z)) * norm(manifold.theta(X, point.G))
+    assert norm(run.hessian(point)(Z) - wanted) <= 1e-9 * float(manifold.scale(X)) * scale
+
+
+@given(family=st.sampled_from(sorted(KNOWN)), seed=seeds(), t=st.floats(0.01, 0.3))
+def test_a_direction_is_carried_by_the_velocity_and_not_longer(
+    family: str, seed: int, t: float
+) -> None:
+    """T(Z) = c'(t) min(1, |Z|/|c'(t)|), and its slope is <grad f, T(Z)>."""
+    known = KNOWN[family]()
+    run = OnManifold(known.problem(), known.manifold.random_point(seed), "rcg", tol=0)
+    point = run.start()
+    Z = -point.gradient * (norm(point.X) / norm(point.gradient))
+    trial = run.line(point, Z, slopes=True)(t)
+    V, (carried, slope) = trial.velocity, run.carried(trial, Z)
+    assert norm(carried - min(1.0, norm(Z) / norm(V)) * V) <= 1e-12 * norm(Z)
+    assert norm(trial.place.project(V) - V) <= 1e-8 * norm(V)
+    assert abs(slope - float(inner(trial.gradient, carried))) <= 1e-8 * norm(trial.G) * norm(Z)
+
+
 @pytest.mark.parametrize("solver", [rlbfgs, rtr], ids=lambda solver: solver.__name__)
 def test_a_preconditioner_saves_work(solver: Any) -> None:
     """Min tr(X^T A X)/2 with condition number 1e6.
@@ -103,7 +137,7 @@ def test_a_preconditioner_saves_work(solver: Any) -> None:
 
 
 def test_the_constants_of_the_descent_are_those_of_optm() -> None:
-    assert Settings() == Settings(1e-3, 1e-4, 0.1, 5, 0.85, 1e-20, 1e20)
+    assert Settings() == Settings(1e-3, 1e-4, 0.1, 0.5, 5, 0.85, 1e-20, 1e20)
 
 
 def test_rgd_steps_are_barzilai_and_borwein() -> None:

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import genorth as go
-from genorth.solve.ending import ON_MANIFOLD, end_at, result
+from genorth.problem.measure import ON_MANIFOLD
+from genorth.solve.ending import end_at, result
 from genorth.solve.monitor import Monitor
 from genorth.solve.options import Options
 from genorth.solve.solver import FAMILIES
@@ -44,7 +45,8 @@ def test_no_tolerance_makes_a_success_of_a_point_off_the_manifold() -> None:
     """|C(x)| <= 1e-6 in any case: x is restored so far, whatever feasibility_tol."""
     ended = _ended(SOLUTION * (1 + 1e-4), feasibility_tol=1.0)
     assert ended.success and ended.feasibility <= ON_MANIFOLD
-    scaled = attrs.evolve(end_at(Monitor(EASY), SOLUTION, SOLUTION), feasible=False)
+    end = end_at(Monitor(EASY), SOLUTION, SOLUTION)
+    scaled = attrs.evolve(end, at=attrs.evolve(end.at, feasibility=2 * ON_MANIFOLD, scale=1e9))
     assert not result(
         Monitor(EASY), go.Status.CONVERGED, scaled, family="penalty", method="test"
     ).success

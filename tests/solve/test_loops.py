@@ -170,5 +170,5 @@ def test_an_old_name_is_refused_with_the_new_one(old: str, new: str) -> None:
 
 def test_a_geometry_is_chosen_by_structure() -> None:
     problem = trace(go.Stiefel(4, 2), spd(4, 10, 0))
-    with pytest.raises(ValueError, match=r"^geometry: .*by structure"):
+    with pytest.raises(ValueError, match=r"^geometry: .*by the structure"):
         go.minimize(problem, method="rlbfgs", geometry="fast")

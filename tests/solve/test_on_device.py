@@ -60,7 +60,7 @@ def problem(wrap: Any, dtype: Any = float, manifold: Any = None) -> go.Problem:
 def test_the_solvers_that_stay() -> None:
     """Those that the documentation names."""
     assert set(ON_DEVICE) == {
-        *("rgd", "rcg", "rlbfgs", "rtr", "landing", "landing-auto"),
+        *("auto", "rgd", "rcg", "rlbfgs", "rtr", "landing", "landing-auto"),
         *("cdf-gd", "cdf-cg", "cdf-lbfgs", "cdf-tr"),
         *("odf-gd", "odf-cg", "odf-lbfgs", "odf-tr"),
     }
@@ -115,7 +115,7 @@ def test_a_start_on_the_device_for_a_solver_of_numpy(wrap: Any) -> None:
     f, X0 = problem(wrap), wrap(go.GeneralizedStiefel(DIAGONAL, P).random_point(0))
     for method in ("odf-lbfgs-scipy", "cdf-tr-scipy", "rgd-paper"):
         with pytest.raises(
-            ValueError, match=r"x0: need a NumPy array, as .*copies.*'odf-lbfgs'.*'rgd'"
+            ValueError, match=r"x0: need a NumPy array, as .*copies.*'rgd'.*'odf-lbfgs'"
         ):
             go.minimize(f, X0, method=method)
     with pytest.raises(ValueError, match=r"x0: need a NumPy array.*on_device"):

@@ -85,9 +85,9 @@ def test_minimize_takes_a_record_and_passes_on_what_was_given() -> None:
     assert go.minimize(problem(), method=RECORD, steps=2).method == "mine"
     with pytest.raises(ValueError, match=r"^keep_points: need an argument of 'mine'"):
         go.minimize(problem(), method=RECORD, keep_points=True)
-    with pytest.raises(ValueError, match=r"^method: need one of 'cdf-gd', .*got 'newton'"):
+    with pytest.raises(ValueError, match=r"^method: need one of 'rgd', .*got 'newton'"):
         go.minimize(problem(), method="newton")
-    with pytest.raises(ValueError, match=r"^method: need one of 'cdf-gd', .*got 3"):
+    with pytest.raises(ValueError, match=r"^method: need one of 'rgd', .*got 3"):
         go.minimize(problem(), method=3)  # type: ignore[arg-type]
 
 
@@ -95,7 +95,8 @@ def test_why_not_is_a_reason_or_none() -> None:
     cost = go.Problem(go.Stiefel(4, 2), lambda X: 0.0)
     assert RECORD.why_not(problem()) is None
     assert "no gradient" in str(RECORD.why_not(cost))
-    assert "no Hessian" in str(attrs.evolve(RECORD, needs=("hessian",)).why_not(problem()))
+    # Hessian products can be made by differences of gradients
+    assert attrs.evolve(RECORD, needs=("hessian",)).why_not(problem()) is None
     assert attrs.evolve(RECORD, reason=lambda problem: "no").why_not(problem()) == "no"
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from genorth.errors import require
+from genorth.errors import require, require_known
 
 if TYPE_CHECKING:
     from genorth.compare.analysis.rows import Row
@@ -135,7 +135,7 @@ def times(ratio: float) -> Entry:
 def ranged(values: Sequence[float], form: str = ".3g") -> str:
     """The median, with the range where there is one: "91 (90 to 93)"."""
     middle, low, high = (format(f(values), form) for f in (statistics.median, min, max))
-    return f"{middle} ({low} to {high})"
+    return middle if low == high else f"{middle} ({low} to {high})"
 
 
 def tolerance_text(value: float) -> str:
@@ -397,10 +397,5 @@ _FORMATS: dict[str, Callable[[Sequence[Table]], str]] = {
 
 def render(tables: Sequence[Table], format: str) -> str:  # noqa: A002  the name that users know from pandas
     """Write tables in a format: "markdown", "text", "csv", "latex" or "html"."""
-    require(
-        isinstance(format, str) and not (format not in _FORMATS),
-        "format",
-        f"one of {', '.join(map(repr, _FORMATS))}",
-        repr(format),
-    )
+    require_known("format", format, _FORMATS)
     return _FORMATS[format](tables)

@@ -9,10 +9,10 @@ import attrs
 import numpy as np
 
 import genorth
-from genorth.errors import require
+from genorth.errors import require, require_known
 from genorth.linalg.arrays import Array
 from genorth.problem.problem import Problem
-from genorth.solve.solver import SOLVERS
+from genorth.solve.solver import RENAMED, SOLVERS
 
 if TYPE_CHECKING:
     from genorth.compare.runs.bench import Maker
@@ -198,8 +198,7 @@ def _solver(name: Any, entry: Any) -> Any:
     require(good, "solvers", _SOLVERS, f"{name!r}: {type(entry).__name__}")
     if not isinstance(entry, str):
         return entry
-    known = ", ".join(map(repr, SOLVERS))
-    require(entry in SOLVERS, "solvers", f"one of {known}", repr(entry))
+    require_known("solvers", entry, SOLVERS, RENAMED)
     return SOLVERS[entry]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from pymanopt.manifolds.manifold import RiemannianSubmanifold
 
 from genorth.checks.report import title
-from genorth.errors import OutsideDomainError, refuse
+from genorth.errors import OutsideDomainError, refuse, require_known
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.retractions import RETRACTIONS, polar_factor, step_size
 from genorth.geometry.substitution import Substitution
@@ -46,8 +46,7 @@ class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt
     ) -> None:
         if not isinstance(manifold, GenOrthManifold):
             refuse("manifold", "a GenOrthManifold", type(manifold).__name__)
-        if retraction not in RETRACTIONS:
-            refuse("retraction", f"one of {', '.join(map(repr, RETRACTIONS))}", repr(retraction))
+        require_known("retraction", retraction, RETRACTIONS)
         super().__init__(title(manifold), manifold.dim)
         self.manifold, self.kind, self.metric = manifold, retraction, metric
         self.rng = as_generator(rng)

@@ -21,13 +21,13 @@ import pymanopt
 from pymanopt.optimizers.optimizer import Optimizer
 from pymanopt.optimizers.trust_regions import TrustRegions
 
-from genorth.errors import StepTooLong, refuse
+from genorth.errors import StepTooLong, did_you_mean, refuse
 from genorth.interop.pymanopt.manifold import PymanoptManifold
 from genorth.interop.pymanopt.problem import Shared, from_pymanopt, own_options, wrapped_manifold
 from genorth.linalg.arrays import Array, norm
 from genorth.linalg.cache import same_entries
 from genorth.problem.problem import Problem
-from genorth.solve.ending import end_at, result
+from genorth.solve.ending import end_at, outcome, result
 from genorth.solve.metric import in_metric
 from genorth.solve.monitor import Guard, Monitor, Stop
 from genorth.solve.options import Common, Options, require
@@ -91,12 +91,14 @@ def run(
     start = np.asarray(ours.manifold.restore(ours.start(x0, options.rng)))
     watch = _Watch(Monitor(ours, options), manifold, max_costs, isinstance(watched, TrustRegions))
     watch.attach(watched)
-    status, detail = watch.drive(watched, start, preconditioner, arguments)
+    stop = outcome(watch.drive, watched, start, preconditioner, arguments)
     last = watch.last
     X, known = (start, None) if last is None else (last.X, (last.cost, last.G))
     end = end_at(watch.monitor, X, start, known)
     method = f"pymanopt.{watched}"
-    return result(watch.monitor, status, end, family=RIEMANNIAN, method=method, detail=detail)
+    return result(
+        watch.monitor, stop.status, end, family=RIEMANNIAN, method=method, detail=stop.detail
+    )
 
 
 def _prepared(optimizer: Any) -> tuple[Optimizer, dict[str, Any], float]:
@@ -138,7 +140,10 @@ def _check(problem: Problem, optimizer: Optimizer, options: dict[str, Any]) -> N
     for name, value in options.items():
         if name not in known:
             takes = ", ".join([*Common.__annotations__, "retraction", "preconditioner", *known])
-            refuse(name, f"an argument of pymanopt's {optimizer}, which takes {takes}", repr(value))
+            need = f"an argument of pymanopt's {optimizer}, which takes {takes}"
+            refuse(
+                name, need, repr(value), None, did_you_mean(name, {"x0", *Common.__annotations__})
+            )
 
 
 @attrs.frozen(eq=False)
@@ -187,9 +192,7 @@ class _Watch:
 
         optimizer._check_stopping_criterion = end_of_iteration
 
-    def drive(
-        self, optimizer: Optimizer, start: Array, preconditioner: Any, options: Any
-    ) -> tuple[Status, str]:
+    def drive(self, optimizer: Optimizer, start: Array, preconditioner: Any, options: Any) -> None:
         """Run the optimizer until something ends it; again from where it found no step.
 
         pymanopt's line searches give up after a few reductions of the step, and then repeat a step
@@ -197,27 +200,24 @@ class _Watch:
         that was made.
         """
         theirs = self._their_problem(preconditioner)
-        try:
-            while True:
-                before = math.inf if self.last is None else self.last.cost
-                self._starting = True
-                try:
-                    end = optimizer.run(theirs, initial_point=start, **options)
-                except _NoStep:
-                    pass
-                else:
-                    if not self._is_last(end.point):
-                        # SteepestDescent ends before it looks at the gradient there
-                        self.gradient(end.point)
-                        return Status.STALLED, f"pymanopt: {end.stopping_criterion}"
-                assert self.last is not None
-                # trust regions have no line search to start again
-                if self._rejects or not self.last.cost < before:
-                    return Status.STALLED, ""
-                start = self.last.X
-                _set_first_step(optimizer, self._last_step)
-        except Stop as stop:
-            return stop.status, stop.detail
+        while True:
+            before = math.inf if self.last is None else self.last.cost
+            self._starting = True
+            try:
+                end = optimizer.run(theirs, initial_point=start, **options)
+            except _NoStep:
+                pass
+            else:
+                if not self._is_last(end.point):
+                    # SteepestDescent ends before it looks at the gradient there
+                    self.gradient(end.point)
+                    raise Stop(Status.STALLED, f"pymanopt: {end.stopping_criterion}")
+            assert self.last is not None
+            # trust regions have no line search to start again
+            if self._rejects or not self.last.cost < before:
+                return
+            start = self.last.X
+            _set_first_step(optimizer, self._last_step)
 
     def _their_problem(self, preconditioner: Any) -> pymanopt.Problem:
         function = pymanopt.function.numpy(self.manifold)

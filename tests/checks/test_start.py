@@ -1,0 +1,165 @@
+"""What `minimize` tests before a run: wrong derivatives and a wrong psi are refused, right ones
+are not."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import genorth as go
+import genorth.testing.strategies as strategies
+from genorth.checks.start import check_start
+from support.norms import Matrix
+from support.problems import smooth
+
+FAMILIES = sorted(strategies.FAMILIES)
+
+
+def _manifold(seed: int, family: str | None = None, square: bool = False) -> go.GenOrthManifold:
+    """A manifold of the families in turn, with a condition number of up to 1e3."""
+    rng = np.random.default_rng([7, seed])
+    n = int(rng.integers(3, 9))
+    p = n if square else int(rng.integers(1, n + 1))
+    chosen = family or FAMILIES[seed % len(FAMILIES)]
+    condition = 10 ** float(rng.uniform(0, 3))
+    return strategies.Recipe(chosen, n, p, condition, seed).build()
+
+
+def _with_gradient(problem: go.Problem, wrong: Callable[[Matrix], Matrix], fused: bool) -> Any:
+    def both(X: Matrix) -> tuple[float, Matrix]:
+        return problem.evaluate_cost(X), wrong(problem.evaluate_gradient(X))
+
+    if fused:
+        return go.Problem(problem.manifold, cost_and_gradient=both)
+    return go.Problem(problem.manifold, problem.evaluate_cost, lambda X: both(X)[1])
+
+
+FACTORS = (0.5, 2.0, 0.1, 10.0, 1.2, 1e-3)
+WRONG: dict[str, Callable[[int], Callable[[Matrix], Matrix]]] = {
+    "sign": lambda seed: lambda G: -G,
+    "factor": lambda seed: lambda G: FACTORS[seed % len(FACTORS)] * G,
+    "transposed": lambda seed: lambda G: np.ascontiguousarray(np.swapaxes(G, -1, -2)),
+    "conjugated": lambda seed: np.conj,
+}
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_a_wrong_gradient_is_refused_in_100_of_100_cases(kind: str) -> None:
+    """Transposed where X is square; conjugated where it is complex."""
+    families = {"transposed": ["stiefel", "generalized"], "conjugated": ["stiefel-complex"]}
+    for seed in range(100):
+        among = families.get(kind, FAMILIES)
+        manifold = _manifold(seed, among[seed % len(among)], square=kind == "transposed")
+        problem = _with_gradient(smooth(manifold, seed), WRONG[kind](seed), bool(seed % 2))
+        argument = "cost_and_gradient" if seed % 2 else "euclidean_gradient"
+        with pytest.raises(ValueError, match=rf"^{argument}: need .*check_gradient"):
+            go.minimize(problem)
+
+
+def test_the_transpose_of_the_matrix_is_refused_in_100_of_100_cases() -> None:
+    """f(X) = tr(X^T A X B)/2: the gradient is (A X B + A^T X B^T)/2, not A X B."""
+    for seed in range(100):
+        rng = np.random.default_rng([8, seed])
+        n = int(rng.integers(3, 12))
+        p = int(rng.integers(2, n + 1))
+        A, B = rng.standard_normal((n, n)), rng.standard_normal((p, p))
+
+        def cost(X: Matrix, A: Matrix = A, B: Matrix = B) -> float:
+            return float(np.sum(X * (A @ X @ B))) / 2
+
+        def gradient(X: Matrix, A: Matrix = A, B: Matrix = B) -> Matrix:
+            return A @ X @ B
+
+        with pytest.raises(ValueError, match="^euclidean_gradient: need"):
+            go.minimize(go.Problem(go.Stiefel(n, p), cost, gradient))
+
+
+@pytest.mark.parametrize("kind", ["sign", "factor"])
+def test_a_wrong_hessian_is_refused_in_100_of_100_cases(kind: str) -> None:
+    for seed in range(100):
+        right = smooth(_manifold(seed), seed)
+        wrong = WRONG[kind](seed)
+        problem = go.Problem(
+            right.manifold,
+            right.evaluate_cost,
+            right.evaluate_gradient,
+            lambda X, Z, right=right, wrong=wrong: wrong(right.euclidean_hessian(X, Z)),
+        )
+        with pytest.raises(ValueError, match=r"^euclidean_hessian: need .*check_hessian"):
+            go.minimize(problem)
+
+
+def test_a_wrong_psi_is_refused_in_100_of_100_cases() -> None:
+    """The identity, the inverse, the transpose and the opposite, of psi(T) = Q T Q^-1."""
+    for seed in range(100):
+        rng = np.random.default_rng([9, seed])
+        p = int(rng.integers(2, 6))
+        n = p + int(rng.integers(0, 6))
+        W, _ = np.linalg.qr(rng.standard_normal((p, p)))
+        Q = (W * np.geomspace(1, 10 ** float(rng.uniform(0.3, 3)), p)) @ W.T
+        inverse = np.linalg.inv(Q)
+        wrong = (
+            lambda T: T,
+            lambda T, Q=Q, inverse=inverse: inverse @ T @ Q,
+            lambda T, Q=Q, inverse=inverse: np.swapaxes(Q @ T @ inverse, -1, -2),
+            lambda T, Q=Q, inverse=inverse: -(Q @ T @ inverse),
+        )[seed % 4]
+        manifold = go.from_maps((n, p), lambda X, inverse=inverse: X @ inverse, wrong)
+        problem = go.Problem(manifold, lambda X: float(np.sum(X**2)), lambda X: 2 * X)
+        with pytest.raises(ValueError, match=r"^psi: need .*check_assumptions"):
+            go.minimize(problem)
+
+
+def test_no_right_problem_of_1000_is_refused() -> None:
+    """All families, at random points of M and near it, and at points far from M."""
+    for seed in range(1000):
+        manifold = _manifold(seed)
+        rng = np.random.default_rng([10, seed])
+        x0 = (
+            None
+            if seed % 3 == 0
+            else manifold.random_ambient(rng) * 10 ** float(rng.uniform(-2, 2))
+        )
+        check_start(smooth(manifold, seed), x0)
+
+
+def test_starts_at_kinks_and_at_stationary_points_are_not_refused() -> None:
+    manifold = go.Stiefel(6, 3)
+    eye = np.eye(6)[:, :3]
+    check_start(go.Problem(manifold, lambda X: float(np.abs(X).sum()), np.sign), eye)
+    check_start(go.Problem(manifold, lambda X: 1e9 + float(np.sum(X**2)), lambda X: 2 * X), eye)
+    check_start(go.Problem(manifold, lambda X: 5.0, lambda X: 0 * X, lambda X, Z: 0 * Z), eye)
+    outside = go.Problem(manifold, lambda X: np.inf, lambda X: 0 * X)
+    check_start(outside, eye)
+
+
+def test_the_check_is_not_counted_and_costs_three_evaluations() -> None:
+    calls = {"cost": 0, "gradient": 0, "hessian": 0}
+    right = smooth(go.Stiefel(6, 2), 0)
+
+    def counted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            calls[name] += 1
+            return function(*arguments)
+
+        return call
+
+    problem = go.Problem(
+        right.manifold,
+        counted("cost", right.evaluate_cost),
+        counted("gradient", right.evaluate_gradient),
+        counted("hessian", right.euclidean_hessian),
+    )
+    check_start(problem)
+    assert calls == {"cost": 2, "gradient": 2, "hessian": 1}
+    assert problem.counts.evaluations == 0
+    with_check, without = (go.minimize(problem, rng=0, check=check) for check in (True, False))
+    assert with_check.nfev == without.nfev and with_check.nhev == without.nhev
+    np.testing.assert_array_equal(with_check.x, without.x)
+
+
+def test_check_false_runs_what_is_wrong() -> None:
+    right = smooth(go.Stiefel(6, 2), 0)
+    problem = _with_gradient(right, lambda G: -G, False)
+    assert not go.minimize(problem, check=False, rng=0).success
