@@ -146,9 +146,7 @@ def check_gradient(problem: Problem, X: Array | None = None, rng: Any = None) ->
 
     def in_space(G: Array) -> Curve:
         slope = _dot(G, E)
-        return _curve(
-            "f(X + tE) - f - t <G, E>", lambda t: abs(beside[t] - t * slope), f, G, E
-        )
+        return _curve("f(X + tE) - f - t <G, E>", lambda t: abs(beside[t] - t * slope), f, G, E)
 
     off = in_space(G)
     on = _curve("f(R(tZ)) - f - t <grad f, Z>", on_manifold, f, G, Z)
@@ -247,9 +245,7 @@ def check_hessian(problem: Problem, X: Array | None = None, rng: Any = None) -> 
     )
 
 
-def _start(
-    problem: Problem, X: Any, rng: Any
-) -> tuple[Problem, Array, np.random.Generator]:
+def _start(problem: Problem, X: Any, rng: Any) -> tuple[Problem, Array, np.random.Generator]:
     """The problem in blocks, a point (X, or a random one), the generator of directions; checked."""
     if not isinstance(problem, Problem):
         refuse("problem", "a genorth.Problem", f"a {type(problem).__name__}")
