@@ -190,10 +190,12 @@ def _definite(manifold: GenOrthManifold, rng: np.random.Generator) -> Finding:
         values = np.linalg.eigvalsh((matrix + matrix.T) / 2)
         ratio = float(values[0] / max(np.abs(values).max(), np.finfo(float).tiny))
     else:
-        V = signed_directions(operator.matmat, size, np.dtype(float), 1, -1, _ROUNDS)[:, :1]
-        image = operator @ V
-        ratio = float(np.vdot(V, image) / np.linalg.norm(image)) if V.size else 0.0
-        note = "a direction in which phi is negative" if V.size else "none such by Krylov subspaces"
+        V = signed_directions(operator.matmat, size, np.dtype(float), 1, -1, _ROUNDS)
+        ratio, note = 0.0, "no other direction found by Krylov subspaces"
+        if V.size:
+            image = operator @ V[:, 0]
+            ratio = float(V[:, 0] @ image / np.linalg.norm(image))
+            note = "a direction in which phi is negative"
     bound = -size * eps(manifold.dtype)
     return Finding("definite", "<X, phi(X)> > 0", ratio, bound, True, note)
 

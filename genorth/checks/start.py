@@ -12,6 +12,7 @@ import numpy as np
 
 from genorth.errors import refuse
 from genorth.geometry.manifold import GenOrthManifold
+from genorth.geometry.shaped import in_blocks
 from genorth.linalg.arrays import Array, ct, eps, norm
 from genorth.problem.problem import Problem
 
@@ -44,7 +45,7 @@ def check_start(problem: Problem, x0: Any = None) -> None:
         ValueError: If one of them fails by far.
     """
     problem, rng = problem.fresh(), np.random.default_rng(0)
-    _check_companion(problem.manifold, rng)
+    _check_companion(in_blocks(problem.manifold)[0], rng)
     start = np.asarray(problem.start(x0, rng))
     X = start + _sized(problem.manifold.random_ambient(rng), _NEAR * float(norm(start)))
     f, G = problem.evaluate(X)

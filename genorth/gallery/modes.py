@@ -24,6 +24,7 @@ import scipy.sparse
 
 import genorth as go
 from genorth.gallery.base import Entry, Instance, Source, Visit, domain_solver, orthonormal
+from genorth.gallery.preconditioners import amg_preconditioner
 from genorth.gallery.traces import trace_problem
 from genorth.linalg.arrays import Array, norm
 
@@ -52,11 +53,9 @@ def _model(name: str) -> _Model:
     A, vertices, elements = data["A"].tocsr(), data["vertices"], data["elements"].astype(int)
     near_null, free = data["B"].astype(float), A.shape[0]
     mass = _triangles if name == "airfoil" else _bricks
-    # the weights of "diagonal", the default, are drawn with the global random state
-    smooth = ("jacobi", {"weighting": "local"})
-    hierarchy = pyamg.smoothed_aggregation_solver(A, near_null, smooth=smooth, max_coarse=20)
+    precondition = amg_preconditioner(A, near_null, max_coarse=20)
     B = mass(vertices, elements, free)
-    return _Model(A, B, hierarchy.aspreconditioner(), vertices, elements)
+    return _Model(A, B, precondition.cycle, vertices, elements)  # type: ignore[attr-defined]
 
 
 def _triangles(vertices: Array, elements: Array, free: int) -> Any:

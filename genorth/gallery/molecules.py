@@ -37,6 +37,7 @@ import scipy.linalg
 
 import genorth as go
 from genorth.gallery.base import Entry, Instance, Source, Visit, domain_solver
+from genorth.gallery.preconditioners import orbital_levels, orbital_preconditioner
 from genorth.gallery.traces import trace_problem
 from genorth.linalg.arrays import Array
 from genorth.linalg.cache import ContentCache
@@ -54,7 +55,6 @@ _MOLECULES = {
         "6-31g",
     ),
 }
-_SMALLEST_GAP = 0.5  # hartree, in the preconditioner: far from the solution gaps may be negative
 
 
 def mean_field(molecule: str) -> Any:
@@ -75,7 +75,8 @@ class Energy:
         self._field = field = mean_field(molecule)
         self.S, self.h, self.nuclear = field.get_ovlp(), field.get_hcore(), field.energy_nuc()
         self.pairs = field.mol.nelectron // 2
-        self._focks, self._levels = ContentCache(keep=2), ContentCache()
+        self._focks = ContentCache(keep=2)
+        self.precondition = orbital_preconditioner(self.fock, self.S)
         self.response: Array = np.zeros_like(self.h)  # J - K/2 of the last Hessian product
 
     def fock(self, C: Array) -> Array:
@@ -99,17 +100,7 @@ class Energy:
 
     def levels(self, C: Array) -> tuple[Array, Array, Array, Array]:
         """The energies and orbitals that diagonalise F among the occupied ones and the others."""
-        F, empty = self.fock(C), scipy.linalg.null_space((self.S @ C).T)
-        below, U = np.linalg.eigh(C.T @ F @ C)
-        above, V = scipy.linalg.eigh(empty.T @ F @ empty, empty.T @ self.S @ empty)
-        return below, C @ U, above, empty @ V
-
-    def precondition(self, C: Array, G: Array) -> Array:
-        """G over 4 times the gaps of empty and occupied orbitals: about the inverse Hessian."""
-        below, occupied, above, empty = self._levels.get(C, self.levels)
-        gaps = np.maximum(np.abs(above[:, None] - below), _SMALLEST_GAP)
-        U = C.T @ self.S @ occupied
-        return (empty @ (empty.T @ G @ U / gaps) + occupied @ (occupied.T @ G @ U)) @ U.T / 4
+        return orbital_levels(self.fock(C), self.S, C)
 
 
 energy = cache(Energy)  # one for each molecule and process: problem and rows share Fock matrices

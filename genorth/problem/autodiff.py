@@ -120,11 +120,11 @@ class _Torch(_Library):
         return both
 
     def _followed(self, f: Any) -> Array:
-        """The cost, a tensor; (1,) and (1, 1) are taken as numbers."""
+        """The cost, a tensor."""
         if not isinstance(f, self.module.Tensor):
             hint = "float(...), .item() and .numpy() cut the derivative off: return the tensor."
             refuse("cost", "a tensor, which autodiff='torch' follows", type(f).__name__, None, hint)
-        return f.reshape(()) if tuple(f.shape) in ((1,), (1, 1)) else f
+        return f
 
     def _gradient(self, f: Array, X: Array, create_graph: bool = False) -> Array:
         (G,) = self.module.autograd.grad(f, X, create_graph=create_graph, materialize_grads=True)
@@ -162,6 +162,16 @@ def _load(name: str) -> _Library:
     return _LIBRARIES[name](optional(name, name, f"autodiff={name!r}"))
 
 
+def _number(cost: _Function) -> _Function:
+    """The cost, with (1,) and (1, 1) taken as numbers."""
+
+    def number(X: Array) -> Any:
+        f = cost(X)
+        return f.reshape(()) if getattr(f, "shape", ()) in ((1,), (1, 1)) else f
+
+    return number
+
+
 def complete(
     library: str,
     *,
@@ -187,6 +197,7 @@ def complete(
         ImportError: If the library is not installed.
     """
     loaded = _load(library)
+    cost = None if cost is None else _number(cost)
     if euclidean_hessian is None:
         if euclidean_gradient is not None:
             euclidean_hessian = loaded.derivative_of(euclidean_gradient)

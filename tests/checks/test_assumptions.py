@@ -210,3 +210,23 @@ def test_at_large_sizes_phi_is_not_formed_and_may_stay_undecided():
     assert "shortest U" in finding(np.linspace(1, 2, 400)).note
     undecided = finding(np.geomspace(1, 1e-12, 400))
     assert undecided.passed and "not decided" in undecided.note
+
+
+@pytest.mark.parametrize(
+    ("n", "minus", "least"), [(12, 1, 1.0), (12, 2, 1.0), (300, 1, 1e-7), (600, 1, 0.1)]
+)
+def test_a_false_definite_is_found_by_eigenvalues(n, minus, least):
+    """Signatures (11, 1) and (10, 2) pass every sample."""
+    signs = np.where(np.arange(n) < minus, -least, np.geomspace(1.0, 1e-3, n))[:, None]
+    for values in (signs, np.abs(signs)):
+        manifold = go.from_maps((n, 3), lambda X, d=values: d * X, lambda T: T, definite=True)
+        assert go.check_assumptions(manifold, rng=0)["definite"].passed == (values is not signs)
+
+
+def test_the_report_says_where_only_conjugate_gradients_are_left():
+    conjugations = go.from_maps((5, 2), np.conj, np.conj, dtype=complex)
+    report = go.check_assumptions(conjugations, rng=0)
+    assert report.passed and "companion=Q" in str(report)
+    assert "conjugate gradients" in repr(conjugations)
+    quick = go.check_assumptions(go.Stiefel(5, 2), rng=0)
+    assert not quick.notes and "conjugate" not in repr(go.Stiefel(5, 2))

@@ -166,3 +166,29 @@ def test_steps_at_which_the_cost_is_not_finite_are_left_out():
 
     report = go.check_gradient(_wrong(cost), X, rng=0)
     assert report.passed and len(report.curves[0].steps) < len(slopes._STEPS)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "note"),
+    [
+        (lambda G: G / 2, "G is half of the gradient"),
+        (lambda G: 2 * G, "G is twice the gradient"),
+        (lambda G: -G, "G is minus the gradient"),
+        (lambda G: G.conj(), "G is the conjugate of the gradient"),
+        (
+            lambda G: G.conj() / 2,
+            "G is half of the conjugate (a Wirtinger derivative) of the gradient",
+        ),
+        (lambda G: G**2, ""),
+    ],
+)
+def test_a_mistaken_gradient_is_named(wrong, note):
+    H = np.diag(np.arange(1.0, 6)) + 1j * np.triu(np.ones((5, 5)), 1)
+    H = H + H.conj().T
+    problem = go.Problem(
+        go.Stiefel(5, 2, complex),
+        lambda X: float(np.vdot(X, H @ X).real),
+        lambda X: wrong(2 * H @ X),
+    )
+    finding = go.check_gradient(problem, rng=0)["Euclidean"]
+    assert not finding.passed and finding.note == note

@@ -167,7 +167,7 @@ def test_gradients_lie_in_F(data, manifold, seed):
 
 @pytest.mark.parametrize(
     "value",
-    [1j, np.complex128(1), None, "1", np.ones(1), np.ones((2, 2)), [1.0]],
+    [1j, np.complex128(1), None, "1", np.ones(2), np.ones((2, 2)), [1.0]],
     ids=lambda v: type(v).__name__,
 )
 def test_a_cost_that_is_not_a_real_number_is_refused(value):
@@ -179,7 +179,7 @@ def test_a_cost_that_is_not_a_real_number_is_refused(value):
         go.Problem(M, cost_and_gradient=lambda X: (value, X)).cost(M.random_point(0))
 
 
-@pytest.mark.parametrize("shape", [(1,), (1, 1), (2,)])
+@pytest.mark.parametrize("shape", [(1, 1, 1), (2, 1), (2,)])
 def test_an_array_of_jax_is_no_real_number(shape):
     """What float(f) cannot convert is let through only where JAX traces a scalar."""
     jnp = pytest.importorskip("jax.numpy")
@@ -266,3 +266,36 @@ def test_a_missing_library_names_the_extra(monkeypatch):
     monkeypatch.setattr(importlib, "import_module", lambda name: without_torch(name))
     with pytest.raises(ImportError, match=r"genorth\[torch\]"):
         go.Problem(M, np.sum, autodiff="torch")
+
+
+@pytest.mark.parametrize("shape", [(1,), (1, 1)])
+def test_a_cost_with_one_entry_is_a_number(shape):
+    problem = go.Problem(go.Stiefel(3, 1), lambda X: np.full(shape, 2.0), lambda X: 0 * X)
+    f = problem.cost(problem.manifold.random_point(0))
+    assert type(f) is float and f == 2.0
+
+
+@pytest.mark.parametrize("shape", [(2,), (3, 1), (1, 3), (3, 3), (1, 1, 1, 2)])
+def test_a_cost_that_broadcasts_is_refused(shape):
+    problem = go.Problem(go.Stiefel(3, 1), lambda X: np.zeros(shape), lambda X: 0 * X)
+    with pytest.raises(ValueError, match="cost: need cost to return a real number"):
+        problem.cost(problem.manifold.random_point(0))
+
+
+@pytest.mark.parametrize("library", ["jax", "torch"])
+def test_autodiff_takes_a_cost_with_one_entry(library):
+    pytest.importorskip(library)
+    problem = go.Problem(go.Stiefel(4, 1), lambda X: X.T @ X, autodiff=library)
+    X = problem.manifold.random_point(0)
+    f, G = problem.cost_and_gradient(X)
+    assert f == pytest.approx(1.0)
+    np.testing.assert_allclose(G, 2 * X)
+    np.testing.assert_allclose(problem.euclidean_hessian(X, X), 2 * X)
+
+
+@pytest.mark.parametrize("cut", [lambda f: f.item(), float, lambda f: f.detach().numpy()])
+def test_a_cost_that_torch_cannot_follow_is_named(cut):
+    pytest.importorskip("torch")
+    problem = go.Problem(go.Stiefel(4, 1), lambda X: cut((X * X).sum()), autodiff="torch")
+    with pytest.raises(ValueError, match="return the tensor"):
+        go.minimize(problem, rng=0)

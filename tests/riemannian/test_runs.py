@@ -255,7 +255,7 @@ def test_what_a_solver_cannot_use_is_refused() -> None:
         rgd(cost)
     with pytest.raises(ValueError, match="memory"):
         rlbfgs(full, memory=0)
-    for solver in (rlbfgs, rtr):
+    for solver in (rgd, rcg, rlbfgs, rtr):
         with pytest.raises(ValueError, match="preconditioner"):
             solver(full, preconditioner=3)
     with pytest.raises(ValueError, match=r"genorth\.Problem"):

@@ -113,7 +113,7 @@ def test_a_direction_is_carried_by_the_velocity_and_not_longer(
     assert abs(slope - float(inner(trial.gradient, carried))) <= 1e-8 * norm(trial.G) * norm(Z)
 
 
-@pytest.mark.parametrize("solver", [rlbfgs, rtr], ids=lambda solver: solver.__name__)
+@pytest.mark.parametrize("solver", [rgd, rcg, rlbfgs, rtr], ids=lambda solver: solver.__name__)
 def test_a_preconditioner_saves_work(solver: Any) -> None:
     """Min tr(X^T A X)/2 with condition number 1e6.
 
@@ -155,10 +155,3 @@ def test_rgd_steps_are_barzilai_and_borwein() -> None:
         t = float(M.inner(S, S)) / sy if k % 2 == 0 else sy / float(M.inner(Y, Y))
         trials = [float(M.norm(M.retract(X[k], -t * 0.1**j * g[k]) - X[k + 1])) for j in range(5)]
         assert min(trials) <= 1e-10
-
-
-@pytest.mark.parametrize("solver", [rgd, rcg])
-def test_a_solver_without_preconditioner_refuses_one(solver: Any) -> None:
-    problem = go.Problem(go.Stiefel(4, 2), lambda X: float(np.sum(X)), np.ones_like)
-    with pytest.raises(TypeError, match="preconditioner"):
-        solver(problem, preconditioner=lambda X, V: V)

@@ -1,0 +1,96 @@
+"""Preconditioners that two fields have: orbital energies in chemistry, multigrid in mechanics.
+
+Each function returns `preconditioner(X, V)` for `Problem` or `minimize`, an approximation of the
+inverse Hessian at X applied to V, symmetric and positive definite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from genorth.errors import refuse
+from genorth.linalg.arrays import Array
+from genorth.linalg.cache import ContentCache
+from genorth.optional import optional
+from genorth.solve.run import Preconditioner
+
+
+def orbital_levels(F: Array, S: Array, C: Array) -> tuple[Array, Array, Array, Array]:
+    """The energies and orbitals that diagonalise F among the occupied orbitals and the others.
+
+    Args:
+        F: The Fock matrix.
+        S: The overlap matrix.
+        C: The occupied orbitals, C^T S C = I.
+
+    Returns:
+        The energies of the occupied orbitals, these orbitals, and the same of the empty ones.
+    """
+    empty = scipy.linalg.null_space((S @ C).T)
+    below, U = np.linalg.eigh(C.T @ F @ C)
+    above, V = scipy.linalg.eigh(empty.T @ F @ empty, empty.T @ S @ empty)
+    return below, C @ U, above, empty @ V
+
+
+def orbital_preconditioner(
+    fock: Callable[[Array], Array], S: Array, smallest_gap: float = 0.5
+) -> Preconditioner:
+    """The gaps of empty and occupied orbitals [vanvoorhis2002geometric].
+
+    The Hessian of the Hartree-Fock energy E(C) = tr(C^T (h + F) C) is about 4 (e_a - e_i) for the
+    rotation of the occupied orbital i and the empty one a. V is divided by that; far from the
+    solution gaps may be negative, so that they are taken as at least `smallest_gap`.
+
+    Args:
+        fock: C -> the Fock matrix F(C). It is called once for each C: remember it, if the cost
+            forms it too.
+        S: The overlap matrix, C^T S C = I.
+        smallest_gap: In hartree.
+
+    Returns:
+        preconditioner(C, V).
+    """
+    if not callable(fock):
+        refuse("fock", "a function of C", repr(fock))
+    if not smallest_gap > 0:
+        refuse("smallest_gap", "smallest_gap > 0", smallest_gap)
+    known = ContentCache()
+
+    def precondition(C: Array, V: Array) -> Array:
+        below, occupied, above, empty = known.get(C, lambda C: orbital_levels(fock(C), S, C))
+        gaps = np.maximum(np.abs(above[:, None] - below), smallest_gap)
+        U = C.T @ S @ occupied
+        return (empty @ (empty.T @ V @ U / gaps) + occupied @ (occupied.T @ V @ U)) @ U.T / 4
+
+    return precondition
+
+
+def amg_preconditioner(A: Any, near_null: Any = None, **options: Any) -> Preconditioner:
+    """One V-cycle of algebraic multigrid for a sparse A [bell2023pyamg].
+
+    For costs such as tr(X^T A X) with A a stiffness matrix or a Laplacian, whose curvature is about
+    2 A: the cycle is an approximation of A^-1 that costs a few products with A.
+
+    Args:
+        A: A sparse symmetric positive definite matrix.
+        near_null: Columns on which A is small, such as rigid motions. Default: constants.
+        **options: Of `pyamg.smoothed_aggregation_solver`.
+
+    Returns:
+        preconditioner(X, V); its attribute `cycle` is the V-cycle as a LinearOperator.
+    """
+    pyamg = optional("pyamg", "gallery", "amg_preconditioner")
+    # the weights of "diagonal", the default, are drawn with the global random state
+    smooth = options.pop("smooth", ("jacobi", {"weighting": "local"}))
+    hierarchy = pyamg.smoothed_aggregation_solver(A.tocsr(), near_null, smooth=smooth, **options)
+    cycle = hierarchy.aspreconditioner()
+
+    def precondition(X: Array, V: Array) -> Array:  # noqa: ARG001  the same everywhere
+        return np.asarray(cycle.matmat(V)) / 2
+
+    precondition.cycle = cycle  # type: ignore[attr-defined]
+    return precondition
