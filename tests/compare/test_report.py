@@ -58,14 +58,14 @@ def _named(**seconds: list[float]) -> dict[str, list[float]]:
 
 
 def test_summary_says_who_wins_and_by_how_much():
-    rows = _named(cdf_gd=[2.0, 9.0, 4.0], rtr_fast=[1.0, 3.0, 1.0])
+    rows = _named(cdf_gd=[2.0, 9.0, 4.0], rtr=[1.0, 3.0, 1.0])
     first, second = summary.sentences(Records(_rows(**rows)))
     assert first == (
         "matching: rtr is fastest in all 3 rows. "
         "Riemannian wins all 3 rows, 3x faster in the median (2x to 4x)."
     )
     assert second == "All 6 runs succeeded."
-    rows = _named(cdf_gd=[10.0, 5.7], rtr_fast=[1.0, 1.5])
+    rows = _named(cdf_gd=[10.0, 5.7], rtr=[1.0, 1.5])
     assert summary.headline(Records(_rows(**rows)))[1] == (
         "Riemannian wins both rows, 6.9x faster in the median (3.8x to 10x)."
     )
@@ -137,7 +137,7 @@ def test_summary_uses_labels_and_survives_nothing():
 
 def test_lead_counts_rows_and_names_those_that_miss_it():
     rows = _named(
-        cdf_gd=[1.0, 1.0, 2.0, 30.0, 0.1], rgd_faithful=[10.0, 9.0, math.inf, math.inf, 4.0]
+        cdf_gd=[1.0, 1.0, 2.0, 30.0, 0.1], rgd_paper=[10.0, 9.0, math.inf, math.inf, 4.0]
     )
     # 10 times in the first, 9 in the second, at least 30 in the third, at least 2 in the fourth;
     # the last is too short.

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import genorth as go
 from genorth import gallery
 from genorth.compare import Record
-from genorth.gallery import base, comparison, traces
+from genorth.gallery import base, comparison
 from support.refusals import refused
 
 ROOT = Path(__file__).parents[2]
@@ -31,7 +31,7 @@ def _instance() -> gallery.Instance:
     """The two smallest of the eigenvalues 1, ..., 6."""
     manifold = go.Stiefel(6, 2)
     return gallery.Instance(
-        problem=traces.trace_problem(np.diag(DIAGONAL), manifold),
+        problem=base.trace_problem(np.diag(DIAGONAL), manifold),
         start=np.eye(6)[:, 4:],
         truth=1.5,
         truth_by="arithmetic",
@@ -173,8 +173,8 @@ def test_the_least_trace_is_no_larger_than_any_trace(p, more, seed) -> None:
     A, B = A + A.T, root @ root.T + np.eye(n)
     weights = np.sort(rng.uniform(1, 2, p))[::-1]
     manifold = go.GeneralizedStiefel(B, p)
-    problem = traces.trace_problem(A, manifold, weights)
-    least = traces.least_trace(A, B, weights)
+    problem = base.trace_problem(A, manifold, weights)
+    least = base.least_trace(A, B, weights)
     slack = 1e-10 * n * np.linalg.norm(A) * np.linalg.cond(B)
     assert least <= problem.cost(manifold.random_point(rng)) + slack
     values, vectors = np.linalg.eigh(
@@ -251,7 +251,7 @@ def test_the_factor_bounds_the_euclidean_gradient_by_that_of_the_metric(n, seed)
     B = root @ root.T + np.eye(n)
     manifold = go.GeneralizedStiefel(B, 1)
     A = rng.standard_normal((n, n))
-    problem = traces.trace_problem(A + A.T, manifold)
+    problem = base.trace_problem(A + A.T, manifold)
     factor = comparison.gradient_factor(problem, "B")
     largest = np.sqrt(np.linalg.norm(B, 2))
     assert largest / 2 <= factor <= largest * (1 + 1e-12 * n)

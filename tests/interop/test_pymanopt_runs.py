@@ -350,8 +350,13 @@ def test_a_callback_stops_the_run():
         assert seen[-1].fun == result.fun
 
 
-@pytest.mark.parametrize("what", ["cost", "gradient", "hessian"])
-@pytest.mark.parametrize("bad", [math.nan, math.inf])
+@pytest.mark.parametrize(
+    ("what", "bad"),
+    [
+        ("cost", math.nan),
+        *((what, bad) for what in ("gradient", "hessian") for bad in (math.nan, math.inf)),
+    ],
+)
 def test_a_value_that_is_not_finite_ends_the_run_with_the_best_iterate(what, bad):
     problem = _weighted()
     calls = Counter[str]()

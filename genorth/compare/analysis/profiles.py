@@ -15,7 +15,7 @@ import numpy as np
 from genorth.compare.analysis.rows import require_records
 from genorth.compare.analysis.targets import reach
 from genorth.compare.runs.record import Record, Records
-from genorth.errors import require
+from genorth.errors import require, require_known
 from genorth.solve.solver import FAMILIES
 
 _Vector = np.ndarray[Any, Any]
@@ -120,7 +120,7 @@ def profile(
         ("by", by, SUBJECTS),
         ("at", at, ENDS),
     ):
-        require(value in known, name, f"one of {', '.join(map(repr, known))}", repr(value))
+        require_known(name, value, known)
     runs: dict[tuple[str, str, int, str], list[Record]] = {}
     for record in records:
         runs.setdefault((record.problem, record.size, record.seed, record.solver), []).append(
