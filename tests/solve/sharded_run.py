@@ -6,8 +6,6 @@ Rank 0 writes to OUT, as JSON, how far the iterates and results are from NumPy's
 compiled programs of the gradient and the retraction contain.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sys
