@@ -232,9 +232,7 @@ def test_full_steps_solve_the_equation_as_well_as_the_authors_ask(generalized, s
 
 
 @seeds
-def test_a_step_of_second_order_landing_that_leaves_the_tube_is_cut_as_in_the_paper(
-    seed,
-):
+def test_a_step_of_second_order_landing_that_leaves_the_tube_is_cut_as_in_the_paper(seed):
     """(-d (1-d)/2 + sqrt(d^2 (1-d)^2/4 + g^2 (eps - d)))/g^2, g = |N + T|, at most 1."""
     example, tube = Nearest(False, seed), 1e-3
     [X, after] = runs(

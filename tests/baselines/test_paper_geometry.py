@@ -1,6 +1,5 @@
 """The paper's geometry against ours: its retractions, Theta by a Lyapunov solver, its runs."""
 
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -62,9 +61,7 @@ def test_the_dense_cayley_transform_is_the_p_x_p_one(data):
 
 
 @given(data=st.data())
-def test_each_retraction_of_the_paper_is_on_the_manifold_and_exact_to_first_order(
-    data,
-):
+def test_each_retraction_of_the_paper_is_on_the_manifold_and_exact_to_first_order(data):
     """|R_X(tZ) - X - tZ| is of the order of t^2: halving t divides it by four."""
     M = data.draw(manifolds(SINGLE, max_condition=1e2))
     X = data.draw(points(M))

@@ -286,5 +286,5 @@ def test_a_wrong_argument_is_named(call, tmp_path):
 def test_an_instance_of_wrong_parts_is_refused(field, value):
     from compare_cases import instance
 
-    with pytest.raises(ValueError, match=rf"^Instance\.{field}: need "):
+    with pytest.raises(ValueError, match=rf"^Case\.{field}: need "):
         attrs.evolve(instance(), **{field: value})

@@ -99,15 +99,9 @@ def test_all_forms_of_problems_and_solvers():
     forms = [
         run(problem, ["cdf-lbfgs", "cdf-cg"], starts=3),
         run(
-            {"mine": problem},
-            {name: SOLVERS[name] for name in ("cdf-lbfgs", "rgd")},
-            starts=[4, 2],
+            {"mine": problem}, {name: SOLVERS[name] for name in ("cdf-lbfgs", "rgd")}, starts=[4, 2]
         ),
-        run(
-            [problem, instance("other")],
-            [SOLVERS["rlbfgs"], "cdf-gd", standing],
-            tolerances=1e-3,
-        ),
+        run([problem, instance("other")], [SOLVERS["rlbfgs"], "cdf-gd", standing], tolerances=1e-3),
         run({"made": procrustes, "given": instance("a")}, "cdf-lbfgs"),
     ]
     assert [len(records) for records in forms] == [6, 4, 6, 2]
@@ -179,11 +173,7 @@ def test_one_problem_is_alive_at_a_time():
         alive.append(weakref.ref(made))
         return made
 
-    run(
-        compare.Case("made", "(6,2)", make),
-        [SOLVERS["rlbfgs"], "cdf-lbfgs", raising],
-        starts=3,
-    )
+    run(compare.Case("made", "(6,2)", make), [SOLVERS["rlbfgs"], "cdf-lbfgs", raising], starts=3)
     assert len(alive) == 3
 
 
@@ -518,9 +508,7 @@ def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @alarms
 @pytest.mark.usefixtures("two_cores")
-def test_worker_processes_make_the_same_records_and_are_killed_where_they_are_stuck(
-    tmp_path,
-):
+def test_worker_processes_make_the_same_records_and_are_killed_where_they_are_stuck(tmp_path):
     solvers = {name: SOLVERS[name] for name in ("cdf-lbfgs", "rlbfgs")}
     bad = {"raising": raising, "stuck": stuck, "counting": Counting(tmp_path / "calls")}
     heard = _Heard()

@@ -44,9 +44,7 @@ def _row(times: dict[str, list[float]]) -> tuple[Records, dict[str, Runs]]:
 
 
 @given(times=rows())
-def test_a_winner_is_faster_from_its_worst_start_than_any_other_from_its_best(
-    times,
-):
+def test_a_winner_is_faster_from_its_worst_start_than_any_other_from_its_best(times):
     _, runs = _row(times)
     first = leaders(runs)
     best = best_of(runs)
@@ -61,9 +59,7 @@ def test_a_winner_is_faster_from_its_worst_start_than_any_other_from_its_best(
 
 
 @given(times=rows())
-def test_words_and_tables_name_a_winner_only_where_there_is_one(
-    times,
-):
+def test_words_and_tables_name_a_winner_only_where_there_is_one(times):
     records, runs = _row(times)
     first, headline = leaders(runs), summary.headline(records)
     assert any(text.startswith(f"{name} is fastest") for text in headline for name in times) == (
@@ -103,9 +99,7 @@ def test_the_range_is_shown_beside_the_median(times):
 
 
 @given(times=rows())
-def test_one_line_names_the_winner_and_how_far_each_family_is_behind(
-    times,
-):
+def test_one_line_names_the_winner_and_how_far_each_family_is_behind(times):
     records, runs = _row(times)
     line, first = summary.line(records), leaders(runs)
     assert "\n" not in line
@@ -142,9 +136,7 @@ def test_a_plot_shows_each_family_at_its_ratio_to_the_best(times):
 
 
 @given(times=rows())
-def test_an_effect_counts_rows_that_both_solve_and_rows_of_one_alone(
-    times,
-):
+def test_an_effect_counts_rows_that_both_solve_and_rows_of_one_alone(times):
     records, runs = _row(times)
     if len(times) < 2:
         with refused("records", "a row with 'cdf-gd' and 'cdf-lbfgs'", "none", False):

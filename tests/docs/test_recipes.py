@@ -95,10 +95,7 @@ def test_a_riemannian_solver(copy):
         "print(result.status.name, round(result.fun, 6), result.method)\n"
         'print(go.SOLVERS["backtracking"].family)\n'
     )
-    assert run(copy, _PROBLEM + script).splitlines() == [
-        "CONVERGED 3.0 backtracking",
-        "Riemannian",
-    ]
+    assert run(copy, _PROBLEM + script).splitlines() == ["CONVERGED 3.0 backtracking", "Riemannian"]
 
 
 def test_a_peer(copy):

@@ -92,12 +92,7 @@ def test_without_full_rank_it_is_refused(family):
     X[..., -2:] = X[..., :1]
     X = np.asarray(manifold.ambient(X))
     for bad in (X, 0 * X):
-        with refused(
-            "X",
-            "phi(X) of full rank",
-            "",
-            error=go.OutsideDomainError,
-        ):
+        with refused("X", "phi(X) of full rank", "", error=go.OutsideDomainError):
             manifold.newton_step(bad)
 
 

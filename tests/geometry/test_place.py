@@ -152,9 +152,7 @@ class _Counted(go.GenOrthManifold):
         return T
 
 
-def test_one_factorisation_serves_projection_gradient_hessian_and_transport(
-    monkeypatch,
-):
+def test_one_factorisation_serves_projection_gradient_hessian_and_transport(monkeypatch):
     manifold, rng = _Counted(), np.random.default_rng(0)
     X, Y = manifold.random_point(rng), manifold.random_point(rng)
     D, Z = manifold.random_ambient(rng), manifold.random_tangent(X, rng)

@@ -251,11 +251,7 @@ def test_an_interrupted_figure_goes_on_where_it_stopped(folder, tmp_path):
 def test_a_figure_tells_which_runs_ended_early_and_scales_their_time():
     """A method may converge, stall or run out of time before its last iteration."""
     parts = {"gradient": 0.5, "retraction": 0.25, "transport": 0.0}
-    ends = {
-        "cdf-gd": (100, "ITERATION_LIMIT"),
-        "cdf-cg": (95, "STALLED"),
-        "rgd": (0, "RAISED"),
-    }
+    ends = {"cdf-gd": (100, "ITERATION_LIMIT"), "cdf-cg": (95, "STALLED"), "rgd": (0, "RAISED")}
     runs = [
         iteration_times.Run("(4,2)", solver, iterations, status, seconds=1.9, **parts)
         for solver, (iterations, status) in ends.items()
@@ -457,12 +453,9 @@ def test_other_settings_in_the_same_folder_are_refused(folder, capsys):
 def _like_the_paper(number: int, **changes) -> Records:
     """Records with the paper's own figures; `changes` are applied to all."""
     made = []
-    for (problem, size, solver, tolerance), (
-        fun,
-        nit,
-        *_,
-        seconds,
-    ) in experiments.reference(table(number)).items():
+    for (problem, size, solver, tolerance), (fun, nit, *_, seconds) in experiments.reference(
+        table(number)
+    ).items():
         stopped = isinstance(seconds, str)
         figures = {} if stopped else {"fun": fun, "nit": int(nit)} | changes
         status = "TIME_LIMIT" if stopped else "CONVERGED"

@@ -11,15 +11,7 @@ from hypothesis import strategies as st
 from genorth.compare import Records
 from genorth.compare.analysis import by_row
 from paper_repro.experiments import LONGER, REFERENCE
-from paper_repro.findings import (
-    FAMILIES,
-    _equally_limited,
-    ratios,
-    slower,
-    standings,
-    times,
-    won,
-)
+from paper_repro.findings import FAMILIES, _equally_limited, ratios, slower, standings, times, won
 from paper_repro.pages import table
 
 PENALTY, SECOND, RIEMANNIAN = "cdf-gd", "cdf-lbfgs", "rtr"

@@ -156,10 +156,7 @@ def test_solution_among_the_rows_of_the_samples_is_a_saddle():
     instance = ExtrinsicMean.generate(60, 6, 0, columns=4, center="axes", spread=0.88, samples=200)
     M, problem = instance.manifold, instance.problem()
     outside = np.flatnonzero(~instance.center.any(axis=1))
-    for solver, options in (
-        ("rtr", {}),
-        ("cdf-lbfgs", {"beta": PROBLEMS["extrinsic mean"].beta}),
-    ):
+    for solver, options in (("rtr", {}), ("cdf-lbfgs", {"beta": PROBLEMS["extrinsic mean"].beta})):
         X = SOLVERS[solver](problem, instance.another, tol=1e-9, **options).x
         assert not X[outside].any()
     value, G = problem.evaluate(X)

@@ -91,9 +91,7 @@ def test_beta_is_raised_from_the_fifth_loss_on():
     assert h.next(10.0, go.Status.CONVERGED, end) == 15.0
 
 
-def test_a_stationary_point_that_is_a_saddle_of_h_raises_beta(
-    monkeypatch,
-):
+def test_a_stationary_point_that_is_a_saddle_of_h_raises_beta(monkeypatch):
     """At the minimum of f on M grad h = 0 whatever beta is.
 
     Below beta* (F8) the run goes on with 1.5 beta*.

@@ -382,9 +382,7 @@ def test_beta_is_estimated_checked_and_raised(name, method):
     assert result.success and result.margin is not None and result.margin >= 1 - 1e-6
 
 
-def test_a_beta_below_the_threshold_is_raised_from_a_warm_start(
-    monkeypatch,
-):
+def test_a_beta_below_the_threshold_is_raised_from_a_warm_start(monkeypatch):
     """The estimate is replaced by one far too small: the check at the end finds it."""
     problem = trace(go.SymplecticStiefel(12, 4), spd(12, 20, 1))
     best = go.minimize(problem, rng=0).fun

@@ -119,10 +119,9 @@ def test_time_is_recorded_by_phase(solver):
     result = solver(known.problem(), known.manifold.random_point(1))
     seconds = result.seconds
     assert set(seconds) == {"cost", "gradient", "projection", "retraction", "transport"}
-    used = {"cost", "gradient", "retraction"} | {
-        rlbfgs: {"projection"},
-        rtr: {"projection"},
-    }.get(solver, set())
+    used = {"cost", "gradient", "retraction"} | {rlbfgs: {"projection"}, rtr: {"projection"}}.get(
+        solver, set()
+    )
     assert {phase for phase, value in seconds.items() if value > 0} == used
     assert sum(seconds.values()) <= result.time
 

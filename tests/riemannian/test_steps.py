@@ -26,11 +26,7 @@ def test_sato_takes_the_smaller_quotient(data):
     assert beta == (0.0 if growth <= 0 else pytest.approx(min(squared / old, squared / growth)))
 
 
-@given(
-    accuracy=st.floats(1e-3, 0.9),
-    exponent=st.floats(-12, 0),
-    gain=st.floats(0, 2),
-)
+@given(accuracy=st.floats(1e-3, 0.9), exponent=st.floats(-12, 0), gain=st.floats(0, 2))
 def test_the_forcing_term(accuracy, exponent, gain):
     """Superlinear where the model is as good as f, and never more than what was asked for."""
     term, exact = forcing(accuracy, 10**exponent, gain), 10**exponent <= 1e-5

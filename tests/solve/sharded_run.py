@@ -82,9 +82,7 @@ def problem(manifold: go.GenOrthManifold, put: Any) -> go.Problem:
         return ((D * D).sum() + (X * WX).sum()) / 2, D + WX
 
     return go.Problem(
-        manifold,
-        cost_and_gradient=both,
-        euclidean_hessian=lambda X, Z: Z + w[:, None] * Z,
+        manifold, cost_and_gradient=both, euclidean_hessian=lambda X, Z: Z + w[:, None] * Z
     )
 
 

@@ -55,9 +55,7 @@ def test_two_processes_with_two_devices_each_give_the_iterates_of_numpy(tmp_path
 
 
 @pytest.mark.slow
-def test_four_devices_give_the_iterates_of_numpy_and_exchange_small_matrices(
-    tmp_path,
-):
+def test_four_devices_give_the_iterates_of_numpy_and_exchange_small_matrices(tmp_path):
     """In the compiled gradient and step: at most 3 all-reduces, no other exchange, no n rows.
 
     A form that is a function with a sum over rows of its own adds two of them.
