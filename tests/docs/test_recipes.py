@@ -59,7 +59,7 @@ problem = go.Problem(go.Stiefel(8, 2), lambda X: np.vdot(X, A @ X), lambda X: 2 
 """
 
 
-def test_a_manifold(copy: Path) -> None:
+def test_a_manifold(copy):
     source, use = recipe("manifold")
     (copy / "genorth" / "manifolds" / "weighted.py").write_text(source, "utf-8")
     line = "from genorth.manifolds.weighted import WeightedStiefel\n"
@@ -83,7 +83,7 @@ def test_a_manifold(copy: Path) -> None:
     assert second.startswith("weights: need a 1-D array of positive numbers; ")
 
 
-def test_a_riemannian_solver(copy: Path) -> None:
+def test_a_riemannian_solver(copy):
     source, entry = recipe("solver")
     (copy / "genorth" / "riemannian" / "backtracking.py").write_text(source, "utf-8")
     registry = copy / "genorth" / "riemannian" / "registry.py"
@@ -95,10 +95,7 @@ def test_a_riemannian_solver(copy: Path) -> None:
         "print(result.status.name, round(result.fun, 6), result.method)\n"
         'print(go.SOLVERS["backtracking"].family)\n'
     )
-    assert run(copy, _PROBLEM + script).splitlines() == [
-        "CONVERGED 3.0 backtracking",
-        "Riemannian",
-    ]
+    assert run(copy, _PROBLEM + script).splitlines() == ["CONVERGED 3.0 backtracking", "Riemannian"]
 
 
 def test_a_penalty(copy: Path) -> None:
@@ -188,7 +185,7 @@ def test_a_peer(copy: Path) -> None:
     ]
 
 
-def test_a_column(copy: Path) -> None:
+def test_a_column(copy):
     pytest.importorskip("pandas", reason="needs pandas: pip install 'genorth[report]'")
     (entry,) = recipe("column")
     columns = copy / "genorth" / "compare" / "runs" / "columns.py"
@@ -204,7 +201,7 @@ def test_a_column(copy: Path) -> None:
     assert run(copy, _PROBLEM + script).splitlines() == ["True", "True"]
 
 
-def test_a_real_problem(copy: Path) -> None:
+def test_a_real_problem(copy):
     (source,) = recipe("instance")
     (copy / "genorth" / "gallery" / "hilbert.py").write_text(source, "utf-8")
     script = (
@@ -219,7 +216,7 @@ def test_a_real_problem(copy: Path) -> None:
     assert run(copy, script).splitlines() == ["True True"] * 3 + ["True scipy"]
 
 
-def test_a_problem(copy: Path) -> None:
+def test_a_problem(copy):
     (source,) = recipe("problem")
     (copy / "paper_repro" / "problems" / "eigenvalues.py").write_text(source, "utf-8")
     script = (

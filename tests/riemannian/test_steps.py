@@ -21,7 +21,7 @@ from support.problems import smooth
 
 
 @given(data=st.data())
-def test_sato_takes_the_smaller_quotient(data: st.DataObject) -> None:
+def test_sato_takes_the_smaller_quotient(data):
     """Beta = min(|g|^2/|g_old|^2, |g|^2/growth), and 0 for growth <= 0."""
     squared, old = data.draw(st.floats(1e-6, 1e6)), data.draw(st.floats(1e-6, 1e6))
     growth = data.draw(st.floats(-1e6, 1e6))
@@ -29,12 +29,8 @@ def test_sato_takes_the_smaller_quotient(data: st.DataObject) -> None:
     assert beta == (0.0 if growth <= 0 else pytest.approx(min(squared / old, squared / growth)))
 
 
-@given(
-    accuracy=st.floats(1e-3, 0.9),
-    exponent=st.floats(-12, 0),
-    gain=st.floats(0, 2),
-)
-def test_the_forcing_term(accuracy: float, exponent: float, gain: float) -> None:
+@given(accuracy=st.floats(1e-3, 0.9), exponent=st.floats(-12, 0), gain=st.floats(0, 2))
+def test_the_forcing_term(accuracy, exponent, gain):
     """Superlinear where the model is as good as f, and never more than what was asked for."""
     term, exact = forcing(accuracy, 10**exponent, gain), 10**exponent <= 1e-5
     assert term == pytest.approx(min(accuracy, 0.9 * gain**1.618034) if exact else accuracy)
@@ -47,8 +43,8 @@ def test_the_forcing_term(accuracy: float, exponent: float, gain: float) -> None
     preconditioned=st.booleans(),
 )
 def test_truncated_cg_minimises_inside_and_stops_at_the_boundary(
-    seed: int, radius: float, negative: int, preconditioned: bool
-) -> None:
+    seed, radius, negative, preconditioned
+):
     """Inside, hess Z = -g; else |Z| = radius in the norm of the preconditioner.
 
     Never above the Cauchy step.
@@ -140,7 +136,7 @@ def test_the_constants_of_the_descent_are_those_of_optm() -> None:
     assert Settings() == Settings(1e-3, 1e-4, 0.1, 0.5, 5, 0.85, 1e-20, 1e20)
 
 
-def test_rgd_steps_are_barzilai_and_borwein() -> None:
+def test_rgd_steps_are_barzilai_and_borwein():
     """The steps, recovered from the iterates, against the quotients."""
     known = KNOWN["stiefel"]()
     M = known.manifold
