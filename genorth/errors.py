@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
 
@@ -44,6 +44,22 @@ def refuse(
     if tolerance is not None:
         message += f", tolerance {_figure(tolerance)}"
     raise error(f"{message}. {hint}".rstrip())
+
+
+def moved(module: str, names: Mapping[str, str]) -> Callable[[str], NoReturn]:
+    """A module's `__getattr__` that says where the names have gone that it had before.
+
+    The error is an ImportError, as `from module import name` would replace an AttributeError by
+    one without the message.
+    """
+
+    def find(name: str) -> NoReturn:
+        if name in names:
+            message = f"{module}.{name} {names[name]}; see 'Migrating' in CHANGELOG.md"
+            raise ImportError(message)
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+
+    return find
 
 
 #: What SciPy, pymanopt and others call what we have under another name.

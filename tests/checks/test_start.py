@@ -1,5 +1,6 @@
 """What `minimize` tests before a run: wrong derivatives and a wrong psi are refused, right ones
-are not."""
+are not.
+"""
 
 from collections.abc import Callable
 from typing import Any

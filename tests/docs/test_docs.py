@@ -21,6 +21,7 @@ DOCS = ROOT / "docs"
 TOUR = DOCS / "tour" / "plot_tour.py"
 MODULES = (
     "genorth",
+    "genorth.riemannian",
     "genorth.compare",
     "genorth.training",
     "genorth.gallery",

@@ -35,10 +35,10 @@ def insert(path: Path, anchor: str, text: str) -> None:
     path.write_text(source.replace(anchor, text + anchor), "utf-8")
 
 
-def run(copy: Path, script: str) -> str:
+def run(copy: Path, script: str, warnings: str = "error") -> str:
     """What the script prints in the changed copy."""
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", script],
+        [sys.executable, "-W", warnings, "-c", script],
         cwd=copy,
         capture_output=True,
         text=True,
@@ -99,6 +99,75 @@ def test_a_riemannian_solver(copy: Path) -> None:
         "CONVERGED 3.0 backtracking",
         "Riemannian",
     ]
+
+
+def test_a_penalty(copy: Path) -> None:
+    source, entry = recipe("penalty")
+    (copy / "genorth" / "penalty" / "twice.py").write_text(source, "utf-8")
+    registry = copy / "genorth" / "penalty" / "registry.py"
+    line = "from genorth.penalty.twice import TwiceDissolving\n"
+    insert(registry, "from genorth.solve.cg import cg\n", line)
+    text = registry.read_text("utf-8")
+    before = re.search(r"^PENALTIES: .*?^}\n", text, re.M | re.S)
+    assert before is not None
+    registry.write_text(text.replace(before[0], entry), "utf-8")
+    script = (
+        "for method in ('tdf-gd', 'tdf-cg', 'tdf-lbfgs', 'tdf-tr', 'tdf-lbfgs-scipy'):\n"
+        "    result = go.minimize(problem, method=method, rng=0)\n"
+        "    print(method, result.success, round(result.fun, 6), result.threshold)\n"
+        "from genorth.penalty.twice import TwiceDissolving\n"
+        "M = go.SymplecticStiefel(6, 2)\n"
+        "quartic = go.Problem(M, lambda X: (X**4).sum(), lambda X: 4 * X**3,\n"
+        "                     lambda X, Z: 12 * X**2 * Z)\n"
+        "h = TwiceDissolving(quartic, 2.0)\n"
+        "X, Z, t = M.random_point(0) + 0.05 * M.random_ambient(1), M.random_ambient(2), 1e-5\n"
+        "slope = (h.value(X + t * Z) - h.value(X - t * Z)) / (2 * t)\n"
+        "print(abs(np.vdot(h.gradient(X), Z) - slope) <= 1e-6 * abs(slope))\n"
+        "change = (h.gradient(X + t * Z) - h.gradient(X - t * Z)) / (2 * t)\n"
+        "error = np.linalg.norm(h.hessian_product(X, Z) - change)\n"
+        "print(error <= 1e-6 * np.linalg.norm(change))\n"
+        # along X S^T the curvature at a stationary point is that of beta/2 |C|^2 alone
+        "x, S = result.x, np.array([[1.0, 0.5], [0.5, -2.0]])\n"
+        "h = TwiceDissolving(problem, 1e-3)\n"
+        "print(np.allclose(np.vdot(x @ S, h.hessian_product(x, x @ S)), 4e-3 * np.vdot(S, S)))\n"
+    )
+    assert run(copy, _PROBLEM + script).splitlines() == [
+        "tdf-gd True 3.0 0.0",
+        "tdf-cg True 3.0 0.0",
+        "tdf-lbfgs True 3.0 0.0",
+        "tdf-tr True 3.0 0.0",
+        "tdf-lbfgs-scipy True 3.0 0.0",
+        "True",
+        "True",
+        "True",
+    ]
+
+
+def test_a_pytorch_optimiser(copy: Path) -> None:
+    source, export = recipe("optimiser")
+    folder = copy / "genorth" / "interop" / "torch"
+    insert(folder / "optimizers.py", "def _moved(", f"{source}\n\n")
+    insert(folder / "__init__.py", "\n__all__ = [", export)
+    compile((folder / "optimizers.py").read_text("utf-8"), "optimizers.py", "exec")
+    pytest.importorskip("torch", reason="needs PyTorch: pip install 'genorth[torch]'")
+    script = (
+        "import torch\n"
+        "from genorth.interop.torch import NormalizedSGD, feasibility, place\n"
+        "_ = torch.manual_seed(0)\n"
+        "layer = torch.nn.Linear(8, 3, dtype=torch.float64)\n"
+        "_ = place(layer, 'weight', go.Stiefel(8, 3))\n"
+        "optimizer = NormalizedSGD(layer.parameters(), lr=0.05)\n"
+        "T, losses = torch.randn(3, 8), []\n"
+        "for _ in range(30):\n"
+        "    optimizer.zero_grad()\n"
+        "    loss = (layer.weight - T).square().sum() + layer.bias.square().sum()\n"
+        "    loss.backward()\n"
+        "    optimizer.step()\n"
+        "    losses.append(loss.item())\n"
+        "print(losses[-1] < losses[0], feasibility(layer)['weight'] < 1e-9)\n"
+    )
+    # PyTorch warns on some machines, for reasons of its own
+    assert run(copy, _PROBLEM + script, "default").splitlines() == ["True True"]
 
 
 def test_a_peer(copy: Path) -> None:
