@@ -8,7 +8,9 @@ import pytest
 
 import genorth as go
 from genorth.linalg.arrays import inner
+from genorth.penalty.algorithm import _Algorithm
 from genorth.penalty.base import Local, NewBeta
+from genorth.penalty.run import OnSpace
 from genorth.problem.measure import Measure
 from genorth.solve.ending import End
 from genorth.solve.monitor import Monitor, Stop
@@ -163,7 +165,23 @@ def test_the_next_beta():
         assert h.next(2.0, go.Status.DIVERGED, end) == expected
 
 
-def test_the_first_steps_descend_on_M_and_see_the_curvature():
+def test_another_beta_goes_on_from_where_it_was_asked_for() -> None:
+    """And only one that is larger counts as raised."""
+    h, x, y = _watched(beta=10.0), STIEFEL.random_point(0), STIEFEL.random_point(1)
+    starts: list[Matrix] = []
+
+    def loop(run: OnSpace) -> None:
+        starts.append(run.first)
+        if len(starts) <= 2:
+            raise NewBeta(*((30.0, y), (20.0, x))[len(starts) - 1])
+
+    algorithm = _Algorithm(h, loop)
+    algorithm._round(x)
+    assert [start is x for start in starts] == [True, False, True] and starts[1] is y
+    assert h.beta == 20.0 and algorithm.raised == 1
+
+
+def test_the_first_steps_descend_on_M_and_see_the_curvature() -> None:
     """c is at least |<s, y>|/|s|^2 of every step; f falls; all points are on M."""
     problem = trace(STIEFEL, spd(9, 1000, 3))
     x = STIEFEL.random_point(1)

@@ -257,6 +257,8 @@ def test_phi_and_evaluations_per_point(kind):
         h.problem.counts.njev,
         h.problem.counts.nhev,
     ) == (3 + 3 * more, 1, 1, 2)
+    # the same, in whatever order they are asked for
+    np.testing.assert_array_equal(h.gradient(X), kind(smooth(manifold, 0), 1.0).gradient(X))
 
 
 @BOTH

@@ -151,3 +151,14 @@ def test_rgd_steps_are_barzilai_and_borwein():
         t = float(M.inner(S, S)) / sy if k % 2 == 0 else sy / float(M.inner(Y, Y))
         trials = [float(M.norm(M.retract(X[k], -t * 0.1**j * g[k]) - X[k + 1])) for j in range(5)]
         assert min(trials) <= 1e-10
+
+
+def test_the_first_step_of_rgd_is_at_most_a_tenth_of_X() -> None:
+    """Where the gradient is large 1e-3 of it is far too long."""
+    known = KNOWN["stiefel"]()
+    M, A = known.manifold, 1e6 * known.M
+    problem = go.Problem(M, lambda X: float(np.vdot(X, A @ X)) / 2, lambda X: A @ X)
+    result = rgd(problem, M.random_point(2), max_iterations=1, keep_points=True)
+    start, end = result.trace.points or []
+    assert result.trace.evaluations[1] == 2
+    assert norm(end - start) == pytest.approx(0.1 * norm(start), rel=0.05)

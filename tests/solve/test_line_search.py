@@ -1,6 +1,7 @@
 """Line searches: descent with Barzilai-Borwein steps, and the strong Wolfe conditions."""
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genorth.errors import StepTooLong
-from genorth.solve.descent import NoStep, Settings, descend
+from genorth.solve.descent import NoStep, Settings, _barzilai_borwein, _search, descend
 from genorth.solve.wolfe import Conditions, difference, parabola_slope, strong_wolfe
 from support.problems import Matrix
 
@@ -44,6 +45,36 @@ def test_descent_halves_steps_outside_the_domain():
     with pytest.raises(Done):
         descend(Point(np.array([3.0, 4.0])), step, accept, Settings(first_step=1.0))
     assert asked[:5] == [1.0, 0.5, 0.25, 0.125, 0.0625]
+
+
+@pytest.mark.parametrize(
+    ("values", "accepted"),
+    [
+        ([0.95, 0.98], 0.1),  # below the average by a tenth of t |g|^2
+        ([2.0, 2.0, 2.0], 0.01),  # the last trial in any case
+        ([2.0, 2.0, math.inf, 2.0], 0.001),  # but a finite one
+    ],
+)
+def test_a_trial_is_accepted_below_the_average_or_as_the_last_one(
+    values: list[float], accepted: float
+) -> None:
+    trials = iter(values)
+
+    def step(point: Any, t: float) -> Any:
+        return SimpleNamespace(value=next(trials))
+
+    here = SimpleNamespace(X=np.zeros(1), value=1.0)
+    _, t, _ = _search(here, step, 1.0, 1.0, Settings(sufficient=0.1, trials=3), 1.0)
+    assert t == pytest.approx(accepted)
+
+
+def test_steps_are_kept_within_their_bounds() -> None:
+    settings = Settings(shortest=1e-3, longest=1e3)
+    for over, under, t in ((2.0, -4.0, 0.5), (1.0, 1e-9, 1e3), (1e-9, 1.0, 1e-3), (1.0, 0.0, 1e3)):
+        assert _barzilai_borwein((np.array(over), np.array(under)), settings) == t
+
+
+# ---------------------------------------------------------------------- the line search
 
 
 def _searched(
