@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import genorth as go
@@ -14,7 +14,8 @@ from genorth.riemannian import rcg, rgd, rlbfgs, rtr
 from genorth.riemannian.run import OnManifold
 from genorth.solve.cg import sato
 from genorth.solve.descent import NoStep, Settings
-from genorth.solve.tr import forcing, truncated_cg
+from genorth.solve.run import largest_step
+from genorth.solve.tr import _tried, forcing, truncated_cg
 from genorth.testing import conditioned_symmetric, manifolds, seeds
 from support.known_minima import KNOWN
 from support.problems import smooth
@@ -29,6 +30,7 @@ def test_sato_takes_the_smaller_quotient(data):
     assert beta == (0.0 if growth <= 0 else pytest.approx(min(squared / old, squared / growth)))
 
 
+@example(accuracy=0.5, exponent=-8, gain=0.1)
 @given(accuracy=st.floats(1e-3, 0.9), exponent=st.floats(-12, 0), gain=st.floats(0, 2))
 def test_the_forcing_term(accuracy, exponent, gain):
     """Superlinear where the model is as good as f, and never more than what was asked for."""
@@ -76,6 +78,21 @@ def test_truncated_cg_minimises_inside_and_stops_at_the_boundary(
         return float(np.vdot(g, Z)) + form(H, Z) / 2
 
     assert model(step.Z) <= model(-t * P @ g) + 1e-12
+
+
+def test_the_decrease_is_compared_with_that_of_the_model() -> None:
+    """<g, Z> + <Z, hess[Z]>/2; and the first and longest step along Z are relative to |X|."""
+    known = KNOWN["stiefel"]()
+    run = OnManifold(known.problem(), known.manifold.random_point(0), "rtr")
+    point = run.evaluate(run.place(run._start))
+    step = truncated_cg(run.hessian(point), None, point.gradient, 0.5, 1e-3, 5)
+    model = float(inner(point.gradient, step.Z)) + float(inner(step.Z, step.HZ)) / 2
+    trial, ratio, error = _tried(run, point, step)
+    assert trial is not None and ratio == pytest.approx((trial.value - point.value) / model)
+    assert error == pytest.approx(abs(ratio - 1), abs=1e-9)
+    share = norm(point.X) / norm(step.Z)
+    assert run.first_step(point, step.Z) == pytest.approx(0.01 * share)
+    assert largest_step(point, step.Z) == pytest.approx(share)
 
 
 @given(manifold=manifolds(max_condition=100), seed=seeds())
