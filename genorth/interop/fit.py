@@ -15,8 +15,8 @@ import attrs
 from genorth.errors import refuse, require_known
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.retractions import RETRACTIONS
-from genorth.manifolds.power import Power
 from genorth.linalg.arrays import Array, namespace, number
+from genorth.manifolds.power import Power
 from genorth.penalty.base import Penalty
 from genorth.penalty.registry import PENALTIES
 

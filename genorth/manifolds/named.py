@@ -14,7 +14,7 @@ from genorth.manifolds.power import Power
 from genorth.manifolds.stiefel import Stiefel
 
 
-def Sphere(n: int, dtype: Any = float) -> Shaped:  # noqa: N802  the name of a manifold
+def Sphere(n: int, dtype: Any = float) -> Shaped:
     """The unit sphere.
 
         M = {x : x^T x = 1}
@@ -30,7 +30,7 @@ def Sphere(n: int, dtype: Any = float) -> Shaped:  # noqa: N802  the name of a m
     return Shaped(blocks, (blocks.shape[0],), "Sphere")
 
 
-def Oblique(n: int, k: int, dtype: Any = float) -> Shaped:  # noqa: N802
+def Oblique(n: int, k: int, dtype: Any = float) -> Shaped:
     """The oblique manifold: matrices with unit columns, the product of k spheres.
 
         M = {X : diag(X^T X) = (1, ..., 1)}
@@ -47,7 +47,7 @@ def Oblique(n: int, k: int, dtype: Any = float) -> Shaped:  # noqa: N802
     return Shaped(blocks, (blocks.shape[1], blocks.shape[0]), "Oblique", (1, 0))
 
 
-def ComplexCircle(n: int = 1) -> Shaped:  # noqa: N802
+def ComplexCircle(n: int = 1) -> Shaped:
     """The vectors of n complex numbers of modulus one.
 
         M = {x in C^n : |x_i| = 1}
@@ -62,7 +62,7 @@ def ComplexCircle(n: int = 1) -> Shaped:  # noqa: N802
     return Shaped(blocks, blocks.batch, "ComplexCircle")
 
 
-def Orthogonal(n: int) -> Stiefel:  # noqa: N802
+def Orthogonal(n: int) -> Stiefel:
     """The orthogonal group, X^T X = I, of both determinants: Stiefel(n, n).
 
     Args:
@@ -74,7 +74,7 @@ def Orthogonal(n: int) -> Stiefel:  # noqa: N802
     return Stiefel(n, n)
 
 
-def Unitary(n: int) -> Stiefel:  # noqa: N802
+def Unitary(n: int) -> Stiefel:
     """The unitary group, X^T X = I with the conjugate transpose: Stiefel(n, n, complex).
 
     Args:
@@ -92,7 +92,8 @@ class Rotations(Stiefel):
         M = {X : X^T X = I, det X = 1}
 
     Random points are rotations, and a start must have det X > 0. Every retraction is continuous, so
-    that Riemannian solvers stay in the component; penalty methods do while they stay near M. `Power(Rotations(3), 10)` is ten of them.
+    that Riemannian solvers stay in the component; penalty methods do while they stay near M.
+    `Power(Rotations(3), 10)` is ten of them.
 
     Args:
         n: The size of a matrix.

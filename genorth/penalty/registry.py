@@ -49,7 +49,9 @@ def record(
         "variant": penalty.prefix,
         "needs": ("gradient", "hessian") if algorithm == "tr" else ("gradient",),
     }
-    fixed = {} if on_device else {"preconditioner": None}  # other packages' loops take none
+    fixed: dict[str, Any] = (
+        {} if on_device else {"preconditioner": None}
+    )  # other packages' loops take none
     run = partial(minimize_penalty, penalty=penalty, loop=loop, on_device=on_device, **fixed)
     return Solver(
         family=PENALTY,

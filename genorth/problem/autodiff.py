@@ -15,7 +15,7 @@ from typing import Any, final
 
 import numpy as np
 
-from genorth.errors import require_known
+from genorth.errors import refuse, require_known
 from genorth.linalg.arrays import Array
 from genorth.optional import optional
 
