@@ -1,5 +1,4 @@
-"""What `minimize` tests before a run: wrong derivatives and a wrong psi are refused, right ones
-are not."""
+"""What `minimize` tests before a run: it refuses what is wrong, and nothing that is right."""
 
 from collections.abc import Callable
 from typing import Any
