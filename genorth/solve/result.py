@@ -35,7 +35,7 @@ class Status(Enum):
     NOT_FINITE = (
         "The cost or its gradient returned NaN or infinity; x is the best iterate before that."
     )
-    UNBOUNDED = "The cost falls without bound."
+    UNBOUNDED = "The cost falls without bound on this manifold."
     DIVERGED = "The iterates went so far from the manifold that they cannot be restored."
 
     def message(self, family: str = "") -> str:
@@ -62,9 +62,7 @@ _ADVICE = {
     (Status.EVALUATION_LIMIT, ""): _GO_ON,
     (Status.TIME_LIMIT, ""): _GO_ON,
     (Status.INTERRUPTED, ""): "Go on from the x of this result.",
-    (Status.UNBOUNDED, ""): (
-        "It has no minimum on this manifold, which is not compact: look at its sign, or bound it."
-    ),
+    (Status.UNBOUNDED, ""): "It has no minimum there: look at its sign, or add a term.",
     (Status.STALLED, ""): (
         "Rounding limits it here: raise tol or scale the cost. "
         "Or the derivatives are wrong: see genorth.check_gradient."
