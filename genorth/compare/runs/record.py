@@ -285,6 +285,10 @@ class Records:
         """List the values of a field or property (`"solver"`, `"row"`) in order of appearance."""
         return list(dict.fromkeys(getattr(record, name) for record in self))
 
+    def by(self, name: str) -> dict[Any, Records]:
+        """Group by a field or property (`"problem"`), in order of appearance."""
+        return {value: self.where(**{name: value}) for value in self.distinct(name)}
+
     @property
     def solvers(self) -> dict[str, About]:
         """The solvers by name, each with its description, family by family."""
