@@ -116,7 +116,7 @@ def require_known(
         ValueError: With the known values, and the nearest of them.
     """
     names = list(known)
-    if not isinstance(value, str) or value not in names:
+    if not isinstance(value, str | int) or value not in names:  # an array has no truth value
         hint = did_you_mean(value, names, renamed)
         refuse(argument, f"one of {', '.join(map(repr, names))}", repr(value), None, hint)
 
