@@ -8,7 +8,7 @@ import genorth.testing as gt
 from genorth.penalty.base import Local
 from genorth.problem.measure import Measure
 from genorth.solve.ending import End
-from genorth.solve.monitor import Monitor
+from genorth.solve.monitor import Monitor, Stop
 from support.problems import smooth, spd, trace
 
 
@@ -75,6 +75,23 @@ def test_without_a_gradient_or_a_finite_hessian_there_is_no_curvature(gradient, 
     )
     with np.errstate(invalid="ignore" if gradient else "warn"):
         assert Local(problem, manifold.random_point(0)).curvature() == 0.0
+
+
+def test_a_flat_point_ends_a_round_away_from_M_only() -> None:
+    """Where |grad h| is a thousandth of beta |C| and |C| > 0.1; and at the limit of |C| always."""
+    manifold = go.Stiefel(6, 2)
+    h, x = _watched(smooth(manifold, 0)), manifold.random_point(0)
+    h.begin(h.at(x))
+    size = float(np.sqrt(2))  # |I|, |C(s x)| = |s^2 - 1| |I|
+    near, away = (h.at(np.sqrt(1 + C / size) * x) for C in (0.09, 0.5))
+    h.watch(near, 0.0)
+    h.watch(away, 0.6e-3)
+    with pytest.raises(Stop) as stop:
+        h.watch(away, 0.4e-3)
+    assert stop.value.status is go.Status.NOT_STATIONARY
+    with pytest.raises(Stop) as stop:
+        h.watch(h.at(np.sqrt(1 + 0.96 / size) * x), 1.0)
+    assert stop.value.status is go.Status.DIVERGED
 
 
 def test_beta_is_raised_from_the_fifth_loss_on():

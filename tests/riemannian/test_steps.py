@@ -13,7 +13,7 @@ from genorth.linalg.arrays import inner, norm
 from genorth.riemannian import rcg, rgd, rlbfgs, rtr
 from genorth.riemannian.run import OnManifold
 from genorth.solve.cg import sato
-from genorth.solve.descent import Settings
+from genorth.solve.descent import NoStep, Settings
 from genorth.solve.tr import forcing, truncated_cg
 from genorth.testing import conditioned_symmetric, manifolds, seeds
 from support.known_minima import KNOWN
@@ -130,6 +130,24 @@ def test_a_preconditioner_saves_work(solver: Any) -> None:
     assert helped.success
     assert helped.fun == pytest.approx((d[0] + d[1]) / 2, rel=1e-9)
     assert helped.evaluations < plain.evaluations / 3
+
+
+def test_rlbfgs_forgets_its_pairs_where_no_step_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It goes on from the same point, along the negative gradient."""
+    searches: list[tuple[Any, Any]] = []
+    search = OnManifold.search
+
+    def failing_once(run: OnManifold, point: Any, Z: Any, *rest: Any, **options: Any) -> Any:
+        searches.append((point, Z))
+        if len(searches) == 5:
+            raise NoStep
+        return search(run, point, Z, *rest, **options)
+
+    monkeypatch.setattr(OnManifold, "search", failing_once)
+    known = KNOWN["stiefel"]()
+    assert rlbfgs(known.problem(), known.manifold.random_point(0)).success
+    (failed, _), (point, Z) = searches[4:6]
+    assert point is failed and norm(Z + point.gradient) <= 1e-14 * norm(Z)
 
 
 def test_the_constants_of_the_descent_are_those_of_optm() -> None:
