@@ -459,7 +459,7 @@ def test_an_objective_that_is_unbounded_off_M() -> None:
 
 
 def test_repr_is_readable() -> None:
-    text = repr(go.minimize(EASY, rng=0))
+    text = repr(go.minimize(EASY, method="odf-lbfgs", rng=0))
     for part in (
         "success: True",
         "status: CONVERGED",
