@@ -28,6 +28,7 @@ LAYERS = (
     "genorth.riemannian",
     "genorth.penalty",
     "genorth.interop",
+    "genorth.auto",
     "genorth.minimize",
     "genorth",  # what `import genorth` gives
     "genorth.machine",
@@ -38,6 +39,7 @@ LAYERS = (
     "genorth.training",
     "genorth.gallery",
     "genorth.testing",
+    "genorth.__main__",
     "baselines",
     "paper_repro",
 )

@@ -202,8 +202,8 @@ class Bench(Maker):
             if reason := _why_not(solver, problem):
                 return Record.failed("UNSUPPORTED", f"{reason[0].upper()}{reason[1:]}.", fields)
             # the seed of a solver that draws: the same each time
-            given = {"tol": task.tolerance, "max_time": setup.max_time, "rng": task.seed}
-            given |= setup.budget
+            given = setup.budget | {"tol": task.tolerance, "max_time": setup.max_time}
+            given |= {"rng": task.seed}
             options = {name: value for name, value in given.items() if _takes(solver, name)}
         options |= setup.cases[task.case].options.get(task.solver, {})
         begin()
