@@ -40,6 +40,7 @@ LAYERS = (
     "genorth.training",
     "genorth.gallery",
     "genorth.testing",
+    "genorth.__main__",
     "baselines",
     "paper_repro",
 )

@@ -28,6 +28,10 @@ class ContentCache:
         self._keep = keep
         self._recent: list[tuple[Array, Any]] = []  # the one used last comes first
 
+    def __reduce__(self) -> Any:
+        """Pickled empty: what it holds can be computed again, and may not be picklable."""
+        return ContentCache, (self._keep,)
+
     def holds(self, key: Array) -> bool:
         """True if `get(key, ...)` would not build."""
         return any(_same(own, key) for own, _ in self._recent)

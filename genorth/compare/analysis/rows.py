@@ -228,7 +228,7 @@ def elsewhere(runs: Mapping[str, Runs]) -> dict[str, float]:
     every = [record for entry in runs.values() for record in entry.solved]
     for record in every:
         lowest[record.seed] = min(record.fun, lowest.get(record.seed, math.inf))
-        if record.trace.cost:
+        if record.trace.cost and not math.isnan(record.trace.cost[0]):
             start[record.seed] = max(record.trace.cost[0], start.get(record.seed, -math.inf))
     found: dict[str, float] = {}
     for record in every:
