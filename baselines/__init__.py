@@ -15,7 +15,13 @@ from baselines.infeasible.pogo import pogo
 from baselines.paper.riemannian import rcg_paper, rgd_paper
 from baselines.peers.scipy import slsqp, trust_constr
 from baselines.registry import RECORDS
+from genorth.errors import moved
 from genorth.solve.solver import SOLVERS, Solver
+
+__getattr__ = moved(
+    __name__,
+    {name: f"is genorth.riemannian.{name} now" for name in ("rgd", "rcg", "rlbfgs", "rtr")},
+)
 
 __all__ = [
     "RECORDS",

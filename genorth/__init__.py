@@ -5,7 +5,7 @@ The geometry is derived from phi and its companion psi alone; see `GenOrthManifo
 
 from genorth.checks import check_assumptions, check_gradient, check_hessian, check_retraction
 from genorth.checks.report import Report
-from genorth.errors import EmptyManifoldError, NotRestorableError, OutsideDomainError
+from genorth.errors import EmptyManifoldError, NotRestorableError, OutsideDomainError, moved
 from genorth.geometry.companion import Companion
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.place import Place
@@ -36,6 +36,7 @@ from genorth.solve.result import Progress, Result, Status, Trace
 from genorth.solve.solver import SOLVERS, Solver
 
 __version__ = "0.1.0"
+__getattr__ = moved(__name__, {"TangentSpace": "is genorth.Place now"})
 
 __all__ = [
     "SOLVERS",

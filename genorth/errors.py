@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
 
@@ -46,11 +46,27 @@ def refuse(
     raise error(f"{message}. {hint}".rstrip())
 
 
+def moved(module: str, names: Mapping[str, str]) -> Callable[[str], NoReturn]:
+    """A module's `__getattr__` that says where the names have gone that it had before.
+
+    The error is an ImportError, as `from module import name` would replace an AttributeError by
+    one without the message.
+    """
+
+    def find(name: str) -> NoReturn:
+        if name in names:
+            message = f"{module}.{name} {names[name]}; see 'Migrating' in CHANGELOG.md"
+            raise ImportError(message)
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+
+    return find
+
+
 #: What SciPy, pymanopt and others call what we have under another name.
 _ELSEWHERE = {
     **dict.fromkeys(("maxiter", "max_iter", "niter", "max_nit"), "max_iterations"),
     **dict.fromkeys(("maxfun", "maxfev", "max_cost_evaluations"), "max_evaluations"),
-    **dict.fromkeys(("gtol", "ftol", "xtol", "atol", "eps", "min_gradient_norm"), "tol"),
+    **dict.fromkeys(("gtol", "ftol", "tolerance", "eps", "min_gradient_norm"), "tol"),
     **dict.fromkeys(("disp", "verbose", "verbosity", "display"), "progress"),
     **dict.fromkeys(("x_0", "initial_point", "start", "init"), "x0"),
     **dict.fromkeys(("seed", "random_state"), "rng"),
@@ -100,12 +116,14 @@ def require_known(
         ValueError: With the known values, and the nearest of them.
     """
     names = list(known)
-    if not isinstance(value, str) or value not in names:
+    if not isinstance(value, str | int) or value not in names:  # an array has no truth value
         hint = did_you_mean(value, names, renamed)
         refuse(argument, f"one of {', '.join(map(repr, names))}", repr(value), None, hint)
 
 
-def require(holds: object, argument: str, formula: str, got: Any, hint: str = "") -> None:
+def require(
+    holds: object, argument: str, formula: str, got: Any, hint: str = "", tolerance: Any = None
+) -> None:
     """Refuse the argument unless the condition holds."""
     if not holds:
-        refuse(argument, formula, got, None, hint)
+        refuse(argument, formula, got, tolerance, hint)

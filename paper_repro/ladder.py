@@ -23,6 +23,7 @@ import genorth as go
 from baselines import SOLVERS as REGISTRY
 from genorth import Solver
 from genorth.compare import Case, Records
+from genorth.gallery.base import trace_problem
 from genorth.gallery.comparison import (
     metric_options,
     metric_solvers,
@@ -30,7 +31,6 @@ from genorth.gallery.comparison import (
     variant,
     variant_name,
 )
-from genorth.gallery.traces import trace_problem
 from genorth.linalg.matrices import conditioned_symmetric
 from paper_repro.experiments import AUTO, ORTHOGONAL
 from paper_repro.problems.base import named

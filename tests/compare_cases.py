@@ -3,8 +3,6 @@
 All picklable, for worker processes.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -3,8 +3,6 @@
 All are picklable, for worker processes. `SOLVERS` and `PROBLEMS` say how each must be recorded.
 """
 
-from __future__ import annotations
-
 import asyncio
 import ctypes
 import gc
@@ -366,9 +364,6 @@ SOLVERS: dict[str, Fault] = {
     "is killed": Fault(killed, "RAISED", "exit code -9", survived=False),
     "aborts": Fault(aborted, "RAISED", "exit code -6", survived=False),
 }
-
-
-# ---------------------------------------------------------------------- problems
 
 
 @attrs.frozen

@@ -3,8 +3,6 @@
 Every figure in them is chosen, none is measured.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -16,6 +16,7 @@ PACKAGES = ("genorth", "baselines", "paper_repro")
 LAYERS = (
     "genorth.errors",
     "genorth.optional",
+    "genorth.notebook",
     "genorth.files",
     "genorth.command",
     "genorth.bibliography",

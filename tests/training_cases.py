@@ -3,8 +3,6 @@
 All picklable, for worker processes.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from functools import partial

@@ -117,9 +117,10 @@ by_penalty = go.minimize(problem, X, method="cdf-lbfgs", tol=1e-8)
 print(by_penalty)
 
 # %%
-# A Riemannian solver stays on the manifold.
+# A Riemannian solver stays on the manifold. If you name no method, ``go.minimize`` takes one of
+# them, and the message says which and why.
 
-on_manifold = go.minimize(problem, X, method="rlbfgs", tol=1e-8)
+on_manifold = go.minimize(problem, X, tol=1e-8)
 print(on_manifold)
 
 # %%

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from genorth.checks.report import Curve, Finding, Report, fit_slope, title
-from genorth.errors import OutsideDomainError, refuse
+from genorth.errors import OutsideDomainError, refuse, require
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.retractions import step_size
 from genorth.geometry.shaped import in_blocks
@@ -48,8 +48,12 @@ def check_retraction(
         A report with the slopes and the curves they were fitted to.
     """
     manifold, X, Z = in_blocks(manifold, X, Z)
-    if not isinstance(manifold, GenOrthManifold):
-        refuse("manifold", "a GenOrthManifold", f"a {type(manifold).__name__}")
+    require(
+        isinstance(manifold, GenOrthManifold),
+        "manifold",
+        "a GenOrthManifold",
+        f"a {type(manifold).__name__}",
+    )
     rng = as_generator(rng)
     X = manifold.random_point(rng) if X is None else X
     manifold._check(X=X)
@@ -247,8 +251,9 @@ def check_hessian(problem: Problem, X: Array | None = None, rng: Any = None) -> 
 
 def _start(problem: Problem, X: Any, rng: Any) -> tuple[Problem, Array, np.random.Generator]:
     """The problem in blocks, a point (X, or a random one), the generator of directions; checked."""
-    if not isinstance(problem, Problem):
-        refuse("problem", "a genorth.Problem", f"a {type(problem).__name__}")
+    require(
+        isinstance(problem, Problem), "problem", "a genorth.Problem", f"a {type(problem).__name__}"
+    )
     rng = as_generator(rng)
     manifold, X = in_blocks(problem.manifold, X)
     if X is None:

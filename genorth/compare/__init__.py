@@ -3,6 +3,7 @@
 `runs` makes and keeps records, `analysis` computes figures of them, `render` shows them.
 """
 
+from genorth.errors import moved
 from genorth.optional import optional
 
 optional("cattrs", "compare", "genorth.compare")
@@ -18,6 +19,20 @@ from genorth.compare.runs.schedule import Observer
 from genorth.compare.runs.spec import Case, size_of
 from genorth.compare.runs.store import load, save
 from genorth.machine import environment, pinned
+
+__getattr__ = moved(
+    __name__,
+    {
+        "Instance": "is genorth.compare.Case now",
+        "Progress": "is genorth.compare.Observer now",
+        "train": "is genorth.training.train now",
+        "training_report": "is genorth.training.report now",
+        **{
+            name: f"is genorth.training.{name} now"
+            for name in ("Learner", "Method", "Training", "tuned")
+        },
+    },
+)
 
 __all__ = [
     "ENDINGS",

@@ -14,11 +14,13 @@ from typing import Any, Unpack
 
 import attrs
 import numpy as np
+import scipy.linalg
 
 from genorth.errors import require_known
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.linalg.arrays import Array, ct, norm
+from genorth.linalg.arrays import Array, ct
 from genorth.optional import installed, missing, optional
+from genorth.problem.measure import Measure
 from genorth.problem.problem import Problem
 from genorth.solve.ending import end_at, outcome, result
 from genorth.solve.monitor import Guard, Monitor
@@ -181,10 +183,53 @@ def load(name: str) -> Instance:
     return made
 
 
+# ---------------------------------------------------------------------- what sources share
+
+
 def orthonormal(manifold: GenOrthManifold, X: Array) -> Array:
     """The point X (X^T phi(X))^(-1/2) of a definite form: Loewdin's orthonormalisation."""
     values, vectors = np.linalg.eigh(manifold.gram(X))
     return np.asarray(X @ (vectors / np.sqrt(values)[..., None, :]) @ ct(vectors))
+
+
+def trace_problem(
+    A: Any, manifold: GenOrthManifold, weights: Any = 1.0, constant: float = 0.0
+) -> Problem:
+    """Minimise tr(X^T A X N)/2 + c, A and N symmetric.
+
+        f(X) = tr(X^T A X N)/2 + c, G = A X N
+
+    Args:
+        A: What multiplies X from the left by @.
+        manifold: The manifold.
+        weights: N, or its diagonal. Equal weights leave the columns of X open up to a rotation.
+        constant: c.
+
+    Returns:
+        The problem, with gradient and Hessian product.
+    """
+    N = np.asarray(weights)
+
+    def times(X: Array) -> Array:
+        return (A @ X) @ N if N.ndim == 2 else (A @ X) * N
+
+    def cost_and_gradient(X: Array) -> tuple[float, Array]:
+        G = times(X)
+        return float(np.vdot(X, G).real) / 2 + constant, G
+
+    return Problem(
+        manifold, cost_and_gradient=cost_and_gradient, euclidean_hessian=lambda _, Z: times(Z)
+    )
+
+
+def least_trace(A: Array, B: Array | None, weights: Any) -> float:
+    """The minimum of tr(X^T A X N)/2 over X^T B X = I, by the eigenvalues of (A, B).
+
+    Weights are positive and descend: the largest goes with the smallest eigenvalue
+    [fan1949theorem].
+    """
+    values = scipy.linalg.eigh(A, B, eigvals_only=True)
+    return float(values[: len(weights)] @ np.asarray(weights, float)) / 2
 
 
 # ---------------------------------------------------------------------- the domain's own solvers
@@ -210,11 +255,9 @@ class Visit:
     def take(self, X: Array, known: tuple[float, Array]) -> tuple[float, Array]:
         """Take X as the next iterate, at which f and G are known."""
         self.last, self.known = X, known
-        manifold = self.monitor.problem.manifold
         with self.monitor.paused():
-            gradient_norm = float(norm(manifold.gradient(X, known[1])))
-            feasibility = float(manifold.feasibility(X))
-        self.monitor.iteration(X, known[0], gradient_norm, feasibility)
+            at = Measure.at(self.monitor.problem, X, known)
+        self.monitor.iteration(X, at.cost, at.stationarity, at.feasibility)
         return known
 
 

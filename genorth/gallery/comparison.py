@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -142,7 +141,7 @@ def metric_name(solver: str) -> str:
     return variant_name(solver, "metric")
 
 
-@functools.cache
+@cache
 def _in_metric(name: str) -> go.Solver:
     return variant(name, "metric", partial(_with_metric, solver=name))
 
@@ -183,7 +182,7 @@ def gradient_factor(problem: Problem, metric: Any) -> float:
     return math.sqrt(float(np.linalg.norm(V)))
 
 
-@functools.lru_cache(maxsize=1)
+@lru_cache(maxsize=1)
 def _loaded(name: str) -> Instance:
     return load(name)
 

@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 
 import genorth as go
-from genorth.gallery.base import Entry, Instance, Source
-from genorth.gallery.traces import trace_problem
+from genorth.gallery.base import Entry, Instance, Source, trace_problem
 from genorth.linalg.arrays import Array
 
 

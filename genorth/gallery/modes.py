@@ -20,12 +20,19 @@ from typing import Any
 
 import attrs
 import numpy as np
-import scipy.sparse
+import scipy.sparse.linalg
 
 import genorth as go
-from genorth.gallery.base import Entry, Instance, Source, Visit, domain_solver, orthonormal
+from genorth.gallery.base import (
+    Entry,
+    Instance,
+    Source,
+    Visit,
+    domain_solver,
+    orthonormal,
+    trace_problem,
+)
 from genorth.gallery.preconditioners import amg_preconditioner
-from genorth.gallery.traces import trace_problem
 from genorth.linalg.arrays import Array, norm
 
 
@@ -76,8 +83,6 @@ def _bricks(vertices: Array, elements: Array, free: int) -> Array:
 
 def _lobpcg(name: str, problem: go.Problem, x0: Array, visit: Visit) -> None:
     """SciPy's lobpcg. It shows no iterates but the last, so that its histories make the trace."""
-    from scipy.sparse.linalg import LinearOperator, lobpcg
-
     model, monitor = _model(name), visit.monitor
     calls: list[tuple[float, Array, tuple[float, Array]]] = []
 
@@ -90,8 +95,8 @@ def _lobpcg(name: str, problem: go.Problem, x0: Array, visit: Visit) -> None:
 
     with warnings.catch_warnings():  # that tol is not reached: the Result says so
         warnings.simplefilter("ignore", UserWarning)
-        *_, values, residuals = lobpcg(
-            LinearOperator(model.A.shape, product, matmat=product, dtype=float),
+        *_, values, residuals = scipy.sparse.linalg.lobpcg(
+            scipy.sparse.linalg.LinearOperator(model.A.shape, product, matmat=product, dtype=float),
             x0.copy(),
             model.mass,
             model.cycle,
@@ -109,8 +114,6 @@ def _lobpcg(name: str, problem: go.Problem, x0: Array, visit: Visit) -> None:
 
 
 def _modes(name: str, p: int) -> Instance:
-    import scipy.sparse.linalg
-
     model = _model(name)
     manifold = go.GeneralizedStiefel(model.B, p)
     n = manifold.shape[0]

@@ -36,9 +36,8 @@ import numpy as np
 import scipy.linalg
 
 import genorth as go
-from genorth.gallery.base import Entry, Instance, Source, Visit, domain_solver
+from genorth.gallery.base import Entry, Instance, Source, Visit, domain_solver, trace_problem
 from genorth.gallery.preconditioners import orbital_levels, orbital_preconditioner
-from genorth.gallery.traces import trace_problem
 from genorth.linalg.arrays import Array
 from genorth.linalg.cache import ContentCache
 from genorth.solve.solver import RIEMANNIAN

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 import genorth as go
-from genorth.gallery.base import Entry, Instance, Source, orthonormal
-from genorth.gallery.traces import trace_problem
+from genorth.gallery.base import Entry, Instance, Source, orthonormal, trace_problem
 from genorth.linalg.arrays import Array, ct
 
 _SHIFTS = ((0, 1), (1, 0), (1, 1), (0, 2), (2, 0), (2, 2), (0, 3), (3, 0), (3, 3), (0, 4), (4, 0))

@@ -6,10 +6,11 @@ from functools import partial, reduce
 from typing import Any
 
 import numpy as np
+import scipy.linalg
+import scipy.sparse
 
 import genorth as go
-from genorth.gallery.base import Entry, Instance, Source
-from genorth.gallery.traces import least_trace, trace_problem
+from genorth.gallery.base import Entry, Instance, Source, least_trace, trace_problem
 from genorth.linalg.arrays import Array
 
 _PAULI = np.array([[[0, 1], [1, 0]], [[0, -1j], [1j, 0]], [[1, 0], [0, -1]]])
@@ -23,8 +24,6 @@ def _dot(side: int, electrons: int) -> Instance:
 
     Hops have Peierls' phases [hofstadter1976energy]. Starts at the sites of the lowest potential.
     """
-    import scipy.sparse
-
     hop, square = scipy.sparse.eye_array(side, k=1), np.arange(side) - (side - 1) / 2
     phases = scipy.sparse.diags_array(np.exp(0.4j * square))
     hops = scipy.sparse.kron(scipy.sparse.eye_array(side), hop) + scipy.sparse.kron(hop, phases)
@@ -71,8 +70,6 @@ def _ergotropy(spins: int) -> Instance:
     min tr(H U rho U^T) over unitary U, where rho is the thermal state of the chain in another
     field: the sum of the eigenvalues of H, ascending, times those of rho, descending.
     """
-    import scipy.linalg
-
     H = _chain(spins, (0.3, 0.2, 1.0))
     rho = scipy.linalg.expm(-_chain(spins, (0.9, -0.4, -0.5)) / 4)
     rho = (rho + rho.conj().T) / (2 * np.trace(rho).real)

@@ -9,10 +9,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import scipy.linalg
+import scipy.spatial.distance
 
 import genorth as go
-from genorth.gallery.base import Entry, Instance, Source, orthonormal
-from genorth.gallery.traces import least_trace, trace_problem
+from genorth.gallery.base import Entry, Instance, Source, least_trace, orthonormal, trace_problem
 from genorth.linalg.arrays import Array
 
 _SIGNS = np.array([1.0, 1.0, -1.0])
@@ -58,7 +59,6 @@ def _discriminant(data: str) -> Instance:
 
 def _correlation(data: str, first: slice, second: slice, p: int) -> Instance:
     """From partial least squares; weights p, ..., 1, so that the canonical pairs have an order."""
-    import scipy.linalg
     from sklearn.covariance import ledoit_wolf
 
     samples, labels = _scaled(data)
@@ -95,8 +95,6 @@ def _embedding(count: int, landmarks: int) -> Instance:
     largest eigenvalues of K of either sign [kovac1995trace], and K X are the coordinates. Starts at
     the embedding of a few landmarks, whose K is a leading block.
     """
-    import scipy.linalg
-    import scipy.spatial.distance
     import sklearn.datasets
 
     samples, labels = sklearn.datasets.load_digits(return_X_y=True)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from genorth.errors import EmptyManifoldError, OutsideDomainError, refuse
+from genorth.errors import EmptyManifoldError, OutsideDomainError, refuse, require
 from genorth.geometry.form import forms
 from genorth.geometry.retractions import polar_factor, step_size
 from genorth.linalg.arrays import Array, ct, norm
@@ -117,8 +117,12 @@ def gaussian_on(
     jax = optional("jax", "jax", "device=")
     single = isinstance(device, jax.Device)
     sharding = jax.sharding.SingleDeviceSharding(device) if single else device
-    if not isinstance(sharding, jax.sharding.Sharding):
-        refuse("device", "a jax.Device or a jax.sharding.Sharding", repr(device))
+    require(
+        isinstance(sharding, jax.sharding.Sharding),
+        "device",
+        "a jax.Device or a jax.sharding.Sharding",
+        repr(device),
+    )
     seed, kind = int(rng.integers(2**62)), jax.dtypes.canonicalize_dtype(dtype)
     *batch, n, p = shape
 

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse
 import scipy.sparse.linalg
 
-from genorth.errors import refuse
+from genorth.errors import refuse, require
 from genorth.linalg.arrays import Array, ct, inner, is_complex, norm
 from genorth.linalg.inertia import Inertia
 from genorth.linalg.inputs import as_array, as_operator, require_positive
@@ -201,44 +201,40 @@ def as_substitution(manifold: GenOrthManifold, T: Any) -> Substitution:
 def _read(T: Any, n: int) -> Substitution:
     if isinstance(T, tuple) and any(callable(part) or len(np.shape(part)) == 2 for part in T):
         return _from_parts(T, n)
-    if isinstance(T, scipy.sparse.linalg.LinearOperator) or callable(T):
-        refuse(
-            "T",
-            "T and its inverse",
-            f"a {type(T).__name__} alone",
-            None,
-            "Pass the pair (T, T inverse), or the four functions (T, T^T, T^-1, T^-T).",
-        )
+    require(
+        not isinstance(T, scipy.sparse.linalg.LinearOperator) and not callable(T),
+        "T",
+        "T and its inverse",
+        f"a {type(T).__name__} alone",
+        "Pass the pair (T, T inverse), or the four functions (T, T^T, T^-1, T^-T).",
+    )
     if scipy.sparse.issparse(T):
         return _sparse(T, n)
     matrix, values = as_array(T, "T")
-    if values.ndim not in (1, 2) or set(values.shape) != {n}:
-        refuse("T", f"an {n} x {n} matrix, or a diagonal of {n} entries", f"shape {values.shape}")
+    require(
+        values.ndim in (1, 2) and set(values.shape) == {n},
+        "T",
+        f"an {n} x {n} matrix, or a diagonal of {n} entries",
+        f"shape {values.shape}",
+    )
     with np.errstate(all="ignore"):
-        if values.ndim == 1:
-            size, inverse = np.abs(values).max(), 1 / values
-            condition = float(size * np.abs(inverse).max())
-        else:
-            inverse, condition = _inverse(values)
-    _require_regular(condition, n, values.dtype)
-    if values.ndim == 1:
-        return _of_operators(Diagonal(matrix, name="T"), Diagonal(inverse), Diagonal)
-    return _of_operators(Dense(matrix, name="T"), Dense(inverse), Dense)
+        inverse, condition = _inverse(values)
+    bound = 1 / (n * float(np.finfo(values.dtype).eps))
+    got = f"condition number {condition:.3g}"
+    require(condition < bound, "T", "an invertible matrix", got, tolerance=bound)
+    kind = Diagonal if values.ndim == 1 else Dense
+    return _of_operators(kind(matrix, name="T"), kind(inverse), kind)
 
 
 def _inverse(T: _Matrix) -> tuple[_Matrix, float]:
-    """T^-1 and |T| |T^-1|."""
+    """T^-1 and |T| |T^-1|, for a matrix or a diagonal."""
+    if T.ndim == 1:
+        return 1 / T, float(np.abs(T).max() * np.abs(1 / T).max())
     try:
         inverse = np.linalg.inv(T)
     except np.linalg.LinAlgError:
         return T, np.inf
     return inverse, float(np.linalg.norm(T) * np.linalg.norm(inverse))
-
-
-def _require_regular(condition: float, n: int, dtype: np.dtype[Any]) -> None:
-    bound = 1 / (n * float(np.finfo(dtype).eps))
-    if not condition < bound:
-        refuse("T", "an invertible matrix", f"condition number {condition:.3g}", bound)
 
 
 def _of_operators(T: Operator, inverse: Operator, kind: type[Any]) -> Substitution:
@@ -252,14 +248,19 @@ def _of_operators(T: Operator, inverse: Operator, kind: type[Any]) -> Substituti
 
 
 def _from_parts(parts: tuple[Any, ...], n: int) -> Substitution:
-    if len(parts) not in (2, 4):
-        refuse("T", "a pair (T, T inverse), or four functions", f"a tuple of {len(parts)}")
+    require(
+        len(parts) in (2, 4),
+        "T",
+        "a pair (T, T inverse), or four functions",
+        f"a tuple of {len(parts)}",
+    )
     matrices = [not callable(part) or hasattr(part, "shape") for part in parts]
     if all(matrices) and len(parts) == 2:
         (apply, adjoint), (solve, solve_adjoint) = (_products(part, n) for part in parts)
         return Substitution(apply, adjoint, solve, solve_adjoint)
-    if any(matrices):
-        refuse("T", "two matrices, or two or four functions", "a tuple of both kinds")
+    require(
+        not any(matrices), "T", "two matrices, or two or four functions", "a tuple of both kinds"
+    )
     if len(parts) == 2:
         return Substitution(parts[0], parts[0], parts[1], parts[1])
     return Substitution(*parts)
@@ -267,8 +268,7 @@ def _from_parts(parts: tuple[Any, ...], n: int) -> Substitution:
 
 def _products(M: Any, n: int) -> tuple[_Map, _Map]:
     """The products with a matrix or a LinearOperator and with its transpose."""
-    if tuple(M.shape) != (n, n):
-        refuse("T", f"an {n} x {n} matrix", f"shape {tuple(M.shape)}")
+    require(tuple(M.shape) == (n, n), "T", f"an {n} x {n} matrix", f"shape {tuple(M.shape)}")
     if isinstance(M, scipy.sparse.linalg.LinearOperator):
         return _columnwise(M.matmat), _columnwise(M.rmatmat)
     if scipy.sparse.issparse(M):
@@ -295,8 +295,7 @@ def _columnwise(product: Callable[[_Matrix], _Matrix]) -> _Map:
 
 
 def _sparse(T: Any, n: int) -> Substitution:
-    if tuple(T.shape) != (n, n):
-        refuse("T", f"an {n} x {n} matrix", f"shape {tuple(T.shape)}")
+    require(tuple(T.shape) == (n, n), "T", f"an {n} x {n} matrix", f"shape {tuple(T.shape)}")
     T = scipy.sparse.csc_array(T)
     T = T.astype(complex if T.dtype.kind == "c" else float)
     try:
@@ -321,11 +320,16 @@ def _require_consistent(manifold: GenOrthManifold, T: Substitution) -> None:
     U, V = manifold.random_ambient(rng), manifold.random_ambient(rng)
     n, unit = manifold.shape[-2], float(np.finfo(U.dtype).eps)
     TU = _image("T", T.apply, U)
-    if is_complex(TU) and manifold.dtype.kind == "f":
-        refuse("T", "real entries (the manifold is real)", f"dtype {TU.dtype}")
+    require(
+        not is_complex(TU) or manifold.dtype.kind != "f",
+        "T",
+        "real entries (the manifold is real)",
+        f"dtype {TU.dtype}",
+    )
     defect, bound = float(norm(_image("T^-1", T.solve, TU) - U) / norm(U)), unit**0.4
-    if not defect <= bound:
-        refuse("T", "T^-1 T Y = Y, for a random Y with |Y| = 1", defect, bound)
+    require(
+        defect <= bound, "T", "T^-1 T Y = Y, for a random Y with |Y| = 1", defect, tolerance=bound
+    )
     # what a random array shows of the condition number of T, which rounding in T^-1 grows with
     growth = float(norm(TU) * norm(T.solve(U)) / norm(U) ** 2)
     for name, there, back in (("T", T.apply, T.adjoint), ("T^-1", T.solve, T.solve_adjoint)):
@@ -333,17 +337,22 @@ def _require_consistent(manifold: GenOrthManifold, T: Substitution) -> None:
         size = float(norm(image) * norm(V) + norm(U) * norm(other))
         defect = abs(float(inner(image, V)) - float(inner(U, other))) / size
         bound = min(1e3 * n * unit * max(1.0, growth if name != "T" else 1.0), unit**0.4)
-        if not defect <= bound:
-            refuse(
-                "T",
-                f"<{name} U, V> = <U, ({name})^T V>, relative, for random U and V",
-                defect,
-                bound,
-                "A pair of functions is taken for a symmetric T: pass four otherwise.",
-            )
+        require(
+            defect <= bound,
+            "T",
+            f"<{name} U, V> = <U, ({name})^T V>, relative, for random U and V",
+            defect,
+            "A pair of functions is taken for a symmetric T: pass four otherwise.",
+            tolerance=bound,
+        )
     outside = float(norm(manifold.ambient(TU) - TU) / norm(TU))
-    if not outside <= 1e3 * n * unit:
-        refuse("T", "T F = F, relative distance of T Y from F", outside, 1e3 * n * unit)
+    require(
+        outside <= 1e3 * n * unit,
+        "T",
+        "T F = F, relative distance of T Y from F",
+        outside,
+        tolerance=1e3 * n * unit,
+    )
 
 
 def _image(name: str, product: _Map, U: Array) -> _Matrix:
@@ -382,17 +391,20 @@ def metric(manifold: GenOrthManifold, W: Any) -> Substitution:
         return _by_name(manifold, W)
     if isinstance(W, tuple | Substitution):
         return as_substitution(manifold, W)
-    if isinstance(W, scipy.sparse.linalg.LinearOperator) or callable(W):
-        refuse(
-            "W",
-            "a matrix that can be factorised, or a pair (T, T inverse) with W = (T T^T)^-1",
-            f"a {type(W).__name__}",
-        )
+    require(
+        not isinstance(W, scipy.sparse.linalg.LinearOperator) and not callable(W),
+        "W",
+        "a matrix that can be factorised, or a pair (T, T inverse) with W = (T T^T)^-1",
+        f"a {type(W).__name__}",
+    )
     op, n = as_operator(W, "W", 1), manifold.shape[-2]
-    if op.size != n:
-        refuse("W", f"size n = {n}", op.size, 0)
-    if op.dtype.kind == "c" and manifold.dtype.kind == "f":
-        refuse("W", "real entries (the manifold is real)", f"dtype {op.dtype}")
+    require(op.size == n, "W", f"size n = {n}", op.size, tolerance=0)
+    require(
+        op.dtype.kind != "c" or manifold.dtype.kind != "f",
+        "W",
+        "real entries (the manifold is real)",
+        f"dtype {op.dtype}",
+    )
     require_positive(op)
     form = manifold.form
     same = form is not None and manifold.definite and _equal(op, form)
@@ -486,8 +498,13 @@ def _sparse_factor(W: Sparse) -> Substitution:
         options={"SymmetricMode": True},
     )
     pivots = lu.U.diagonal().real
-    if not (np.array_equal(lu.perm_r, lu.perm_c) and pivots.min() > 0):
-        refuse(W.name, f"{W.name} positive definite", "a zero or negative pivot", 0)
+    require(
+        np.array_equal(lu.perm_r, lu.perm_c) and pivots.min() > 0,
+        W.name,
+        f"{W.name} positive definite",
+        "a zero or negative pivot",
+        tolerance=0,
+    )
     order, back, root = lu.perm_r, np.argsort(lu.perm_r), np.sqrt(pivots)[:, None]
     lower = scipy.sparse.csc_array(lu.L)
     natural = scipy.sparse.linalg.splu(lower, permc_spec="NATURAL", diag_pivot_thresh=0.0)

@@ -12,10 +12,12 @@ from typing import Any
 
 import attrs
 
-from genorth.errors import refuse, require_known
+from genorth.errors import refuse, require, require_known
+from genorth.geometry.field import Field, shortened
 from genorth.geometry.manifold import GenOrthManifold
+from genorth.geometry.newton import anywhere
 from genorth.geometry.retractions import RETRACTIONS
-from genorth.linalg.arrays import Array, namespace, number
+from genorth.linalg.arrays import Array, ct, namespace, number
 from genorth.manifolds.power import Power
 from genorth.penalty.base import Penalty
 from genorth.penalty.registry import PENALTIES
@@ -78,8 +80,12 @@ def fit(manifold: Any, shape: Any, name: str, transposed: bool | None = None) ->
     Raises:
         ValueError: If the shape does not fit.
     """
-    if not isinstance(manifold, GenOrthManifold):
-        refuse("manifold", "a manifold of genorth", f"a {type(manifold).__name__}")
+    require(
+        isinstance(manifold, GenOrthManifold),
+        "manifold",
+        "a manifold of genorth",
+        f"a {type(manifold).__name__}",
+    )
     shape, point = tuple(shape), manifold.shape
     flat = (shape[0], math.prod(shape[1:])) if len(shape) > 2 else shape
     for turn in (False, True) if transposed is None else (bool(transposed),):
@@ -102,7 +108,7 @@ def fit(manifold: Any, shape: Any, name: str, transposed: bool | None = None) ->
 def check_retraction(kind: Any) -> str:
     """The name of a retraction, or an error that lists them."""
     require_known("retraction", kind, RETRACTIONS)
-    return kind
+    return str(kind)
 
 
 def dissolving_maps(name: Any) -> type[Penalty[Any]]:
@@ -124,6 +130,30 @@ def stepped(manifold: GenOrthManifold, X: Array, Z: Array, retraction: str) -> A
         A point of M.
     """
     return manifold.dissolve(manifold.retract(X, Z, retraction))
+
+
+def landing_step(
+    field: Field, X: Array, G: Array, lr: Any, attraction: float, tube: float
+) -> Array:
+    """The step of the landing method at X, shortened for each matrix until |C| is in the tube.
+
+        -t (F(X) + attraction grad N(X)), N = |C|^2/4, t <= lr
+
+    Args:
+        field: The tangent field of the manifold.
+        X: A point within the tube.
+        G: The Euclidean gradient, or its momentum.
+        lr: The longest step t.
+        attraction: The weight of the normal step.
+        tube: The largest |C| of an iterate.
+
+    Returns:
+        The step, to be added to X.
+    """
+    at = anywhere(field.manifold, X)
+    ahead = field.direction(at, G, attraction)
+    E = ct(ahead.D) @ field.manifold.phi(ahead.D)
+    return -shortened(lr, at.constraint, ahead.L, E, tube) * ahead.D
 
 
 def restored_point(manifold: GenOrthManifold, X: Array) -> Array:

@@ -51,14 +51,9 @@ class ContentCache:
                     recent.insert(0, recent.pop(position))
                 return value
         del recent[self._keep - 1 :]  # frees the oldest one before the new one is built
-        if type(key) is np.ndarray:
-            own = key.copy()
-            value = build(own)
-            recent.insert(0, (own, value))
-        else:
-            changes = _changes(key)
-            value = build(key)
-            recent.insert(0, ((key, changes), value))
+        own = key.copy() if type(key) is np.ndarray else (key, _changes(key))
+        value = build(own if type(key) is np.ndarray else key)
+        recent.insert(0, (own, value))
         return value
 
 

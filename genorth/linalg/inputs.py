@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse
 import scipy.sparse.linalg
 
-from genorth.errors import EmptyManifoldError, refuse
+from genorth.errors import EmptyManifoldError, refuse, require
 from genorth.linalg.arrays import all_finite, is_array, is_complex, is_floating, stays
 from genorth.linalg.inertia import Inertia, is_skew
 from genorth.linalg.krylov import signed_directions
@@ -37,10 +37,13 @@ def check_size(p: Any, n: int, name: str = "p") -> int:
     Returns:
         p as an int.
     """
-    if isinstance(p, bool) or not isinstance(p, int | np.integer) or p < 1:
-        refuse(name, "a positive integer", repr(p))
-    if p > n:
-        refuse(name, f"{name} <= n = {n}", int(p), 0, "A point is an n x p matrix.")
+    require(
+        not isinstance(p, bool) and isinstance(p, int | np.integer) and p >= 1,
+        name,
+        "a positive integer",
+        repr(p),
+    )
+    require(p <= n, name, f"{name} <= n = {n}", int(p), "A point is an n x p matrix.", tolerance=0)
     return int(p)
 
 
@@ -60,14 +63,14 @@ def as_generator(rng: Any) -> np.random.Generator:
 
 def check_width(A: Operator, Q: Operator) -> None:
     """Refuse a right-hand side that is larger than the left one."""
-    if Q.size > A.size:
-        refuse(
-            Q.name,
-            f"size p <= n = {A.size}, the size of {A.name}",
-            Q.size,
-            0,
-            "A point is an n x p matrix.",
-        )
+    require(
+        Q.size <= A.size,
+        Q.name,
+        f"size p <= n = {A.size}, the size of {A.name}",
+        Q.size,
+        "A point is an n x p matrix.",
+        tolerance=0,
+    )
 
 
 def check_dtype(dtype: Any) -> np.dtype[Any]:
@@ -104,8 +107,7 @@ def as_operator(M: Any, name: str, symmetry: int, reason: str = "") -> Operator:
     if scipy.sparse.issparse(M):
         return _sparse(M, name, symmetry, reason)
     if stays(M) and M.ndim == 1 and is_floating(M) and not is_complex(M) and symmetry > 0:
-        if not all_finite(M):
-            refuse(name, "finite entries", "NaN or infinity", 0)
+        require(all_finite(M), name, "finite entries", "NaN or infinity", tolerance=0)
         return Diagonal(M, name=name)  # not a copy: it may be spread over machines
     M, values = as_array(M, name)
     if values.ndim == 1:
@@ -147,14 +149,13 @@ def as_small_operator(
     Q = as_operator(
         M, name, sign, f" or {name}^T = -{name}" if sign > 0 and -1 in symmetries else ""
     )
-    if sign < 0 and Q.dtype.kind == "c":
-        refuse(
-            name,
-            f"{name} Hermitian where entries are complex",
-            f"a skew-Hermitian {name}",
-            None,
-            f"Multiply {name} and the form by 1j.",
-        )
+    require(
+        sign >= 0 or Q.dtype.kind != "c",
+        name,
+        f"{name} Hermitian where entries are complex",
+        f"a skew-Hermitian {name}",
+        f"Multiply {name} and the form by 1j.",
+    )
     require_regular(Q, Q.inertia())
     return Q, sign
 
@@ -192,16 +193,13 @@ def as_array(M: Any, name: str) -> tuple[Any, _Matrix]:
     Returns:
         M in its own library, and as a NumPy array.
     """
-    if isinstance(M, np.ma.MaskedArray):
-        refuse(name, "an array without a mask", "a MaskedArray")
+    require(not isinstance(M, np.ma.MaskedArray), name, "an array without a mask", "a MaskedArray")
     try:
         values = np.asarray(M)
     except ValueError:
         refuse(name, "rows of equal length", "rows of different lengths")
-    if values.dtype.kind not in "fciub":
-        refuse(name, "real or complex numbers", f"dtype {values.dtype}")
-    if values.size == 0:
-        refuse(name, "at least one entry", f"shape {values.shape}")
+    require(values.dtype.kind in "fciub", name, "real or complex numbers", f"dtype {values.dtype}")
+    require(values.size != 0, name, "at least one entry", f"shape {values.shape}")
     if values.dtype.char not in "fdFD":
         M = values = values.astype(complex if values.dtype.kind == "c" else float)
     _require_finite(values, name)
@@ -209,8 +207,7 @@ def as_array(M: Any, name: str) -> tuple[Any, _Matrix]:
 
 
 def _sparse(M: Any, name: str, symmetry: int, reason: str) -> Operator:
-    if M.dtype.kind not in "fciub":
-        refuse(name, "real or complex numbers", f"dtype {M.dtype}")
+    require(M.dtype.kind in "fciub", name, "real or complex numbers", f"dtype {M.dtype}")
     _require_square(M, name)
     M = scipy.sparse.csr_array(
         M
@@ -224,30 +221,41 @@ def _sparse(M: Any, name: str, symmetry: int, reason: str) -> Operator:
 
 
 def _require_square(M: Any, name: str) -> None:
-    if len(M.shape) != 2 or M.shape[0] != M.shape[1] or M.shape[0] == 0:
-        refuse(
-            name, "a square matrix (n, n), or a diagonal as a 1-D array", f"shape {tuple(M.shape)}"
-        )
+    require(
+        len(M.shape) == 2 and M.shape[0] == M.shape[1] and M.shape[0] != 0,
+        name,
+        "a square matrix (n, n), or a diagonal as a 1-D array",
+        f"shape {tuple(M.shape)}",
+    )
 
 
 def _require_finite(values: _Matrix, name: str) -> None:
     bad = int(values.size - np.isfinite(values).sum())
-    if bad:
-        refuse(name, "finite entries", f"{bad} of {values.size} entries NaN or infinite", 0)
+    require(
+        not bad,
+        name,
+        "finite entries",
+        f"{bad} of {values.size} entries NaN or infinite",
+        tolerance=0,
+    )
 
 
 def _require_real_diagonal(d: _Matrix, name: str, symmetry: int, reason: str) -> None:
-    if symmetry < 0:
-        refuse(name, f"{name}^T = -{name}{reason}", "a diagonal (1-D array), which is symmetric")
+    require(
+        symmetry >= 0,
+        name,
+        f"{name}^T = -{name}{reason}",
+        "a diagonal (1-D array), which is symmetric",
+    )
     imaginary = float(np.abs(d.imag).max())
     bound = _SYMMETRY_UNITS * float(np.finfo(d.dtype).eps) * float(np.abs(d).max())
-    if imaginary > bound:
-        refuse(
-            name,
-            f"{name}^T = {name}{reason}",
-            f"imaginary part {imaginary:.3g} on the diagonal",
-            bound,
-        )
+    require(
+        imaginary <= bound,
+        name,
+        f"{name}^T = {name}{reason}",
+        f"imaginary part {imaginary:.3g} on the diagonal",
+        tolerance=bound,
+    )
 
 
 def _require_symmetry(
@@ -274,14 +282,14 @@ def _require_symmetric_products(op: Products, sign: int) -> None:
     defect = float(np.abs(U.conj().T @ MV - sign * (MU.conj().T @ V)).max())
     size = float(np.linalg.norm(U) * np.linalg.norm(MV) + np.linalg.norm(MU) * np.linalg.norm(V))
     bound = _SYMMETRY_UNITS * float(np.finfo(op.dtype).eps) * size
-    if not defect <= bound:
-        refuse(
-            name,
-            f"<u, {name} v> = {'' if sign > 0 else '-'}<{name} u, v>",
-            f"a difference of {defect:.3g} for random u and v",
-            bound,
-            f"The LinearOperator is not {'symmetric' if sign > 0 else 'skew'}.",
-        )
+    require(
+        defect <= bound,
+        name,
+        f"<u, {name} v> = {'' if sign > 0 else '-'}<{name} u, v>",
+        f"a difference of {defect:.3g} for random u and v",
+        f"The LinearOperator is not {'symmetric' if sign > 0 else 'skew'}.",
+        tolerance=bound,
+    )
 
 
 def require_regular(op: Operator, inertia: Inertia) -> None:
@@ -300,17 +308,20 @@ def require_positive(op: Operator) -> None:
     """Refuse a matrix that is not positive definite, if more than its products is known."""
     inertia = op.inertia()
     require_regular(op, inertia)
-    if inertia.negative:
-        refuse(
-            op.name,
-            f"{op.name} positive definite",
-            f"{inertia.negative} of {op.size} eigenvalues negative",
-            0,
-        )
-    if (
-        inertia.positive is None and inertia.margin is not None
-    ):  # a stable factorisation has only positive pivots
-        refuse(op.name, f"{op.name} positive definite", "a zero or negative pivot", 0)
+    require(
+        not inertia.negative,
+        op.name,
+        f"{op.name} positive definite",
+        f"{inertia.negative} of {op.size} eigenvalues negative",
+        tolerance=0,
+    )
+    require(
+        inertia.positive is not None or inertia.margin is None,
+        op.name,
+        f"{op.name} positive definite",
+        "a zero or negative pivot",
+        tolerance=0,
+    )
 
 
 def require_positive_products(op: Operator) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from genorth.errors import refuse
+from genorth.errors import require
 from genorth.geometry.companion import Companion
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.linalg.arrays import Array
@@ -35,10 +35,18 @@ class Power(GenOrthManifold):
     batch: tuple[int, ...]
 
     def __init__(self, manifold: GenOrthManifold, batch: int | tuple[int, ...]) -> None:
-        if not isinstance(manifold, GenOrthManifold):
-            refuse("manifold", "a GenOrthManifold", f"a {type(manifold).__name__}")
-        if manifold.ambient_projector is not None:
-            refuse("manifold", "F to be the whole space where points are stacked", repr(manifold))
+        require(
+            isinstance(manifold, GenOrthManifold),
+            "manifold",
+            "a GenOrthManifold",
+            f"a {type(manifold).__name__}",
+        )
+        require(
+            manifold.ambient_projector is None,
+            "manifold",
+            "F to be the whole space where points are stacked",
+            repr(manifold),
+        )
         axes = batch if isinstance(batch, tuple) else (batch,)
         self.__attrs_init__(manifold, tuple(check_size(axis, axis, "batch") for axis in axes))
 

@@ -144,6 +144,6 @@ class OnSpace(Run):
     def minimised(self, loop: Callable[[OnSpace], None]) -> tuple[Status, Point]:
         """Run the loop; how it ended, and where."""
         status = outcome(loop, self).status
-        if status is Status.STALLED and self.turned_back:
+        if status is Status.STALLED and self.turned_back and not self.monitor.stuck:
             status = Status.DIVERGED  # the line search failed at the limit
         return status, self.h.point(self.first) if self.last is None else self.last.point

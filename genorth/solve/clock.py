@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from genorth.solve.monitor import Monitor
+    from genorth.solve.result import Trace
 
 _Moment = tuple[float, float]
 
@@ -55,12 +56,13 @@ class Clock:
         """Wall and CPU seconds so far; while the library is measuring, those until it began to."""
         return _since(self._begin, self._measured, self._paused)
 
-    def start_of(self, trace: Any) -> tuple[float, int] | None:
-        """When a trace began, in our seconds and evaluations; None if no monitor kept it."""
-        for monitor, seconds, evaluations in self._monitors:
-            if monitor.trace is trace:
-                return seconds, evaluations
-        return None
+    def kept(self, trace: Any) -> tuple[Trace, float, int] | None:
+        """The trace if a monitor kept it, else that of the last monitor, and when it began.
+
+        In our seconds and evaluations; None if no monitor watched the run.
+        """
+        ours = [each for each in self._monitors if each[0].trace is trace] or self._monitors
+        return (ours[-1][0].trace, *ours[-1][1:]) if ours else None
 
     @classmethod
     def hear(cls, monitor: Monitor) -> None:

@@ -106,8 +106,12 @@ def gd(run: runs.Run, settings: Settings | None = None) -> None:
     def line(point: runs.Iterate) -> Callable[[float], runs.Iterate]:
         return run.line(point, steepest(point)[0])
 
+    def step(point: runs.Iterate, t: float) -> runs.Iterate:
+        return line(point)(-t)
+
+    told = run.monitor.searched
     with suppress(NoStep):  # the first iterate is in no variable here: it would be kept to the end
-        descend(run.start(), lambda point, t: line(point)(-t), run.accept, settings or chosen, own)
+        descend(run.start(), step, run.accept, settings or chosen, own, told)
 
 
 def descend(
@@ -116,6 +120,7 @@ def descend(
     accept: Callable[[_P], None],
     settings: Settings | Callable[[_P], Settings],
     steepest: Callable[[_P], Direction] | None = None,
+    searched: Callable[[bool], None] | None = None,
 ) -> None:
     """Iterate until `accept` raises.
 
@@ -129,6 +134,8 @@ def descend(
         accept: Is told of every new point; it ends the descent by an exception.
         settings: The constants, or a function of the start that returns them.
         steepest: The direction d of a point and <grad f, d>, where d is not `point.gradient`.
+        searched: Is told of every search, whether its step decreases the cost by enough; it may end
+            the descent too.
 
     Raises:
         NoStep: If no step leads to an acceptable value.
@@ -138,9 +145,11 @@ def descend(
     t, average, weight, count = settings.first_step, point.value, 1.0, 0
     while True:
         fall = point.decrease if steepest is None else steepest(point)[1]
-        trial, t = _search(point, step, average, t, settings, fall)
+        trial, t, enough = _search(point, step, average, t, settings, fall)
         count += 1
         accept(trial)
+        if searched is not None:
+            searched(enough)
         if steepest is None:
             products = _long if count % 2 == 0 else _short
             pair = products(_OWNER, trial.X, point.X, trial.gradient, point.gradient)
@@ -159,7 +168,8 @@ def _search(
     t: float,
     settings: Settings,
     fall: float,
-) -> tuple[_P, float]:
+) -> tuple[_P, float, bool]:
+    """The end of a step, the step, and whether it decreases the cost by enough."""
     slack = _NOISE * eps(point.X) * abs(average)
     for trial in range(1, _HALVINGS):
         try:
@@ -169,7 +179,7 @@ def _search(
             continue
         enough = candidate.value <= average - settings.sufficient * t * fall + slack
         if enough or (trial >= settings.trials and math.isfinite(candidate.value)):
-            return candidate, t
+            return candidate, t, enough
         t *= settings.backtracking
     raise NoStep
 

@@ -157,7 +157,12 @@ def result(
 
 
 def _hint(status: Status, end: End, monitor: Monitor) -> str:
-    """What to do where single precision cannot reach tol."""
+    """What to do where derivatives do not fit, or single precision cannot reach tol."""
+    if status is Status.STALLED and monitor.stuck:
+        return (
+            "Several line searches in a row failed, as they do where the derivatives do not fit "
+            "the cost: call genorth.check_gradient(problem)."
+        )
     unit = eps(end.x)
     reach = unit * number(norm(end.at.G))
     if status is Status.CONVERGED or unit <= SINGLE or not monitor.tol < reach:

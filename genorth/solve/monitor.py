@@ -30,6 +30,7 @@ class Stop(Exception):
         self.status, self.detail = status, detail
 
 
+_FAILURES = 3  # of line searches in a row, after which the run ends
 _FALLEN = 1e15  # a cost below minus this, times what it was at the start, falls without bound
 
 
@@ -56,6 +57,7 @@ class Monitor:
         )
         self._before = problem.counts
         self._paused = self._cost_paused = 0.0
+        self._failures = 0
         self._begin = time.perf_counter()
         Clock.hear(self)
 
@@ -108,6 +110,25 @@ class Monitor:
             raise Stop(Status.EVALUATION_LIMIT)
         if self._time < math.inf and self.elapsed >= self._time:
             raise Stop(Status.TIME_LIMIT)
+
+    def searched(self, found: bool) -> None:
+        """A line search has ended, with a good step or without.
+
+        Args:
+            found: Whether it found one, without many trials.
+
+        Raises:
+            Stop: After three failures in a row, which rounding seldom makes and wrong derivatives
+                always do.
+        """
+        self._failures = 0 if found else self._failures + 1
+        if self.stuck:
+            raise Stop(Status.STALLED)
+
+    @property
+    def stuck(self) -> bool:
+        """Whether the last three line searches failed."""
+        return self._failures >= _FAILURES
 
     def iteration(self, X: Array, cost: float, gradient_norm: float, feasibility: float) -> None:
         """Record an iterate.

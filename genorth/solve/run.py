@@ -16,6 +16,7 @@ from genorth.errors import OutsideDomainError, StepTooLong, refuse
 from genorth.geometry.retractions import Ray
 from genorth.linalg.arrays import Array, eps, inner, norm, number
 from genorth.linalg.once import once
+from genorth.solve.descent import NoStep
 from genorth.solve.monitor import Monitor
 from genorth.solve.phases import Phases
 from genorth.solve.wolfe import Conditions, in_noise, parabola_slope, strong_wolfe
@@ -26,6 +27,7 @@ Preconditioner = Callable[[Array, Array], Array]
 
 _SURE = 0.5  # share of the slope that may be left at which a parabola is believed
 _ROUNDING = 1e-8  # relative, up to which <V, M^-1 V> may be negative
+_MANY = 20  # trials: a search that takes more ends in rounding, if anywhere
 _FIRST = 0.01  # the first step of a search, relative to |X|, where no curvature is known
 
 
@@ -216,9 +218,11 @@ class Run(ABC):
 
         carries: `carried` is called next, which needs c'(t), and convergence the exact slope.
         """
-        step, unit = self.line(point, Z, slopes=True), eps(point.X)
+        step, unit, trials = self.line(point, Z, slopes=True), eps(point.X), 0
 
         def curve(t: float) -> tuple[float, float, Iterate]:
+            nonlocal trials
+            trials += 1
             trial = step(t)
             if carries:
                 _ = trial.velocity  # the slope is then made from it
@@ -228,7 +232,13 @@ class Run(ABC):
                     return trial.value, guess, trial
             return trial.value, trial.end_slope, trial
 
-        return strong_wolfe(curve, point.value, slope, t, conditions, unit)
+        try:
+            found = strong_wolfe(curve, point.value, slope, t, conditions, unit)
+        except NoStep:
+            self.monitor.searched(False)
+            raise
+        self.monitor.searched(trials < _MANY)
+        return found
 
     def carried(self, point: Iterate, Z: Array) -> tuple[Array, float]:
         """The direction Z of the step that led to the point, carried there, and <grad f, T(Z)>.

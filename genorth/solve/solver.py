@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import pickle
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache, partial
@@ -162,13 +161,6 @@ class Solver:
         """Pickled by name where it is registered: what it runs may be a closure."""
         if SOLVERS._known.get(self.name) is self:
             return _find, (self.name, SOLVERS._homes[self.name])
-        try:
-            pickle.dumps((self.run, self.reason))
-        except Exception as error:
-            raise pickle.PicklingError(
-                f"solver {self.name!r}: its run or reason cannot be pickled ({error}); "
-                "use functions of a module, or register the solver"
-            ) from error
         return partial(Solver, **attrs.asdict(self, recurse=False)), ()
 
 

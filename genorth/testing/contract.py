@@ -100,6 +100,14 @@ class Sample:
         """The image phi(X)."""
         return np.asarray(self.M.phi(self.X))
 
+    def star(self, T: Array) -> Array:
+        """T* = psi(T)^T."""
+        return ct(self.M.psi(T))
+
+    def form(self, U: Array, V: Array) -> Array:
+        """<<U, V>> = phi(U)^T V."""
+        return ct(self.M.phi(U)) @ V
+
     @cached_property
     def c(self) -> float:
         """The violation |C(X)|, the rounding of the point itself."""
@@ -252,14 +260,7 @@ def _f2(s: Sample) -> Iterator[Measured]:
     "F3", "T* = psi(T)^T is an involution, <<U,V>> = phi(U)^T V a Hermitian form, M = {<<X,X>> = I}"
 )
 def _f3(s: Sample) -> Iterator[Measured]:
-    M, S, T, U, V = s.M, s.algebra(), s.algebra(), s.ambient(), s.ambient()
-
-    def star(A: Array) -> Array:
-        return ct(M.psi(A))
-
-    def form(A: Array, B: Array) -> Array:
-        return ct(M.phi(A)) @ B
-
+    S, T, U, V, star, form = s.algebra(), s.algebra(), s.ambient(), s.ambient(), s.star, s.form
     yield s.close("(ST)* = T*S*", star(S @ T), star(T) @ star(S), s.u * s.q**2)
     yield s.close("T** = T", star(star(T)), T, s.u * s.q**2)
     yield s.close("<<V,U>> = <<U,V>>*", form(V, U), star(form(U, V)), s.u * s.q * s.L)
@@ -641,11 +642,7 @@ def _retractions(s: Sample) -> Iterator[Measured]:
     "polar: <<R,Y>>^2 = <<Y,Y>>",
 )
 def _f9(s: Sample) -> Iterator[Measured]:
-    M, X, Z, U, V = s.M, s.X, s.tangent(), s.ambient(), s.ambient()
-
-    def form(A: Array, B: Array) -> Array:
-        return ct(M.phi(A)) @ B
-
+    M, X, Z, U, V, form = s.M, s.X, s.tangent(), s.ambient(), s.ambient(), s.form
     G = Z - X @ form(X, Z) / 2
 
     def omega(W: Array) -> Array:
@@ -671,7 +668,7 @@ def _f9(s: Sample) -> Iterator[Measured]:
     H = form(R, Y)
     yield s.close("<<X+Z, X+Z>> = I + <<Z,Z>>", YY, np.eye(YY.shape[-1]) + form(Z, Z), rest)
     yield s.close("<<R,Y>>^2 = <<Y,Y>>", H @ H, YY, rest)
-    yield s.close("<<R,Y>>* = <<R,Y>>", ct(M.psi(H)), H, rest)
+    yield s.close("<<R,Y>>* = <<R,Y>>", s.star(H), H, rest)
 
 
 @_property(

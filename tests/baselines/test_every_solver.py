@@ -25,7 +25,7 @@ REASONS = {
 @pytest.mark.parametrize(
     ("name", "family"), [pair for pair, reason in REASONS.items() if reason is None]
 )
-def test_every_solver_reaches_the_known_minimum(name: str, family: str) -> None:
+def test_every_solver_reaches_the_known_minimum(name, family):
     """F - min f is of the order of |grad f|^2.
 
     CDOpt, which compares costs, may stall before |grad h| is at tol.
@@ -48,7 +48,7 @@ def test_every_solver_reaches_the_known_minimum(name: str, family: str) -> None:
         assert len(result.trace) == result.nit + 1
 
 
-def test_only_cdopt_cannot_run_on_some_of_these_manifolds() -> None:
+def test_only_cdopt_cannot_run_on_some_of_these_manifolds():
     without = {(name, family) for (name, family), reason in REASONS.items() if reason is not None}
     if importlib.util.find_spec("cdopt") is None:
         pytest.skip("the extra `peers` is not installed")
@@ -62,7 +62,7 @@ def test_only_cdopt_cannot_run_on_some_of_these_manifolds() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in SOLVERS if REASONS[name, "stiefel"] is None])
-def test_a_start_at_a_stationary_point_returns_at_once(name: str) -> None:
+def test_a_start_at_a_stationary_point_returns_at_once(name):
     known = KNOWN["stiefel"]()
     X = np.linalg.eigh(known.M)[1][:, :3]
     result = SOLVERS[name](known.problem(), X, tol=1e-8)
@@ -72,7 +72,7 @@ def test_a_start_at_a_stationary_point_returns_at_once(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in SOLVERS if REASONS[name, "symplectic"] is None])
-def test_budgets_hold_in_every_solver(name: str) -> None:
+def test_budgets_hold_in_every_solver(name):
     known = KNOWN["symplectic"]()
     start = known.manifold.random_point(0)
     for limit, status in (
@@ -91,7 +91,7 @@ def test_budgets_hold_in_every_solver(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in SOLVERS if REASONS[name, "symplectic"] is None])
-def test_counts_are_what_the_user_saw(name: str) -> None:
+def test_counts_are_what_the_user_saw(name):
     known = KNOWN["symplectic"]()
     seen = {"cost": 0, "gradient": 0, "hessian": 0, "last": 0.0}
 
@@ -115,7 +115,7 @@ def test_counts_are_what_the_user_saw(name: str) -> None:
     assert result.nhev == seen["hessian"]
 
 
-def test_the_registry_says_what_a_solver_is() -> None:
+def test_the_registry_says_what_a_solver_is():
     assert {s.family for s in SOLVERS.values()} == {"Riemannian", "penalty", "infeasible"}
     variants = {
         "rtr": "",
@@ -171,7 +171,7 @@ def test_infinity_at_a_trial_is_outside_the_domain(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in SOLVERS if REASONS[name, "stiefel"] is None])
-def test_every_solver_is_behind_the_front_door(name: str) -> None:
+def test_every_solver_is_behind_the_front_door(name):
     """`go.minimize(method=...)` makes the same run; beta is for penalty methods alone."""
     known = KNOWN["stiefel"]()
     start = known.manifold.random_point(1)
@@ -193,7 +193,7 @@ def test_every_solver_is_behind_the_front_door(name: str) -> None:
 @pytest.mark.parametrize(
     "name", [name for name in SOLVERS if name.startswith(("rgd", "rcg", "rlbfgs"))]
 )
-def test_iterates_stay_on_the_manifold_over_a_thousand_iterations(name: str) -> None:
+def test_iterates_stay_on_the_manifold_over_a_thousand_iterations(name):
     problem = Matching.generate(20, 4, 2).problem()
     result = SOLVERS[name](
         problem, problem.manifold.random_point(1), tol=0, max_iterations=1000, keep_points=True
@@ -208,7 +208,7 @@ def test_iterates_stay_on_the_manifold_over_a_thousand_iterations(name: str) -> 
 
 @pytest.mark.parametrize("name", SOLVERS)
 @pytest.mark.parametrize("after", [1, 3])
-def test_an_error_of_the_cost_passes_through(name: str, after: int) -> None:
+def test_an_error_of_the_cost_passes_through(name, after):
     """Also one that is of the kind that a retraction raises, and which halves a step."""
     known = KNOWN["stiefel"]()
     problem = known.problem()

@@ -53,15 +53,10 @@ forms = pytest.mark.parametrize("form", ["products", "companion", "general"])
 drawn = given(seed=st.integers(0, 2**20), exponent=st.floats(0, 3))
 
 
-# ---------------------------------------------------------------------- the field
-
-
 @every_family
 @forms
 @drawn
-def test_the_field_is_tangent_to_the_level_set(
-    family: str, form: str, seed: int, exponent: float
-) -> None:
+def test_the_field_is_tangent_to_the_level_set(family, form, seed, exponent):
     """DC(X)[F] = 0 off M too, and DC(X)[F + weight grad N] = L."""
     manifold, X, G = example(family, seed, 10**exponent)
     field = field_of(manifold, form)
@@ -112,8 +107,8 @@ def _condition(manifold: go.GenOrthManifold) -> float:
 @forms
 @drawn
 def test_the_field_is_an_ascent_direction_and_zero_at_stationary_points(
-    family: str, form: str, seed: int, exponent: float
-) -> None:
+    family, form, seed, exponent
+):
     """<G, F(G)> >= 0 at any X; on M, F = 0 where G = phi(X) Theta, Theta in S1, and only there."""
     manifold, X, G = example(family, seed, 10**exponent, on=seed % 2 == 0)
     field = field_of(manifold, form)
@@ -135,7 +130,7 @@ def test_the_field_is_an_ascent_direction_and_zero_at_stationary_points(
 
 @every_family
 @drawn
-def test_the_field_is_that_of_the_papers_with_q(family: str, seed: int, exponent: float) -> None:
+def test_the_field_is_that_of_the_papers_with_q(family, seed, exponent):
     """(G K - e N G^T N)/2, N = phi(X) Q, up to the length of Q where psi(psi(T)) = T."""
     manifold, X, G = example(family, seed, 10**exponent)
     companion = manifold.companion
@@ -153,9 +148,7 @@ def test_the_field_is_that_of_the_papers_with_q(family: str, seed: int, exponent
 
 @every_family
 @drawn
-def test_the_linearised_field_is_its_derivative_where_it_vanishes(
-    family: str, seed: int, exponent: float
-) -> None:
+def test_the_linearised_field_is_its_derivative_where_it_vanishes(family, seed, exponent):
     """2 F(X + t V) - 2 F(X - t V) over 2 t, f quadratic and X stationary."""
     manifold, X, G = example(family, seed, 10 ** (exponent / 3), on=True)
     field, at = Field(manifold), anywhere(manifold, X)
@@ -174,14 +167,9 @@ def test_the_linearised_field_is_its_derivative_where_it_vanishes(
     assert norm(slope - image) <= 1e-6 * math.prod(sizes)
 
 
-# ---------------------------------------------------------------------- merit and tube
-
-
 @every_family
 @drawn
-def test_the_multiplier_is_exact_at_stationary_points(
-    family: str, seed: int, exponent: float
-) -> None:
+def test_the_multiplier_is_exact_at_stationary_points(family, seed, exponent):
     manifold, X, G = example(family, seed, 10**exponent, on=True)
     at = anywhere(manifold, X)
     Theta = manifold.symmetrize(ct(X) @ G)
@@ -193,9 +181,7 @@ def test_the_multiplier_is_exact_at_stationary_points(
 
 @every_family
 @drawn
-def test_the_merit_falls_as_fast_as_f_on_the_manifold(
-    family: str, seed: int, exponent: float
-) -> None:
+def test_the_merit_falls_as_fast_as_f_on_the_manifold(family, seed, exponent):
     """Its slope along -F is -<G, F>, for every mu: <Theta^T, C> and |C|^2 are of second order."""
     manifold, X, G = example(family, seed, 10 ** (exponent / 3), on=True)
     field, at = Field(manifold), anywhere(manifold, X)
@@ -214,7 +200,7 @@ def test_the_merit_falls_as_fast_as_f_on_the_manifold(
 
 @every_family
 @drawn
-def test_the_merit_is_stationary_where_f_is(family: str, seed: int, exponent: float) -> None:
+def test_the_merit_is_stationary_where_f_is(family, seed, exponent):
     """In normal directions too: <phi(X) Theta, V> = <Theta^T, DC(X)[V]>/2."""
     manifold, X, G = example(family, seed, 10 ** (exponent / 3), on=True)
     at, V = anywhere(manifold, X), manifold.random_ambient(seed)
@@ -232,7 +218,7 @@ def test_the_merit_is_stationary_where_f_is(family: str, seed: int, exponent: fl
 
 
 @given(p=st.integers(1, 5), seed=gt.seeds(), inside=st.floats(0, 0.49))
-def test_a_ray_leaves_the_tube_where_it_says(p: int, seed: int, inside: float) -> None:
+def test_a_ray_leaves_the_tube_where_it_says(p, seed, inside):
     rng = np.random.default_rng(seed)
     C, L, E = rng.standard_normal((3, p, p))
     C *= inside / np.linalg.norm(C)
@@ -247,9 +233,7 @@ def test_a_ray_leaves_the_tube_where_it_says(p: int, seed: int, inside: float) -
 
 @every_family
 @drawn
-def test_the_step_of_plam_is_zero_at_stationary_points_only(
-    family: str, seed: int, exponent: float
-) -> None:
+def test_the_step_of_plam_is_zero_at_stationary_points_only(family, seed, exponent):
     """X^T G = Theta where G = phi(X) Theta, X on M; else it is at least the Riemannian gradient."""
     manifold, X, G = example(family, seed, 10 ** (exponent / 3), on=True)
     at = anywhere(manifold, X)
@@ -263,7 +247,7 @@ def test_the_step_of_plam_is_zero_at_stationary_points_only(
 
 @every_family
 @drawn
-def test_pogo_takes_phi_along_the_step_of_a(family: str, seed: int, exponent: float) -> None:
+def test_pogo_takes_phi_along_the_step_of_a(family, seed, exponent):
     """A(Y) = Y W and phi(Y W) = phi(Y) psi(W): no further phi is evaluated."""
     manifold, Y, _ = example(family, seed, 10**exponent)
     found, expected = (
@@ -278,7 +262,7 @@ def test_pogo_takes_phi_along_the_step_of_a(family: str, seed: int, exponent: fl
 
 @every_family
 @pytest.mark.parametrize("method", [landing, pogo, plam, landing_newton])
-def test_iterates_stay_in_the_tube(method: Any, family: str) -> None:
+def test_iterates_stay_in_the_tube(method, family):
     """With a cost so steep that every first step would leave it."""
     manifold = gt.Recipe(family, 7, 3, 30.0, 1).build()
     target = 100 * manifold.random_ambient(2)
@@ -295,7 +279,7 @@ def test_iterates_stay_in_the_tube(method: Any, family: str) -> None:
 
 
 @pytest.mark.parametrize("family", KNOWN)
-def test_a_newton_step_is_that_of_sqp(family: str) -> None:
+def test_a_newton_step_is_that_of_sqp(family):
     """DC[d] = -C and P_X(G + hess f[d] - phi(d) Theta) = 0 for d = n + T, near a minimum.
 
     The second to the accuracy asked for: f is flat where columns turn into each other.
@@ -321,7 +305,7 @@ def test_a_newton_step_is_that_of_sqp(family: str) -> None:
 
 
 @pytest.mark.parametrize("name", INFEASIBLE)
-def test_every_method_takes_a_metric(name: str) -> None:
+def test_every_method_takes_a_metric(name):
     """With the metric B the generalized Stiefel manifold is the Stiefel manifold."""
     known = KNOWN["generalized"]()
     start = known.manifold.random_point(1)
@@ -331,11 +315,8 @@ def test_every_method_takes_a_metric(name: str) -> None:
     assert result.feasibility <= 1e-10
 
 
-# ---------------------------------------------------------------------- bad input
-
-
 @pytest.mark.parametrize("method", [landing, pogo, plam, landing_newton])
-def test_a_start_outside_of_the_tube_is_refused_before_any_work(method: Any) -> None:
+def test_a_start_outside_of_the_tube_is_refused_before_any_work(method):
     known = KNOWN["stiefel"]()
     problem = known.problem()
     with refused("x0", "|C(x0)|", "5.2"):  # 3 times the root of 3
@@ -361,22 +342,20 @@ def test_a_start_outside_of_the_tube_is_refused_before_any_work(method: Any) -> 
         (alm, {"sigma": 0}, "sigma"),
     ],
 )
-def test_a_constant_that_is_not_positive_is_refused(
-    method: Any, arguments: dict[str, Any], name: str
-) -> None:
+def test_a_constant_that_is_not_positive_is_refused(method, arguments, name):
     problem = KNOWN["stiefel"]().problem()
     with pytest.raises(ValueError, match=f"^{name}: need .*{arguments[name]!r}"):
         method(problem, **arguments)
     assert problem.counts.evaluations == 0
 
 
-def test_the_published_equation_needs_an_involution() -> None:
+def test_the_published_equation_needs_an_involution():
     with pytest.raises(ValueError, match=r"^tangent: need 'cg' where psi"):
         landing_newton(KNOWN["bilinear"]().problem(), tangent="published")
 
 
 @pytest.mark.parametrize("name", INFEASIBLE)
-def test_a_value_that_is_not_finite_ends_the_run(name: str) -> None:
+def test_a_value_that_is_not_finite_ends_the_run(name):
     known, calls = KNOWN["generalized"](), [0]
     inner_problem = known.problem()
 

@@ -69,7 +69,7 @@ seeds = pytest.mark.parametrize("seed", range(3))
 @both
 @seeds
 @pytest.mark.parametrize("lam", [1.0, 0.3])
-def test_landing_is_the_field_of_the_papers(generalized: bool, seed: int, lam: float) -> None:
+def test_landing_is_the_field_of_the_papers(generalized, seed, lam):
     """(G X^T B B X - B X G^T B X)/2 + lam B X (X^T B X - I), a fixed step."""
     example = Example(generalized, seed)
 
@@ -83,7 +83,7 @@ def test_landing_is_the_field_of_the_papers(generalized: bool, seed: int, lam: f
 
 
 @seeds
-def test_a_long_step_of_landing_is_cut_as_in_the_paper(seed: int) -> None:
+def test_a_long_step_of_landing_is_cut_as_in_the_paper(seed):
     """min(eta, (lam d (1-d) + sqrt(lam^2 d^2 (1-d)^2 + g^2 (eps - d)))/g^2, 1/(2 lam))."""
     example = Example(False, seed)
 
@@ -102,7 +102,7 @@ def test_a_long_step_of_landing_is_cut_as_in_the_paper(seed: int) -> None:
 
 @both
 @seeds
-def test_pogo_is_a_tangent_step_and_a_newton_schulz_step(generalized: bool, seed: int) -> None:
+def test_pogo_is_a_tangent_step_and_a_newton_schulz_step(generalized, seed):
     """M = X - eta (G X^T X - X G^T X)/2, then M + (M - M M^T M)/2; with B where it belongs."""
     example = Example(generalized, seed)
 
@@ -117,7 +117,7 @@ def test_pogo_is_a_tangent_step_and_a_newton_schulz_step(generalized: bool, seed
 @both
 @seeds
 @pytest.mark.parametrize("fixed", [True, False], ids=["fixed", "bb"])
-def test_plam_is_the_solver_of_its_authors(generalized: bool, seed: int, fixed: bool) -> None:
+def test_plam_is_the_solver_of_its_authors(generalized, seed, fixed):
     """Kkt + beta M X (X^T M X - I), kkt = G - M X sym(G^T X); ABB steps from the second on."""
     example = Example(generalized, seed)
     beta = 30.0  # large enough for the steps of Barzilai and Borwein to stay in the tube
@@ -204,7 +204,7 @@ class Published:
 
 @both
 @seeds
-def test_second_order_landing_is_that_of_its_authors(generalized: bool, seed: int) -> None:
+def test_second_order_landing_is_that_of_its_authors(generalized, seed):
     """X + eta (N + T) with the equation solved to rounding; eta < 1 makes 20 iterations of it."""
     example = Nearest(generalized, seed)
     settings = Settings(forcing=1e-13, eta=0.3)
@@ -214,9 +214,7 @@ def test_second_order_landing_is_that_of_its_authors(generalized: bool, seed: in
 
 @both
 @seeds
-def test_full_steps_solve_the_equation_as_well_as_the_authors_ask(
-    generalized: bool, seed: int
-) -> None:
+def test_full_steps_solve_the_equation_as_well_as_the_authors_ask(generalized, seed):
     """To min(zeta, |b|^theta) |b|; the constants of their experiments, and those of their code."""
     example = Example(generalized, seed)
     near = landing(example.problem, example.start, tol=1e-3).x * 1.01
@@ -234,9 +232,7 @@ def test_full_steps_solve_the_equation_as_well_as_the_authors_ask(
 
 
 @seeds
-def test_a_step_of_second_order_landing_that_leaves_the_tube_is_cut_as_in_the_paper(
-    seed: int,
-) -> None:
+def test_a_step_of_second_order_landing_that_leaves_the_tube_is_cut_as_in_the_paper(seed):
     """(-d (1-d)/2 + sqrt(d^2 (1-d)^2/4 + g^2 (eps - d)))/g^2, g = |N + T|, at most 1."""
     example, tube = Nearest(False, seed), 1e-3
     [X, after] = runs(

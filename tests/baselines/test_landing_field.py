@@ -1,7 +1,5 @@
 """F21 of docs/mathematics.md: the field of the landing methods, from phi and psi."""
 
-from __future__ import annotations
-
 import hypothesis
 import numpy as np
 import pytest
@@ -25,7 +23,7 @@ def _form(manifold: go.GenOrthManifold, U: Array, V: Array) -> Array:
 @pytest.mark.statement("F21")
 @GENERAL
 @given(manifold=MANIFOLDS, seed=gt.seeds())
-def test_F21_two_directions_make_one_that_keeps_C(manifold: go.GenOrthManifold, seed: int) -> None:
+def test_F21_two_directions_make_one_that_keeps_C(manifold, seed):
     """DC(X)[U <<V,X>> - V <<U,X>>] = 0 for every U, V and X of F, on M or not."""
     s = Sample(manifold, seed)
     U, V, X = s.ambient(), s.ambient(), s.ambient()
@@ -36,7 +34,7 @@ def test_F21_two_directions_make_one_that_keeps_C(manifold: go.GenOrthManifold, 
 @pytest.mark.statement("F21")
 @GENERAL
 @given(manifold=MANIFOLDS, seed=gt.seeds())
-def test_F21_the_field_of_a_gradient(manifold: go.GenOrthManifold, seed: int) -> None:
+def test_F21_the_field_of_a_gradient(manifold, seed):
     """(G K - e N G^T N)/2 keeps C, ascends by |G N^T - e N G^T|^2/4, and is zero for normal G."""
     if manifold.companion is None:
         return

@@ -1,7 +1,5 @@
 """The paper's geometry against ours: its retractions, Theta by a Lyapunov solver, its runs."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -53,7 +51,7 @@ def _step(
 
 
 @given(data=st.data())
-def test_the_dense_cayley_transform_is_the_p_x_p_one(data: st.DataObject) -> None:
+def test_the_dense_cayley_transform_is_the_p_x_p_one(data):
     """(I - Omega/2)^-1 (I + Omega/2) X with the n x n Omega = cayley of F9."""
     M = data.draw(manifolds(CAYLEY, max_condition=1e3))
     X = data.draw(points(M))
@@ -63,9 +61,7 @@ def test_the_dense_cayley_transform_is_the_p_x_p_one(data: st.DataObject) -> Non
 
 
 @given(data=st.data())
-def test_each_retraction_of_the_paper_is_on_the_manifold_and_exact_to_first_order(
-    data: st.DataObject,
-) -> None:
+def test_each_retraction_of_the_paper_is_on_the_manifold_and_exact_to_first_order(data):
     """|R_X(tZ) - X - tZ| is of the order of t^2: halving t divides it by four."""
     M = data.draw(manifolds(SINGLE, max_condition=1e2))
     X = data.draw(points(M))
@@ -78,7 +74,7 @@ def test_each_retraction_of_the_paper_is_on_the_manifold_and_exact_to_first_orde
 
 
 @given(data=st.data())
-def test_lyapunov_gives_the_theta_of_the_manifold(data: st.DataObject) -> None:
+def test_lyapunov_gives_the_theta_of_the_manifold(data):
     M = data.draw(manifolds(SINGLE, max_condition=1e3))
     X, D = data.draw(points(M)), M.random_ambient(data.draw(seeds()))
     place = _place(M, X)
@@ -91,13 +87,13 @@ def test_lyapunov_gives_the_theta_of_the_manifold(data: st.DataObject) -> None:
 @pytest.mark.parametrize(
     "M", [go.Stiefel(6, 3), go.Stiefel(6, 3, complex), go.TensorStiefel(5, 2, 4, "dft")], ids=repr
 )
-def test_the_qr_retraction_of_zero_is_the_point(M: go.GenOrthManifold) -> None:
+def test_the_qr_retraction_of_zero_is_the_point(M):
     """It needs the positive diagonal of R, in every block."""
     X = M.random_point(0)
     assert M.norm(paper.qr_retraction(X, 0 * X) - X) <= 100 * EPS * M.norm(X)
 
 
-def test_dependent_columns_have_no_qr_retraction() -> None:
+def test_dependent_columns_have_no_qr_retraction():
     X = np.eye(3, 2)
     with pytest.raises(go.OutsideDomainError, match="dependent columns"):
         paper.qr_retraction(X, -X)
@@ -113,7 +109,7 @@ def test_dependent_columns_have_no_qr_retraction() -> None:
         ("huge", "289 GB"),
     ],
 )
-def test_it_says_why_it_cannot_run(family: str, reason: str) -> None:
+def test_it_says_why_it_cannot_run(family, reason):
     if family == "huge":
         M = go.SymplecticStiefel(190_000, 2)
     else:
@@ -134,7 +130,7 @@ STRUCTURES = {
 
 
 @pytest.mark.parametrize("name", STRUCTURES)
-def test_steps_stay_on_the_manifold(name: str) -> None:
+def test_steps_stay_on_the_manifold(name):
     """Cholesky-QR needs a definite form and psi = id; elsewhere it would lead off M."""
     manifold = STRUCTURES[name]
     assert paper.unsupported(manifold) is None
@@ -158,9 +154,7 @@ def test_steps_stay_on_the_manifold(name: str) -> None:
     ],
     ids=["rgd", "rcg"],
 )
-def test_ours_take_the_steps_of_the_paper(
-    ours: Any, theirs: Any, options: Any, family: str
-) -> None:
+def test_ours_take_the_steps_of_the_paper(ours, theirs, options, family):
     """With the Cayley transform they differ by rounding, which grows from step to step.
 
     Conjugate gradients carry directions otherwise from the second step on; in the first one the

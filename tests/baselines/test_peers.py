@@ -1,7 +1,6 @@
 """What is particular to other packages: CDOpt's random state, what SciPy's solvers see."""
 
 import importlib.util
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +15,7 @@ from support.problems import linear
 
 
 @pytest.mark.parametrize("family", sorted(gt.FAMILIES))
-def test_vectors_have_the_derivatives_that_they_say(family: str) -> None:
+def test_vectors_have_the_derivatives_that_they_say(family):
     manifold, rng = gt.Recipe(family, 7, 3, 10.0, 5).build(), np.random.default_rng(0)
     X = manifold.random_point(rng) + 0.01 * manifold.random_ambient(rng)
     vectors = Vectors(Run(linear(manifold, manifold.random_ambient(rng)), X, "test"))
@@ -36,9 +35,7 @@ def test_vectors_have_the_derivatives_that_they_say(family: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "method"), [("slsqp", slsqp), ("trust-constr", trust_constr)])
-def test_scipys_solvers_give_a_reason_where_the_problem_is_too_large(
-    name: str, method: Any
-) -> None:
+def test_scipys_solvers_give_a_reason_where_the_problem_is_too_large(name, method):
     M = go.Stiefel(1000, 50)
     problem = go.Problem(M, lambda X: float(np.sum(X)), lambda X: np.ones_like(X))
     reason = SOLVERS[name].why_not(problem)
@@ -48,7 +45,7 @@ def test_scipys_solvers_give_a_reason_where_the_problem_is_too_large(
     assert problem.counts.evaluations == 0
 
 
-def test_cdopt_leaves_the_global_random_state_as_it_was() -> None:
+def test_cdopt_leaves_the_global_random_state_as_it_was():
     if importlib.util.find_spec("cdopt") is None:
         pytest.skip("the extra `peers` is not installed")
     known = KNOWN["symplectic"]()

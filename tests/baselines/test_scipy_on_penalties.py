@@ -27,7 +27,7 @@ def _objective(
     return objective, go.ConstraintDissolving(plain, 0.5), start
 
 
-def test_differences_within_rounding_are_taken_from_the_gradients() -> None:
+def test_differences_within_rounding_are_taken_from_the_gradients():
     """h(v) - h(v0) = (g + g0)/2 .
 
     (v - v0) + O(|v - v0|^3), where the values of h have no digit of it.
@@ -45,7 +45,7 @@ def test_differences_within_rounding_are_taken_from_the_gradients() -> None:
     assert fit_slope(steps, np.array(errors), 1e-14 * abs(before)) >= 2.5
 
 
-def test_a_step_beyond_the_limit_is_turned_back() -> None:
+def test_a_step_beyond_the_limit_is_turned_back():
     """There the value is higher and the slope points upward, away from the last iterate.
 
     f is not called.

@@ -4,8 +4,6 @@ What is lost, and in which order tasks come back, is drawn for an executor of ou
 the runs here; the executors of others are then tried as they are.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import pickle
@@ -65,9 +63,6 @@ def figures(records: compare.Records) -> list[str]:
         )
         for record in records
     ]
-
-
-# ---------------------------------------------------------------------- an executor of our own
 
 
 @attrs.define
@@ -138,9 +133,7 @@ def alone() -> list[Any]:
 @given(looks=st.lists(st.integers(0, 5), max_size=6), lost=st.lists(st.booleans(), max_size=12))
 @example(looks=[], lost=[True, False, False, False, True])  # one place, twice
 @example(looks=[], lost=12 * [True])  # all, three times
-def test_whatever_is_lost_and_whenever_the_rest_comes_back(
-    alone: list[Any], looks: list[int], lost: list[bool]
-) -> None:
+def test_whatever_is_lost_and_whenever_the_rest_comes_back(alone, looks, lost):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(futures, "_POLL", 0.0)
         drawn = Drawn(looks, lost)
@@ -163,9 +156,7 @@ def test_whatever_is_lost_and_whenever_the_rest_comes_back(
 
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("most", [0, 2, 4])
-def test_a_broken_executor_ends_the_call_and_another_one_resumes(
-    alone: list[Any], most: int, tmp_path: Path
-) -> None:
+def test_a_broken_executor_ends_the_call_and_another_one_resumes(alone, most, tmp_path):
     broken = Drawn([], [True], most)  # the first is lost, and so sent again
     with pytest.raises(BrokenExecutor, match="no more") as caught:
         run(SMALL, TWO, executor=broken, out=tmp_path)
@@ -178,7 +169,7 @@ def test_a_broken_executor_ends_the_call_and_another_one_resumes(
 
 
 @pytest.mark.usefixtures("quick")
-def test_one_task_is_one_problem_and_start_with_all_solvers_and_tolerances() -> None:
+def test_one_task_is_one_problem_and_start_with_all_solvers_and_tolerances():
     sent: list[Any] = []
 
     class Noting(Drawn):
@@ -194,7 +185,7 @@ def test_one_task_is_one_problem_and_start_with_all_solvers_and_tolerances() -> 
 
 
 @pytest.mark.usefixtures("quick")
-def test_an_interruption_cancels_what_is_underway() -> None:
+def test_an_interruption_cancels_what_is_underway():
     class Interrupting(Observer):
         def finish(self, record: compare.Record) -> None:
             raise KeyboardInterrupt
@@ -215,7 +206,7 @@ def test_an_interruption_cancels_what_is_underway() -> None:
         pickle.UnpicklingError("no such protocol"),
     ],
 )
-def test_workers_that_cannot_take_the_task_are_refused(error: Exception) -> None:
+def test_workers_that_cannot_take_the_task_are_refused(error):
     class Without(Drawn):
         def submit(self, function: Any, *arguments: Any) -> Later:
             return Later(0, error)
@@ -225,7 +216,7 @@ def test_workers_that_cannot_take_the_task_are_refused(error: Exception) -> None
 
 
 @pytest.mark.usefixtures("quick")
-def test_workers_with_another_version_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_with_another_version_are_refused(monkeypatch):
     class Older(Drawn):
         def submit(self, function: Any, *arguments: Any) -> Later:
             key, _, *rest = arguments
@@ -261,18 +252,13 @@ class _NoFutures:
     ],
     ids=["number", "name", "class", "no futures", "with jobs", "not picklable"],
 )
-def test_bad_executors_are_refused(
-    arguments: dict[str, Any], argument: str, formula: str, measured: str
-) -> None:
+def test_bad_executors_are_refused(arguments, argument, formula, measured):
     given = {"problems": instance(), "solvers": [standing]} | arguments
     with refused(argument, formula, measured, tolerance=False):
         run(given.pop("problems"), given.pop("solvers"), **given)
 
 
-# ---------------------------------------------------------------------- threads, with real children
-
-
-def test_threads_make_the_same_records_and_a_solver_that_dies_harms_no_other() -> None:
+def test_threads_make_the_same_records_and_a_solver_that_dies_harms_no_other():
     solvers = {"first": "cdf-gd", "raising": raising, "dying": dying, "last": "rgd"}
     once: dict[str, Any] = {"starts": 1, "tolerances": 1e-6}
     with ThreadPoolExecutor(1) as pool:
@@ -288,7 +274,7 @@ def test_threads_make_the_same_records_and_a_solver_that_dies_harms_no_other() -
     assert f"<td>{records[0].environment['host']}</td>" in _settings(records)
 
 
-def test_a_worker_without_the_code_of_a_problem_is_refused_by_the_name_of_the_module() -> None:
+def test_a_worker_without_the_code_of_a_problem_is_refused_by_the_name_of_the_module():
     module = types.ModuleType("ghost")  # here, and in no other process
     exec(
         "from compare_cases import procrustes\ndef make(seed): return procrustes(seed)",
@@ -303,9 +289,6 @@ def test_a_worker_without_the_code_of_a_problem_is_refused_by_the_name_of_the_mo
             run(instance(make=module.make), ["cdf-gd"], executor=pool)
     finally:
         del sys.modules["ghost"]
-
-
-# ---------------------------------------------------------------------- the executors of others
 
 
 @contextmanager
@@ -373,9 +356,7 @@ theirs = pytest.mark.filterwarnings("ignore")
 @theirs
 @each
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="signals of POSIX")
-def test_every_executor_makes_the_same_records_also_if_a_worker_is_killed(
-    name: str, tmp_path: Path
-) -> None:
+def test_every_executor_makes_the_same_records_also_if_a_worker_is_killed(name, tmp_path):
     """A pool that is broken by it is replaced: the same call resumes."""
     flag, out = tmp_path / "flag", tmp_path / "out"
     limits: dict[str, Any] = {"max_time": 1.0, "grace": 0.1, "starts": 2}
@@ -407,7 +388,7 @@ def test_every_executor_makes_the_same_records_also_if_a_worker_is_killed(
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="alarms and signals of POSIX")
-def test_every_fault_leaves_its_record(tmp_path: Path) -> None:
+def test_every_fault_leaves_its_record(tmp_path):
     """As with jobs=2, of which tests/compare/test_faults.py has the table.
 
     Those that run into a limit are left out, for time; the test before has one.
@@ -433,9 +414,7 @@ def test_every_fault_leaves_its_record(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @theirs
-def test_submitit_without_the_code_is_refused_by_the_name_of_the_module(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_submitit_without_the_code_is_refused_by_the_name_of_the_module(tmp_path, monkeypatch):
     with _submitit(tmp_path) as executor:
         monkeypatch.setenv("PYTHONPATH", str(TESTS.parent))  # genorth, without tests/
         with refused("executor", "the code of all problems", "'compare_cases'", tolerance=False):
@@ -444,7 +423,7 @@ def test_submitit_without_the_code_is_refused_by_the_name_of_the_module(
 
 @pytest.mark.slow
 @theirs
-def test_lambdas_and_closures_go_along_where_cloudpickle_is_there(tmp_path: Path) -> None:
+def test_lambdas_and_closures_go_along_where_cloudpickle_is_there(tmp_path):
     pytest.importorskip("cloudpickle", reason="comes with loky, dask and submitit")
     solvers = {"mine": lambda problem, x0, **arguments: standing(problem, x0)}
     once: dict[str, Any] = {"starts": 1, "tolerances": 1e-6}
@@ -468,7 +447,7 @@ if __name__ == "__main__":
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc on this system")
-def test_ctrl_c_ends_the_call_and_leaves_no_process(tmp_path: Path) -> None:
+def test_ctrl_c_ends_the_call_and_leaves_no_process(tmp_path):
     """Also in the middle of a run that nothing interrupts."""
     script, calls = tmp_path / "script.py", tmp_path / "calls"
     script.write_text(_SCRIPT)
@@ -513,7 +492,7 @@ def _in_group(group: int) -> list[int]:
     return found
 
 
-def test_a_finished_future_of_another_kind_is_taken_as_it_is() -> None:
+def test_a_finished_future_of_another_kind_is_taken_as_it_is():
     """An executor that makes everything in submit(): its futures are finished at once."""
 
     class Inline:

@@ -1,7 +1,5 @@
 """Nothing ends a sweep: every fault of a table leaves its record, and what follows is unharmed."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -48,9 +46,7 @@ def _check(records: compare.Records, faults: dict[str, Fault], name: str) -> Non
 
 @posix
 @pytest.mark.parametrize(("jobs", "late"), CASES)
-def test_every_faulty_solver_leaves_its_record(
-    tmp_path: Path, jobs: int, late: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_faulty_solver_leaves_its_record(tmp_path, jobs, late, monkeypatch):
     monkeypatch.chdir(tmp_path)
     faults = _chosen(SOLVERS, jobs, late)
     solvers = {"first": "cdf-gd", **{n: f.run for n, f in faults.items()}, "last": "cdf-gd"}
@@ -69,7 +65,7 @@ def test_every_faulty_solver_leaves_its_record(
 
 @posix
 @pytest.mark.parametrize(("jobs", "late"), CASES)
-def test_every_faulty_problem_leaves_its_records(tmp_path: Path, jobs: int, late: bool) -> None:
+def test_every_faulty_problem_leaves_its_records(tmp_path, jobs, late):
     faults = _chosen(PROBLEMS, jobs, late)
     problems = {"first": procrustes, **{n: f.run for n, f in faults.items()}, "last": instance()}
     solvers = ["cdf-gd", "rgd"][: 3 - jobs]
@@ -80,7 +76,7 @@ def test_every_faulty_problem_leaves_its_records(tmp_path: Path, jobs: int, late
         assert all(record.success for record in records.where(problem=name))
     if jobs == 1:  # what is finished is not tried again
         again = compare.run(problems, solvers, out=tmp_path, **LIMITS[late])
-        assert repr(again) == repr(records)
+        assert repr(list(again)) == repr(list(records))
 
 
 # ---------------------------------------------------------------------- a crash of this process
@@ -112,9 +108,7 @@ def _environment() -> dict[str, str]:
         ("PROBLEMS", "start crashes", 1, "Segmentation fault"),
     ],
 )
-def test_a_crash_of_this_process_is_not_repeated_for_ever(
-    tmp_path: Path, kind: str, name: str, calls: int, said: str
-) -> None:
+def test_a_crash_of_this_process_is_not_repeated_for_ever(tmp_path, kind, name, calls, said):
     """With jobs=1 a crash ends the comparison; called again, it goes on past it."""
     for number in range(calls + 1):
         command = [sys.executable, "-c", _SCRIPT, kind, name, str(tmp_path)]
@@ -127,7 +121,7 @@ def test_a_crash_of_this_process_is_not_repeated_for_ever(
     assert not list(tmp_path.glob(".underway*"))
 
 
-def test_an_interruption_counts_as_no_crash(tmp_path: Path) -> None:
+def test_an_interruption_counts_as_no_crash(tmp_path):
     for _ in range(5):
         with pytest.raises(KeyboardInterrupt):
             compare.run(
@@ -157,7 +151,7 @@ class _Refusing:
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_an_exception_carries_the_records_made_so_far(jobs: int) -> None:
+def test_an_exception_carries_the_records_made_so_far(jobs):
     with pytest.raises(OSError, match="no more") as caught:
         compare.run(instance(), [standing, "cdf-lbfgs"], starts=3, jobs=jobs, progress=_Refusing())
     assert len(caught.value.records) >= 2 and "2 of 6" in caught.value.__notes__[0]
@@ -199,7 +193,7 @@ def _alive(pid: int) -> bool:
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc on this system")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_workers_end_with_their_parent(tmp_path: Path, number: int) -> None:
+def test_workers_end_with_their_parent(tmp_path, number):
     """Also those in the middle of a run that nothing interrupts."""
     script = tmp_path / "script.py"
     script.write_text(_PARENT)
@@ -222,7 +216,7 @@ def test_workers_end_with_their_parent(tmp_path: Path, number: int) -> None:
         time.sleep(0.01)
 
 
-def test_no_more_processes_than_cores_or_work(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_more_processes_than_cores_or_work(monkeypatch):
     from genorth.compare.runs import workers
 
     started: set[Any] = set()
@@ -253,7 +247,7 @@ compare.run(instance(), [Counting(Path(sys.argv[1]))], out=sys.argv[2], progress
 
 
 @posix
-def test_a_second_process_on_a_folder_is_refused(tmp_path: Path) -> None:
+def test_a_second_process_on_a_folder_is_refused(tmp_path):
     calls, out = tmp_path / "calls", tmp_path / "out"
     calls.with_suffix(".hold").write_text("1")
     process = subprocess.Popen(
@@ -274,13 +268,13 @@ def test_a_second_process_on_a_folder_is_refused(tmp_path: Path) -> None:
     assert len(compare.run(instance(), [standing], out=out, progress=None)) == 1
 
 
-def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
     (tmp_path / "file").write_text("mine")
     with refused("out", "a folder that can be written to", "file/below", tolerance=False):
         compare.run(instance(), [standing], out=tmp_path / "file" / "below", progress=None)
 
 
-def test_a_full_disk_leaves_the_old_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_the_old_files(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     out, report = tmp_path / "out", tmp_path / "report.html"
     records = compare.run(instance(), [standing], out=out, progress=None)
@@ -298,9 +292,6 @@ def test_a_full_disk_leaves_the_old_files(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(caught.value.records) == 1
     assert (report.read_bytes(), (out / "records.jsonl").read_bytes()) == kept
     assert [path.name for path in tmp_path.iterdir() if path.name[0] == "."] == []
-
-
-# ---------------------------------------------------------------------- the clock
 
 
 def _outside(problem: go.Problem, x0: Any, **arguments: Any) -> go.Result:
@@ -332,7 +323,7 @@ def _boasting(problem: go.Problem, x0: Any, **arguments: Any) -> go.Result:
 
 
 @pytest.mark.parametrize("solver", [_outside, _in_the_callback, _boasting])
-def test_the_clock_cannot_be_fooled(solver: Any) -> None:
+def test_the_clock_cannot_be_fooled(solver):
     record, honest = compare.run(procrustes(0), [solver, "rlbfgs"], progress=None)
     assert record.success and honest.success and 0.3 <= record.time < 30
     assert record.cpu < record.time + 0.05  # it slept: that is no CPU time
@@ -340,18 +331,18 @@ def test_the_clock_cannot_be_fooled(solver: Any) -> None:
     assert row.solver == "rlbfgs"
 
 
-def test_a_trace_is_on_our_clock_or_marked() -> None:
+def test_a_trace_is_on_our_clock() -> None:
     outside, boasting = compare.run(procrustes(0), [_outside, _boasting], progress=None)
-    assert (outside.traced_by, boasting.traced_by) == ("genorth", "solver")
+    assert (outside.traced_by, boasting.traced_by) == ("genorth", "genorth")
     assert 0.3 <= outside.trace.time[0] <= outside.trace.time[-1] <= outside.time
     assert outside.trace.evaluations[0] > 5  # those of cdf-gd came before
     assert outside.trace.evaluations[-1] <= outside.evaluations
-    assert boasting.trace.time[-1] <= boasting.time
+    assert 0.3 <= boasting.trace.time[0] <= boasting.trace.time[-1] <= boasting.time
     table = compare.tables.to_target(compare.Records([outside, boasting]))
-    assert table.count("solver's word") == 1
+    assert "solver's word" not in table
 
 
-def test_measuring_is_not_on_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_measuring_is_not_on_the_clock(monkeypatch):
     """A manifold that takes long to be measured costs the solver nothing."""
     manifold = go.Stiefel
     slow: list[int] = []
@@ -367,7 +358,7 @@ def test_measuring_is_not_on_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     assert slow and record.success and record.time < 0.02 * len(slow)
 
 
-def test_a_clock_that_goes_back_gives_no_negative_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_clock_that_goes_back_gives_no_negative_time(monkeypatch):
     real, calls = time.perf_counter, iter(range(10**9))
     monkeypatch.setattr(time, "perf_counter", lambda: real() - 5.0 * next(calls))
     for record in compare.run(procrustes(0), ["cdf-lbfgs", "rgd"], progress=None):

@@ -1,7 +1,5 @@
 """Names are data: forty hostile ones in the report, and in every other format."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math
@@ -69,7 +67,7 @@ NAMES = (
 )
 
 
-def test_there_are_forty() -> None:
+def test_there_are_forty():
     assert len(set(NAMES)) == len(NAMES) >= 40
 
 
@@ -133,7 +131,7 @@ def _probed(page: Path, extra: str = "") -> Any:
     return findings(copy, "probe")[0]
 
 
-def test_no_script_runs_but_ours(page: Path) -> None:
+def test_no_script_runs_but_ours(page):
     found = _probed(page)
     assert not found["hacked"] and found["foreign"] == [] and found["violations"] == []
     assert found["scripts"] == 3 and found["styles"] == 0  # ours, and two of the probe
@@ -141,7 +139,7 @@ def test_no_script_runs_but_ours(page: Path) -> None:
     assert [plain(title) for title in found["titles"][1 : 1 + len(shown)]] == shown
 
 
-def test_the_policy_stops_what_a_section_brings_along(page: Path) -> None:
+def test_the_policy_stops_what_a_section_brings_along(page):
     """`Html` is taken as it is; even so, no script of it runs."""
     copy = page.with_name("sections.html")
     attack = Html(f"<script>{_RUN}</script><img src=x onerror='{_RUN}'><p style='color:red'>x</p>")
@@ -154,7 +152,7 @@ def test_the_policy_stops_what_a_section_brings_along(page: Path) -> None:
 
 
 @pytest.mark.parametrize("format", ["markdown", "text", "csv", "latex", "html"])
-def test_every_format_takes_every_name(format: str) -> None:  # noqa: A002
+def test_every_format_takes_every_name(format):  # noqa: A002
     pytest.importorskip("jinja2", reason="HTML needs the extra: pip install 'genorth[report]'")
     records = _hostile()
     for text in (tables.paper_layout(records, format), tables.to_target(records, format)):
@@ -163,7 +161,7 @@ def test_every_format_takes_every_name(format: str) -> None:  # noqa: A002
         assert "<script" not in text or format in ("text", "csv", "latex")
 
 
-def test_cells_that_a_spreadsheet_would_run_are_quoted() -> None:
+def test_cells_that_a_spreadsheet_would_run_are_quoted():
     records = _hostile()
     made = [tables.best_table(records), tables.failures_table(records)]
     rows = list(csv.reader(io.StringIO(csv_of(made))))
@@ -172,20 +170,20 @@ def test_cells_that_a_spreadsheet_would_run_are_quoted() -> None:
     assert any(cell.startswith("'=1+cmd") for row in rows for cell in row)
 
 
-def test_a_latex_line_never_begins_with_an_argument() -> None:
+def test_a_latex_line_never_begins_with_an_argument():
     assert latex_escape("[b]*") == "{[}b]{*}"
     body = tables.paper_layout(_hostile(), "latex")
     assert r"\input" not in body and not re.search(r"\\\\\s*[\[*]", body)
     assert body.count(r"\begin{table}") == body.count(r"\end{table}") == len(NAMES) + 1
 
 
-def test_markdown_names_are_text() -> None:
+def test_markdown_names_are_text():
     assert markdown_text("a_b *c* `d` [e](f) <i> &amp; $x$ _g_ {h}") == (
         r"a_b \*c\* \`d\` \[e\](f) &lt;i> &amp;amp; \$x\$ \_g\_ \{h\}"
     )
 
 
-def test_plots_draw_every_name_as_text() -> None:
+def test_plots_draw_every_name_as_text():
     pytest.importorskip("matplotlib", reason="plots need the extra: pip install 'genorth[report]'")
     records = _hostile()
     with warnings.catch_warnings():
@@ -202,7 +200,7 @@ def test_plots_draw_every_name_as_text() -> None:
     assert [text.get_text() for text in legend.get_texts()] == ["_hidden"]
 
 
-def test_terminal_and_sentences_take_every_name() -> None:
+def test_terminal_and_sentences_take_every_name():
     records = _hostile()
     assert all("\x1b" not in text for text in summary.sentences(records))
     stream = io.StringIO()
@@ -222,7 +220,7 @@ def test_terminal_and_sentences_take_every_name() -> None:
     assert "\x1b[31m" not in out.getvalue()
 
 
-def test_two_sections_of_one_title_have_two_anchors(tmp_path: Path) -> None:
+def test_two_sections_of_one_title_have_two_anchors(tmp_path):
     pytest.importorskip("matplotlib", reason="plots need the extra: pip install 'genorth[report]'")
     path = report(Records([record()]), tmp_path / "a.html", sections=[("a", "b"), ("a", "c")])
     ids = re.findall(r'<section id="([^"]+)"', path.read_text("utf-8"))
@@ -266,7 +264,7 @@ _CALLS: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("call", _CALLS)
-def test_a_wrong_argument_is_named(call: str, tmp_path: Path) -> None:
+def test_a_wrong_argument_is_named(call, tmp_path):
     pytest.importorskip("matplotlib", reason="plots need the extra: pip install 'genorth[report]'")
     made, argument = _CALLS[call]
     with pytest.raises(ValueError, match=rf"^{argument}: need "):
@@ -285,8 +283,8 @@ def test_a_wrong_argument_is_named(call: str, tmp_path: Path) -> None:
         ("options", {1: 2}),
     ],
 )
-def test_an_instance_of_wrong_parts_is_refused(field: str, value: Any) -> None:
+def test_an_instance_of_wrong_parts_is_refused(field, value):
     from compare_cases import instance
 
-    with pytest.raises(ValueError, match=rf"^Instance\.{field}: need "):
+    with pytest.raises(ValueError, match=rf"^Case\.{field}: need "):
         attrs.evolve(instance(), **{field: value})

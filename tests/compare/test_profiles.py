@@ -1,7 +1,5 @@
 """Performance and data profiles: hand-made cases, exactly; failures stay in the denominator."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -93,7 +91,7 @@ _times = st.lists(st.one_of(st.floats(1e-3, 1e3), st.just(math.inf)), min_size=4
 
 
 @given(st.lists(_times, min_size=2, max_size=4), st.floats(1, 1e7))
-def test_general_properties(table: list[list[float]], tau: float):
+def test_general_properties(table, tau):
     names = [f"s{n}" for n in range(len(table))]
     found = profile(_rows(**dict(zip(names, table, strict=True))))
     # rho_s rises to the share that s solves, and the shares at 1 add up to at least that of the
@@ -117,7 +115,7 @@ _NAMES = ("cdf-gd", "rgd", "landing", "rtr")
 
 
 @given(st.lists(_times, min_size=1, max_size=4), st.floats(1e-4, 1e4))
-def test_the_data_profile_is_the_share_within_a_budget(table: list[list[float]], budget: float):
+def test_the_data_profile_is_the_share_within_a_budget(table, budget):
     found = profile(_rows(**dict(zip(_NAMES, table, strict=False))))
     for name, times in zip(_NAMES, table, strict=False):
         assert found.within(name, budget) == sum(t <= budget for t in times) / 4
@@ -129,7 +127,7 @@ def test_the_data_profile_is_the_share_within_a_budget(table: list[list[float]],
 
 
 @given(st.lists(_times, min_size=1, max_size=4), st.floats(1, 1e4))
-def test_a_family_is_its_best_solver_in_each_run(table: list[list[float]], tau: float):
+def test_a_family_is_its_best_solver_in_each_run(table, tau):
     records = _rows(**dict(zip(_NAMES, table, strict=False)))
     found = profile(records, by="family")
     kinds = {name: about.family for name, about in records.solvers.items()}
@@ -158,9 +156,7 @@ def test_a_family_is_its_best_solver_in_each_run(table: list[list[float]], tau: 
     st.lists(st.lists(st.floats(1e-10, 1.0), min_size=1, max_size=6), min_size=1, max_size=3),
     st.sampled_from(["time", "evaluations"]),
 )
-def test_the_way_to_the_target_ends_at_the_first_iterate_that_meets_it(
-    norms: list[list[float]], measure: str
-):
+def test_the_way_to_the_target_ends_at_the_first_iterate_that_meets_it(norms, measure):
     """Also where the run itself went on, or was stopped, after that."""
     records = Records(
         [
@@ -178,7 +174,7 @@ def test_the_way_to_the_target_ends_at_the_first_iterate_that_meets_it(
 
 
 @pytest.mark.parametrize(("arguments", "named"), [({"by": "colour"}, "by"), ({"at": "noon"}, "at")])
-def test_bad_choices_list_the_known(arguments: dict[str, str], named: str):
+def test_bad_choices_list_the_known(arguments, named):
     with pytest.raises(ValueError, match=f"^{named}: need one of '"):
         profile(HAND, **arguments)
 

@@ -1,7 +1,5 @@
 """The report, its summary and plots; the page is opened in headless Chromium if there is one."""
 
-from __future__ import annotations
-
 import io
 import math
 import re
@@ -147,9 +145,6 @@ def test_lead_counts_rows_and_names_those_that_miss_it():
     assert summary.lead(Records(_rows(a=[1.0])), "b", 10, 5) == "b takes over 5 s in no row."
 
 
-# ---------------------------------------------------------------------- data frames
-
-
 def test_a_frame_has_one_row_for_each_run_and_one_column_for_each_of_the_list():
     pytest.importorskip("pandas", reason="frames need the extra: pip install 'genorth[report]'")
     records = small_comparison()
@@ -163,9 +158,6 @@ def test_a_frame_has_one_row_for_each_run_and_one_column_for_each_of_the_list():
     }
     assert frame["time"].isna().sum() == sum(math.isnan(record.time) for record in records)
     assert Records([]).to_frame().shape == (0, len(COLUMNS))
-
-
-# ---------------------------------------------------------------------- plots
 
 
 def test_every_solver_is_drawn_in_its_own_way():
@@ -338,13 +330,13 @@ class _Parser(HTMLParser):
         assert self.open.pop() == tag
 
 
-def test_page_is_whole_and_loads_nothing(page: Path):
+def test_page_is_whole_and_loads_nothing(page):
     parser = _Parser()
     parser.feed(page.read_text(encoding="utf-8"))
     assert parser.open == [] and parser.loads == []
 
 
-def test_page_holds_what_it_must(page: Path):
+def test_page_holds_what_it_must(page):
     text = page.read_text(encoding="utf-8")
     titles = [unescape(title) for title in re.findall(r"<h2>(.*?)</h2>", text)]
     assert titles == [
@@ -376,7 +368,7 @@ def test_page_holds_what_it_must(page: Path):
     assert "The solver raised &lt;b&gt;ValueError&lt;/b&gt;: a &amp; b" in text
 
 
-def test_page_escapes_what_solvers_say(page: Path):
+def test_page_escapes_what_solvers_say(page):
     text = page.read_text(encoding="utf-8")
     assert (
         "window.hacked = 1</script>" not in text and "<img" not in text and "<i>p</i>" not in text
@@ -388,14 +380,14 @@ def test_page_escapes_what_solvers_say(page: Path):
     )
 
 
-def test_report_of_nothing_and_of_strange_sections_is_refused(tmp_path: Path):
+def test_report_of_nothing_and_of_strange_sections_is_refused(tmp_path):
     with pytest.raises(ValueError, match="records: need at least one record; got none"):
         report(Records([]), tmp_path / "a.html")
     with pytest.raises(ValueError, match=r"sections: need text, Html, a Table, .*; got int"):
         report(Records(times(a=1.0)), tmp_path / "a.html", sections=[("b", 1)])
 
 
-def test_report_of_one_failed_run(tmp_path: Path):
+def test_report_of_one_failed_run(tmp_path):
     text = report(
         Records([record("mine", status="RAISED", time=math.nan)]), tmp_path / "a.html"
     ).read_text("utf-8")
@@ -483,7 +475,7 @@ def probe(page: Path) -> dict[str, Any]:
     return found | {"console": console}
 
 
-def test_chromium_opens_the_page_without_errors(probe: dict[str, Any]):
+def test_chromium_opens_the_page_without_errors(probe):
     assert (
         probe["seen"] == []
         and probe["console"] == []
@@ -494,7 +486,7 @@ def test_chromium_opens_the_page_without_errors(probe: dict[str, Any]):
     assert not probe["hacked"]
 
 
-def test_chromium_sorts_numbers_and_keeps_failures_last(probe: dict[str, Any]):
+def test_chromium_sorts_numbers_and_keeps_failures_last(probe):
     up, down = ["1.2e-05", "0.5", "3", "1e3"], ["1e3", "3", "0.5", "1.2e-05"]
     failed = ["> 60", "-", "raised"]
     assert probe["numbers"] == [
@@ -505,7 +497,7 @@ def test_chromium_sorts_numbers_and_keeps_failures_last(probe: dict[str, Any]):
     ]
 
 
-def test_chromium_sorts_each_block_by_time(probe: dict[str, Any]):
+def test_chromium_sorts_each_block_by_time(probe):
     given = ["cdf-lbfgs", "cdf-gd", "rgd-paper", "rtr"]
     quick = ["rtr", "cdf-lbfgs", "cdf-gd", "rgd-paper"]
     # At the second size rtr does not run, and stays last both ways.
@@ -519,7 +511,7 @@ def test_chromium_sorts_each_block_by_time(probe: dict[str, Any]):
     assert probe["marks"] == [[5], [1]] and probe["focused"] and probe["tables"] == 10
 
 
-def test_chromium_shows_the_plots(probe: dict[str, Any]):
+def test_chromium_shows_the_plots(probe):
     labels = Counter(figure["label"].partition(",")[0] for figure in probe["figures"])
     assert labels == {
         "Seconds of each solver in each row": 1,
@@ -536,11 +528,8 @@ def test_chromium_shows_the_plots(probe: dict[str, Any]):
         ]
 
 
-def test_chromium_offers_the_bibtex_for_copying(probe: dict[str, Any]):
+def test_chromium_offers_the_bibtex_for_copying(probe):
     assert probe["selected"] == "@misc{zhang-"
-
-
-# ---------------------------------------------------------------------- on a terminal
 
 
 def _terminal() -> tuple[Any, io.StringIO]:

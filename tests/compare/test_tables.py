@@ -3,8 +3,6 @@
 And how they are written down.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import math
@@ -41,9 +39,6 @@ def _cells(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines[2:]]
 
 
-# ---------------------------------------------------------------------- one solver in one row
-
-
 def test_median_over_seeds():
     runs = Runs(tuple(record(time=t, seed=n, nit=n) for n, t in enumerate((3.0, 1.0, 2.5))))
     assert runs.time == 2.5 and runs.median("nit") == 1 and runs.note == ""
@@ -58,9 +53,7 @@ def test_median_over_seeds():
     ],
     ids=["one", "two", "all"],
 )
-def test_a_failed_seed_counts_as_infinite_and_is_told(
-    statuses: tuple[str, ...], time: float, note: str
-):
+def test_a_failed_seed_counts_as_infinite_and_is_told(statuses, time, note):
     runs = Runs(
         tuple(record(time=n + 1.0, seed=n, status=status) for n, status in enumerate(statuses))
     )
@@ -324,9 +317,6 @@ def test_numbers_read_as_in_the_paper():
     ]
 
 
-# ---------------------------------------------------------------------- to a common target
-
-
 def test_crossing_is_the_first_line_at_the_target():
     run = record(trace=trace(1.0, 1e-4, 1e-6, 1e-5, 1e-9))
     assert crossing(run, 1e-4) == 1 and crossing(run, 1e-5) == 2 and crossing(run, 1e-9) == 4
@@ -377,9 +367,6 @@ def test_a_target_that_nobody_was_asked_for_is_no_failure_of_the_solver():
     )
     first, _ = _cells(tables.to_target(records))
     assert first[7:9] == ["> 1 (not asked)", "-"]
-
-
-# ---------------------------------------------------------------------- who wins
 
 
 def test_best_of_each_row():

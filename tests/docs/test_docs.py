@@ -21,6 +21,7 @@ DOCS = ROOT / "docs"
 TOUR = DOCS / "tour" / "plot_tour.py"
 MODULES = (
     "genorth",
+    "genorth.riemannian",
     "genorth.compare",
     "genorth.training",
     "genorth.gallery",
@@ -102,7 +103,7 @@ def _ids(page: Path) -> set[str]:
     return set(re.findall(r'\bid="([^"]+)"', page.read_text("utf-8")))
 
 
-def test_the_pages_build_without_a_warning(site: Path) -> None:
+def test_the_pages_build_without_a_warning(site):
     assert (site / "code").read_text() == "0", (site / "log").read_text("utf-8")
     tour = (site / "html" / "gallery" / "plot_tour.html").read_text("utf-8")
     assert len(set(re.findall(r'src="([^"]+/sphx_glr_plot_tour_\d+\.png)"', tour))) == 4
@@ -110,7 +111,7 @@ def test_the_pages_build_without_a_warning(site: Path) -> None:
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_every_public_name_is_in_the_reference(site: Path, module: str) -> None:
+def test_every_public_name_is_in_the_reference(site, module):
     known = set().union(*(_ids(page) for page in (site / "html" / "api").glob("*.html")))
     package = importlib.import_module(module)
     ids = {
@@ -123,7 +124,7 @@ def test_every_public_name_is_in_the_reference(site: Path, module: str) -> None:
     assert not missing
 
 
-def test_links_of_the_readme_lead_to_a_page_and_a_heading(site: Path) -> None:
+def test_links_of_the_readme_lead_to_a_page_and_a_heading(site):
     links = re.findall(r"\]\(([^)#:]+)(?:#([^)]+))?\)", (ROOT / "README.md").read_text("utf-8"))
     assert any(path.startswith("docs/") for path, _ in links)
     for path, heading in links:
@@ -133,7 +134,7 @@ def test_links_of_the_readme_lead_to_a_page_and_a_heading(site: Path) -> None:
             assert heading in _ids(page), f"{path}#{heading}"
 
 
-def test_the_commands_of_the_comparison_guide_are_known() -> None:
+def test_the_commands_of_the_comparison_guide_are_known():
     text = "".join(page.read_text("utf-8") for page in (ROOT / "README.md", DOCS / "comparison.md"))
     commands = re.findall(r"^python -m paper_repro *([^#\n]*)", text, re.MULTILINE)
     assert len(commands) > 5
@@ -143,7 +144,7 @@ def test_the_commands_of_the_comparison_guide_are_known() -> None:
         paper_repro.commands.parser().parse_args(["no-such-command"])
 
 
-def test_the_commands_of_the_page_on_real_problems_are_known() -> None:
+def test_the_commands_of_the_page_on_real_problems_are_known():
     text = (DOCS / "real-problems.md").read_text("utf-8")
     commands = re.findall(r"^python -m genorth.gallery *([^#\n]*)", text, re.MULTILINE)
     assert len(commands) == 3
@@ -153,7 +154,7 @@ def test_the_commands_of_the_page_on_real_problems_are_known() -> None:
 
 
 @needs_chromium
-def test_a_browser_shows_every_formula(site: Path) -> None:
+def test_a_browser_shows_every_formula(site):
     wrong, formulas, console = chromium.look(site / "html", _pages(site))
     assert not wrong
     assert not console
@@ -204,7 +205,7 @@ _BROKEN = {
 
 
 @needs_chromium
-def test_the_browser_sees_what_is_broken(tmp_path: Path) -> None:
+def test_the_browser_sees_what_is_broken(tmp_path):
     bodies = {name: body for name, (body, _) in _BROKEN.items()} | {
         "good": r"<p>costs $5 or 6</p><pre>\theta $x$</pre><code>\(x\)</code>"
         "<math alttext='x'><mi>x</mi></math>",
@@ -222,9 +223,7 @@ def test_the_browser_sees_what_is_broken(tmp_path: Path) -> None:
     assert any("missing is not defined" in line for line in console)
 
 
-def test_the_tour_runs_as_a_script(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_tour_runs_as_a_script(monkeypatch, capsys):
     pyplot = pytest.importorskip(
         "matplotlib.pyplot", reason="matplotlib is not installed: pip install 'genorth[report]'"
     )

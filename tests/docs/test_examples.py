@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.slow
-def test_the_modes_of_a_laplacian() -> None:
+def test_the_modes_of_a_laplacian():
     """With rows over two devices; the eigenvalues of the grid are known."""
     pytest.importorskip("jax", reason="the extra 'jax' is not installed")
     flags = "--xla_force_host_platform_device_count=2"

@@ -65,11 +65,11 @@ def formula() -> ModuleType:
         ("a,\\\n b", 'alttext="a,\\ b"'),
     ],
 )
-def test_latex_becomes_mathml_core(formula: ModuleType, latex: str, part: str) -> None:
+def test_latex_becomes_mathml_core(formula, latex, part):
     assert part in formula.mathml(latex)
 
 
-def test_limits_stand_below_in_displayed_formulas_only(formula: ModuleType) -> None:
+def test_limits_stand_below_in_displayed_formulas_only(formula):
     for latex in (r"\max_{x} f", r"\arg\min_{x} f", r"\operatorname*{argmin}_{x} f"):
         assert "<munder>" in formula.mathml(latex, display=True)
         assert "<msub>" in formula.mathml(latex)
@@ -85,7 +85,7 @@ def test_limits_stand_below_in_displayed_formulas_only(formula: ModuleType) -> N
         r"\mathcal{\alpha}",
     ],
 )
-def test_what_would_be_shown_raw_is_refused(formula: ModuleType, latex: str) -> None:
+def test_what_would_be_shown_raw_is_refused(formula, latex):
     with pytest.raises(formula.NotUnderstoodError):
         formula.mathml(latex)
 
@@ -116,11 +116,11 @@ def docstrings(plain_formula: ModuleType) -> ModuleType:
         ("T -> psi(T)", r"T \mapsto \psi (T )"),
     ],
 )
-def test_a_plain_formula_becomes_latex(plain_formula: ModuleType, text: str, latex: str) -> None:
+def test_a_plain_formula_becomes_latex(plain_formula, text, latex):
     assert plain_formula.latex(text) == latex
 
 
-def test_prose_is_no_formula(plain_formula: ModuleType) -> None:
+def test_prose_is_no_formula(plain_formula):
     with pytest.raises(plain_formula.NotUnderstoodError, match="some words"):
         plain_formula.latex("X = some words here")
 
@@ -135,9 +135,7 @@ def _docstrings() -> Iterator[tuple[str, str]]:
                         yield f"{path.name}::{getattr(node, 'name', '')}", text
 
 
-def test_every_formula_of_a_docstring_is_typeset(
-    docstrings: ModuleType, formula: ModuleType
-) -> None:
+def test_every_formula_of_a_docstring_is_typeset(docstrings, formula):
     found = 0
     for name, text in _docstrings():
         for line in docstrings.plain(text.splitlines()):
@@ -147,7 +145,7 @@ def test_every_formula_of_a_docstring_is_typeset(
     assert found > 50
 
 
-def test_a_formula_is_indented_and_stands_before_the_sections(docstrings: ModuleType) -> None:
+def test_a_formula_is_indented_and_stands_before_the_sections(docstrings):
     text = "Summary.\n\n    Y = 2 y\n\nMore:\n\n- item,\n  continued\n\nArgs:\n    x: The |x|.\n"
     assert docstrings.plain(text.splitlines()) == [
         *("Summary.", "", "", ".. math:: Y = 2 y", "", "", "More:", ""),
@@ -155,7 +153,7 @@ def test_a_formula_is_indented_and_stands_before_the_sections(docstrings: Module
     ]
 
 
-def test_docstrings_lose_no_character(docstrings: ModuleType) -> None:
+def test_docstrings_lose_no_character(docstrings):
     docutils = pytest.importorskip(
         "docutils.core", reason="docutils is not installed: pip install 'genorth[docs]'"
     )
@@ -173,7 +171,7 @@ def test_docstrings_lose_no_character(docstrings: ModuleType) -> None:
     assert tree.astext() == "\n\n".join(["".join(lines[0].split("`")), "As here:", "|x| * y_"])
 
 
-def test_a_citation_is_a_link_in_docstrings_and_pages(docstrings: ModuleType) -> None:
+def test_a_citation_is_a_link_in_docstrings_and_pages(docstrings):
     citations = _load("citations")
     assert docstrings.plain(["See [higham2008functions], A[abc]."]) == [
         "See :ref:`[higham2008functions] <higham2008functions>`, A[abc]."

@@ -18,7 +18,7 @@ def _table(heading: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("row", rows())
-def test_the_table_of_evaluations_is_what_is_measured(row: str) -> None:
+def test_the_table_of_evaluations_is_what_is_measured(row):
     """To a factor of two; kernels round differently, and hundreds may be four times as many."""
     heading, _, *body = _table("problem")
     assert heading[1:] == [_SHORT.get(name, name) for name in COLUMNS]
@@ -38,7 +38,7 @@ def test_the_table_of_evaluations_is_what_is_measured(row: str) -> None:
     assert wrong == {}
 
 
-def test_the_page_says_where_each_method_fails_and_why() -> None:
+def test_the_page_says_where_each_method_fails_and_why():
     _, _, *body = _table("method")
     named = [name for cells in body for name in re.findall(r"`([^`]+)`", cells[0])]
     assert sorted(named) == sorted(METHODS)

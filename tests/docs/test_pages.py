@@ -43,9 +43,7 @@ def evidence(overview: dict[str, Any]) -> Any:
     return overview["load"]()
 
 
-def test_what_pages_say_of_the_results_is_what_the_records_say(
-    overview: dict[str, Any], evidence: Any
-) -> None:
+def test_what_pages_say_of_the_results_is_what_the_records_say(overview, evidence):
     """Every block, word for word; and each text stands on a page."""
     texts, shown = overview["texts"](evidence), set()
     for path in overview["PAGES"]:
@@ -55,7 +53,7 @@ def test_what_pages_say_of_the_results_is_what_the_records_say(
     assert shown == texts.keys()
 
 
-def test_the_plot_shows_every_row(overview: dict[str, Any], evidence: Any) -> None:
+def test_the_plot_shows_every_row(overview, evidence):
     rows = by_row(evidence.union)
     dots = sum(
         len(line.get_xdata())
@@ -92,9 +90,7 @@ _STATED = {
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
-def test_every_measured_number_is_made_from_a_record(
-    path: Path, overview: dict[str, Any], stochastic: dict[str, Any]
-) -> None:
+def test_every_measured_number_is_made_from_a_record(path, overview, stochastic):
     """Numbers with a unit stand in blocks that are filled from records, or are listed above."""
     text = overview["_BLOCK"].sub("", path.read_text("utf-8"))
     text = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
@@ -111,7 +107,7 @@ def stochastic() -> dict[str, Any]:
     return runpy.run_path(str(ROOT / "docs" / "_ext" / "stochastic.py"))
 
 
-def test_the_table_of_training_is_that_of_the_records(stochastic: dict[str, Any]) -> None:
+def test_the_table_of_training_is_that_of_the_records(stochastic):
     records = training.load(stochastic["RECORDS"])
     page = (ROOT / "docs" / "pytorch.md").read_text("utf-8")
     assert stochastic["table"](records) in page
@@ -119,30 +115,30 @@ def test_the_table_of_training_is_that_of_the_records(stochastic: dict[str, Any]
     assert f"{failed} of the {len(records)} runs" in " ".join(page.split())
 
 
-def test_the_plot_is_small_and_needs_no_network() -> None:
+def test_the_plot_is_small_and_needs_no_network():
     assert (ROOT / "docs" / "_static" / "stochastic.png").stat().st_size < 60_000
     drawing = (ROOT / "docs" / "_static" / "overview.svg").read_text("utf-8")
     assert len(drawing) < 100_000
     assert not re.search(r"(href|src)=.https?:", drawing)
 
 
-def test_readme_is_short() -> None:
+def test_readme_is_short():
     assert len(README.splitlines()) <= 150
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_lines_have_at_most_100_characters(page: Path) -> None:
+def test_lines_have_at_most_100_characters(page):
     """Rows of tables aside, and the commands that other programs read from README."""
     long = [
         f"{number}: {line[:60]}"
         for number, line in enumerate(page.read_text("utf-8").splitlines(), 1)
-        if len(line) > 100 and not line.startswith(("|", "python3 -m venv"))
+        if len(line) > 100 and not line.lstrip().startswith(("|", "python3 -m venv"))
     ]
     assert not long
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_pages_speak_of_ideas_and_explain_short_names(page: Path) -> None:
+def test_pages_speak_of_ideas_and_explain_short_names(page):
     """Numbers of facts stay with the mathematics; cdf and odf are explained on each page."""
     text = page.read_text("utf-8")
     if page.name not in ("mathematics.md", "statements.md", "contributing.md"):

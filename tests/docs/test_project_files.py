@@ -1,7 +1,5 @@
 """The files that other programs read agree with the project: CITATION.cff, Makefile, workflows."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import shutil
@@ -29,7 +27,7 @@ def _project() -> dict[str, Any]:
     return tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
 
-def test_the_citation_file_cites_the_paper_of_the_bibliography() -> None:
+def test_the_citation_file_cites_the_paper_of_the_bibliography():
     file = _yaml("CITATION.cff")
     assert file["cff-version"] == "1.2.0"
     assert {"message", "title", "authors"} <= file.keys()
@@ -41,13 +39,13 @@ def test_the_citation_file_cites_the_paper_of_the_bibliography() -> None:
     assert (str(cited["year"]), cited["url"]) == (PAPER.fields["year"], PAPER.url)
 
 
-def test_the_readme_cites_the_paper_of_the_bibliography() -> None:
+def test_the_readme_cites_the_paper_of_the_bibliography():
     text = " ".join((ROOT / "README.md").read_text("utf-8").replace("\n> ", " ").split())
     assert PAPER.fields["title"] in text
     assert f"[arXiv:{PAPER.fields['eprint']}]({PAPER.url})" in text
 
 
-def test_the_commands_of_the_contributing_page_are_targets_of_the_makefile() -> None:
+def test_the_commands_of_the_contributing_page_are_targets_of_the_makefile():
     targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
     page = (ROOT / "docs" / "contributing.md").read_text("utf-8")
     assert set(re.findall(r"^\| `make (\w+)` \|", page, re.MULTILINE)) == COMMANDS
@@ -56,14 +54,14 @@ def test_the_commands_of_the_contributing_page_are_targets_of_the_makefile() -> 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 @pytest.mark.parametrize("command", sorted(COMMANDS))
-def test_make_knows_its_commands(command: str) -> None:
+def test_make_knows_its_commands(command):
     done = subprocess.run(
         ["make", "--dry-run", command], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert done.stdout.startswith(".venv/bin/")
 
 
-def test_the_workflow_runs_ci_on_three_versions_from_the_oldest_on() -> None:
+def test_the_workflow_runs_ci_on_three_versions_from_the_oldest_on():
     job = _yaml(".github/workflows/ci.yml")["jobs"]["run"]
     versions = job["strategy"]["matrix"]["python"]
     assert len(versions) == 3
@@ -72,14 +70,14 @@ def test_the_workflow_runs_ci_on_three_versions_from_the_oldest_on() -> None:
 
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob(".github/ISSUE_TEMPLATE/*.yml")), ids=str)
-def test_an_issue_template_has_what_github_needs(path: Path) -> None:
+def test_an_issue_template_has_what_github_needs(path):
     form = _yaml(str(path))
     if path.name != "config.yml":
         assert {"name", "description", "body"} <= form.keys()
         assert all("label" in field["attributes"] for field in form["body"])
 
 
-def test_the_hooks_of_a_commit_are_tools_of_the_extra_dev() -> None:
+def test_the_hooks_of_a_commit_are_tools_of_the_extra_dev():
     (repo,) = _yaml(".pre-commit-config.yaml")["repos"]
     assert [hook["id"] for hook in repo["hooks"]] == [
         "ruff",
@@ -90,14 +88,14 @@ def test_the_hooks_of_a_commit_are_tools_of_the_extra_dev() -> None:
     assert all(hook["entry"].startswith(".venv/bin/") for hook in repo["hooks"])
 
 
-def test_the_public_modules_exist() -> None:
+def test_the_public_modules_exist():
     page = (ROOT / "docs" / "releasing.md").read_text("utf-8")
     modules = re.findall(r"^\| `([\w.]+?)(?:\.\*)?` \|", page, re.MULTILINE)
-    assert len(modules) == 6
+    assert len(modules) == 8
     assert all(map(importlib.util.find_spec, modules))
 
 
-def test_docstrings_are_no_statements(tmp_path: Path) -> None:
+def test_docstrings_are_no_statements(tmp_path):
     (tmp_path / ".ci").mkdir()
     script = shutil.copy(ROOT / ".ci" / "statements", tmp_path / ".ci")
     (tmp_path / "genorth" / "room").mkdir(parents=True)

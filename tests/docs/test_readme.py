@@ -86,9 +86,7 @@ def run(text: str, name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_python_blocks_print_what_is_shown(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_python_blocks_print_what_is_shown(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # for what they write
     text = page.read_text("utf-8")
     assert text.count("```python") == len(blocks(text))
@@ -96,21 +94,21 @@ def test_python_blocks_print_what_is_shown(
 
 
 @pytest.mark.parametrize("shown", ["3", "2.5e-03", "2.4e-17\nmore"])
-def test_a_wrong_output_is_seen(shown: str) -> None:
+def test_a_wrong_output_is_seen(shown):
     page = "```python\nprint({!r})\n```\n\n```text\n{}\n```\n"
     run(page.format(shown, shown), "right")
     with pytest.raises(AssertionError, match="line 2: shown"):
         run(page.format(shown, "2"), "wrong")
 
 
-def test_rounding_errors_may_differ_in_size_only() -> None:
+def test_rounding_errors_may_differ_in_size_only():
     page = "```python\nprint('{}')\n```\n```text\n{}\n```\n"
     run(page.format("2.4e-17", "1.9e-16"), "both are rounding")
     with pytest.raises(AssertionError):
         run(page.format("2.4e-03", "1.9e-16"), "one is not")
 
 
-def test_the_contract_suite_in_three_lines() -> None:
+def test_the_contract_suite_in_three_lines():
     """The test that the page on a user's own manifold shows, run as pytest would run it."""
     page = ROOT / "docs" / "custom-manifold.md"
     test_contract = run(page.read_text("utf-8"), page.name)["test_contract"]
@@ -119,7 +117,7 @@ def test_the_contract_suite_in_three_lines() -> None:
 
 
 @pytest.mark.parametrize("marker", ["main command", "test command"])
-def test_a_command_is_one_line_and_its_extras_exist(marker: str) -> None:
+def test_a_command_is_one_line_and_its_extras_exist(marker):
     block = re.search(
         rf"^<!-- {marker} -->\n```sh\n(.*?)^```$",
         (ROOT / "README.md").read_text("utf-8"),
@@ -133,7 +131,7 @@ def test_a_command_is_one_line_and_its_extras_exist(marker: str) -> None:
     assert set(asked[1].split(",")) <= set(project["optional-dependencies"])
 
 
-def test_the_methods_that_the_geometry_page_names_exist() -> None:
+def test_the_methods_that_the_geometry_page_names_exist():
     text = (ROOT / "docs" / "geometry.md").read_text("utf-8")
     named = set(re.findall(r"`(\w+)\(", text)) | set(
         re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)

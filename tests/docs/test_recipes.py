@@ -35,10 +35,10 @@ def insert(path: Path, anchor: str, text: str) -> None:
     path.write_text(source.replace(anchor, text + anchor), "utf-8")
 
 
-def run(copy: Path, script: str) -> str:
+def run(copy: Path, script: str, warnings: str = "error") -> str:
     """What the script prints in the changed copy."""
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", script],
+        [sys.executable, "-W", warnings, "-c", script],
         cwd=copy,
         capture_output=True,
         text=True,
@@ -59,7 +59,7 @@ problem = go.Problem(go.Stiefel(8, 2), lambda X: np.vdot(X, A @ X), lambda X: 2 
 """
 
 
-def test_a_manifold(copy: Path) -> None:
+def test_a_manifold(copy):
     source, use = recipe("manifold")
     (copy / "genorth" / "manifolds" / "weighted.py").write_text(source, "utf-8")
     line = "from genorth.manifolds.weighted import WeightedStiefel\n"
@@ -68,12 +68,12 @@ def test_a_manifold(copy: Path) -> None:
     insert(
         copy / "genorth" / "testing" / "strategies.py",
         '    "generalized": _generalized,\n',
-        '    "weighted": lambda r: go.WeightedStiefel(r.n, np.arange(1.0, r.p + 1)),\n',
+        '    "columns": lambda r: go.WeightedStiefel(r.n, np.arange(1.0, r.p + 1)),\n',
     )
     printed = run(
         copy,
         f"from genorth import WeightedStiefel\n{use}\n"
-        "drawn = gt.Recipe('weighted', 6, 3, 1.0, 0).build()\n"
+        "drawn = gt.Recipe('columns', 6, 3, 1.0, 0).build()\n"
         "print(type(drawn).__module__, M.dim == go.Stiefel(6, 3).dim, M.theta_solver.name)\n"
         "try:\n    WeightedStiefel(6, [1.0, -1.0])\n"
         "except ValueError as error:\n    print(error)\n",
@@ -83,7 +83,7 @@ def test_a_manifold(copy: Path) -> None:
     assert second.startswith("weights: need a 1-D array of positive numbers; ")
 
 
-def test_a_riemannian_solver(copy: Path) -> None:
+def test_a_riemannian_solver(copy):
     source, entry = recipe("solver")
     (copy / "genorth" / "riemannian" / "backtracking.py").write_text(source, "utf-8")
     registry = copy / "genorth" / "riemannian" / "registry.py"
@@ -95,10 +95,76 @@ def test_a_riemannian_solver(copy: Path) -> None:
         "print(result.status.name, round(result.fun, 6), result.method)\n"
         'print(go.SOLVERS["backtracking"].family)\n'
     )
+    assert run(copy, _PROBLEM + script).splitlines() == ["CONVERGED 3.0 backtracking", "Riemannian"]
+
+
+def test_a_penalty(copy: Path) -> None:
+    source, entry = recipe("penalty")
+    (copy / "genorth" / "penalty" / "twice.py").write_text(source, "utf-8")
+    registry = copy / "genorth" / "penalty" / "registry.py"
+    line = "from genorth.penalty.twice import TwiceDissolving\n"
+    insert(registry, "from genorth.solve.cg import cg\n", line)
+    text = registry.read_text("utf-8")
+    before = re.search(r"^PENALTIES: .*?^}\n", text, re.M | re.S)
+    assert before is not None
+    registry.write_text(text.replace(before[0], entry), "utf-8")
+    script = (
+        "for method in ('tdf-gd', 'tdf-cg', 'tdf-lbfgs', 'tdf-tr', 'tdf-lbfgs-scipy'):\n"
+        "    result = go.minimize(problem, method=method, rng=0)\n"
+        "    print(method, result.success, round(result.fun, 6), result.threshold)\n"
+        "from genorth.penalty.twice import TwiceDissolving\n"
+        "M = go.SymplecticStiefel(6, 2)\n"
+        "quartic = go.Problem(M, lambda X: (X**4).sum(), lambda X: 4 * X**3,\n"
+        "                     lambda X, Z: 12 * X**2 * Z)\n"
+        "h = TwiceDissolving(quartic, 2.0)\n"
+        "X, Z, t = M.random_point(0) + 0.05 * M.random_ambient(1), M.random_ambient(2), 1e-5\n"
+        "slope = (h.value(X + t * Z) - h.value(X - t * Z)) / (2 * t)\n"
+        "print(abs(np.vdot(h.gradient(X), Z) - slope) <= 1e-6 * abs(slope))\n"
+        "change = (h.gradient(X + t * Z) - h.gradient(X - t * Z)) / (2 * t)\n"
+        "error = np.linalg.norm(h.hessian_product(X, Z) - change)\n"
+        "print(error <= 1e-6 * np.linalg.norm(change))\n"
+        # along X S^T the curvature at a stationary point is that of beta/2 |C|^2 alone
+        "x, S = result.x, np.array([[1.0, 0.5], [0.5, -2.0]])\n"
+        "h = TwiceDissolving(problem, 1e-3)\n"
+        "print(np.allclose(np.vdot(x @ S, h.hessian_product(x, x @ S)), 4e-3 * np.vdot(S, S)))\n"
+    )
     assert run(copy, _PROBLEM + script).splitlines() == [
-        "CONVERGED 3.0 backtracking",
-        "Riemannian",
+        "tdf-gd True 3.0 0.0",
+        "tdf-cg True 3.0 0.0",
+        "tdf-lbfgs True 3.0 0.0",
+        "tdf-tr True 3.0 0.0",
+        "tdf-lbfgs-scipy True 3.0 0.0",
+        "True",
+        "True",
+        "True",
     ]
+
+
+def test_a_pytorch_optimiser(copy: Path) -> None:
+    source, export = recipe("optimiser")
+    folder = copy / "genorth" / "interop" / "torch"
+    insert(folder / "optimizers.py", "def _moved(", f"{source}\n\n")
+    insert(folder / "__init__.py", "\n__all__ = [", export)
+    compile((folder / "optimizers.py").read_text("utf-8"), "optimizers.py", "exec")
+    pytest.importorskip("torch", reason="needs PyTorch: pip install 'genorth[torch]'")
+    script = (
+        "import torch\n"
+        "from genorth.interop.torch import NormalizedSGD, feasibility, place\n"
+        "_ = torch.manual_seed(0)\n"
+        "layer = torch.nn.Linear(8, 3, dtype=torch.float64)\n"
+        "_ = place(layer, 'weight', go.Stiefel(8, 3))\n"
+        "optimizer = NormalizedSGD(layer.parameters(), lr=0.05)\n"
+        "T, losses = torch.randn(3, 8), []\n"
+        "for _ in range(30):\n"
+        "    optimizer.zero_grad()\n"
+        "    loss = (layer.weight - T).square().sum() + layer.bias.square().sum()\n"
+        "    loss.backward()\n"
+        "    optimizer.step()\n"
+        "    losses.append(loss.item())\n"
+        "print(losses[-1] < losses[0], feasibility(layer)['weight'] < 1e-9)\n"
+    )
+    # PyTorch warns on some machines, for reasons of its own
+    assert run(copy, _PROBLEM + script, "default").splitlines() == ["True True"]
 
 
 def test_a_peer(copy: Path) -> None:
@@ -119,7 +185,7 @@ def test_a_peer(copy: Path) -> None:
     ]
 
 
-def test_a_column(copy: Path) -> None:
+def test_a_column(copy):
     pytest.importorskip("pandas", reason="needs pandas: pip install 'genorth[report]'")
     (entry,) = recipe("column")
     columns = copy / "genorth" / "compare" / "runs" / "columns.py"
@@ -135,7 +201,7 @@ def test_a_column(copy: Path) -> None:
     assert run(copy, _PROBLEM + script).splitlines() == ["True", "True"]
 
 
-def test_a_real_problem(copy: Path) -> None:
+def test_a_real_problem(copy):
     (source,) = recipe("instance")
     (copy / "genorth" / "gallery" / "hilbert.py").write_text(source, "utf-8")
     script = (
@@ -150,7 +216,7 @@ def test_a_real_problem(copy: Path) -> None:
     assert run(copy, script).splitlines() == ["True True"] * 3 + ["True scipy"]
 
 
-def test_a_problem(copy: Path) -> None:
+def test_a_problem(copy):
     (source,) = recipe("problem")
     (copy / "paper_repro" / "problems" / "eigenvalues.py").write_text(source, "utf-8")
     script = (

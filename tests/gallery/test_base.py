@@ -1,7 +1,5 @@
 """The frame of the gallery: names without packages, errors that say what to do, domain solvers."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import re
 import subprocess
@@ -20,7 +18,7 @@ from hypothesis import strategies as st
 import genorth as go
 from genorth import gallery
 from genorth.compare import Record
-from genorth.gallery import base, comparison, traces
+from genorth.gallery import base, comparison
 from support.refusals import refused
 
 ROOT = Path(__file__).parents[2]
@@ -31,7 +29,7 @@ def _instance() -> gallery.Instance:
     """The two smallest of the eigenvalues 1, ..., 6."""
     manifold = go.Stiefel(6, 2)
     return gallery.Instance(
-        problem=traces.trace_problem(np.diag(DIAGONAL), manifold),
+        problem=base.trace_problem(np.diag(DIAGONAL), manifold),
         start=np.eye(6)[:, 4:],
         truth=1.5,
         truth_by="arithmetic",
@@ -50,10 +48,7 @@ def add(monkeypatch: pytest.MonkeyPatch) -> Any:
     return lambda source: monkeypatch.setattr(base, "sources", lambda: {"ours": source})
 
 
-# ---------------------------------------------------------------------- names
-
-
-def test_names_are_known_without_any_package() -> None:
+def test_names_are_known_without_any_package():
     script = (
         "import sys, genorth.gallery\n"
         "before = set(sys.modules)\n"
@@ -67,7 +62,7 @@ def test_names_are_known_without_any_package() -> None:
     assert done.stdout == "[]\n"
 
 
-def test_the_gallery_has_instances_packages_and_manifolds_of_many_kinds() -> None:
+def test_the_gallery_has_instances_packages_and_manifolds_of_many_kinds():
     """At least 14, 6 and 5; counted in the sources, as no one has all packages."""
     sources = base.sources().values()
     assert len(gallery.names()) >= 14
@@ -81,7 +76,7 @@ def test_the_gallery_has_instances_packages_and_manifolds_of_many_kinds() -> Non
     assert len({kind for kind in kinds if issubclass(kind, go.GenOrthManifold)}) >= 5
 
 
-def test_an_instance_has_what_its_source_says(add) -> None:
+def test_an_instance_has_what_its_source_says(add):
     add(_source("numpy", "numpy"))
     assert gallery.names() == ["ours"] and gallery.why_not("ours") is None
     loaded = gallery.load("ours")
@@ -89,13 +84,10 @@ def test_an_instance_has_what_its_source_says(add) -> None:
 
 
 @pytest.mark.parametrize("name", ["lda-beer", "", 3, None, ["lda-wine"]])
-def test_an_unknown_instance_lists_the_known_ones(name) -> None:
+def test_an_unknown_instance_lists_the_known_ones(name):
     for call in (gallery.load, gallery.why_not):
         with refused("name", "'lda-wine'", repr(name), tolerance=False):
             call(name)
-
-
-# ---------------------------------------------------------------------- packages
 
 
 @pytest.mark.parametrize(
@@ -106,7 +98,7 @@ def test_an_unknown_instance_lists_the_known_ones(name) -> None:
     ],
     ids=["package", "also"],
 )
-def test_a_missing_package_is_named_with_the_extra(add, source) -> None:
+def test_a_missing_package_is_named_with_the_extra(add, source):
     add(source)
     with pytest.raises(
         ImportError, match=r"'ours' needs no.such.\w+: pip install 'genorth\[gallery\]'"
@@ -115,7 +107,7 @@ def test_a_missing_package_is_named_with_the_extra(add, source) -> None:
 
 
 @pytest.mark.parametrize("found", ["1.2.9", "1.2", "1.2.9rc1", "0.99", "1"])
-def test_a_version_that_is_too_old_is_named(add, monkeypatch, found) -> None:
+def test_a_version_that_is_too_old_is_named(add, monkeypatch, found):
     add(_source("numpy", "numpy", "1.3"))
     monkeypatch.setattr(importlib.metadata, "version", lambda _: found)
     with pytest.raises(
@@ -125,13 +117,13 @@ def test_a_version_that_is_too_old_is_named(add, monkeypatch, found) -> None:
 
 
 @pytest.mark.parametrize("found", ["1.3", "1.3.0", "1.3.1", "1.10", "2", "2026.1.1", "1.3+cpu"])
-def test_a_version_that_fits_is_taken(add, monkeypatch, found) -> None:
+def test_a_version_that_fits_is_taken(add, monkeypatch, found):
     add(_source("numpy", "numpy", "1.3"))
     monkeypatch.setattr(importlib.metadata, "version", lambda _: found)
     assert gallery.why_not("ours") is None
 
 
-def test_a_package_that_fails_to_import_names_the_extra(add, monkeypatch) -> None:
+def test_a_package_that_fails_to_import_names_the_extra(add, monkeypatch):
     add(_source("pandas", "pandas"))
     pytest.importorskip("pandas", reason="any package that is there will do")
     monkeypatch.setitem(sys.modules, "pandas", None)
@@ -139,7 +131,7 @@ def test_a_package_that_fails_to_import_names_the_extra(add, monkeypatch) -> Non
         gallery.load("ours")
 
 
-def test_the_extra_has_every_package() -> None:
+def test_the_extra_has_every_package():
     """And asks for the version that the source asks for."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     required = [*project["optional-dependencies"]["gallery"], *project["dependencies"]]
@@ -147,11 +139,8 @@ def test_the_extra_has_every_package() -> None:
         assert f"{source.package}>={source.oldest}" in required
 
 
-# ---------------------------------------------------------------------- what sources share
-
-
 @given(st.integers(1, 4), st.integers(0, 3), st.integers(0, 2**32 - 1), st.booleans())
-def test_orthonormal_is_the_nearest_point_of_the_form(p, more, seed, weighted) -> None:
+def test_orthonormal_is_the_nearest_point_of_the_form(p, more, seed, weighted):
     """X S^(-1/2), S = X^T B X: on M, with the same range, and X^T B Y is positive definite."""
     rng, n = np.random.default_rng(seed), p + more
     root = rng.standard_normal((n, n)) / 4 + np.eye(n)
@@ -167,14 +156,14 @@ def test_orthonormal_is_the_nearest_point_of_the_form(p, more, seed, weighted) -
 
 
 @given(st.integers(1, 4), st.integers(1, 3), st.integers(0, 2**32 - 1))
-def test_the_least_trace_is_no_larger_than_any_trace(p, more, seed) -> None:
+def test_the_least_trace_is_no_larger_than_any_trace(p, more, seed):
     rng, n = np.random.default_rng(seed), p + more
     A, root = rng.standard_normal((n, n)), rng.standard_normal((n, n))
     A, B = A + A.T, root @ root.T + np.eye(n)
     weights = np.sort(rng.uniform(1, 2, p))[::-1]
     manifold = go.GeneralizedStiefel(B, p)
-    problem = traces.trace_problem(A, manifold, weights)
-    least = traces.least_trace(A, B, weights)
+    problem = base.trace_problem(A, manifold, weights)
+    least = base.least_trace(A, B, weights)
     slack = 1e-10 * n * np.linalg.norm(A) * np.linalg.cond(B)
     assert least <= problem.cost(manifold.random_point(rng)) + slack
     values, vectors = np.linalg.eigh(
@@ -185,11 +174,8 @@ def test_the_least_trace_is_no_larger_than_any_trace(p, more, seed) -> None:
 
 
 @pytest.mark.parametrize(("value", "truth", "error"), [(3, 2, 0.5), (-3, -2, -0.5), (0.5, 0, 0.5)])
-def test_the_error_is_relative_and_signed(value, truth, error) -> None:
+def test_the_error_is_relative_and_signed(value, truth, error):
     assert attrs.evolve(_instance(), truth=truth).error(value) == error
-
-
-# ---------------------------------------------------------------------- the domain's own solvers
 
 
 def _power(problem: go.Problem, x0: Any, visit: Any, steps: int = 10_000) -> None:
@@ -203,7 +189,7 @@ def _power(problem: go.Problem, x0: Any, visit: Any, steps: int = 10_000) -> Non
 SHAKEN = np.eye(6)[:, 4:] + 0.1
 
 
-def test_a_domain_solver_is_stopped_counted_and_checked() -> None:
+def test_a_domain_solver_is_stopped_counted_and_checked():
     problem = _instance().problem
     solver = gallery.domain_solver("power", _power, cites="fan1949theorem")
     points: list[Any] = []
@@ -221,37 +207,34 @@ def test_a_domain_solver_is_stopped_counted_and_checked() -> None:
         ({"max_iterations": 3}, go.Status.ITERATION_LIMIT),
     ],
 )
-def test_budgets_hold_for_a_domain_solver(budget, status) -> None:
+def test_budgets_hold_for_a_domain_solver(budget, status):
     solver = gallery.domain_solver("power", _power)
     result = go.minimize(_instance().problem, np.linalg.qr(SHAKEN)[0], method=solver, **budget)
     assert result.status is status and not result.success
     assert result.njev == 3 + ("max_iterations" in budget)
 
 
-def test_a_domain_solver_that_gives_up_is_stalled_at_its_last_iterate() -> None:
+def test_a_domain_solver_that_gives_up_is_stalled_at_its_last_iterate():
     solver = gallery.domain_solver("power", partial(_power, steps=2))
     result = go.minimize(_instance().problem, np.linalg.qr(SHAKEN)[0], method=solver)
     assert result.status is go.Status.STALLED and result.njev == 2
 
 
-def test_a_domain_solver_without_an_iterate_returns_the_start() -> None:
+def test_a_domain_solver_without_an_iterate_returns_the_start():
     solver, start = gallery.domain_solver("none", partial(_power, steps=0)), np.eye(6)[:, :2]
     result = go.minimize(_instance().problem, start, method=solver)
     assert result.status is go.Status.STALLED and np.array_equal(result.x, start)
 
 
-# ---------------------------------------------------------------------- rows of a comparison
-
-
 @given(st.integers(2, 8), st.integers(0, 2**32 - 1))
-def test_the_factor_bounds_the_euclidean_gradient_by_that_of_the_metric(n, seed) -> None:
+def test_the_factor_bounds_the_euclidean_gradient_by_that_of_the_metric(n, seed):
     """|grad| <= |T^-1| |grad in W| (F20), up to the slack of power iteration."""
     rng = np.random.default_rng(seed)
     root = rng.standard_normal((n, n))
     B = root @ root.T + np.eye(n)
     manifold = go.GeneralizedStiefel(B, 1)
     A = rng.standard_normal((n, n))
-    problem = traces.trace_problem(A + A.T, manifold)
+    problem = base.trace_problem(A + A.T, manifold)
     factor = comparison.gradient_factor(problem, "B")
     largest = np.sqrt(np.linalg.norm(B, 2))
     assert largest / 2 <= factor <= largest * (1 + 1e-12 * n)
@@ -264,7 +247,7 @@ def test_the_factor_bounds_the_euclidean_gradient_by_that_of_the_metric(n, seed)
     assert long <= largest * short * (1 + 1e-8) + 1e-10
 
 
-def test_a_bound_is_beaten_and_a_minimum_met() -> None:
+def test_a_bound_is_beaten_and_a_minimum_met():
     def record(fun: float, **more: Any) -> Record:
         fields = {"problem": "ours", "size": "(6,2)", "seed": 0, "solver": "s", "tolerance": 1e-6}
         fields |= {"status": "CONVERGED", "message": "", "success": True, "time": 1.0}

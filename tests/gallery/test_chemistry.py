@@ -1,7 +1,5 @@
 """Hartree-Fock and excitations: what an evaluation is, and that it takes no more than it should."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -14,7 +12,7 @@ MOLECULES = ("water", "ammonia", "carbon-monoxide")
 
 
 @pytest.mark.parametrize("method", ["pyscf-diis", "pyscf-newton", "rlbfgs-orbital", "rtr"])
-def test_evaluations_are_fock_matrices(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_evaluations_are_fock_matrices(method, monkeypatch):
     """What PySCF builds is what the Result counts: a cost with its gradient, a Hessian product."""
     from genorth.gallery import molecules
 
@@ -36,7 +34,7 @@ def test_evaluations_are_fock_matrices(method: str, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("molecule", MOLECULES)
-def test_orbital_gaps_come_near_to_diis(molecule: str) -> None:
+def test_orbital_gaps_come_near_to_diis(molecule):
     """The figure: at most twice the Fock matrices of DIIS, from the core guess."""
     instance = gallery.load(f"hartree-fock-{molecule}")
     diis, _, orbital = (
@@ -45,7 +43,7 @@ def test_orbital_gaps_come_near_to_diis(molecule: str) -> None:
     assert diis.success and orbital.success and orbital.evaluations <= 2 * diis.evaluations
 
 
-def test_the_preconditioner_is_symmetric_and_positive() -> None:
+def test_the_preconditioner_is_symmetric_and_positive():
     from genorth.gallery.molecules import energy
 
     instance = gallery.load("hartree-fock-water")
@@ -57,7 +55,7 @@ def test_the_preconditioner_is_symmetric_and_positive() -> None:
     assert abs(np.vdot(PU, V) - np.vdot(U, PV)) <= 1e-10 * size and np.vdot(PU, U) > 0
 
 
-def test_excitations_are_those_of_the_whole_spectrum() -> None:
+def test_excitations_are_those_of_the_whole_spectrum():
     """The truth against all eigenvalues of the linear response problem, with no Davidson method."""
     for name in ("water", "hydrogen-peroxide"):
         instance = gallery.load(f"excitations-{name}")

@@ -3,8 +3,6 @@
 0; 1: a comparison could not be made; 2: usage; 130: Ctrl-C.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
@@ -46,7 +44,7 @@ def folder(tmp_path_factory) -> Path:
     return out
 
 
-def test_the_list_has_every_instance_and_names_what_is_missing(monkeypatch, capsys) -> None:
+def test_the_list_has_every_instance_and_names_what_is_missing(monkeypatch, capsys):
     monkeypatch.setattr(base, "installed", lambda module: module == "scipy")
     for arguments in ([], ["list"]):
         assert main(arguments) == 0
@@ -56,7 +54,7 @@ def test_the_list_has_every_instance_and_names_what_is_missing(monkeypatch, caps
         assert "scikit-learn needs scikit-learn: pip install 'genorth[gallery]'" in lines
 
 
-def test_the_report_has_a_table_and_a_picture(folder: Path) -> None:
+def test_the_report_has_a_table_and_a_picture(folder):
     page = (folder / "report.html").read_text("utf-8")
     instance = gallery.load("ergotropy-spins")
     assert instance.about in page and instance.truth_by in page and "solved" in page
@@ -64,7 +62,7 @@ def test_the_report_has_a_table_and_a_picture(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_picture_made_of_pixels_is_allowed_in_the_report(tmp_path: Path) -> None:
+def test_a_picture_made_of_pixels_is_allowed_in_the_report(tmp_path):
     instance = gallery.load("dot-magnetic")
     records = comparison.run(None, [instance], ["rtr"], max_time=10.0, progress=None)
     picture = [("own", comparison.picture(instance))]
@@ -73,7 +71,7 @@ def test_a_picture_made_of_pixels_is_allowed_in_the_report(tmp_path: Path) -> No
 
 
 @pytest.mark.usefixtures("no_report")
-def test_runs_are_resumed(folder: Path, capsys) -> None:
+def test_runs_are_resumed(folder, capsys):
     before = compare.load(folder / "records")
     assert main([*QUICK, "--out", str(folder)]) == 0
     assert compare.load(folder / "records") == before
@@ -82,14 +80,14 @@ def test_runs_are_resumed(folder: Path, capsys) -> None:
 
 
 @pytest.mark.slow
-def test_the_report_is_made_again(folder: Path, capsys) -> None:
+def test_the_report_is_made_again(folder, capsys):
     (folder / "report.html").unlink()
     assert main(["report", "--out", str(folder)]) == 0
     assert capsys.readouterr().out == f"Report: {folder / 'report.html'}\n"
     assert "</html>" in (folder / "report.html").read_text("utf-8")
 
 
-def test_all_solvers_of_an_instance_run_in_processes_of_their_own(tmp_path: Path) -> None:
+def test_all_solvers_of_an_instance_run_in_processes_of_their_own(tmp_path):
     """Rows in a metric, and the domain's, go to other processes by pickle."""
     name = "lda-wine"
     if reason := gallery.why_not(name):
@@ -101,9 +99,6 @@ def test_all_solvers_of_an_instance_run_in_processes_of_their_own(tmp_path: Path
     assert {comparison.verdict(instance, record) for record in records} == {"solved"}
 
 
-# ---------------------------------------------------------------------- what goes wrong
-
-
 @pytest.mark.usefixtures("never_run")
 @pytest.mark.parametrize(
     ("arguments", "word"),
@@ -113,7 +108,7 @@ def test_all_solvers_of_an_instance_run_in_processes_of_their_own(tmp_path: Path
         (["report"], "out: need a folder"),
     ],
 )
-def test_wrong_names_end_with_2(arguments, word, tmp_path, capsys) -> None:
+def test_wrong_names_end_with_2(arguments, word, tmp_path, capsys):
     assert main([*arguments, "--out", str(tmp_path / "out")]) == 2
     assert capsys.readouterr().err.startswith(f"error: {word}")
     assert not list(tmp_path.iterdir())
@@ -121,21 +116,21 @@ def test_wrong_names_end_with_2(arguments, word, tmp_path, capsys) -> None:
 
 @pytest.mark.parametrize("option", ["--starts", "--jobs", "--max-time"])
 @pytest.mark.parametrize("value", ["0", "-1"])
-def test_numbers_that_make_no_sense_end_with_2(option, value, tmp_path, capsys) -> None:
+def test_numbers_that_make_no_sense_end_with_2(option, value, tmp_path, capsys):
     assert main([*QUICK, option, value, "--out", str(tmp_path)]) == 2
     assert capsys.readouterr().err.startswith(f"error: {option[2:].replace('-', '_')}: need ")
 
 
 @pytest.mark.usefixtures("never_run")
 @pytest.mark.parametrize("place", ["file", "file/below"])
-def test_out_that_cannot_be_a_folder_is_refused(place, tmp_path, capsys) -> None:
+def test_out_that_cannot_be_a_folder_is_refused(place, tmp_path, capsys):
     (tmp_path / "file").write_text("mine", "utf-8")
     assert main([*QUICK, "--out", str(tmp_path / place)]) == 2
     assert capsys.readouterr().err.startswith("error: --out: need a folder")
 
 
 @pytest.mark.usefixtures("never_run")
-def test_a_missing_package_ends_with_1_where_it_is_asked_for(tmp_path, monkeypatch, capsys) -> None:
+def test_a_missing_package_ends_with_1_where_it_is_asked_for(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(base, "installed", lambda module: module == "scipy")
     assert main(["run", "lda-wine", "--out", str(tmp_path / "out")]) == 1
     error = "error: lda-wine needs scikit-learn: pip install 'genorth[gallery]'\n"
@@ -143,7 +138,7 @@ def test_a_missing_package_ends_with_1_where_it_is_asked_for(tmp_path, monkeypat
 
 
 @pytest.mark.usefixtures("no_report")
-def test_a_missing_package_is_named_and_left_out_otherwise(tmp_path, monkeypatch, capsys) -> None:
+def test_a_missing_package_is_named_and_left_out_otherwise(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(base, "installed", lambda module: module == "scipy")
     arguments = ["run", "--quick", "--jobs", "1", "--solvers", "rtr", "--out", str(tmp_path)]
     assert main(arguments) == 0
@@ -159,14 +154,14 @@ def test_a_missing_package_is_named_and_left_out_otherwise(tmp_path, monkeypatch
 @pytest.mark.parametrize("package", ["matplotlib", "threadpoolctl", "jinja2"])
 def test_a_missing_extra_is_named_before_anything_is_measured(
     package, tmp_path, monkeypatch, capsys
-) -> None:
+):
     monkeypatch.setitem(sys.modules, package, None)
     assert main([*QUICK, "--out", str(tmp_path / "out")]) == 1
     assert "pip install 'genorth[report]'" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 
-def test_an_interrupted_command_ends_with_130_and_its_notes(tmp_path, monkeypatch, capsys) -> None:
+def test_an_interrupted_command_ends_with_130_and_its_notes(tmp_path, monkeypatch, capsys):
     def interrupted(*_, **__):
         interrupt = KeyboardInterrupt()
         interrupt.add_note("3 of 4 runs are kept.")
@@ -178,7 +173,7 @@ def test_an_interrupted_command_ends_with_130_and_its_notes(tmp_path, monkeypatc
 
 
 @pytest.mark.parametrize("arguments", [["nothing"], ["run", "--jobs", "two"], ["list", "x"]])
-def test_wrong_usage_ends_with_2(arguments, capsys) -> None:
+def test_wrong_usage_ends_with_2(arguments, capsys):
     with pytest.raises(SystemExit) as end:
         main(arguments)
     assert end.value.code == 2
@@ -186,7 +181,7 @@ def test_wrong_usage_ends_with_2(arguments, capsys) -> None:
 
 
 @pytest.mark.parametrize("line", ['"$@" | true; exit ${PIPESTATUS[0]}', '"$@" >&- 2>&-'])
-def test_streams_that_are_gone_are_no_error(line) -> None:
+def test_streams_that_are_gone_are_no_error(line):
     command = [sys.executable, "-m", "genorth.gallery"]
     done = subprocess.run(
         ["bash", "-c", line, "bash", *command], capture_output=True, text=True, check=False

@@ -3,8 +3,6 @@
 Those whose package is not installed skip; .ci/gallery runs all of them.
 """
 
-from __future__ import annotations
-
 import functools
 import pickle
 
@@ -40,7 +38,7 @@ def _solved(instance: gallery.Instance, result: go.Result) -> bool:
     return result.success and (error <= 1e-8 if instance.bound else abs(error) <= 1e-8)
 
 
-def test_the_record_is_complete(instance: gallery.Instance) -> None:
+def test_the_record_is_complete(instance):
     problem = instance.problem
     assert problem.has_gradient and problem.has_hessian and problem.name == instance.name
     assert instance.about.endswith(".") and instance.truth_by and instance.source
@@ -50,14 +48,14 @@ def test_the_record_is_complete(instance: gallery.Instance) -> None:
         assert pickle.loads(pickle.dumps(solver)).name == solver.name
 
 
-def test_the_start_is_on_the_manifold(instance: gallery.Instance) -> None:
+def test_the_start_is_on_the_manifold(instance):
     manifold = instance.problem.manifold
     scale = float(manifold.scale(instance.start))
     assert instance.start.shape == manifold.shape
     assert float(manifold.feasibility(instance.start)) <= 1e-10 * scale
 
 
-def test_the_derivatives_are_those_of_the_cost(instance: gallery.Instance) -> None:
+def test_the_derivatives_are_those_of_the_cost(instance):
     for report in (
         go.check_gradient(instance.problem, rng=0),
         go.check_hessian(instance.problem, rng=0),
@@ -65,28 +63,26 @@ def test_the_derivatives_are_those_of_the_cost(instance: gallery.Instance) -> No
         assert report.passed, report
 
 
-def test_every_family_is_among_the_methods() -> None:
+def test_every_family_is_among_the_methods():
     families = {SOLVERS[method].family for method in METHODS}
     assert families == set(FAMILIES) - {OTHER} and INFEASIBLE in families
 
 
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("method", METHODS)
-def test_the_truth_is_reached_with_default_arguments(
-    instance: gallery.Instance, method: str, start: str
-) -> None:
+def test_the_truth_is_reached_with_default_arguments(instance, method, start):
     x0 = instance.start if start == "practice" else None
     result = go.minimize(instance.problem, x0, method=method, rng=1)
     assert _solved(instance, result), (result.message, instance.error(result.fun))
 
 
-def test_the_start_is_not_the_answer(instance: gallery.Instance) -> None:
+def test_the_start_is_not_the_answer(instance):
     """A truth that the start meets already would test nothing."""
     assert instance.error(instance.problem.cost(instance.start)) > 1e-6
 
 
 @pytest.mark.parametrize("method", comparison.IN_METRIC)
-def test_the_metric_leads_to_the_same_minimum(instance: gallery.Instance, method: str) -> None:
+def test_the_metric_leads_to_the_same_minimum(instance, method):
     if instance.metric is None:
         pytest.skip("no metric")
     factor = comparison.gradient_factor(instance.problem, instance.metric)
@@ -97,7 +93,7 @@ def test_the_metric_leads_to_the_same_minimum(instance: gallery.Instance, method
     assert result.gradient_norm <= 2e-6
 
 
-def test_the_solvers_of_the_domain_run(instance: gallery.Instance) -> None:
+def test_the_solvers_of_the_domain_run(instance):
     """They count what they evaluate, and none is better than the truth, unless it is a bound."""
     if not instance.solvers:
         pytest.skip("the domain has no solver of its own")
@@ -107,7 +103,7 @@ def test_the_solvers_of_the_domain_run(instance: gallery.Instance) -> None:
         assert instance.error(result.fun) >= -1e-8
 
 
-def test_the_picture_is_drawn(instance: gallery.Instance) -> None:
+def test_the_picture_is_drawn(instance):
     pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
     figure = comparison.picture(instance)
     assert (figure is None) == (instance.draw is None)

@@ -1,7 +1,5 @@
 """Modes of pyamg's matrices: the mass matrix, the V-cycle as metric, and lobpcg's counts."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -12,7 +10,7 @@ from genorth import gallery
 pytest.importorskip("pyamg", reason="the extra `gallery` is not installed")
 
 
-def test_masses_add_up() -> None:
+def test_masses_add_up():
     """The mass of all elements: of the airfoil's triangles their area, of the bar its volume."""
     from genorth.gallery import modes
 
@@ -27,7 +25,7 @@ def test_masses_add_up() -> None:
 
 
 @pytest.mark.parametrize("name", ["modes-airfoil", "modes-bar"])
-def test_lobpcg_is_counted_and_not_far_ahead(name: str) -> None:
+def test_lobpcg_is_counted_and_not_far_ahead(name):
     """The figure: rlbfgs in the metric of the V-cycle takes at most 1.5 times its products."""
     instance = gallery.load(name)
     lobpcg = go.minimize(instance.problem, instance.start, method=instance.solvers[0])
@@ -37,7 +35,7 @@ def test_lobpcg_is_counted_and_not_far_ahead(name: str) -> None:
     assert ours.success and ours.evaluations <= 1.5 * lobpcg.evaluations
 
 
-def test_lobpcg_stops_at_a_budget() -> None:
+def test_lobpcg_stops_at_a_budget():
     instance = gallery.load("modes-airfoil")
     result = go.minimize(
         instance.problem, instance.start, method=instance.solvers[0], max_evaluations=4

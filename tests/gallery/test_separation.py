@@ -1,7 +1,5 @@
 """The mixture of pictures: the minimiser separates it, by Amari's index of the known mixing."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -18,7 +16,7 @@ def amari(product: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize("rng", [0, 1, 2])
-def test_the_pictures_are_separated(rng: int) -> None:
+def test_the_pictures_are_separated(rng):
     if reason := gallery.why_not("separation-pictures"):
         pytest.skip(reason)
     instance = gallery.load("separation-pictures")

@@ -1,12 +1,9 @@
 """The stochastic comparison: all methods start alike, losses are what they say, the command."""
 
-from __future__ import annotations
-
 import html
 import warnings
 from contextlib import suppress
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -54,9 +51,7 @@ def unit(name: str) -> float:
 
 
 @every_case
-def test_a_method_starts_where_all_start_and_ends_on_the_manifold(
-    name: str, method: Method
-) -> None:
+def test_a_method_starts_where_all_start_and_ends_on_the_manifold(name, method):
     """The same first weights and minibatches; |C| to rounding; a loss that falls."""
     learner, model = method.start(task(name), RATE), task(name).model()
     plain = TorchLearner(task(name), model, None)
@@ -72,7 +67,7 @@ def test_a_method_starts_where_all_start_and_ends_on_the_manifold(
 
 
 @every_case
-def test_only_the_constrained_weights_have_the_step_size(name: str, method: Method) -> None:
+def test_only_the_constrained_weights_have_the_step_size(name, method):
     """With a step size of almost nothing they stay, and the other weights are trained as ever."""
     learner = method.start(task(name), 1e-12)
     W = [
@@ -88,7 +83,7 @@ def test_only_the_constrained_weights_have_the_step_size(name: str, method: Meth
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_data_is_split_once_and_starts_differ_by_seed(name: str) -> None:
+def test_data_is_split_once_and_starts_differ_by_seed(name):
     one, two = task(name), task(name, 1)
     for part in ("train", "validation", "held_out"):
         np.testing.assert_array_equal(getattr(one, part), getattr(two, part))
@@ -107,7 +102,7 @@ def with_point(name: str, X: np.ndarray) -> TorchLearner:
     return TorchLearner(task(name), model, None)
 
 
-def test_the_correlations_are_the_eigenvalues_of_the_training_data() -> None:
+def test_the_correlations_are_the_eigenvalues_of_the_training_data():
     """The loss is minus their mean, at the eigenvectors and for the training data."""
     rows, B = task("correlation").train, task("correlation").spots[0].manifold
     cross = rows[:, :32].T @ rows[:, 32:] / len(rows)
@@ -123,7 +118,7 @@ def test_the_correlations_are_the_eigenvalues_of_the_training_data() -> None:
 
 
 @pytest.mark.skipif("wave" not in TASKS, reason="the extra `gallery` is not installed")
-def test_the_wave_is_projected() -> None:
+def test_the_wave_is_projected():
     """|x - V V^+ x|^2, where |x|^2 is 1 in the mean; the bases of pyMOR do better."""
     given = task("wave")
     M, V = given.spots[0].manifold, given.spots[0].start
@@ -140,7 +135,7 @@ def test_the_wave_is_projected() -> None:
 TINY = ["stochastic", "digits", "--epochs", "1", "--starts", "1", "--rates", "0.01", "--jobs", "1"]
 
 
-def test_the_command_writes_tables_and_the_report(tmp_path: Path, capsys) -> None:
+def test_the_command_writes_tables_and_the_report(tmp_path, capsys):
     assert main([*TINY, "--out", str(tmp_path)]) == 0
     out = capsys.readouterr().out
     names = [method.name for method in all_methods("digits")]
@@ -154,7 +149,7 @@ def test_the_command_writes_tables_and_the_report(tmp_path: Path, capsys) -> Non
     assert all(record.success for record in records) and set(comparison.look(records)) == set(names)
 
 
-def test_what_is_wrong_is_told(tmp_path: Path, monkeypatch, capsys) -> None:
+def test_what_is_wrong_is_told(tmp_path, monkeypatch, capsys):
     assert main(["stochastic", "letters", "--out", str(tmp_path / "out")]) == 2
     assert capsys.readouterr().err.startswith("error: name: need one of 'digits'")
     assert main([*TINY, "--epochs", "0", "--out", str(tmp_path)]) == 2

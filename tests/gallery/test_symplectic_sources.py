@@ -1,7 +1,5 @@
 """Gaussian states and the wave equation: what the symplectic problems mean in their fields."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -10,7 +8,7 @@ import genorth as go
 from genorth import gallery
 
 
-def test_entanglement_shows_below_the_vacuum() -> None:
+def test_entanglement_shows_below_the_vacuum():
     pytest.importorskip("thewalrus", reason="the extra `gallery` is not installed")
     from thewalrus.quantum import is_valid_cov
 
@@ -24,7 +22,7 @@ def test_entanglement_shows_below_the_vacuum() -> None:
     assert gallery.load("gaussian-entanglement").truth < 8  # all four below one
 
 
-def test_the_wave_is_projected_better_than_by_pymor_and_worse_than_by_pod() -> None:
+def test_the_wave_is_projected_better_than_by_pymor_and_worse_than_by_pod():
     pytest.importorskip("pymor", reason="the extra `gallery` is not installed")
     instance = gallery.load("wave-travelling")
     result = go.minimize(instance.problem, instance.start, method="rtr")

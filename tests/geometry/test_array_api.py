@@ -3,8 +3,6 @@
 The values of NumPy, in the library of the input.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
@@ -21,9 +19,6 @@ N, P = 8, 4  # one size for all: JAX compiles each operation once
 Array = Any
 Wrap = Callable[[Any], Array]
 Build = Callable[[Wrap], go.GenOrthManifold]
-
-
-# ---------------------------------------------------------------------- libraries
 
 
 def _strict() -> Iterator[Wrap]:
@@ -68,9 +63,6 @@ def jax_wrap() -> Iterator[Wrap]:
 def any_wrap(request: pytest.FixtureRequest) -> Iterator[Wrap]:
     """NumPy arrays into each library."""
     yield from request.param()
-
-
-# ---------------------------------------------------------------------- manifolds
 
 
 def _matrix(eigenvalues: Array, kind: str = "f") -> Array:
@@ -146,7 +138,7 @@ class Inputs(NamedTuple):
     E: Array
     T: Array
 
-    def to(self, wrap: Wrap) -> Inputs:
+    def to(self, wrap: Wrap) -> "Inputs":
         return Inputs(*map(wrap, self))
 
 
@@ -258,25 +250,21 @@ def check_all(
         known.check(method, result)
 
 
-# ---------------------------------------------------------------------- every method, on every
-# manifold
-
-
 @pytest.mark.parametrize("name", MANIFOLDS)
-def test_every_method_gives_the_values_of_numpy(name: str, wrap: Wrap) -> None:
+def test_every_method_gives_the_values_of_numpy(name, wrap):
     known = reference(name)
     check_all(ALL_CALLS, known.manifold, known, wrap)
 
 
 @pytest.mark.parametrize("name", ["generalized", "symplectic"])
-def test_every_method_gives_the_values_of_numpy_in_jax(name: str, jax_wrap: Wrap) -> None:
+def test_every_method_gives_the_values_of_numpy_in_jax(name, jax_wrap):
     """Operation by operation; all manifolds are run under jit below, which compiles much less."""
     known = reference(name)
     check_all(ALL_CALLS, MANIFOLDS[name](jax_wrap), known, jax_wrap)
 
 
 @pytest.mark.parametrize("name", WITH_MATRICES)
-def test_matrices_may_be_arrays_of_the_library(name: str, wrap: Wrap) -> None:
+def test_matrices_may_be_arrays_of_the_library(name, wrap):
     """Made from them, a manifold takes arrays of that library and NumPy's alike."""
     known, manifold = reference(name), MANIFOLDS[name](wrap)
     assert manifold.dtype == known.manifold.dtype and manifold.dim == known.manifold.dim
@@ -287,7 +275,7 @@ def test_matrices_may_be_arrays_of_the_library(name: str, wrap: Wrap) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in MANIFOLDS if name.startswith("tensor")])
-def test_tensors_and_blocks(name: str, any_wrap: Wrap) -> None:
+def test_tensors_and_blocks(name, any_wrap):
     known = reference(name)
     manifold: Any = known.manifold
     X = known.inputs.X
@@ -313,7 +301,7 @@ def _check_single(method: str, result: Array, known: Reference) -> None:
 
 
 @pytest.mark.parametrize("name", MANIFOLDS)
-def test_single_precision_stays_single(name: str) -> None:
+def test_single_precision_stays_single(name):
     """Matrices of double precision do not double the arrays; tolerances are those of the input."""
     known = reference(name)
     single = _single(known, _plain)
@@ -330,7 +318,7 @@ def test_single_precision_stays_single(name: str) -> None:
     [("stiefel complex", np.float64), ("generalized diagonal", np.float32)],
     ids=["real", "single"],
 )
-def test_types_may_be_mixed(name: str, narrow: type, kind: str) -> None:
+def test_types_may_be_mixed(name, narrow, kind):
     """A real point of a complex manifold, a point of lower precision.
 
     Nothing is cut off by writing in place.
@@ -351,19 +339,14 @@ def test_types_may_be_mixed(name: str, narrow: type, kind: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["stiefel complex", "indefinite", "tensor dct"])
-def test_single_precision_in_other_libraries(name: str, wrap: Wrap) -> None:
+def test_single_precision_in_other_libraries(name, wrap):
     known = reference(name)
     for method, call in (CALLS | LONG_CALLS).items():
         _check_single(method, call(known.manifold, _single(known, wrap)), known)
 
 
-# ---------------------------------------------------------------------- what stays NumPy
-
-
 @pytest.mark.parametrize("form", [scipy.sparse.csr_array, scipy.sparse.linalg.aslinearoperator])
-def test_scipy_matrices_take_numpy_arrays_alone(
-    form: Callable[[Array], Any], any_wrap: Wrap
-) -> None:
+def test_scipy_matrices_take_numpy_arrays_alone(form, any_wrap):
     manifold = go.GeneralizedStiefel(form(np.diag(POSITIVE)), P)
     X = manifold.random_point(0)
     for call in (
@@ -378,13 +361,10 @@ def test_scipy_matrices_take_numpy_arrays_alone(
             call(any_wrap(X))
 
 
-def test_scipy_matrices_keep_single_precision() -> None:
+def test_scipy_matrices_keep_single_precision():
     manifold = go.GeneralizedStiefel(scipy.sparse.diags_array(POSITIVE).tocsr(), P)
     X = manifold.random_point(0).astype(np.float32)
     assert manifold.phi(X).dtype == np.float32
-
-
-# ---------------------------------------------------------------------- steps outside the domain
 
 
 def _outside(kind: str) -> tuple[go.GenOrthManifold, Array, Array]:
@@ -404,25 +384,20 @@ def _outside(kind: str) -> tuple[go.GenOrthManifold, Array, Array]:
 
 
 @pytest.mark.parametrize("kind", ["cayley", "polar"])
-def test_a_step_outside_the_domain_is_refused_where_values_can_be_seen(
-    kind: str, any_wrap: Wrap
-) -> None:
+def test_a_step_outside_the_domain_is_refused_where_values_can_be_seen(kind, any_wrap):
     manifold, X, Z = _outside(kind)
     with pytest.raises(go.OutsideDomainError, match="Halve the step"):
         manifold.retract(any_wrap(X), any_wrap(Z), kind)
 
 
 @pytest.mark.parametrize("kind", ["cayley", "polar"])
-def test_traced_steps_outside_the_domain_are_not_finite(kind: str, jax_wrap: Wrap) -> None:
+def test_traced_steps_outside_the_domain_are_not_finite(kind, jax_wrap):
     import jax
 
     manifold, X, Z = _outside(kind)
     retract = jax.jit(lambda X, Z: manifold.retract(X, Z, kind))
     assert not np.all(np.isfinite(retract(jax_wrap(X), jax_wrap(Z))))
     assert np.all(np.isfinite(retract(jax_wrap(X), jax_wrap(Z / 2))))
-
-
-# ---------------------------------------------------------------------- JAX: traced
 
 
 def _jitted(
@@ -436,7 +411,7 @@ def _jitted(
 
 
 @pytest.mark.parametrize("name", MANIFOLDS)
-def test_jit_gives_the_values_of_numpy_and_leaks_no_tracer(name: str, jax_wrap: Wrap) -> None:
+def test_jit_gives_the_values_of_numpy_and_leaks_no_tracer(name, jax_wrap):
     """The manifold is used for the first time under jit, so that all it remembers is made there.
 
     Then by NumPy.
@@ -459,13 +434,13 @@ def test_jit_gives_the_values_of_numpy_and_leaks_no_tracer(name: str, jax_wrap: 
         pytest.param("tensor dct", marks=pytest.mark.slow),
     ],
 )
-def test_jit_of_the_retractions_that_iterate(name: str, jax_wrap: Wrap) -> None:
+def test_jit_of_the_retractions_that_iterate(name, jax_wrap):
     known = reference(name)
     for method, result in _jitted(LONG_CALLS, known.manifold)(known.inputs.to(jax_wrap)).items():
         known.check(method, result)
 
 
-def test_jit_in_single_precision(jax_wrap: Wrap) -> None:
+def test_jit_in_single_precision(jax_wrap):
     known = reference("indefinite")
     for method, result in _jitted(CALLS | LONG_CALLS, known.manifold)(
         _single(known, jax_wrap)
@@ -473,7 +448,7 @@ def test_jit_in_single_precision(jax_wrap: Wrap) -> None:
         _check_single(method, result, known)
 
 
-def test_a_users_functions_may_be_written_in_jax(jax_wrap: Wrap) -> None:
+def test_a_users_functions_may_be_written_in_jax(jax_wrap):
     """Q is read off psi at the first use, which may be under jit.
 
     Its values are seen there, and kept.
@@ -489,7 +464,7 @@ def test_a_users_functions_may_be_written_in_jax(jax_wrap: Wrap) -> None:
     known.check("project", result)
 
 
-def test_what_looks_at_values_says_so_under_jit(jax_wrap: Wrap) -> None:
+def test_what_looks_at_values_says_so_under_jit(jax_wrap):
     import jax
 
     manifold = go.Stiefel(N, P)
@@ -500,9 +475,6 @@ def test_what_looks_at_values_says_so_under_jit(jax_wrap: Wrap) -> None:
     X = by_iteration.random_point(0)
     with pytest.raises(NotImplementedError, match="conjugate gradients looks at values"):
         jax.jit(by_iteration.project)(jax_wrap(X), jax_wrap(X))
-
-
-# ---------------------------------------------------------------------- automatic differentiation
 
 
 @pytest.fixture(params=["jax", "torch"])
@@ -535,9 +507,7 @@ def _like(values: Array, X: Array) -> Array:
 @pytest.mark.parametrize(
     "name", ["stiefel complex", "symplectic", "bilinear complex", "tensor dct"]
 )
-def test_the_derivative_of_dissolve_is_its_adjoint(
-    name: str, gradient: Callable[..., Array]
-) -> None:
+def test_the_derivative_of_dissolve_is_its_adjoint(name, gradient):
     """The gradient of <T, A(X)> is DA(X)*[T]."""
     known = reference(name)
     m, a = known.manifold, known.inputs
@@ -548,7 +518,7 @@ def test_the_derivative_of_dissolve_is_its_adjoint(
     ("name", "kind"),
     [("stiefel complex", "polar"), *(("symplectic", kind) for kind in ("cayley", "polar", "exp"))],
 )
-def test_the_derivative_of_retract(name: str, kind: str, gradient: Callable[..., Array]) -> None:
+def test_the_derivative_of_retract(name, kind, gradient):
     """Along V it is the central difference.
 
     At Z = 0, where eigenvalues meet and roots vanish, it is V.

@@ -3,8 +3,6 @@
 Every method refuses them by name, and a retraction says where its domain ends.
 """
 
-from __future__ import annotations
-
 import inspect
 from contextlib import suppress
 from typing import Any
@@ -169,10 +167,6 @@ def test_whole_numbers_of_other_libraries(library):
         go.Stiefel(3, 2).dissolve(xp.ones((3, 2), dtype=xp.int32))
 
 
-# ----------------------------------------------------------------------------------------------
-# domains
-
-
 def test_unknown_retraction():
     M = go.Stiefel(3, 2)
     with refused("kind", "one of 'cayley', 'polar', 'exp'", "'qr'", tolerance=False):
@@ -242,10 +236,6 @@ def test_exp_never_fails(name):
         assert M.feasibility(Y) <= 1e-10 * M.scale(Y)
 
 
-# ----------------------------------------------------------------------------------------------
-# restore
-
-
 @pytest.mark.parametrize("name", MANIFOLDS)
 @pytest.mark.parametrize(("factor", "map_"), [(1.2, "A"), (1e-9, "A"), (3.0, "N"), (1e6, "N")])
 def test_restore_from_far(name, factor, map_):
@@ -289,7 +279,7 @@ def test_restore_tolerance(tol):
 
 @pytest.mark.parametrize("dtype", [float, np.float32])
 @pytest.mark.parametrize("size", [1.0, 10.0, 30.0, 100.0, 300.0, 1e3, 1e5, 1e9])
-def test_exp_returns_a_point_or_says_that_it_overflows(size: float, dtype: type) -> None:
+def test_exp_returns_a_point_or_says_that_it_overflows(size, dtype):
     """exp exists for every Z, but not in floating point: |C| is finite, or the step is refused."""
     manifold = go.HyperbolicStiefel(np.array([1.0, 2, -1, -3], dtype), 2)
     X = manifold.random_point(0)

@@ -9,7 +9,7 @@ from genorth.geometry.companion import read_companion
 from genorth.geometry.form import forms
 
 
-def test_companion_of_complex_entries_is_read_as_a_hermitian_matrix() -> None:
+def test_companion_of_complex_entries_is_read_as_a_hermitian_matrix():
     """F5: psi(E_i1) gives the columns of Q up to one complex factor.
 
     Half of its angle makes Q Hermitian.
@@ -41,7 +41,7 @@ BILINEAR = {
 
 
 @pytest.mark.parametrize("name", BILINEAR)
-def test_the_form_that_is_read_off_phi(name: str) -> None:
+def test_the_form_that_is_read_off_phi(name):
     """F13: A Y = phi(Y) Q, for the Q that is read off psi."""
     A, R = BILINEAR[name]
     inverse = np.linalg.inv(R)

@@ -56,19 +56,19 @@ PROPERTIES = {prop.name: prop for prop in gt.PROPERTIES}
 # there are about twenty families
 @hypothesis.settings(max_examples=4 * hypothesis.settings().max_examples)
 @given(manifold=gt.manifolds(), seed=gt.seeds())
-def test_contract(name: str, manifold: go.GenOrthManifold, seed: int) -> None:
+def test_contract(name, manifold, seed):
     if reason := PROPERTIES[name].check(manifold, seed):
         hypothesis.event(reason)
 
 
-def test_no_property_is_left_out() -> None:
+def test_no_property_is_left_out():
     (cases,) = (mark for mark in test_contract.pytestmark if mark.name == "parametrize")
     named = [case if isinstance(case, str) else case.values[0] for case in cases.args[1]]
     assert named == list(PROPERTIES)
 
 
 @pytest.mark.parametrize("family", gt.FAMILIES)
-def test_every_family_keeps_the_whole_contract(family: str) -> None:
+def test_every_family_keeps_the_whole_contract(family):
     """One fixed manifold of each family, so that no property is left to chance."""
     manifold = gt.Recipe(family, 6, 4, 10.0, 7).build()
     left_out = [prop.name for prop in gt.PROPERTIES if prop.check(manifold, rng=11)]
@@ -76,7 +76,7 @@ def test_every_family_keeps_the_whole_contract(family: str) -> None:
     assert left_out == (["F13"] if without_Q else [])
 
 
-def test_the_whole_contract_is_one_loop() -> None:
+def test_the_whole_contract_is_one_loop():
     """As in docs/custom-manifold.md: on large manifolds without Q no property ends the loop."""
     mask = np.kron(np.eye(2), np.ones((30, 4)))
     manifold = go.from_maps((60, 8), lambda X: X, lambda T: T, ambient=lambda Y: mask * Y)

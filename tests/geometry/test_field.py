@@ -1,12 +1,9 @@
 """`shortened`: the steps of a landing method that stay in the tube, for many blocks at once."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-import genorth as go
 import genorth.testing as gt
 from genorth.geometry.field import shortened
 from genorth.linalg.arrays import ct, norm
@@ -18,9 +15,7 @@ from genorth.linalg.arrays import ct, norm
     step=st.floats(1e-3, 1e3),
     distance=st.sampled_from([0.0, 1e-3, 0.1]),
 )
-def test_it_is_the_longest_half_that_stays_in_the_tube(
-    manifold: go.GenOrthManifold, seed: int, step: float, distance: float
-) -> None:
+def test_it_is_the_longest_half_that_stays_in_the_tube(manifold, seed, step, distance):
     """By the definition of C, at X - t D and at twice the step."""
     rng = np.random.default_rng(seed)
     X = manifold.random_point(rng)

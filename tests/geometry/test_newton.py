@@ -1,7 +1,5 @@
 """Newton's map, the normal retraction, rays, and the way back to M (F15, F18, F19)."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -26,9 +24,7 @@ def _gaussian(shape: tuple[int, ...], seed: int, dtype: type = float) -> np.ndar
 
 
 @given(p=st.integers(1, 6), more=st.integers(0, 5), seed=gt.seeds(), complex_=st.booleans())
-def test_on_stiefel_it_is_newtons_iteration_for_the_polar_factor(
-    p: int, more: int, seed: int, complex_: bool
-) -> None:
+def test_on_stiefel_it_is_newtons_iteration_for_the_polar_factor(p, more, seed, complex_):
     """X - D(X) = (X + X^-T)/2, X^-T = X (X^T X)^-1."""
     dtype = complex if complex_ else float
     X = _gaussian((p + more, p), seed, dtype)
@@ -39,9 +35,7 @@ def test_on_stiefel_it_is_newtons_iteration_for_the_polar_factor(
 
 
 @given(p=st.integers(1, 6), more=st.integers(0, 5), seed=gt.seeds(), length=st.floats(0, 20))
-def test_on_stiefel_the_normal_retraction_is_the_polar_one(
-    p: int, more: int, seed: int, length: float
-) -> None:
+def test_on_stiefel_the_normal_retraction_is_the_polar_one(p, more, seed, length):
     """For steps of any length."""
     manifold = go.Stiefel(p + more, p)
     X = manifold.random_point(seed)
@@ -56,9 +50,7 @@ def test_on_stiefel_the_normal_retraction_is_the_polar_one(
     seed=gt.seeds(),
     exponents=st.tuples(st.floats(-6, 6), st.floats(0, 12)),
 )
-def test_on_stiefel_every_start_of_full_rank_is_restored(
-    p: int, more: int, seed: int, exponents: tuple[float, float]
-) -> None:
+def test_on_stiefel_every_start_of_full_rank_is_restored(p, more, seed, exponents):
     """Singular values from 10^-6 to 10^6, condition numbers to 1e12."""
     size, condition = exponents
     U, _, Vt = np.linalg.svd(_gaussian((p + more, p), seed), full_matrices=False)
@@ -68,7 +60,7 @@ def test_on_stiefel_every_start_of_full_rank_is_restored(
 
 
 @given(manifold=gt.manifolds(max_condition=1e4), seed=gt.seeds())
-def test_every_solver_gives_the_same_step(manifold: go.GenOrthManifold, seed: int) -> None:
+def test_every_solver_gives_the_same_step(manifold, seed):
     """S with Phi(K S) = C(Y): by eigenvectors, by conjugate gradients, and by the dense oracle."""
     s = gt.Sample(manifold, seed)
     P = np.asarray(manifold.phi(s.Y))
@@ -84,7 +76,7 @@ def test_every_solver_gives_the_same_step(manifold: go.GenOrthManifold, seed: in
         assert norm(P @ kind(manifold, s.Y, P).solve(C) - oracle) <= bound, kind.name
 
 
-def test_the_eigendecomposition_is_shared_with_theta() -> None:
+def test_the_eigendecomposition_is_shared_with_theta():
     manifold = go.SymplecticStiefel(8, 4)
     here = manifold.at(manifold.random_point(0))
     here.theta(manifold.random_ambient(1))
@@ -93,23 +85,18 @@ def test_the_eigendecomposition_is_shared_with_theta() -> None:
 
 
 @pytest.mark.parametrize("family", gt.FAMILIES)
-def test_without_full_rank_it_is_refused(family: str) -> None:
+def test_without_full_rank_it_is_refused(family):
     """Equal columns, and zero; on the skew manifolds two columns less leave a kernel too."""
     manifold = gt.Recipe(family, 6, 4, 10.0, 7).build()
     X = manifold.random_point(0)
     X[..., -2:] = X[..., :1]
     X = np.asarray(manifold.ambient(X))
     for bad in (X, 0 * X):
-        with refused(
-            "X",
-            "phi(X) of full rank",
-            "",
-            error=go.OutsideDomainError,
-        ):
+        with refused("X", "phi(X) of full rank", "", error=go.OutsideDomainError):
             manifold.newton_step(bad)
 
 
-def test_squared_singular_values_are_not_lost() -> None:
+def test_squared_singular_values_are_not_lost():
     """A condition number of 1e11: the smallest eigenvalue of X^T X is rounding, and is not used."""
     U, _, Vt = np.linalg.svd(_gaussian((7, 3), 0), full_matrices=False)
     values = np.array([1.0, 1e-5, 1e-11])
@@ -119,13 +106,10 @@ def test_squared_singular_values_are_not_lost() -> None:
     assert norm(step - expected) <= 1e-3 * norm(expected)
 
 
-# ---------------------------------------------------------------------- restore
-
-
 @pytest.mark.parametrize(
     "shape", [(8, 4), (6, 6), (20, 2), (10, 4)], ids=lambda shape: f"{shape[0]}x{shape[1]}"
 )
-def test_the_unit_matrix_is_restored_on_the_symplectic_manifold(shape: tuple[int, int]) -> None:
+def test_the_unit_matrix_is_restored_on_the_symplectic_manifold(shape):
     """np.eye(8, 4): A would stretch it for ever, as phi(X)^T X = 0."""
     manifold = go.SymplecticStiefel(*shape)
     found = manifold.restoration(np.eye(*shape))
@@ -134,9 +118,7 @@ def test_the_unit_matrix_is_restored_on_the_symplectic_manifold(shape: tuple[int
 
 
 @given(manifold=gt.manifolds(max_condition=1e4), seed=gt.seeds(), size=st.floats(-3, 3))
-def test_what_is_restored_is_on_the_manifold(
-    manifold: go.GenOrthManifold, seed: int, size: float
-) -> None:
+def test_what_is_restored_is_on_the_manifold(manifold, seed, size):
     """From any Gaussian start: near M relative to X and against 1, or an error."""
     Y = manifold.random_ambient(seed) * 10**size
     try:
@@ -149,7 +131,7 @@ def test_what_is_restored_is_on_the_manifold(
 
 
 @given(seed=gt.seeds(), size=st.floats(-3, 3))
-def test_the_step_length_makes_the_violation_smallest(seed: int, size: float) -> None:
+def test_the_step_length_makes_the_violation_smallest(seed, size):
     """|(1 - s) C + s^2 E| over (0, 1]; one where |E| <= |C|/2."""
     C, E = _gaussian((2, 3, 3), seed) * np.array([1.0, 10**size]).reshape(2, 1, 1)
     s = step_length(C, E)
@@ -162,9 +144,7 @@ def test_the_step_length_makes_the_violation_smallest(seed: int, size: float) ->
 
 
 @given(manifold=gt.manifolds(max_condition=1e3), seed=gt.seeds(), size=st.floats(-3, 3))
-def test_the_scaling_makes_the_violation_smallest(
-    manifold: go.GenOrthManifold, seed: int, size: float
-) -> None:
+def test_the_scaling_makes_the_violation_smallest(manifold, seed, size):
     """Zero would do it where tr(X^T phi(X)) <= 0: X stays as it is."""
     X = manifold.random_ambient(seed) * 10**size
     if np.trace(manifold.gram(X), axis1=-2, axis2=-1).sum().real <= 0:
@@ -175,14 +155,14 @@ def test_the_scaling_makes_the_violation_smallest(
         assert least <= manifold.feasibility(factor * X) * (1 + 1e-9)
 
 
-def test_near_the_manifold_the_map_of_the_paper_is_used() -> None:
+def test_near_the_manifold_the_map_of_the_paper_is_used():
     manifold = go.SymplecticStiefel(8, 4)
     X = manifold.random_point(0)
     found = manifold.restoration(X + 1e-3)
     assert found.map == "A" and 0 < found.steps <= 5
 
 
-def test_where_no_step_decreases_the_violation_it_is_refused() -> None:
+def test_where_no_step_decreases_the_violation_it_is_refused():
     """X^T H X = -I: Newton's map leads to zero."""
     manifold = go.HyperbolicStiefel(np.array([1.0, 1.0, -1.0]), 1)
     with refused(
@@ -191,10 +171,7 @@ def test_where_no_step_decreases_the_violation_it_is_refused() -> None:
         manifold.restore(np.array([[0.0], [0.0], [1.0]]))
 
 
-# ---------------------------------------------------------------------- rays
-
-
-def test_a_ray_makes_what_t_does_not_change_once() -> None:
+def test_a_ray_makes_what_t_does_not_change_once():
     """phi is not evaluated again by Cayley; "normal" needs it once for each step of Newton."""
     A = np.diag([1.0, 2.0, 3.0, -1.0, -2.0])
     calls = []
@@ -219,7 +196,7 @@ def test_a_ray_makes_what_t_does_not_change_once() -> None:
     assert not calls
 
 
-def test_a_short_step_takes_one_factorisation(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_short_step_takes_one_factorisation(monkeypatch):
     """The second step of Newton is made with the K of the first."""
     manifold = go.SymplecticStiefel(20, 4)
     X = manifold.random_point(0)
@@ -234,9 +211,7 @@ def test_a_short_step_takes_one_factorisation(monkeypatch: pytest.MonkeyPatch) -
 
 
 @given(manifold=gt.manifolds(max_condition=1e4), seed=gt.seeds(), length=st.floats(-6, 0))
-def test_the_normal_retraction_ends_at_rounding(
-    manifold: go.GenOrthManifold, seed: int, length: float
-) -> None:
+def test_the_normal_retraction_ends_at_rounding(manifold, seed, length):
     """|C| <= 100 eps |X| |phi(X)|, whichever step the iteration ended with."""
     X = manifold.random_point(seed)
     Z = manifold.random_tangent(X, seed)
@@ -251,9 +226,7 @@ def test_the_normal_retraction_ends_at_rounding(
 
 
 @given(manifold=gt.manifolds(max_condition=1e2), seed=gt.seeds())
-def test_the_derivative_of_the_step_off_the_manifold(
-    manifold: go.GenOrthManifold, seed: int
-) -> None:
+def test_the_derivative_of_the_step_off_the_manifold(manifold, seed):
     """DD(Y)[V] against differences of D, at Y off M."""
     s = gt.Sample(manifold, seed)
     V = s.within_newton(s.ambient())
@@ -268,7 +241,7 @@ def test_the_derivative_of_the_step_off_the_manifold(
     assert errors[1] <= 0.05 * errors[0] + rest
 
 
-def test_the_velocity_of_a_step_too_short_for_newton_is_tangent() -> None:
+def test_the_velocity_of_a_step_too_short_for_newton_is_tangent():
     """X + Z is on M to rounding and no step of Newton is made; Z is tangent at X, not there."""
     manifold = go.HyperbolicStiefel(np.array([3.0, 2.0, 1.0, -1.0, -2.0]), 2)
     X = manifold.random_point(0)
@@ -282,7 +255,7 @@ def test_the_velocity_of_a_step_too_short_for_newton_is_tangent() -> None:
 
 
 @pytest.mark.parametrize("kind", [1, "newton", None])
-def test_an_unknown_retraction_is_refused(kind: object) -> None:
+def test_an_unknown_retraction_is_refused(kind):
     manifold = go.Stiefel(4, 2)
     X = manifold.random_point(0)
     for call in (manifold.retract, manifold.ray):
@@ -291,9 +264,7 @@ def test_an_unknown_retraction_is_refused(kind: object) -> None:
 
 
 @given(manifold=gt.manifolds(max_condition=1e4), seed=gt.seeds(), length=st.floats(-2, 3))
-def test_a_long_step_ends_on_the_manifold_or_is_refused(
-    manifold: go.GenOrthManifold, seed: int, length: float
-) -> None:
+def test_a_long_step_ends_on_the_manifold_or_is_refused(manifold, seed, length):
     X = manifold.random_point(seed)
     Z = 10**length * manifold.random_tangent(X, seed)
     try:
@@ -306,14 +277,11 @@ def test_a_long_step_ends_on_the_manifold_or_is_refused(
 
 
 @pytest.mark.parametrize("z", [0.5, 5.0, 1e3])
-def test_long_steps_on_the_hyperbola(z: float) -> None:
+def test_long_steps_on_the_hyperbola(z):
     """x^2 - y^2 = 1 from (1, 0) along (0, z), where polar ends at 1 and Cayley at 2."""
     manifold = go.HyperbolicStiefel(np.array([1.0, -1.0]), 1)
     x, y = manifold.retract(np.array([[1.0], [0.0]]), np.array([[0.0], [z]]), "normal").ravel()
     assert x**2 - y**2 == pytest.approx(1, rel=1e-12) and 0 < y < z
-
-
-# ---------------------------------------------------------------------- JAX
 
 
 @pytest.fixture
@@ -334,7 +302,7 @@ def jax():
     ],
     ids=["stiefel", "symplectic", "hyperbolic"],
 )
-def test_jax_differentiates_it_where_eigenvalues_meet(jax, manifold: go.GenOrthManifold) -> None:
+def test_jax_differentiates_it_where_eigenvalues_meet(jax, manifold):
     """On Stiefel K = I: eigenvectors have no derivative there, the step has two."""
     X = manifold.random_point(0)
     V = np.asarray(manifold.random_ambient(1))
@@ -355,7 +323,7 @@ def test_jax_differentiates_it_where_eigenvalues_meet(jax, manifold: go.GenOrthM
     assert norm(np.asarray(second) - difference) <= 1e-5 * max(norm(difference), 1.0)
 
 
-def test_traced_steps_outside_the_domain_of_normal_are_not_finite(jax) -> None:
+def test_traced_steps_outside_the_domain_of_normal_are_not_finite(jax):
     manifold = go.HyperbolicStiefel(np.array([1.0, -1.0]), 1)
     X, Z = jax.numpy.asarray([[1.0], [0.0]]), jax.numpy.asarray([[0.0], [1.0]])
     retract = jax.jit(lambda Z: manifold.retract(X, Z, "normal"))

@@ -15,7 +15,6 @@ from genorth.geometry.place import (
     ConjugateGradients,
     Eigendecomposition,
     FormEigendecomposition,
-    Place,
 )
 from genorth.geometry.retractions import Cayley
 
@@ -57,7 +56,7 @@ FORMS = (
         ("complex-orthogonal", ConjugateGradients),
     ],
 )
-def test_choice_is_made_from_structure_and_visible(family: str, solver: type[Place]) -> None:
+def test_choice_is_made_from_structure_and_visible(family, solver):
     manifold = gt.Recipe(family, 6, 4, 10.0, 1).build()
     assert manifold.theta_solver is solver
     assert manifold.theta_solver.name in (
@@ -68,7 +67,7 @@ def test_choice_is_made_from_structure_and_visible(family: str, solver: type[Pla
 
 
 @given(manifold=gt.manifolds(families=INNER))
-def test_F5_companion_is_read_off_psi(manifold: go.GenOrthManifold) -> None:
+def test_F5_companion_is_read_off_psi(manifold):
     """psi(T) = Q T Q^-1 and Q^T = e Q, from p evaluations of psi."""
     *batch, _, p = manifold.shape
     read = read_companion(manifold.psi, (*batch, p, p), manifold.dtype)
@@ -87,7 +86,7 @@ def test_F5_companion_is_read_off_psi(manifold: go.GenOrthManifold) -> None:
     )
 
 
-def test_F5_sign_of_Q() -> None:
+def test_F5_sign_of_Q():
     """J_2p is skew, an involution is symmetric."""
     for manifold, sign in (
         (go.SymplecticStiefel(6, 4), -1),
@@ -99,14 +98,14 @@ def test_F5_sign_of_Q() -> None:
 @pytest.mark.parametrize(
     "psi", [lambda T: np.conj(T), lambda T: T.mT, lambda T: 2 * T, lambda T: 0 * T]
 )
-def test_maps_of_another_form_are_not_read_as_inner(psi) -> None:
+def test_maps_of_another_form_are_not_read_as_inner(psi):
     assert read_companion(psi, (3, 3), np.dtype(complex)) is None
 
 
 @given(
     manifold=gt.manifolds(families=("stiefel", "tensor-dct", "stiefel-complex")), seed=gt.seeds()
 )
-def test_closed_form_equals_eigendecomposition(manifold: go.GenOrthManifold, seed: int) -> None:
+def test_closed_form_equals_eigendecomposition(manifold, seed):
     rng = np.random.default_rng(seed)
     X, D = manifold.random_point(rng), manifold.random_ambient(rng)
     one, other = (solver(manifold, X, X).theta(D) for solver in (ClosedForm, Eigendecomposition))
@@ -121,7 +120,7 @@ def test_closed_form_equals_eigendecomposition(manifold: go.GenOrthManifold, see
     ),
     seed=gt.seeds(),
 )
-def test_F5_sylvester_equation(manifold: go.GenOrthManifold, seed: int) -> None:
+def test_F5_sylvester_equation(manifold, seed):
     """N^T N Y + Y N^T N = N^T D + e D^T N with Theta = Q Y, N = phi(X) Q."""
     rng = np.random.default_rng(seed)
     X, D = manifold.random_point(rng), manifold.random_ambient(rng)
@@ -153,9 +152,7 @@ class _Counted(go.GenOrthManifold):
         return T
 
 
-def test_one_factorisation_serves_projection_gradient_hessian_and_transport(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_one_factorisation_serves_projection_gradient_hessian_and_transport(monkeypatch):
     manifold, rng = _Counted(), np.random.default_rng(0)
     X, Y = manifold.random_point(rng), manifold.random_point(rng)
     D, Z = manifold.random_ambient(rng), manifold.random_tangent(X, rng)
@@ -175,7 +172,7 @@ def test_one_factorisation_serves_projection_gradient_hessian_and_transport(
     assert (len(factored), manifold.calls) == (1, 4)  # one phi(Z) for each Hessian product
 
 
-def test_the_multiplier_is_kept_between_hessian_products() -> None:
+def test_the_multiplier_is_kept_between_hessian_products():
     manifold, rng = go.Stiefel(8, 3), np.random.default_rng(1)
     here = manifold.at(manifold.random_point(rng))
     G, Z, solved = manifold.random_ambient(rng), manifold.random_ambient(rng), []
@@ -189,7 +186,7 @@ def test_the_multiplier_is_kept_between_hessian_products() -> None:
     assert len(solved) == 2 + 3
 
 
-def test_a_point_changed_in_place_is_a_new_point() -> None:
+def test_a_point_changed_in_place_is_a_new_point():
     manifold, rng = go.SymplecticStiefel(8, 4), np.random.default_rng(2)
     X, Y = manifold.random_point(rng), manifold.random_point(rng)
     D = manifold.random_ambient(rng)
@@ -201,7 +198,7 @@ def test_a_point_changed_in_place_is_a_new_point() -> None:
     assert np.linalg.norm(manifold.project(X, D) - before) > 1e-3
 
 
-def test_conjugate_gradients_at_a_size_where_the_oracle_is_slow() -> None:
+def test_conjugate_gradients_at_a_size_where_the_oracle_is_slow():
     manifold, rng = go.SymplecticStiefel(200, 30), np.random.default_rng(3)
     X, D = manifold.random_point(rng), manifold.random_ambient(rng)
     P = manifold.phi(X)
@@ -211,7 +208,7 @@ def test_conjugate_gradients_at_a_size_where_the_oracle_is_slow() -> None:
     )
 
 
-def test_oracle_minimises() -> None:
+def test_oracle_minimises():
     """|phi(X) S - D| is no smaller for any other S in S1."""
     manifold, rng = gt.Recipe("bilinear-skew", 8, 4, 5.0, 3).build(), np.random.default_rng(4)
     X, D = manifold.random_point(rng), manifold.random_ambient(rng)
@@ -224,7 +221,7 @@ def test_oracle_minimises() -> None:
 
 
 @pytest.mark.parametrize("manifold", [go.SymplecticStiefel(8, 4), go.Stiefel(7, 3)], ids=repr)
-def test_what_is_decomposed_is_N_T_N(manifold: go.GenOrthManifold) -> None:
+def test_what_is_decomposed_is_N_T_N(manifold):
     """N = phi(X) Q. A wrong sign would be mended by the singular values, at their price."""
     X = manifold.random_point(0) + 0.1 * manifold.random_ambient(1)
     P = manifold.phi(X)
@@ -236,9 +233,7 @@ def test_what_is_decomposed_is_N_T_N(manifold: go.GenOrthManifold) -> None:
 @given(
     manifold=gt.manifolds(families=FORMS, max_condition=1e3), seed=gt.seeds(), t=st.floats(-1, 1)
 )
-def test_the_frame_of_the_form_changes_nothing(
-    manifold: go.GenOrthManifold, seed: int, t: float
-) -> None:
+def test_the_frame_of_the_form_changes_nothing(manifold, seed, t):
     """With the frame A X in place of phi(X): theta, project, paired, and the ray along them."""
     rng = np.random.default_rng(seed)
     X, G = manifold.random_point(rng), manifold.random_ambient(rng)
@@ -260,7 +255,7 @@ def test_the_frame_of_the_form_changes_nothing(
 
 
 @given(manifold=gt.manifolds(max_condition=1e2), seed=gt.seeds())
-def test_what_a_place_knows_of_its_point(manifold: go.GenOrthManifold, seed: int) -> None:
+def test_what_a_place_knows_of_its_point(manifold, seed):
     rng = np.random.default_rng(seed)
     X = manifold.random_point(rng) + 1e-4 * manifold.random_ambient(rng)
     here = manifold.place(X)

@@ -1,7 +1,5 @@
 """Random points: on M for every admissible input, no longer than needed, and spread over M."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np
@@ -370,10 +368,6 @@ def test_both_sheets_of_a_hyperboloid():
     assert abs(np.mean(np.exp(1j * angle))) <= 3 / np.sqrt(200)
 
 
-# ----------------------------------------------------------------------------------------------
-# seeds
-
-
 @given(recipe=recipes(), seed=seeds())
 def test_a_seed_decides_the_point(recipe, seed):
     """On a new manifold, and after other draws on the same one; a generator moves on.
@@ -401,7 +395,7 @@ def test_global_random_state_is_left_alone():
     assert np.array_equal(np.random.get_state()[1], before)  # noqa: NPY002
 
 
-def test_complex_points_have_every_phase() -> None:
+def test_complex_points_have_every_phase():
     """X -> iX maps M to itself: the mean of x^2 is small against that of |x|^2."""
     manifold = go.HyperbolicStiefel(np.array([1.0, 1.0, 1.0, -1.0]) + 0j, 2)
     rng = np.random.default_rng(6)

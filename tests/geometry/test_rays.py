@@ -19,9 +19,7 @@ from genorth.geometry.retractions import (
 
 @given(data=st.data(), manifold=gt.manifolds(max_condition=1e3), seed=gt.seeds())
 @pytest.mark.parametrize("kind", RETRACTIONS)
-def test_a_ray_knows_its_velocity(
-    kind: str, data: st.DataObject, manifold: go.GenOrthManifold, seed: int
-) -> None:
+def test_a_ray_knows_its_velocity(kind, data, manifold, seed):
     """c'(t) of F19: tangent at c(t), and the derivative of c by Richardson's differences."""
     X = data.draw(gt.points(manifold))
     Z = np.asarray(manifold.random_tangent(X, seed))
@@ -46,7 +44,7 @@ def test_a_ray_knows_its_velocity(
     assert abs(slope - np.vdot(G, V).real) <= 1e4 * unit * size
 
 
-def test_velocities_that_were_not_expected_are_the_same() -> None:
+def test_velocities_that_were_not_expected_are_the_same():
     """The steps of Newton are made again, and kept from then on."""
     manifold = go.HyperbolicStiefel(gt.conditioned_symmetric(40, 30.0, 1, negative=20), 6)
     X = manifold.random_point(0)
@@ -59,9 +57,7 @@ def test_velocities_that_were_not_expected_are_the_same() -> None:
 
 
 @given(data=st.data(), manifold=gt.manifolds(max_condition=1e3), seed=gt.seeds())
-def test_the_sideways_part_of_cayley(
-    data: st.DataObject, manifold: go.GenOrthManifold, seed: int
-) -> None:
+def test_the_sideways_part_of_cayley(data, manifold, seed):
     """|P_X c''(0)| t/(2 |Z|), or an upper bound of it that is at most BEND."""
     X = data.draw(gt.points(manifold))
     Z = np.asarray(manifold.random_tangent(X, seed))
@@ -78,7 +74,7 @@ def test_the_sideways_part_of_cayley(
 
 
 @given(seed=gt.seeds(), p=st.integers(1, 8), scale=st.integers(-140, 140))
-def test_a_bound_of_the_spectral_norm(seed: int, p: int, scale: int) -> None:
+def test_a_bound_of_the_spectral_norm(seed, p, scale):
     """|T|_2 <= bound <= p^(1/16) |T|_2, at every scale."""
     T = np.random.default_rng(seed).standard_normal((p, p)) * 10.0**scale
     exact = float(np.linalg.norm(T, 2))
@@ -97,7 +93,7 @@ def _step(manifold: go.GenOrthManifold, X: np.ndarray, data: st.DataObject) -> n
 
 @pytest.mark.parametrize("kind", RETRACTIONS)
 @given(data=st.data(), t=st.floats(-1, 1))
-def test_a_ray_is_the_retraction_along_it(kind: str, data: st.DataObject, t: float) -> None:
+def test_a_ray_is_the_retraction_along_it(kind, data, t):
     """c(t) with what does not depend on t computed once; a point that is trusted is on M."""
     manifold = data.draw(gt.manifolds(max_condition=1e3))
     X = data.draw(gt.points(manifold))
@@ -113,9 +109,7 @@ def test_a_ray_is_the_retraction_along_it(kind: str, data: st.DataObject, t: flo
 
 
 @given(data=st.data(), scale=st.floats(-3, 3))
-def test_auto_is_cayley_where_its_curve_bends_little_and_normal_elsewhere(
-    data: st.DataObject, scale: float
-) -> None:
+def test_auto_is_cayley_where_its_curve_bends_little_and_normal_elsewhere(data, scale):
     manifold = data.draw(gt.manifolds(max_condition=1e2))
     X = data.draw(gt.points(manifold))
     Z = _step(manifold, X, data)
@@ -133,7 +127,7 @@ def test_auto_is_cayley_where_its_curve_bends_little_and_normal_elsewhere(
 
 
 @pytest.mark.parametrize("kind", ["cayley", "auto"])
-def test_a_step_to_the_edge_of_the_domain_is_refused(kind: str) -> None:
+def test_a_step_to_the_edge_of_the_domain_is_refused(kind):
     """On x^2 - y^2 = 1 the Cayley transform along (0, 1) from (1, 0) has a pole at t = 2."""
     M = go.HyperbolicStiefel([1.0, -1.0], 1)
     ray = M.ray(np.array([[1.0], [0.0]]), np.array([[0.0], [1.0]]), kind)

@@ -8,7 +8,7 @@ import genorth.testing as gt
 from genorth.geometry.newton import scaled, step_length, to_manifold
 
 
-def test_scale_is_that_of_the_terms_of_the_constraint() -> None:
+def test_scale_is_that_of_the_terms_of_the_constraint():
     """scale(X) = max(1, |X| |phi(X)|)."""
     manifold = go.GeneralizedStiefel(np.array([4.0, 9.0, 16.0]), 1)
     X = np.array([[1.0], [2.0], [0.0]])
@@ -16,7 +16,7 @@ def test_scale_is_that_of_the_terms_of_the_constraint() -> None:
     assert manifold.scale(1e-3 * X) == 1.0
 
 
-def test_restore_is_quadratic() -> None:
+def test_restore_is_quadratic():
     """F6: |C(A(X))| <= 3/4 |C|^2 + 1/4 |C|^3, so that six steps from |C| = 0.44 reach rounding."""
     calls = []
     manifold = go.from_maps((7, 3), lambda X: calls.append(1) or X, lambda T: T)
@@ -32,7 +32,7 @@ def test_restore_is_quadratic() -> None:
     )  # one phi in each step; the last one sees that it is done, the other is for rounding
 
 
-def test_a_step_of_newton_that_increases_the_violation_is_refused() -> None:
+def test_a_step_of_newton_that_increases_the_violation_is_refused():
     """From X/10 on the Stiefel manifold the first step leads to 5 X."""
     manifold = go.Stiefel(6, 2)
     X = manifold.random_point(0)
@@ -43,7 +43,7 @@ def test_a_step_of_newton_that_increases_the_violation_is_refused() -> None:
 
 
 @pytest.mark.parametrize("length", [0.01, 100.0])
-def test_a_long_or_short_point_is_scaled_to_the_smallest_violation(length: float) -> None:
+def test_a_long_or_short_point_is_scaled_to_the_smallest_violation(length):
     manifold = go.SymplecticStiefel(8, 4)
     X = length * (manifold.random_point(0) + 0.1 * manifold.random_ambient(1))
     best = scaled(manifold, X)
@@ -53,7 +53,7 @@ def test_a_long_or_short_point_is_scaled_to_the_smallest_violation(length: float
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_step_length_minimises_the_violation(seed: int) -> None:
+def test_the_step_length_minimises_the_violation(seed):
     rng = np.random.default_rng(seed)
     C, E = rng.standard_normal((2, 3, 3))
     s = step_length(C, E)
@@ -64,7 +64,7 @@ def test_the_step_length_minimises_the_violation(seed: int) -> None:
     assert step_length(C, 0.1 * C) == 1.0
 
 
-def test_a_tolerance_of_zero_means_rounding() -> None:
+def test_a_tolerance_of_zero_means_rounding():
     manifold = go.GeneralizedStiefel(gt.conditioned_symmetric(7, 10.0, 0), 3)
     x = manifold.restore(1.1 * manifold.random_point(0), tol=0.0)
     assert manifold.feasibility(x) <= 1e-14 * manifold.scale(x)

@@ -4,16 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-import genorth as go
 import genorth.testing as gt
 from genorth.geometry.retractions import step_size
 
 
 @pytest.mark.parametrize("kind", ["cayley", "exp"])
 @given(manifold=gt.manifolds(max_condition=1e3), seed=gt.seeds())
-def test_a_step_that_is_not_tangent_is_taken_to_one_that_is(
-    kind: str, manifold: go.GenOrthManifold, seed: int
-) -> None:
+def test_a_step_that_is_not_tangent_is_taken_to_one_that_is(kind, manifold, seed):
     """F7: R(Z) = R(DA(X)[Z]), which is on M."""
     rng = np.random.default_rng(seed)
     X, Z = manifold.random_point(rng), manifold.random_ambient(rng)
@@ -30,7 +27,7 @@ def test_a_step_that_is_not_tangent_is_taken_to_one_that_is(
     )
 
 
-def test_step_size_is_that_of_the_exponent() -> None:
+def test_step_size_is_that_of_the_exponent():
     """|A|/2 + |<<G,G>>|^(1/2), A = phi(X)^T Z, G = Z - X A/2."""
     manifold = gt.Recipe("bilinear-symmetric", 6, 3, 10.0, 1).build()
     X, Z = manifold.random_point(0), manifold.random_ambient(1)
@@ -41,7 +38,7 @@ def test_step_size_is_that_of_the_exponent() -> None:
 
 
 @pytest.mark.parametrize("family", sorted(gt.FAMILIES))
-def test_the_bend_of_the_cayley_curve(family: str) -> None:
+def test_the_bend_of_the_cayley_curve(family):
     """c''(0), against differences of c'."""
     manifold = gt.Recipe(family, 6, 2, 3.0, 1).build()
     X = manifold.random_point(0)
@@ -53,7 +50,7 @@ def test_the_bend_of_the_cayley_curve(family: str) -> None:
 
 
 @pytest.mark.parametrize("t", [0.01, 0.1, 0.3])
-def test_the_velocity_of_the_normal_curve_is_tangent_to_rounding(t: float) -> None:
+def test_the_velocity_of_the_normal_curve_is_tangent_to_rounding(t):
     manifold = gt.Recipe("bilinear-symmetric", 7, 3, 10.0, 1).build()
     X = manifold.random_point(0)
     Z = np.asarray(manifold.random_tangent(X, 1))

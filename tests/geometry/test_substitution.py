@@ -1,7 +1,5 @@
 """Substitution X = T Y and metrics W = (T T^T)^-1 (F20)."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -65,7 +63,7 @@ UP_TO_1E8 = st.floats(0, 8).map(lambda exponent: 10.0**exponent)
 
 
 @given(manifold=gt.manifolds(), condition=CONDITIONS, seed=gt.seeds())
-def test_the_manifold_in_Y(manifold: go.GenOrthManifold, condition: float, seed: int) -> None:
+def test_the_manifold_in_Y(manifold, condition, seed):
     """phi_T(Y) = T^T phi(TY), psi_T = psi, C_T(Y) = C(TY), A(TY) = T A_T(Y), same dimension."""
     for kind, T in _substitutions(manifold, condition, seed).items():
         new = manifold.substitute(T)
@@ -87,7 +85,7 @@ def test_the_manifold_in_Y(manifold: go.GenOrthManifold, condition: float, seed:
 
 @pytest.mark.parametrize("family", gt.FAMILIES)
 @pytest.mark.parametrize("kind", ["dense", "diagonal", "sparse", "functions"])
-def test_it_keeps_the_contract(family: str, kind: str) -> None:
+def test_it_keeps_the_contract(family, kind):
     manifold = gt.Recipe(family, 6, 4, 10.0, 7).build()
     T = _substitutions(manifold, 3.0, 2).get(kind)
     if T is None:
@@ -99,9 +97,7 @@ def test_it_keeps_the_contract(family: str, kind: str) -> None:
 
 
 @given(manifold=gt.manifolds(max_condition=1e8), condition=UP_TO_1E8, seed=gt.seeds())
-def test_its_gradient_is_that_of_the_metric(
-    manifold: go.GenOrthManifold, condition: float, seed: int
-) -> None:
+def test_its_gradient_is_that_of_the_metric(manifold, condition, seed):
     """T grad_T is the tangent vector g with <W g, Z> = <G, Z> for all tangent Z."""
     T = _substitutions(manifold, condition, seed)["diagonal"][:, None]
     new, s = manifold.substitute(T[:, 0]), gt.Sample(manifold, seed)
@@ -114,10 +110,7 @@ def test_its_gradient_is_that_of_the_metric(
     assert abs(inner(gradient / T**2, Z) - inner(G, Z)) <= rest * norm(Z / T)
 
 
-# ---------------------------------------------------------------------- the form T^T A T
-
-
-def test_a_T_that_was_made_for_another_form() -> None:
+def test_a_T_that_was_made_for_another_form():
     """T^T A T = I is known of the A that T was made from, and of no other."""
     B, C = (conditioned_symmetric(6, 10.0, seed) for seed in (0, 1))
     T = go.GeneralizedStiefel(B, 2).metric("B")
@@ -138,7 +131,7 @@ def test_a_T_that_was_made_for_another_form() -> None:
         (np.ones(6), scipy.sparse.csr_array(_matrix(6, 10.0, 1)), Congruence),
     ],
 )
-def test_the_form_is_formed_where_that_is_cheap(A: Any, T: Any, kind: type) -> None:
+def test_the_form_is_formed_where_that_is_cheap(A, T, kind):
     new = go.GeneralizedStiefel(A, 2).substitute(T)
     assert type(new.form) is kind
     Y = new.random_point(0)
@@ -148,16 +141,13 @@ def test_the_form_is_formed_where_that_is_cheap(A: Any, T: Any, kind: type) -> N
     assert inertia.positive == 6 and inertia.negative == 0
 
 
-def test_a_substitution_of_a_substitution() -> None:
+def test_a_substitution_of_a_substitution():
     manifold = go.HyperbolicStiefel(conditioned_symmetric(6, 10.0, 0, negative=2), 3)
     S, T = _matrix(6, 10.0, 1), _matrix(6, 10.0, 2)
     twice, once = manifold.substitute(S).substitute(T), manifold.substitute(S @ T)
     V = manifold.random_ambient(0)
     assert norm(twice.phi(V) - once.phi(V)) <= 1e-13 * norm(V)
     assert "X = TY, X = TY" in repr(twice)
-
-
-# ---------------------------------------------------------------------- metrics
 
 
 def _metrics(n: int, condition: float, seed: int, dtype: Any = float) -> dict[str, Any]:
@@ -181,7 +171,7 @@ def _dense(W: Any) -> np.ndarray:
 
 
 @given(n=st.integers(1, 9), exponent=st.floats(0, 8), seed=gt.seeds(), complex_=st.booleans())
-def test_T_of_a_metric(n: int, exponent: float, seed: int, complex_: bool) -> None:
+def test_T_of_a_metric(n, exponent, seed, complex_):
     """T T^T = W^-1, and the four products fit together."""
     manifold = go.Stiefel(n, n, complex if complex_ else float)
     condition = 10.0**exponent
@@ -198,7 +188,7 @@ def test_T_of_a_metric(n: int, exponent: float, seed: int, complex_: bool) -> No
 @pytest.mark.parametrize("W", ["B", "|B|", "|A|", None])
 @pytest.mark.parametrize("kind", ["dense", "diagonal", "sparse"])
 @pytest.mark.parametrize("dtype", [float, complex])
-def test_with_the_metric_B_generalized_stiefel_is_stiefel(W: Any, kind: str, dtype: Any) -> None:
+def test_with_the_metric_B_generalized_stiefel_is_stiefel(W, kind, dtype):
     """phi_T is the identity, exactly; None: B itself is passed."""
     B = _metrics(7, 1e5, 3, dtype)[kind]
     manifold = go.GeneralizedStiefel(B, 3)
@@ -247,7 +237,7 @@ MODULI: dict[str, Callable[[], tuple[go.GenOrthManifold, str]]] = {
 
 
 @pytest.mark.parametrize("name", MODULI)
-def test_the_modulus_of_the_form_makes_phi_an_isometry_of_rows(name: str) -> None:
+def test_the_modulus_of_the_form_makes_phi_an_isometry_of_rows(name):
     """T = |A|^(-1/2): T^T A T has the eigenvalues +-1 (skew: +-i)."""
     manifold, metric = MODULI[name]()
     new = manifold.substitute(manifold.metric(metric))
@@ -264,13 +254,10 @@ def test_the_modulus_of_the_form_makes_phi_an_isometry_of_rows(name: str) -> Non
 
 
 @pytest.mark.parametrize("manifold", [go.Stiefel(6, 2), go.SymplecticStiefel(6, 2)], ids=["I", "J"])
-def test_the_modulus_of_an_isometry_changes_nothing(manifold: go.GenOrthManifold) -> None:
+def test_the_modulus_of_an_isometry_changes_nothing(manifold):
     new = manifold.substitute(manifold.metric("|A|"))
     V = manifold.random_ambient(0)
     assert norm(new.phi(V) - manifold.phi(V)) == 0 and new.isometric == manifold.isometric
-
-
-# ---------------------------------------------------------------------- the problem in Y
 
 
 def _problem(manifold: go.GenOrthManifold, fused: bool) -> go.Problem:
@@ -293,7 +280,7 @@ def _problem(manifold: go.GenOrthManifold, fused: bool) -> go.Problem:
 
 @pytest.mark.parametrize("fused", [False, True])
 @pytest.mark.parametrize("family", gt.FAMILIES)
-def test_the_problem_in_Y(family: str, fused: bool) -> None:
+def test_the_problem_in_Y(family, fused):
     manifold = gt.Recipe(family, 6, 4, 10.0, 7).build()
     problem = _problem(manifold, fused)
     new = problem.substitute(np.linspace(1, 3, manifold.shape[-2]))
@@ -309,7 +296,7 @@ def test_the_problem_in_Y(family: str, fused: bool) -> None:
     assert (problem.counts - before).nfev >= 2  # the user's problem counts on
 
 
-def test_a_problem_keeps_what_it_lacks() -> None:
+def test_a_problem_keeps_what_it_lacks():
     manifold = go.Stiefel(4, 2)
     new = go.Problem(manifold, lambda X: 0.0).substitute(np.ones(4))
     assert not new.has_gradient and not new.has_hessian and new.has_cost
@@ -319,7 +306,7 @@ def test_a_problem_keeps_what_it_lacks() -> None:
 @pytest.mark.parametrize(
     "T", [np.linspace(1, 2, 5), _matrix(5, 10.0, 1)], ids=["diagonal", "dense"]
 )
-def test_other_libraries(library: str, T: np.ndarray) -> None:
+def test_other_libraries(library, T):
     xp = pytest.importorskip(library)
     new = go.HyperbolicStiefel(np.array([3.0, 2.0, 1.0, -1.0, -2.0]), 2).substitute(T)
     Y = np.random.default_rng(0).standard_normal((5, 2)).astype(np.float32)
@@ -377,20 +364,20 @@ BAD_T_MEASURED: dict[str, tuple[Any, str, str]] = {
 
 
 @pytest.mark.parametrize("name", BAD_T)
-def test_bad_T(name: str) -> None:
+def test_bad_T(name):
     T, formula, measured = BAD_T[name]
     with refused("T", formula, measured, tolerance=False):
         M.substitute(T)
 
 
 @pytest.mark.parametrize("name", BAD_T_MEASURED)
-def test_bad_T_with_a_tolerance(name: str) -> None:
+def test_bad_T_with_a_tolerance(name):
     T, formula, measured = BAD_T_MEASURED[name]
     with refused("T", formula, measured):
         M.substitute(T)
 
 
-def test_T_has_to_keep_F() -> None:
+def test_T_has_to_keep_F():
     manifold = gt.Recipe("from-maps-subspace", 3, 2, 10.0, 0).build()
     with refused("T", "T F = F", ""):
         manifold.substitute(_matrix(6, 10.0, 0))
@@ -414,12 +401,12 @@ def test_T_has_to_keep_F() -> None:
         ((np.eye(5), 3 * np.eye(5)), "T", "T^-1 T Y = Y", "2", True),
     ],
 )
-def test_bad_W(W: Any, argument: str, formula: str, measured: str, tolerance: bool) -> None:
+def test_bad_W(W, argument, formula, measured, tolerance):
     with refused(argument, formula, measured, tolerance):
         M.metric(W)
 
 
-def test_names_that_are_not_known() -> None:
+def test_names_that_are_not_known():
     sparse = scipy.sparse.csr_array(conditioned_symmetric(5, 10.0, 0, negative=2))
     for manifold in (
         go.HyperbolicStiefel(sparse, 2),
@@ -431,7 +418,7 @@ def test_names_that_are_not_known() -> None:
         go.GeneralizedStiefel(_LINEAR, 2).metric("B")
 
 
-def test_the_four_products_are_documented() -> None:
+def test_the_four_products_are_documented():
     fields = {field.name for field in attrs.fields(type(M.metric("B")))}
     assert {"apply", "adjoint", "solve", "solve_adjoint"} <= fields
     assert "T^-1 M" in (inspect.getdoc(type(M.substitute(np.ones(5)))) or "")

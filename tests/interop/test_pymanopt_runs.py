@@ -178,9 +178,7 @@ class Counted:
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
-def test_the_counts_are_those_of_an_independent_counter_and_nothing_is_evaluated_twice(
-    optimizer,
-):
+def test_the_counts_are_those_of_an_independent_counter_and_nothing_is_evaluated_twice(optimizer):
     counted = Counted(_weighted())
     # counts of a run begin at the run
     counted.problem.cost(counted.problem.manifold.random_point(9))
@@ -264,9 +262,7 @@ def test_a_start_at_a_critical_point_returns_it(optimizer, tol):
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
-def test_a_budget_of_evaluations_is_kept_inside_line_searches_and_inner_iterations(
-    optimizer,
-):
+def test_a_budget_of_evaluations_is_kept_inside_line_searches_and_inner_iterations(optimizer):
     for budget in (1, 2, 5, 11):
         result = run(optimizer, _weighted(), rng=0, max_evaluations=budget)
         checked = len(result.trace) == 0  # the start that is returned is evaluated then

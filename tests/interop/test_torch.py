@@ -435,7 +435,7 @@ def test_unknown_choices():
     refuses(
         lambda: constrain(layer, "weight", go.Stiefel(6, 3), dissolving="skew"),
         "dissolving",
-        "'oblique' or 'orthogonal'",
+        "'oblique', 'orthogonal'",
     )
     refuses(lambda: penalty(layer), "model", "constrain")
     refuses(lambda: penalty("model"), "model", "str")

@@ -152,11 +152,7 @@ def test_F7(manifold, seed):
     if same and norm(manifold.psi(manifold.psi(T)) - T) <= s.u * s.q**2:
         rest = 20 * (s.u * s.g + s.c)
         _close(
-            s,
-            "DA(X) = P_X",
-            manifold.dissolve_differential(s.X, D),
-            manifold.project(s.X, D),
-            rest,
+            s, "DA(X) = P_X", manifold.dissolve_differential(s.X, D), manifold.project(s.X, D), rest
         )
 
 

@@ -146,9 +146,7 @@ def test_theta_on_stiefel_is_one_product(n, p):
 
 
 @pytest.mark.statement("complexity:theta")
-def test_dense_least_squares_grows_with_the_fifth_power_of_p(
-    monkeypatch,
-):
+def test_dense_least_squares_grows_with_the_fifth_power_of_p(monkeypatch):
     """A matrix of np rows and dim S1 <= p^2 columns.
 
     Np (p^2)^2 = np^5 flops, where the print has np^4.

@@ -3,8 +3,6 @@
 Every table and figure at toy size, resuming, the words, and what is refused.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -39,10 +37,7 @@ pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
 pytest.importorskip("threadpoolctl", reason="the extra `report` is not installed")
 
 
-# ---------------------------------------------------------------------- the paper's figures
-
-
-def test_the_252_rows_of_the_paper() -> None:
+def test_the_252_rows_of_the_paper():
     rows = data.printed()
     assert (
         len(rows) == 252 == len({(row.table, row.size, row.solver, row.tolerance) for row in rows})
@@ -74,7 +69,7 @@ def test_the_252_rows_of_the_paper() -> None:
 @pytest.mark.statement("Ta6")
 @pytest.mark.statement("Ta7")
 @pytest.mark.parametrize("number", TABLES)
-def test_every_run_of_the_paper_has_one_of_ours(number: int) -> None:
+def test_every_run_of_the_paper_has_one_of_ours(number):
     """Sizes and solvers of the table are those of the paper, in its order.
 
     The penalty methods have its beta.
@@ -103,7 +98,7 @@ def test_every_run_of_the_paper_has_one_of_ours(number: int) -> None:
 
 @pytest.mark.parametrize("printed", [False, True], ids=["corrected", "printed"])
 @pytest.mark.parametrize("number", TABLES)
-def test_starts_of_the_tables(number: int, printed: bool) -> None:
+def test_starts_of_the_tables(number, printed):
     """On M, the same for the same seed, another for another seed, and not stationary."""
     experiment = table(number, printed).toy()
     (instance,) = experiment.instances()
@@ -116,20 +111,17 @@ def test_starts_of_the_tables(number: int, printed: bool) -> None:
     assert float(M.norm(M.gradient(start, G))) > 1e-3 * max(1.0, value)
 
 
-def test_tables_with_a_size_in_common_have_instances_of_their_own() -> None:
+def test_tables_with_a_size_in_common_have_instances_of_their_own():
     first, second = (table(number).toy().sizes[0] for number in (1, 2))
     assert first.numbers == second.numbers
     assert not (first.generated(0).A == second.generated(0).A).all()
 
 
-def test_every_size_of_the_corrected_tables_exists() -> None:
+def test_every_size_of_the_corrected_tables_exists():
     """And of the printed ones all but p = n = 1000, where X^T B X = I has no solution (R7)."""
     assert not [line for number in TABLES for line in table(number).missing]
     missing = [line for number in TABLES for line in table(number, printed=True).missing]
     assert len(missing) == 1 and missing[0].startswith("(1000,1000): ") and "empty" in missing[0]
-
-
-# ---------------------------------------------------------------------- the commands
 
 
 def _words_only(records, path, title, sections=(), **_):
@@ -165,7 +157,7 @@ def folder(tmp_path_factory):
 @pytest.mark.statement("fig:1")
 @pytest.mark.statement("fig:2")
 @pytest.mark.statement("fig:3")
-def test_all_makes_every_table_and_figure(folder) -> None:
+def test_all_makes_every_table_and_figure(folder):
     records = compare.load(folder / "records")
     assert records.distinct("problem") == [table(number).name for number in TABLES]
     assert len(records) == len(TABLES) * len([*PAPERS, *OURS]) * len(TOLERANCES)
@@ -180,7 +172,7 @@ def test_all_makes_every_table_and_figure(folder) -> None:
         assert text in report
 
 
-def test_all_results_together_are_computed_from_the_records(folder) -> None:
+def test_all_results_together_are_computed_from_the_records(folder):
     evidence = findings.load(folder)
     rungs = len(list(ladder.rungs(ladder.TOY)))
     assert len({record.row for record in evidence.ladder}) == rungs == 26
@@ -210,7 +202,7 @@ def test_all_results_together_are_computed_from_the_records(folder) -> None:
 
 
 @pytest.mark.usefixtures("quick_report")
-def test_a_second_run_makes_nothing_anew(folder, capsys) -> None:
+def test_a_second_run_makes_nothing_anew(folder, capsys):
     def written() -> dict[str, int]:
         files = [path for path in (folder / "records").iterdir() if path.name[0] != "."]
         return {path.name: path.stat().st_mtime_ns for path in files}
@@ -227,9 +219,7 @@ def test_a_second_run_makes_nothing_anew(folder, capsys) -> None:
 
 
 @pytest.mark.usefixtures("quick_report")
-def test_the_quick_comparison_prints_a_line_for_each_table_and_where_the_report_is(
-    folder, capsys
-) -> None:
+def test_the_quick_comparison_prints_a_line_for_each_table_and_where_the_report_is(folder, capsys):
     assert main(["--toy", "--out", str(folder)]) == 0
     out, err = capsys.readouterr()
     printed = out.splitlines()
@@ -240,7 +230,7 @@ def test_the_quick_comparison_prints_a_line_for_each_table_and_where_the_report_
     assert printed[-1] == f"Report: {folder / 'report.html'}"
 
 
-def test_an_interrupted_figure_goes_on_where_it_stopped(folder, tmp_path) -> None:
+def test_an_interrupted_figure_goes_on_where_it_stopped(folder, tmp_path):
     kept = json.loads((folder / "figure-1.json").read_text("utf-8"))
     first = kept["runs"][0] | {"seconds": 123.0}
     (tmp_path / "figure-1.json").write_text(json.dumps(kept | {"runs": [first]}), "utf-8")
@@ -259,7 +249,7 @@ def test_an_interrupted_figure_goes_on_where_it_stopped(folder, tmp_path) -> Non
         assert (run["retraction"] > 0) == (REGISTRY[run["solver"]].family == "Riemannian")
 
 
-def test_a_figure_tells_which_runs_ended_early_and_scales_their_time() -> None:
+def test_a_figure_tells_which_runs_ended_early_and_scales_their_time():
     """A method may converge, stall or run out of time before its last iteration."""
     parts = {"gradient": 0.5, "retraction": 0.25, "transport": 0.0}
     ends = {
@@ -282,7 +272,7 @@ def test_a_figure_tells_which_runs_ended_early_and_scales_their_time() -> None:
     assert runs[1].per_iteration() == pytest.approx(0.02)
 
 
-def test_a_figure_shows_medians_and_ranges_over_starts() -> None:
+def test_a_figure_shows_medians_and_ranges_over_starts():
     parts = {"retraction": 0.0, "transport": 0.0}
     runs = [
         iteration_times.Run(
@@ -299,7 +289,7 @@ def test_a_figure_shows_medians_and_ranges_over_starts() -> None:
     assert (heights.min(), heights.max()) == pytest.approx((30.0, 60.0))
 
 
-def test_the_starts_of_a_figure_share_its_time(tmp_path, monkeypatch) -> None:
+def test_the_starts_of_a_figure_share_its_time(tmp_path, monkeypatch):
     """A method that takes half of the limit has two starts, one that takes more has one."""
     seconds = {"cdf-gd": 15.0, "cdf-cg-scipy": 40.0}
     given: list[tuple[str, int, float]] = []
@@ -319,7 +309,7 @@ def test_the_starts_of_a_figure_share_its_time(tmp_path, monkeypatch) -> None:
 
 
 @pytest.mark.statement("fig:2")
-def test_figure_2_shows_smaller_errors_at_the_end(folder) -> None:
+def test_figure_2_shows_smaller_errors_at_the_end(folder):
     data = figures.load(folder, 2)
     (run,) = data.runs
     assert sum(run.final) < sum(run.initial)
@@ -327,7 +317,7 @@ def test_figure_2_shows_smaller_errors_at_the_end(folder) -> None:
 
 
 @pytest.mark.usefixtures("quick_report")
-def test_what_is_exported_makes_all_results(folder, tmp_path, capsys) -> None:
+def test_what_is_exported_makes_all_results(folder, tmp_path, capsys):
     """A repository keeps compressed records and the data of figures; `results` makes the rest."""
     kept = tmp_path / "kept"
     assert main(["export", "--out", str(folder), "--to", str(kept)]) == 0
@@ -349,7 +339,7 @@ def test_what_is_exported_makes_all_results(folder, tmp_path, capsys) -> None:
 
 
 @pytest.mark.usefixtures("quick_report")
-def test_printed_instances_and_sizes_of_ones_own(tmp_path, capsys) -> None:
+def test_printed_instances_and_sizes_of_ones_own(tmp_path, capsys):
     solvers = ["--solvers", "rtr", "rgd-paper"]
     assert main(["table", "3", "--printed", "--toy", "--out", str(tmp_path), *solvers]) == 0
     more = ["--sizes", "6,2", "--max-time", "1", "--out", str(tmp_path), *solvers]
@@ -367,7 +357,7 @@ def test_printed_instances_and_sizes_of_ones_own(tmp_path, capsys) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("quick_report")
-def test_peers_run_beside_the_two_families(tmp_path, capsys) -> None:
+def test_peers_run_beside_the_two_families(tmp_path, capsys):
     own = ["problem", "matching", "--sizes", "6,2", "--max-time", "1", "--quick"]
     assert main([*own, "--out", str(tmp_path / "without")]) == 0
     assert not {*PEERS} & {*compare.load(tmp_path / "without" / "records").distinct("solver")}
@@ -381,7 +371,7 @@ def test_peers_run_beside_the_two_families(tmp_path, capsys) -> None:
         assert name in told
 
 
-def test_the_report_shows_the_papers_figures_beside_ours(tmp_path) -> None:
+def test_the_report_shows_the_papers_figures_beside_ours(tmp_path):
     """The paper's size under its name, so that its figures are found.
 
     Solved by one solver, with a loose limit.
@@ -416,7 +406,7 @@ def test_the_results_of_the_documentation_hold_all_tables() -> None:
     assert all(figures.load(ROOT / "docs" / "results", number) for number in figures.FIGURES)
 
 
-def test_list_names_everything(capsys) -> None:
+def test_list_names_everything(capsys):
     assert main(["list"]) == 0
     printed = capsys.readouterr().out
     for text in ("table 7", "figure 3", *PROBLEMS, *PAPERS, *OURS, *PEERS, "(1000,1000)", "N=100"):
@@ -453,31 +443,25 @@ def test_list_names_everything(capsys) -> None:
         "limit",
     ],
 )
-def test_bad_input_is_told_in_a_sentence(arguments, named: str, tmp_path, capsys) -> None:
+def test_bad_input_is_told_in_a_sentence(arguments, named, tmp_path, capsys):
     assert main([*arguments, "--out", str(tmp_path)]) == 2
     assert named in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 
-def test_other_settings_in_the_same_folder_are_refused(folder, capsys) -> None:
+def test_other_settings_in_the_same_folder_are_refused(folder, capsys):
     assert main(["table", "1", "--toy", "--max-time", "2", "--out", str(folder)]) == 2
     assert "max_time" in capsys.readouterr().err
     assert main(["figure", "1", "--toy", "--max-time", "2", "--out", str(folder)]) == 2
     assert "Choose another folder" in capsys.readouterr().err
 
 
-# ---------------------------------------------------------------------- agreement with the paper
-
-
 def _like_the_paper(number: int, **changes) -> Records:
     """Records with the paper's own figures; `changes` are applied to all."""
     made = []
-    for (problem, size, solver, tolerance), (
-        fun,
-        nit,
-        *_,
-        seconds,
-    ) in experiments.reference(table(number)).items():
+    for (problem, size, solver, tolerance), (fun, nit, *_, seconds) in experiments.reference(
+        table(number)
+    ).items():
         stopped = isinstance(seconds, str)
         figures = {} if stopped else {"fun": fun, "nit": int(nit)} | changes
         status = "TIME_LIMIT" if stopped else "CONVERGED"
@@ -494,7 +478,7 @@ def _agreement(records: Records) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("number", TABLES)
-def test_the_papers_own_figures_agree_with_themselves(number: int) -> None:
+def test_the_papers_own_figures_agree_with_themselves(number):
     found = _agreement(_like_the_paper(number))
     solved = sum(row.solved for row in data.printed() if row.table == number)
     assert found == {
@@ -511,7 +495,7 @@ def test_the_papers_own_figures_agree_with_themselves(number: int) -> None:
     }
 
 
-def test_what_does_not_agree_is_told() -> None:
+def test_what_does_not_agree_is_told():
     """f 0.1 in place of 0.374, 1000 iterations in place of 3 to 14; a solver that fails."""
     found = _agreement(_like_the_paper(3, fun=0.1, nit=1000))
     counts = [row.figures[1] for row in data.printed() if row.table == 3]
@@ -539,7 +523,7 @@ def test_what_does_not_agree_is_told() -> None:
     assert found["same solver fastest"] == f"{same} of 6"
 
 
-def test_claims_are_counted_row_by_row() -> None:
+def test_claims_are_counted_row_by_row():
     """With the paper's own figures its claims hold as it says, where its times are printed."""
     records = compare.join(_like_the_paper(number) for number in TABLES)
     lines = {line[0].partition(" (")[0]: line[1] for line in agreement.claims(records)[1:-1]}
@@ -549,7 +533,7 @@ def test_claims_are_counted_row_by_row() -> None:
     assert lines["RCG is less efficient than RGD, by the cost of transport"].startswith("faster in")
 
 
-def test_nothing_is_told_of_what_was_not_measured() -> None:
+def test_nothing_is_told_of_what_was_not_measured():
     assert report.notes(Records([record(problem="mine")])) == {}
     mine = own("matching", [(8, 2)])
     assert experiments.reference(mine) == {}

@@ -1,7 +1,5 @@
 """Standings, wins and gains over many rows, on records that are made up."""
 
-from __future__ import annotations
-
 import math
 import statistics
 
@@ -13,15 +11,7 @@ from hypothesis import strategies as st
 from genorth.compare import Records
 from genorth.compare.analysis import by_row
 from paper_repro.experiments import LONGER, REFERENCE
-from paper_repro.findings import (
-    FAMILIES,
-    _equally_limited,
-    ratios,
-    slower,
-    standings,
-    times,
-    won,
-)
+from paper_repro.findings import FAMILIES, _equally_limited, ratios, slower, standings, times, won
 from paper_repro.pages import table
 
 PENALTY, SECOND, RIEMANNIAN = "cdf-gd", "cdf-lbfgs", "rtr"
@@ -44,7 +34,7 @@ def _records(rows: list[tuple[float, ...]]) -> Records:
 
 
 @given(rows=tables)
-def test_standings_count_rows_that_someone_solves(rows: list[tuple[float, ...]]) -> None:
+def test_standings_count_rows_that_someone_solves(rows):
     solved = [row for row in rows if math.isfinite(min(row))]
     found = standings(_records(rows))
     assert {*found.index} == {*SOLVERS}
@@ -63,7 +53,7 @@ def test_standings_count_rows_that_someone_solves(rows: list[tuple[float, ...]])
 
 
 @given(rows=tables)
-def test_a_family_wins_a_row_if_it_beats_the_other_there(rows: list[tuple[float, ...]]) -> None:
+def test_a_family_wins_a_row_if_it_beats_the_other_there(rows):
     found = won(by_row(_records(rows)))
     penalty = sum(min(row[:2]) < row[2] for row in rows)
     riemannian = sum(row[2] < min(row[:2]) for row in rows)
@@ -71,7 +61,7 @@ def test_a_family_wins_a_row_if_it_beats_the_other_there(rows: list[tuple[float,
 
 
 @given(rows=tables)
-def test_ratios_are_those_of_rows_that_one_side_solves(rows: list[tuple[float, ...]]) -> None:
+def test_ratios_are_those_of_rows_that_one_side_solves(rows):
     pairs = [(row[0], row[2]) for row in rows if math.isfinite(min(row[0], row[2]))]
     expected = [first / second for first, second in pairs]
     assert ratios(_records(rows), {PENALTY}, {RIEMANNIAN}) == expected
@@ -79,13 +69,13 @@ def test_ratios_are_those_of_rows_that_one_side_solves(rows: list[tuple[float, .
     assert math.isnan(found) if not expected else found == statistics.median(expected)
 
 
-def test_how_ratios_and_tables_read() -> None:
+def test_how_ratios_and_tables_read():
     assert [times(ratio) for ratio in (1.0, 1.26, 24.4, 985.2)] == ["1x", "1.3x", "24x", "985x"]
     assert times(math.inf) == "unsolved" and times(math.nan) == "-"
     assert table(["a", "|C|"], [[1, "`b`"]]) == "| a | \\|C\\| |\n| --- | --- |\n| 1 | `b` |\n"
 
 
-def test_the_reference_has_no_longer_than_others_where_an_ingredient_is_judged() -> None:
+def test_the_reference_has_no_longer_than_others_where_an_ingredient_is_judged():
     """Its time limit is longer by a factor, so that leads over it are figures and not bounds."""
     limits = {REFERENCE: {"max_time": LONGER * 10.0}, "rgd": {"max_time": 10.0}}
     made = [

@@ -1,7 +1,5 @@
 """The problems of the paper: derivatives, generators as stated, solutions by both families."""
 
-from __future__ import annotations
-
 import re
 import sys
 
@@ -24,7 +22,7 @@ INSTANCES = {
 
 
 @pytest.mark.parametrize("name", INSTANCES)
-def test_derivatives_of_the_papers_problems(name: str) -> None:
+def test_derivatives_of_the_papers_problems(name):
     """Central differences of f and of its gradient, off the manifold; f has degree four at most."""
     instance = INSTANCES[name]
     problem, rng, t = instance.problem(), np.random.default_rng(1), 1e-5
@@ -42,7 +40,7 @@ def test_derivatives_of_the_papers_problems(name: str) -> None:
     assert np.linalg.norm((up_gradient - down_gradient) / (2 * t) - H) <= 1e-6 * np.linalg.norm(H)
 
 
-def test_matching_is_what_the_paper_says() -> None:
+def test_matching_is_what_the_paper_says():
     """Eigenvalues a^(1-i) + b (divided by n), 0 < b < 2, mu_j = 0.1 exp(-j/(p/2)).
 
     f = tr(X^T A X N).
@@ -68,7 +66,7 @@ def test_matching_is_what_the_paper_says() -> None:
         assert instance.manifold.feasibility(X) <= 1e-12 * instance.manifold.scale(X)
 
 
-def test_the_mean_is_what_the_paper_says() -> None:
+def test_the_mean_is_what_the_paper_says():
     instance = ExtrinsicMean.generate(20, 4, 0, samples=200)
     assert instance.manifold.left.d.ndim == 1  # a diagonal stays one
     assert np.array_equal(instance.B, [*range(1, 13), *range(-8, 0)])
@@ -83,7 +81,7 @@ def test_the_mean_is_what_the_paper_says() -> None:
         ExtrinsicMean.generate(10, 8, 0, positive=3)
 
 
-def test_joint_diagonalisation_is_what_the_paper_says() -> None:
+def test_joint_diagonalisation_is_what_the_paper_says():
     """f is the sum of the squares off the diagonals of X^T * A_i * X, in both domains."""
     instance = JointDiagonalisation.generate(6, 2, 4, 3, 0, noise=0.5)
     M = instance.manifold
@@ -105,7 +103,7 @@ def test_joint_diagonalisation_is_what_the_paper_says() -> None:
     assert np.allclose(np.sqrt((noise**2).sum(axis=(0, 2, 3))), 0.5)  # noise E_i/|E_i|
 
 
-def test_the_papers_problems_are_solved_to_1e_9() -> None:
+def test_the_papers_problems_are_solved_to_1e_9():
     """Both families, to the same minimum; with noise = 0 the joint diagonalisation ends at zero."""
     for name in ("matching", "mean", "diagonalisation"):
         problem = INSTANCES[name].problem()
@@ -120,12 +118,9 @@ def test_the_papers_problems_are_solved_to_1e_9() -> None:
             assert np.ptp([result.fun for result in results]) <= 1e-10 * abs(results[0].fun)
 
 
-# ---------------------------------------------------------------------- as the tables use them
-
-
 @pytest.mark.parametrize("printed", [False, True], ids=["corrected", "printed"])
 @pytest.mark.parametrize("center", ["random", "axes"])
-def test_center_samples_and_start_of_the_mean_are_feasible(center: str, printed: bool) -> None:
+def test_center_samples_and_start_of_the_mean_are_feasible(center, printed):
     """X_i = Y0 diag(W1, W2) keeps X^T B X = J; the mean is that of all samples."""
     instance = ExtrinsicMean.generate(
         30, 5, 1, columns=3, center=center, samples=12, keep=12, printed=printed
@@ -143,7 +138,7 @@ def test_center_samples_and_start_of_the_mean_are_feasible(center: str, printed:
         assert np.allclose(instance.center * cut @ W, X * cut)
 
 
-def test_center_of_unit_vectors_does_not_depend_on_n() -> None:
+def test_center_of_unit_vectors_does_not_depend_on_n():
     """|Y0|^2 = 1 + 1/2 + ... + 1/p_k + 1 + ...
 
     + 1/p_m, as the paper's values of f do not depend on n.
@@ -153,7 +148,7 @@ def test_center_of_unit_vectors_does_not_depend_on_n() -> None:
         assert np.linalg.norm(Y0) ** 2 == pytest.approx(1 + 1 / 2 + 1 / 3 + 1 + 1 / 2)
 
 
-def test_solution_among_the_rows_of_the_samples_is_a_saddle() -> None:
+def test_solution_among_the_rows_of_the_samples_is_a_saddle():
     """From one more sample every row outside of Y0 stays zero.
 
     f has negative curvature there, and lower minima.
@@ -161,10 +156,7 @@ def test_solution_among_the_rows_of_the_samples_is_a_saddle() -> None:
     instance = ExtrinsicMean.generate(60, 6, 0, columns=4, center="axes", spread=0.88, samples=200)
     M, problem = instance.manifold, instance.problem()
     outside = np.flatnonzero(~instance.center.any(axis=1))
-    for solver, options in (
-        ("rtr", {}),
-        ("cdf-lbfgs", {"beta": PROBLEMS["extrinsic mean"].beta}),
-    ):
+    for solver, options in (("rtr", {}), ("cdf-lbfgs", {"beta": PROBLEMS["extrinsic mean"].beta})):
         X = SOLVERS[solver](problem, instance.another, tol=1e-9, **options).x
         assert not X[outside].any()
     value, G = problem.evaluate(X)
@@ -178,7 +170,7 @@ def test_solution_among_the_rows_of_the_samples_is_a_saddle() -> None:
     assert SOLVERS["rtr"](problem, instance.start(1), tol=1e-8).fun < 0.6 * value
 
 
-def test_zero_is_reachable_as_the_count_says() -> None:
+def test_zero_is_reachable_as_the_count_says():
     """R8: with noise there are enough unknowns at N = 10 and in Table 6, not at N = 50 or 100."""
     reachable = JointDiagonalisation.zero_is_reachable
     assert [reachable(100, 5, 10, N) for N in (10, 50, 100)] == [True, False, False]
@@ -191,7 +183,7 @@ def test_zero_is_reachable_as_the_count_says() -> None:
         assert (result.fun < 1e-12) == zero
 
 
-def test_value_of_the_printed_matching_problem_is_out_of_reach() -> None:
+def test_value_of_the_printed_matching_problem_is_out_of_reach():
     """R9: f >= 2 b sum_j (mu_j mu_(j+p/2))^(1/2) = 0.346 b for p = 10.
 
     The paper prints 6.29e-3, which f/n is like.
@@ -211,7 +203,7 @@ def test_value_of_the_printed_matching_problem_is_out_of_reach() -> None:
         assert bound * b <= 100 * result.fun <= bound * (b + 1)
 
 
-def test_value_of_table_2_at_p_100_is_out_of_reach_even_divided_by_n() -> None:
+def test_value_of_table_2_at_p_100_is_out_of_reach_even_divided_by_n():
     """A <= (1 + b) I/n, b < 2, gives min f <= 3 min |X N^(1/2)|^2/n = 1.14e-2.
 
     The paper prints 1.56e-2.
@@ -253,7 +245,7 @@ def test_value_of_table_2_at_p_100_is_out_of_reach_even_divided_by_n() -> None:
         "noise",
     ],
 )
-def test_sizes_that_do_not_fit_are_refused(make, named: str) -> None:
+def test_sizes_that_do_not_fit_are_refused(make, named):
     with pytest.raises(ValueError, match=re.escape(named)):
         make()
 
@@ -272,7 +264,7 @@ PROBLEM = attrs.evolve(
 """
 
 
-def test_a_problem_is_added_by_one_file(tmp_path, monkeypatch) -> None:
+def test_a_problem_is_added_by_one_file(tmp_path, monkeypatch):
     """A file with a PROBLEM in the folder is found, after those of the paper."""
     (tmp_path / "another.py").write_text(_ADDED, "utf-8")
     monkeypatch.setattr(problems, "__path__", [*problems.__path__, str(tmp_path)])

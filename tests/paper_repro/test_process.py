@@ -3,8 +3,6 @@
 0; 1: a comparison could not be made; 2: usage; 130: Ctrl-C.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -38,13 +36,10 @@ def never_run(monkeypatch) -> None:
         monkeypatch.setattr(kind, "measure", run)
 
 
-# ---------------------------------------------------------------------- folders
-
-
 @pytest.mark.usefixtures("never_run")
 @pytest.mark.parametrize("place", ["file", "file/below", "/proc/nowhere"])
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-def test_out_that_cannot_be_a_folder_is_refused(command, place, tmp_path, capsys) -> None:
+def test_out_that_cannot_be_a_folder_is_refused(command, place, tmp_path, capsys):
     (tmp_path / "file").write_text("mine", "utf-8")
     out = tmp_path / place
     assert main([*command, "--out", str(out)]) == 2
@@ -54,7 +49,7 @@ def test_out_that_cannot_be_a_folder_is_refused(command, place, tmp_path, capsys
 
 
 @pytest.mark.parametrize("command", ["report", "results", "export"])
-def test_out_without_records_is_refused(command, tmp_path, capsys) -> None:
+def test_out_without_records_is_refused(command, tmp_path, capsys):
     more = ["--to", str(tmp_path / "to")] if command == "export" else []
     for out in (tmp_path / "new", Path(__file__)):
         assert main([command, "--out", str(out), *more]) == 2
@@ -72,14 +67,14 @@ def folder(tmp_path_factory) -> Path:
 
 
 @pytest.mark.parametrize("to", ["file", ""])
-def test_to_that_cannot_be_written_is_refused(to, folder, tmp_path, capsys) -> None:
+def test_to_that_cannot_be_written_is_refused(to, folder, tmp_path, capsys):
     """A file, and the folder itself, whose records would be replaced by thinner ones."""
     (tmp_path / "file").touch()
     assert main(["export", "--out", str(folder), "--to", str(tmp_path / to if to else folder)]) == 2
     assert capsys.readouterr().err.startswith("error: --to: need ")
 
 
-def test_a_full_disk_is_told_and_leaves_the_old_report(folder, monkeypatch, capsys) -> None:
+def test_a_full_disk_is_told_and_leaves_the_old_report(folder, monkeypatch, capsys):
     before = (folder / "report.html").read_bytes()
 
     def full(*_, **__):
@@ -91,24 +86,18 @@ def test_a_full_disk_is_told_and_leaves_the_old_report(folder, monkeypatch, caps
     assert (folder / "report.html").read_bytes() == before
 
 
-# ---------------------------------------------------------------------- extras
-
-
 @pytest.mark.usefixtures("never_run")
 @pytest.mark.parametrize("package", ["matplotlib", "threadpoolctl"])
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 def test_a_missing_extra_is_named_before_anything_is_measured(
     command, package, tmp_path, monkeypatch, capsys
-) -> None:
+):
     monkeypatch.setitem(sys.modules, package, None)
     assert main([*command, "--out", str(tmp_path)]) == 1
     message = capsys.readouterr().err
     assert message.startswith("error: ") and "pip install 'genorth[report]'" in message
     assert package in message
     assert not list(tmp_path.iterdir())
-
-
-# ---------------------------------------------------------------------- figures
 
 
 _RUN = {
@@ -137,9 +126,7 @@ _DAMAGED = {
 @pytest.mark.usefixtures("never_run")
 @pytest.mark.parametrize("content", _DAMAGED.values(), ids=_DAMAGED.keys())
 @pytest.mark.parametrize("command", COMMANDS[1:], ids=lambda command: command[0])
-def test_a_damaged_figure_is_named_before_anything_is_measured(
-    command, content, tmp_path, capsys
-) -> None:
+def test_a_damaged_figure_is_named_before_anything_is_measured(command, content, tmp_path, capsys):
     file = tmp_path / "figure-2.json"
     file.write_bytes(content.encode("utf-8", "surrogateescape"))
     assert main([*command, "--out", str(tmp_path)]) == 2
@@ -148,7 +135,7 @@ def test_a_damaged_figure_is_named_before_anything_is_measured(
     assert [path.name for path in tmp_path.iterdir()] == [file.name]
 
 
-def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch) -> None:
+def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch):
     data = figures.Data(*figures.FIGURES[2], {"figure": 2})
     figures.save(tmp_path, data)
 
@@ -163,10 +150,7 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch) -> None
     assert [path.name for path in tmp_path.iterdir()] == ["figure-2.json"]
 
 
-# ---------------------------------------------------------------------- interrupts, usage
-
-
-def test_an_interrupted_command_ends_with_130_and_its_notes(tmp_path, monkeypatch, capsys) -> None:
+def test_an_interrupted_command_ends_with_130_and_its_notes(tmp_path, monkeypatch, capsys):
     def interrupted(*_, **__):
         interrupt = KeyboardInterrupt()
         interrupt.add_note("3 of 4 runs are kept.")
@@ -182,14 +166,11 @@ def test_an_interrupted_command_ends_with_130_and_its_notes(tmp_path, monkeypatc
     [["table"], ["table", "one"], ["nothing"], ["table", "1", "--sizes", "a,b"], ["export"]],
     ids=" ".join,
 )
-def test_wrong_usage_ends_with_2(arguments, capsys) -> None:
+def test_wrong_usage_ends_with_2(arguments, capsys):
     with pytest.raises(SystemExit) as end:
         main(arguments)
     assert end.value.code == 2
     assert "usage: python -m paper_repro" in capsys.readouterr().err
-
-
-# ---------------------------------------------------------------------- as a process
 
 
 _INTERRUPTED = """
@@ -205,7 +186,7 @@ runpy.run_module("paper_repro", run_name="__main__", alter_sys=True)
 
 
 @pytest.mark.parametrize("module", ["numpy", "genorth", "baselines", "paper_repro.commands"])
-def test_ctrl_c_during_imports_ends_with_130(module) -> None:
+def test_ctrl_c_during_imports_ends_with_130(module):
     done = subprocess.run(
         [sys.executable, "-c", _INTERRUPTED.format(module=module)],
         cwd=ROOT,
@@ -239,7 +220,7 @@ def _shell(line: str, out: Path, *more: str) -> subprocess.CompletedProcess[str]
     ],
     ids=["pipe that nobody reads", "no stderr", "no stream"],
 )
-def test_streams_that_are_gone_do_not_cost_the_report(line, tmp_path) -> None:
+def test_streams_that_are_gone_do_not_cost_the_report(line, tmp_path):
     done = _shell(line, tmp_path)
     assert done.returncode == 0
     assert "Traceback" not in done.stderr + done.stdout and "Exception" not in done.stderr

@@ -8,7 +8,7 @@ import genorth.testing as gt
 from genorth.penalty.base import Local
 from genorth.problem.measure import Measure
 from genorth.solve.ending import End
-from genorth.solve.monitor import Monitor
+from genorth.solve.monitor import Monitor, Stop
 from support.problems import smooth, spd, trace
 
 
@@ -21,7 +21,7 @@ def _watched(problem: go.Problem) -> go.ConstraintDissolving:
 
 @pytest.mark.parametrize("with_hessian", [True, False])
 @pytest.mark.parametrize("family", ["stiefel", "symplectic", "bilinear-symmetric", "tensor-dct"])
-def test_first_beta_is_its_formula(family: str, with_hessian: bool) -> None:
+def test_first_beta_is_its_formula(family, with_hessian):
     """w beta*(X) + c |X|^2/(16 p), c = |<d, hess f(X)[d]>|, d = grad f/|grad f|."""
     manifold = gt.Recipe(family, 6, 4, 4.0, 3).build()
     X, full = manifold.random_point(1), smooth(manifold, 2)
@@ -41,7 +41,7 @@ def test_first_beta_is_its_formula(family: str, with_hessian: bool) -> None:
     np.testing.assert_array_equal(start, 2 * X)
 
 
-def test_first_beta_is_positive_and_finite() -> None:
+def test_first_beta_is_positive_and_finite():
     """One where the estimate says nothing: no gradient, no curvature, NaN, overflow."""
     manifold = go.Stiefel(5, 2)
     X = manifold.random_point(0)
@@ -53,7 +53,7 @@ def test_first_beta_is_positive_and_finite() -> None:
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_curvature_is_a_size(sign: int) -> None:
+def test_curvature_is_a_size(sign):
     manifold = go.Stiefel(6, 2)
     full = smooth(manifold, 2)
     X = manifold.random_point(1)
@@ -67,9 +67,7 @@ def test_curvature_is_a_size(sign: int) -> None:
 
 
 @pytest.mark.parametrize(("gradient", "hessian"), [(0.0, 1.0), (1.0, np.inf)])
-def test_without_a_gradient_or_a_finite_hessian_there_is_no_curvature(
-    gradient: float, hessian: float
-) -> None:
+def test_without_a_gradient_or_a_finite_hessian_there_is_no_curvature(gradient, hessian):
     manifold = go.Stiefel(5, 2)
     B = manifold.random_ambient(1)
     problem = go.Problem(
@@ -79,7 +77,24 @@ def test_without_a_gradient_or_a_finite_hessian_there_is_no_curvature(
         assert Local(problem, manifold.random_point(0)).curvature() == 0.0
 
 
-def test_beta_is_raised_from_the_fifth_loss_on() -> None:
+def test_a_flat_point_ends_a_round_away_from_M_only() -> None:
+    """Where |grad h| is a thousandth of beta |C| and |C| > 0.1; and at the limit of |C| always."""
+    manifold = go.Stiefel(6, 2)
+    h, x = _watched(smooth(manifold, 0)), manifold.random_point(0)
+    h.begin(h.at(x))
+    size = float(np.sqrt(2))  # |I|, |C(s x)| = |s^2 - 1| |I|
+    near, away = (h.at(np.sqrt(1 + C / size) * x) for C in (0.09, 0.5))
+    h.watch(near, 0.0)
+    h.watch(away, 0.6e-3)
+    with pytest.raises(Stop) as stop:
+        h.watch(away, 0.4e-3)
+    assert stop.value.status is go.Status.NOT_STATIONARY
+    with pytest.raises(Stop) as stop:
+        h.watch(h.at(np.sqrt(1 + 0.96 / size) * x), 1.0)
+    assert stop.value.status is go.Status.DIVERGED
+
+
+def test_beta_is_raised_from_the_fifth_loss_on():
     """The estimate at the restored point four times, then four times as large each time.
 
     The first steps from a long X are lost at every beta.
@@ -94,9 +109,7 @@ def test_beta_is_raised_from_the_fifth_loss_on() -> None:
     assert h.next(10.0, go.Status.CONVERGED, end) == 15.0
 
 
-def test_a_stationary_point_that_is_a_saddle_of_h_raises_beta(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_stationary_point_that_is_a_saddle_of_h_raises_beta(monkeypatch):
     """At the minimum of f on M grad h = 0 whatever beta is.
 
     Below beta* (F8) the run goes on with 1.5 beta*.

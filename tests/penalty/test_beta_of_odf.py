@@ -1,7 +1,5 @@
 """The rule for the beta of h_n: the first estimate, looks at the threshold, runs that leave M."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 
@@ -10,7 +8,9 @@ import pytest
 
 import genorth as go
 from genorth.linalg.arrays import inner
+from genorth.penalty.algorithm import _Algorithm
 from genorth.penalty.base import Local, NewBeta
+from genorth.penalty.run import OnSpace
 from genorth.problem.measure import Measure
 from genorth.solve.ending import End
 from genorth.solve.monitor import Monitor, Stop
@@ -35,7 +35,7 @@ def _point(h: go.OrthogonalDissolving, X: Matrix) -> Any:
     return h.complete(h.at(X))
 
 
-def test_the_estimate() -> None:
+def test_the_estimate():
     """max(c, 1.1 beta_n* + 0.3 c)."""
     x = STIEFEL.random_point(0)
     Theta = np.asarray(STIEFEL.theta(x, DOWNWARD.euclidean_gradient(x)))
@@ -48,9 +48,7 @@ def test_the_estimate() -> None:
 
 
 @pytest.mark.parametrize("manifold", [STIEFEL, go.SymplecticStiefel(8, 4)], ids=repr)
-def test_a_look_at_the_threshold_needs_no_evaluation(
-    manifold: go.GenOrthManifold, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_look_at_the_threshold_needs_no_evaluation(manifold, monkeypatch):
     """Theta = beta S - T is Theta_X(G), G at X - D: off M, from what the gradient has computed."""
     seen: list[Matrix] = []
 
@@ -74,7 +72,7 @@ def test_a_look_at_the_threshold_needs_no_evaluation(
         np.testing.assert_allclose(Theta, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
 
 
-def test_beta_is_raised_where_the_threshold_is_above_it() -> None:
+def test_beta_is_raised_where_the_threshold_is_above_it():
     x = STIEFEL.random_point(0)
     threshold = go.exactness_threshold(DOWNWARD, x, "orthogonal")
     for factor, auto, raised in (
@@ -97,7 +95,7 @@ def test_beta_is_raised_where_the_threshold_is_above_it() -> None:
         assert signal.value.X is point.X
 
 
-def test_a_beta_far_too_large_is_lowered_once() -> None:
+def test_a_beta_far_too_large_is_lowered_once():
     """From more than 2.5 to 1.5 times the estimate, where |D| <= 0.01 |X|."""
     x = STIEFEL.random_point(0)
     threshold = go.exactness_threshold(DOWNWARD, x, "orthogonal")
@@ -118,7 +116,7 @@ def test_a_beta_far_too_large_is_lowered_once() -> None:
 
 
 @pytest.mark.parametrize("auto", [True, False])
-def test_a_run_that_stays_far_from_M_ends(auto: bool) -> None:
+def test_a_run_that_stays_far_from_M_ends(auto):
     """|D| > 0.3 |X| for five iterations; with "auto" it goes on from the last point near M."""
     h = _watched(beta=100.0, auto=auto)
     x = STIEFEL.random_point(0)
@@ -135,7 +133,7 @@ def test_a_run_that_stays_far_from_M_ends(auto: bool) -> None:
         assert signal.value.status is go.Status.DIVERGED
 
 
-def test_a_large_violation_is_far_even_where_D_is_short() -> None:
+def test_a_large_violation_is_far_even_where_D_is_short():
     """phi(x) = 1e6 x: D = (x - 1e-6/x)/2, and on an indefinite M |D| may be much shorter still."""
     manifold = go.IndefiniteStiefel(np.array([1e4, 1.0, -1.0]), np.array([1.0]))
     problem = go.Problem(manifold, lambda X: float(X.sum()), np.ones_like)
@@ -150,7 +148,7 @@ def test_a_large_violation_is_far_even_where_D_is_short() -> None:
         h.watch(point, 1.0)
 
 
-def test_trials_far_from_M_are_turned_back() -> None:
+def test_trials_far_from_M_are_turned_back():
     h, x = _watched(), STIEFEL.random_point(0)
     h.begin(h.at(x))
     assert h.admits(h.at(1.5 * x))
@@ -159,12 +157,28 @@ def test_trials_far_from_M_are_turned_back() -> None:
     assert not h.admits(h.at(0 * x)), "h_n is infinite"
 
 
-def test_the_next_beta() -> None:
+def test_the_next_beta():
     x = STIEFEL.random_point(0)
     end = End(Measure(x, 0.0, x, 1.0, 0.0, 1.0), 1.0, True)
     for beta, expected in ((1.0, 5.0), (4.0, 12.0)):  # threshold + 0.3 c, three times beta
         h = _watched(beta=beta, scale=10.0)
         assert h.next(2.0, go.Status.DIVERGED, end) == expected
+
+
+def test_another_beta_goes_on_from_where_it_was_asked_for() -> None:
+    """And only one that is larger counts as raised."""
+    h, x, y = _watched(beta=10.0), STIEFEL.random_point(0), STIEFEL.random_point(1)
+    starts: list[Matrix] = []
+
+    def loop(run: OnSpace) -> None:
+        starts.append(run.first)
+        if len(starts) <= 2:
+            raise NewBeta(*((30.0, y), (20.0, x))[len(starts) - 1])
+
+    algorithm = _Algorithm(h, loop)
+    algorithm._round(x)
+    assert [start is x for start in starts] == [True, False, True] and starts[1] is y
+    assert h.beta == 20.0 and algorithm.raised == 1
 
 
 def test_the_first_steps_descend_on_M_and_see_the_curvature() -> None:
@@ -188,7 +202,7 @@ def test_the_first_steps_descend_on_M_and_see_the_curvature() -> None:
     assert h.scale == pytest.approx(max(curvatures), rel=1e-9)
 
 
-def test_a_first_step_that_is_too_long_is_shortened(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_first_step_that_is_too_long_is_shortened(monkeypatch):
     """The curvature at the start is mistaken for a tiny one; f falls all the same."""
     monkeypatch.setattr(Local, "curvature", lambda local: 1e-6)
     x = STIEFEL.random_point(0)

@@ -1,7 +1,5 @@
 """The thresholds against their definition, over a basis of S1, where the structure is unusual."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -33,7 +31,7 @@ def _largest(values: np.ndarray, metric: np.ndarray) -> float:
 
 @pytest.mark.parametrize("name", MANIFOLDS)
 @pytest.mark.parametrize("seed", range(3))
-def test_both_forms_are_those_of_their_definition(name: str, seed: int) -> None:
+def test_both_forms_are_those_of_their_definition(name, seed):
     """max Re tr(S^2 Theta), |S| = 1; and max of -<V, phi(V) Theta>, V = phi(X) S, |V| = 1."""
     manifold = MANIFOLDS[name]
     X = manifold.random_point(seed)

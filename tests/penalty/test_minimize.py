@@ -1,10 +1,7 @@
 """Algorithm 1: known minima on every manifold, counts, budgets, statuses, beta, bad input."""
 
-from __future__ import annotations
-
 import math
 import time
-from typing import Any
 
 import numpy as np
 import pytest
@@ -26,7 +23,7 @@ EASY = trace(go.Stiefel(12, 3), spd(12, 20, 1), fused=False)
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", KNOWN)
-def test_known_minimum_from_random_starts(name: str, method: str) -> None:
+def test_known_minimum_from_random_starts(name, method):
     problem, best = KNOWN[name]
     for seed in range(3):
         result = go.minimize(problem, method=method, rng=seed, tol=1e-7)
@@ -41,9 +38,7 @@ def test_known_minimum_from_random_starts(name: str, method: str) -> None:
 
 @settings(max_examples=2 * settings().max_examples)
 @given(manifold=gt.manifolds(max_n=7, max_condition=10), seed=gt.seeds())
-def test_a_projection_problem_succeeds_on_every_manifold(
-    manifold: go.GenOrthManifold, seed: int
-) -> None:
+def test_a_projection_problem_succeeds_on_every_manifold(manifold, seed):
     """min |X - B|^2, B near M, which has a minimiser also where M is not compact."""
     X = manifold.random_point(seed)
     E = manifold.random_ambient(seed + 1)
@@ -64,7 +59,7 @@ def test_a_projection_problem_succeeds_on_every_manifold(
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_accuracy_near_rounding(method: str) -> None:
+def test_accuracy_near_rounding(method):
     """Values that differ by less than rounding are compared through gradients.
 
     1e-10 is reached although f is 1e3.
@@ -75,7 +70,7 @@ def test_accuracy_near_rounding(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_counts_are_what_an_independent_counter_saw(method: str) -> None:
+def test_counts_are_what_an_independent_counter_saw(method):
     seen = {"cost": 0, "gradient": 0, "hessian": 0}
     A = spd(12, 20, 1)
 
@@ -94,7 +89,7 @@ def test_counts_are_what_an_independent_counter_saw(method: str) -> None:
     problem = go.Problem(go.Stiefel(12, 3), cost, gradient, hessian)
     for seed in range(2):  # the second run counts its own evaluations only
         seen.update(cost=0, gradient=0, hessian=0)
-        result = go.minimize(problem, method=method, rng=seed)
+        result = go.minimize(problem, method=method, rng=seed, check=False)
         assert (result.nfev, result.njev, result.nhev) == (
             seen["cost"],
             seen["gradient"],
@@ -105,7 +100,7 @@ def test_counts_are_what_an_independent_counter_saw(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_run_ends_where_f_is_known(method: str) -> None:
+def test_a_run_ends_where_f_is_known(method):
     """At Y(X), whose violation is of the order of |C(X)|^2: f is not evaluated again.
 
     On the symplectic manifold A(X) - X is oblique, and to end elsewhere would cost another round.
@@ -123,7 +118,7 @@ def test_a_run_ends_where_f_is_known(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_trace_has_a_line_per_iteration(method: str) -> None:
+def test_trace_has_a_line_per_iteration(method):
     result = go.minimize(EASY, method=method, rng=0, keep_points=True)
     t = result.trace
     assert len(t) == result.nit + 1 == len(t.points or ())
@@ -147,7 +142,7 @@ def test_trace_has_a_line_per_iteration(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_stationary_start_returns_at_once(method: str) -> None:
+def test_a_stationary_start_returns_at_once(method):
     x = np.linalg.eigh(spd(12, 20, 1))[1][:, :3]
     result = go.minimize(EASY, x, method=method)
     assert result.success and result.nit == 0
@@ -155,7 +150,7 @@ def test_a_stationary_start_returns_at_once(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_runs_are_deterministic(method: str) -> None:
+def test_runs_are_deterministic(method):
     first, second = (go.minimize(EASY, method=method, rng=3) for _ in range(2))
     np.testing.assert_array_equal(first.x, second.x)
     assert first.trace.gradient_norm == second.trace.gradient_norm and first.beta == second.beta
@@ -163,7 +158,7 @@ def test_runs_are_deterministic(method: str) -> None:
 
 @pytest.mark.parametrize("method", ["cdf-lbfgs", "odf-lbfgs"])
 @pytest.mark.parametrize("size", [0.8, 1.5])
-def test_a_penalty_method_may_start_off_M(size: float, method: str) -> None:
+def test_a_penalty_method_may_start_off_M(size, method):
     manifold = EASY.manifold
     result = go.minimize(EASY, size * manifold.random_point(0), method=method, beta=2.0)
     assert result.success and result.fun == pytest.approx(
@@ -183,9 +178,7 @@ SHAPES = {
 @pytest.mark.parametrize("method", ["cdf-lbfgs", "odf-lbfgs", "cdf-gd", "odf-gd"])
 @pytest.mark.parametrize("start", SHAPES)
 @pytest.mark.parametrize("name", ["stiefel", "symplectic"])
-def test_a_start_of_no_use_is_replaced_and_the_message_says_so(
-    name: str, start: str, method: str
-) -> None:
+def test_a_start_of_no_use_is_replaced_and_the_message_says_so(name, start, method):
     """phi(X) has no full rank there, or h is stationary: A and Newton's map lead nowhere."""
     problem, best = KNOWN[name]
     m = problem.manifold
@@ -196,7 +189,7 @@ def test_a_start_of_no_use_is_replaced_and_the_message_says_so(
     assert result.beta is not None and 1e-3 < result.beta < 1e3, "of the size of the problem"
 
 
-def test_the_first_steps_of_odf_count_and_end_with_the_budget() -> None:
+def test_the_first_steps_of_odf_count_and_end_with_the_budget():
     """They are iterations and evaluations like the others, and a callback may stop them."""
     result = go.minimize(EASY, method="odf-lbfgs", rng=0, max_iterations=2, keep_points=True)
     assert result.status is go.Status.ITERATION_LIMIT and result.nit == 2
@@ -204,7 +197,7 @@ def test_the_first_steps_of_odf_count_and_end_with_the_budget() -> None:
     assert max(on_M) <= 1e-13 and result.fun < result.trace.cost[0]
 
 
-def test_odf_raises_beta_from_a_far_too_small_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_odf_raises_beta_from_a_far_too_small_one(monkeypatch):
     """The threshold is looked at during the run, from what the gradient of h_n has computed."""
     monkeypatch.setattr(go.OrthogonalDissolving, "_estimate", lambda h, x, Theta: 1e-4)
     problem, best = KNOWN["procrustes"]
@@ -213,11 +206,8 @@ def test_odf_raises_beta_from_a_far_too_small_one(monkeypatch: pytest.MonkeyPatc
     assert result.margin is not None and result.margin >= 1 - 1e-6
 
 
-# ---------------------------------------------------------------------- budgets and stops
-
-
 @pytest.mark.parametrize("method", METHODS)
-def test_budget_of_iterations(method: str) -> None:
+def test_budget_of_iterations(method):
     result = go.minimize(EASY, method=method, rng=0, max_iterations=3)
     assert result.nit == 3 and result.status is go.Status.ITERATION_LIMIT and not result.success
     assert result.feasibility <= 1e-12 * EASY.manifold.scale(result.x)
@@ -225,7 +215,7 @@ def test_budget_of_iterations(method: str) -> None:
 
 @pytest.mark.parametrize("limit", [1, 2, 7, 12])
 @pytest.mark.parametrize("method", METHODS)
-def test_budget_of_evaluations(method: str, limit: int) -> None:
+def test_budget_of_evaluations(method, limit):
     """Also inside line searches; the one evaluation at the returned x is measuring."""
     result = go.minimize(EASY, method=method, rng=0, max_evaluations=limit)
     assert result.status is go.Status.EVALUATION_LIMIT and not result.success
@@ -233,7 +223,7 @@ def test_budget_of_evaluations(method: str, limit: int) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_budget_of_evaluations_may_end_where_beta_changes(method: str) -> None:
+def test_budget_of_evaluations_may_end_where_beta_changes(method):
     """From this start every method that uses h changes beta; the estimate may take a gradient."""
     problem, _ = KNOWN["symplectic"]
     x = problem.manifold.random_point(0)
@@ -244,7 +234,7 @@ def test_budget_of_evaluations_may_end_where_beta_changes(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_budget_of_time_holds_within_a_line_search(method: str) -> None:
+def test_budget_of_time_holds_within_a_line_search(method):
     A = spd(12, 20, 1)
 
     def slow(X: Matrix) -> tuple[float, Matrix]:
@@ -258,7 +248,7 @@ def test_budget_of_time_holds_within_a_line_search(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_callback_sees_every_iterate_and_stops(method: str) -> None:
+def test_callback_sees_every_iterate_and_stops(method):
     seen: list[go.Progress] = []
 
     def callback(progress: go.Progress) -> None:
@@ -274,12 +264,12 @@ def test_callback_sees_every_iterate_and_stops(method: str) -> None:
     assert seen[-1].fun < seen[0].fun
 
 
-def test_the_callback_is_not_on_the_clock() -> None:
+def test_the_callback_is_not_on_the_clock():
     result = go.minimize(EASY, rng=0, max_iterations=5, callback=lambda progress: time.sleep(0.02))
     assert result.time < 0.1
 
 
-def test_an_exception_of_the_callback_is_passed_on() -> None:
+def test_an_exception_of_the_callback_is_passed_on():
     def callback(progress: go.Progress) -> None:
         raise KeyError("mine")
 
@@ -298,7 +288,7 @@ def test_an_exception_of_the_callback_is_passed_on() -> None:
     ],
 )
 @pytest.mark.parametrize("method", METHODS)
-def test_not_finite_ends_with_the_best_iterate(method: str, where: str, value: float) -> None:
+def test_not_finite_ends_with_the_best_iterate(method, where, value):
     calls = 0
     A = spd(12, 20, 1)
 
@@ -321,7 +311,7 @@ def test_not_finite_ends_with_the_best_iterate(method: str, where: str, value: f
 
 
 @pytest.mark.parametrize("method", ["cdf-lbfgs", "odf-lbfgs"])
-def test_not_finite_from_the_first_call(method: str) -> None:
+def test_not_finite_from_the_first_call(method):
     problem = go.Problem(go.Stiefel(5, 2), lambda X: math.nan, lambda X: X)
     X = problem.manifold.random_point(0)
     result = go.minimize(problem, X, method=method)
@@ -331,7 +321,7 @@ def test_not_finite_from_the_first_call(method: str) -> None:
 
 @pytest.mark.parametrize("where", ["cost", "gradient"])
 @pytest.mark.parametrize("method", METHODS)
-def test_one_value_that_is_not_finite_is_enough(method: str, where: str) -> None:
+def test_one_value_that_is_not_finite_is_enough(method, where):
     """Whichever call it is, also while beta is estimated: a step is not shortened for it."""
     A, last, calls = spd(12, 20, 1), 0, 0
 
@@ -346,12 +336,12 @@ def test_one_value_that_is_not_finite_is_enough(method: str, where: str) -> None
     x = problem.manifold.random_point(0)
     for last in range(6):
         calls = 0
-        result = go.minimize(problem, x, method=method)
+        result = go.minimize(problem, x, method=method, check=False)
         assert result.status is go.Status.NOT_FINITE
         assert calls <= last + 2, "the other call is at the x that is returned"
 
 
-def test_an_estimate_of_beta_that_overflows_is_not_used() -> None:
+def test_an_estimate_of_beta_that_overflows_is_not_used():
     """x -> c/2 x_2^2 next to its minimum: the gradient is 1e106, c |x|^2/16 is infinite."""
     c = 1e306
     problem = go.Problem(
@@ -366,7 +356,7 @@ def test_an_estimate_of_beta_that_overflows_is_not_used() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_an_exception_of_the_objective_is_passed_on(method: str) -> None:
+def test_an_exception_of_the_objective_is_passed_on(method):
     calls = 0
 
     def cost(X: Matrix) -> float:
@@ -381,31 +371,26 @@ def test_an_exception_of_the_objective_is_passed_on(method: str) -> None:
         go.minimize(problem, rng=0, method=method)
 
 
-def test_a_wrong_gradient_stalls_and_says_so() -> None:
+def test_a_wrong_gradient_stalls_and_says_so():
     A = spd(12, 20, 1)
     problem = go.Problem(
         go.Stiefel(12, 3), lambda X: float(np.vdot(X, A @ X)), lambda X: -2 * A @ X
     )
-    result = go.minimize(problem, rng=0, max_evaluations=2000)
+    result = go.minimize(problem, rng=0, max_evaluations=300, check=False)
     assert not result.success
-    assert result.status in (go.Status.STALLED, go.Status.DIVERGED, go.Status.EVALUATION_LIMIT)
-
-
-# ---------------------------------------------------------------------- beta
+    assert result.status is go.Status.STALLED and "check_gradient" in result.message
 
 
 @pytest.mark.parametrize("method", ["cdf-lbfgs", "odf-lbfgs"])
 @pytest.mark.parametrize("name", KNOWN)
-def test_beta_is_estimated_checked_and_raised(name: str, method: str) -> None:
+def test_beta_is_estimated_checked_and_raised(name, method):
     """From a start where the estimate is useless, or a good one, beta ends above beta*."""
     problem, _ = KNOWN[name]
     result = go.minimize(problem, method=method, rng=11)
     assert result.success and result.margin is not None and result.margin >= 1 - 1e-6
 
 
-def test_a_beta_below_the_threshold_is_raised_from_a_warm_start(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_beta_below_the_threshold_is_raised_from_a_warm_start(monkeypatch):
     """The estimate is replaced by one far too small: the check at the end finds it."""
     problem = trace(go.SymplecticStiefel(12, 4), spd(12, 20, 1))
     best = go.minimize(problem, rng=0).fun
@@ -417,7 +402,7 @@ def test_a_beta_below_the_threshold_is_raised_from_a_warm_start(
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_a_run_towards_a_point_away_from_M_is_ended_long_before_it_gets_there(seed: int) -> None:
+def test_a_run_towards_a_point_away_from_M_is_ended_long_before_it_gets_there(seed):
     """|grad h| is far below beta |C| while |C| is of the size of one.
 
     beta is raised then, not only at tol.
@@ -432,7 +417,7 @@ def test_a_run_towards_a_point_away_from_M_is_ended_long_before_it_gets_there(se
 @pytest.mark.parametrize(
     ("method", "name"), [("cdf-lbfgs", "symplectic"), ("odf-lbfgs", "procrustes")]
 )
-def test_a_given_beta_below_the_threshold_is_reported(method: str, name: str) -> None:
+def test_a_given_beta_below_the_threshold_is_reported(method, name):
     """h has no minimum at the solution: no success, and the message names both numbers."""
     problem, best = KNOWN[name]
     threshold = go.minimize(problem, method=method, rng=0).threshold
@@ -445,13 +430,13 @@ def test_a_given_beta_below_the_threshold_is_reported(method: str, name: str) ->
         assert result.fun == pytest.approx(best, rel=1e-6)
 
 
-def test_a_given_beta_is_kept() -> None:
+def test_a_given_beta_is_kept():
     result = go.minimize(EASY, rng=0, beta=2.5)
     assert result.success and result.beta == 2.5 and result.beta_raised == 0
     assert "threshold" not in result.message
 
 
-def test_an_objective_that_is_unbounded_off_M() -> None:
+def test_an_objective_that_is_unbounded_off_M():
     """f(A(X)) falls like -|X|^6 far from M: line searches must turn back, with every cdf method."""
     problem = trace(go.Stiefel(12, 3), -1e3 * spd(12, 5, 1))
     best = float(np.sort(np.linalg.eigvalsh(-1e3 * spd(12, 5, 1)))[:3].sum())
@@ -476,12 +461,12 @@ def test_repr_is_readable() -> None:
     assert len(text) < 1000
 
 
-def test_statuses_are_sentences() -> None:
+def test_statuses_are_sentences():
     for status in go.Status:
         assert status.value.endswith(".") and len(status.value.split()) >= 6
 
 
-def test_feasibility_that_rounding_forbids_is_no_success() -> None:
+def test_feasibility_that_rounding_forbids_is_no_success():
     result = go.minimize(EASY, rng=0, feasibility_tol=1e-18)
     assert not result.success and result.status is go.Status.NOT_FEASIBLE
 
@@ -510,24 +495,24 @@ def test_feasibility_that_rounding_forbids_is_no_success() -> None:
     ],
     ids=str,
 )
-def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
+def test_bad_arguments(arguments, message):
     with pytest.raises(ValueError, match=r"^" + message):
         go.minimize(EASY, **arguments)
 
 
-def test_what_is_missing_is_named() -> None:
+def test_what_is_missing_is_named():
     with pytest.raises(ValueError, match=r"^problem: need a gradient"):
         go.minimize(go.Problem(go.Stiefel(5, 2), np.sum))
     with pytest.raises(ValueError, match=r"^problem: "):
         go.minimize(lambda X: 0.0)  # type: ignore[arg-type]
 
 
-def test_integers_are_a_start() -> None:
+def test_integers_are_a_start():
     assert go.minimize(EASY, np.eye(12, 3, dtype=int)).success
 
 
 @given(data=st.data(), seed=gt.seeds())
-def test_value_never_worse_than_the_start(data: st.DataObject, seed: int) -> None:
+def test_value_never_worse_than_the_start(data, seed):
     """On compact manifolds: x of a run that is cut off anywhere is not above the start."""
     manifold = data.draw(
         gt.manifolds(("stiefel", "stiefel-complex", "tensor-dct", "tensor-dft"), max_n=6)

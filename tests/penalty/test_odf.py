@@ -3,8 +3,6 @@
 Against interpolation and autodiff, on and off M, on every manifold; and where h_n is infinite.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -54,9 +52,7 @@ def _drawn(data: st.DataObject, manifold: go.GenOrthManifold, seed: int) -> Sett
 
 
 @given(data=st.data(), manifold=MANIFOLDS, seed=gt.seeds())
-def test_value_of_h_n_is_the_formula(
-    data: st.DataObject, manifold: go.GenOrthManifold, seed: int
-) -> None:
+def test_value_of_h_n_is_the_formula(data, manifold, seed):
     """h_n(X) = f(X - D(X)) + beta/2 |D(X)|^2, with D as `newton_step` has it."""
     s = _drawn(data, manifold, seed)
     D = manifold.newton_step(s.X)
@@ -73,7 +69,7 @@ def test_value_of_h_n_is_the_formula(
 
 
 @given(data=st.data(), manifold=MANIFOLDS, seed=gt.seeds())
-def test_gradient_of_h_n(data: st.DataObject, manifold: go.GenOrthManifold, seed: int) -> None:
+def test_gradient_of_h_n(data, manifold, seed):
     """d/dt h_n(X + tZ) = <grad h_n, Z> at t = 0."""
     s = _drawn(data, manifold, seed)
     slope, error = s.derivative(s.h.value)
@@ -81,9 +77,7 @@ def test_gradient_of_h_n(data: st.DataObject, manifold: go.GenOrthManifold, seed
 
 
 @given(data=st.data(), manifold=MANIFOLDS, seed=gt.seeds())
-def test_hessian_differentiates_the_gradient_of_h_n(
-    data: st.DataObject, manifold: go.GenOrthManifold, seed: int
-) -> None:
+def test_hessian_differentiates_the_gradient_of_h_n(data, manifold, seed):
     """d/dt grad h_n(X + tZ) = hess h_n(X)[Z] at t = 0: all components."""
     s = _drawn(data, manifold, seed)
     product = s.h.hessian_product(s.X, s.Z)
@@ -93,7 +87,7 @@ def test_hessian_differentiates_the_gradient_of_h_n(
 
 
 @pytest.mark.parametrize("family", sorted(gt.FAMILIES))
-def test_h_n_on_every_family(family: str) -> None:
+def test_h_n_on_every_family(family):
     """One fixed manifold of each family; X is far enough from M for every term to count."""
     manifold = gt.Recipe(family, 6, 4, 10.0, 7).build()
     X = 1.2 * manifold.random_point(2)
@@ -110,7 +104,7 @@ def test_h_n_on_every_family(family: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", [float, complex])
-def test_h_n_by_autodiff(dtype: type) -> None:
+def test_h_n_by_autodiff(dtype):
     """JAX differentiates h_n itself, eigendecomposition included; h_n runs under jit."""
     jax = pytest.importorskip("jax")
     jnp = jax.numpy
@@ -143,7 +137,7 @@ def test_h_n_by_autodiff(dtype: type) -> None:
         assert np.linalg.norm(ours - theirs) <= 1e6 * EPS * np.linalg.norm(theirs)
 
 
-def test_h_n_runs_on_any_array_api_library() -> None:
+def test_h_n_runs_on_any_array_api_library():
     xp = pytest.importorskip("array_api_strict")
     manifold = go.SymplecticStiefel(8, 4)
     B = manifold.random_ambient(0)
@@ -166,7 +160,7 @@ def test_h_n_runs_on_any_array_api_library() -> None:
         assert np.linalg.norm(ours - np.asarray(theirs)) <= 1e-10 * np.linalg.norm(ours)
 
 
-def test_the_problem_keeps_its_gradient() -> None:
+def test_the_problem_keeps_its_gradient():
     """V = beta D - G is formed in memory of its own: what f returned is not written into."""
     manifold = go.SymplecticStiefel(8, 4)
     B = manifold.random_ambient(0)
@@ -176,9 +170,6 @@ def test_the_problem_keeps_its_gradient() -> None:
     h.gradient(X)
     h.hessian_product(X, X)
     np.testing.assert_array_equal(B, kept)
-
-
-# ---------------------------------------------------------------------- where h_n is infinite
 
 
 RANK_DEFICIENT = {
@@ -192,7 +183,7 @@ RANK_DEFICIENT = {
 @pytest.mark.parametrize(
     "family", ["stiefel", "stiefel-complex", "symplectic", "tensor-dft", "from-maps", "indefinite"]
 )
-def test_h_n_is_infinite_where_phi_of_X_has_no_full_rank(family: str, start: str) -> None:
+def test_h_n_is_infinite_where_phi_of_X_has_no_full_rank(family, start):
     """No error and no call of f: a line search steps back."""
     name = "indefinite-dense" if family == "indefinite" else family
     manifold = gt.Recipe(name, 6, 4, 10.0, 7).build()
@@ -203,7 +194,7 @@ def test_h_n_is_infinite_where_phi_of_X_has_no_full_rank(family: str, start: str
     assert problem.counts == go.Counts()
 
 
-def test_one_block_without_full_rank_is_enough() -> None:
+def test_one_block_without_full_rank_is_enough():
     manifold = go.TensorStiefel(5, 2, 3)
     X = manifold.random_point(0)
     h = go.OrthogonalDissolving(smooth(manifold, 0), 1.0)
@@ -212,7 +203,7 @@ def test_one_block_without_full_rank_is_enough() -> None:
     assert h.value(X) == np.inf
 
 
-def test_small_singular_values_are_no_rank_deficiency() -> None:
+def test_small_singular_values_are_no_rank_deficiency():
     """1e-6 among ones is full rank; h_n is finite and large."""
     X = np.eye(5, 3) * [1.0, 1.0, 1e-6]
     h = go.OrthogonalDissolving(smooth(go.Stiefel(5, 3), 0), 1.0)

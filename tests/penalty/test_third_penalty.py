@@ -1,7 +1,5 @@
 """A third penalty is one class and one record: f(A(A(X))) + beta/2 |C(X)|^2, solved by lbfgs."""
 
-from __future__ import annotations
-
 from typing import Any, final
 
 import numpy as np
@@ -66,7 +64,7 @@ class TwiceDissolving(Penalty[Point]):
         return max(4 * self.beta, 1.5 * threshold)
 
 
-def test_a_third_penalty_solves_a_known_problem() -> None:
+def test_a_third_penalty_solves_a_known_problem():
     solver = record(TwiceDissolving, "lbfgs", lbfgs)
     assert solver.name == "tdf-lbfgs" and solver.family == "penalty"
     A = spd(10, 20, 1)
@@ -76,7 +74,7 @@ def test_a_third_penalty_solves_a_known_problem() -> None:
     assert result.margin is not None and result.margin >= 1 - 1e-6
 
 
-def test_its_gradient_is_that_of_its_value() -> None:
+def test_its_gradient_is_that_of_its_value():
     manifold = go.SymplecticStiefel(6, 2)
     h = TwiceDissolving(smooth(manifold, 0), 2.0)
     X = manifold.random_point(0) + 0.05 * manifold.random_ambient(1)

@@ -1,7 +1,5 @@
 """F8: the quadratic form of hess h at stationary points, and the exactness threshold."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -30,9 +28,7 @@ def _rounding(manifold: go.GenOrthManifold, X: Matrix, h: go.ConstraintDissolvin
 
 
 @given(data=st.data(), manifold=MANIFOLDS, seed=gt.seeds())
-def test_quadratic_form_across_M(
-    data: st.DataObject, manifold: go.GenOrthManifold, seed: int
-) -> None:
+def test_quadratic_form_across_M(data, manifold, seed):
     """<V, hess h V> = 4 beta |S|^2 - 3 Re tr(S^2 Theta), V = X S^T; no cross term with T_X M.
 
     X is stationary for h.
@@ -53,9 +49,7 @@ def test_quadratic_form_across_M(
 
 
 @given(data=st.data(), manifold=MANIFOLDS, seed=gt.seeds())
-def test_threshold_is_the_largest_form(
-    data: st.DataObject, manifold: go.GenOrthManifold, seed: int
-) -> None:
+def test_threshold_is_the_largest_form(data, manifold, seed):
     """beta* = 3/4 max of Re tr(S^2 Theta) over a dense basis of S1, at most 3/4 |Theta|_2."""
     X = data.draw(gt.points(manifold))
     problem, Theta = stationary(manifold, X, seed)
@@ -80,7 +74,7 @@ def test_threshold_is_the_largest_form(
 @pytest.mark.parametrize(
     "family", ["symplectic", "indefinite-dense", "bilinear-symmetric", "bilinear-skew", "stiefel"]
 )
-def test_lanczos_agrees_with_the_dense_form(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lanczos_agrees_with_the_dense_form(family, monkeypatch):
     manifold = gt.Recipe(family, 24, 16, 10.0, 3).build()
     X = manifold.random_point(0)
     Theta = np.asarray(manifold.theta(X, manifold.random_ambient(1)))
@@ -100,7 +94,7 @@ def test_lanczos_agrees_with_the_dense_form(family: str, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("family", sorted(gt.FAMILIES))
-def test_threshold_is_sharp(family: str) -> None:
+def test_threshold_is_sharp(family):
     """Just above beta* the form of hess h across M is positive, just below it is not.
 
     On every family.
@@ -122,7 +116,7 @@ def test_threshold_is_sharp(family: str) -> None:
         assert bool(np.linalg.eigvalsh((form + form.T) / 2).min() > 0) is positive
 
 
-def test_identity_companion_is_the_largest_eigenvalue() -> None:
+def test_identity_companion_is_the_largest_eigenvalue():
     """Psi = id: 3/4 max(0, lambda_max(Theta)).
 
     For the smallest eigenvalues of A it is 3/2 lambda_p.
@@ -136,7 +130,7 @@ def test_identity_companion_is_the_largest_eigenvalue() -> None:
     assert go.exactness_threshold(trace(go.Stiefel(8, 3), -A), vectors[:, -3:]) == 0.0
 
 
-def test_a_point_off_M_is_restored_first() -> None:
+def test_a_point_off_M_is_restored_first():
     problem = trace(go.Stiefel(8, 3), spd(8, 10, 0))
     X = problem.manifold.random_point(0)
     assert go.exactness_threshold(problem, 1.1 * X) == pytest.approx(
@@ -144,7 +138,7 @@ def test_a_point_off_M_is_restored_first() -> None:
     )
 
 
-def test_which_threshold_is_asked_for() -> None:
+def test_which_threshold_is_asked_for():
     """Oblique is the default; on Stiefel 3/4 lambda_max(Theta) and max(0, -lambda_min(Theta))."""
     A = spd(8, 10, 0)
     values, vectors = np.linalg.eigh(A)
@@ -158,7 +152,7 @@ def test_which_threshold_is_asked_for() -> None:
         go.exactness_threshold(None, X)  # type: ignore[arg-type]
 
 
-def test_threshold_of_blocks_is_the_largest() -> None:
+def test_threshold_of_blocks_is_the_largest():
     """F8 on a product of manifolds: the largest threshold of the factors, each with its own psi."""
     A = np.stack([gt.conditioned_symmetric(5, 3.0, k, negative=2) for k in range(3)])
     R = np.stack([gt.conditioned_symmetric(3, 3.0, k + 9, negative=1) for k in range(3)])

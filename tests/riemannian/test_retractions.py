@@ -21,7 +21,7 @@ def indefinite(condition: float, seed: int = 1) -> go.Problem:
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("condition", [1.0, 30.0, 1000.0])
-def test_the_nearest_point_is_found_at_every_condition(solver: str, condition: float) -> None:
+def test_the_nearest_point_is_found_at_every_condition(solver, condition):
     """DESIGN 2.3: with Cayley alone these runs were not done after 1500 iterations."""
     problem = indefinite(condition)
     start = problem.manifold.random_point(0)
@@ -34,7 +34,7 @@ def test_the_nearest_point_is_found_at_every_condition(solver: str, condition: f
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("kind", [kind for kind in RETRACTIONS if kind != "auto"])
-def test_the_retraction_that_was_asked_for_is_used(solver: str, kind: str) -> None:
+def test_the_retraction_that_was_asked_for_is_used(solver, kind):
     problem = indefinite(1.0)
     start = problem.manifold.random_point(0)
     result = SOLVERS[solver](problem, start, retraction=kind, max_iterations=20)

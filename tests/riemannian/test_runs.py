@@ -32,7 +32,7 @@ def altered(known: Known, **parts: Any) -> go.Problem:
 
 
 @every_solver
-def test_a_step_outside_the_domain_is_shortened(solver: Any) -> None:
+def test_a_step_outside_the_domain_is_shortened(solver):
     """Min (y + 1)^2/2 on x^2 - y^2 = 1 from (1, 0), gradient (0, 1).
 
     T = 2 is the pole of the retraction.
@@ -56,9 +56,7 @@ def test_a_step_outside_the_domain_is_shortened(solver: Any) -> None:
 
 @pytest.mark.parametrize("trusted", [True, False])
 @ours
-def test_what_leads_away_from_the_manifold_is_led_back(
-    solver: Any, trusted: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_leads_away_from_the_manifold_is_led_back(solver, trusted, monkeypatch):
     """Each step off M by 1e-7: led back at once where the ray says so, else every 16 iterations."""
     exact = Cayley.point
 
@@ -78,7 +76,7 @@ def test_what_leads_away_from_the_manifold_is_led_back(
 
 
 @every_solver
-def test_every_direction_is_tangent(solver: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_direction_is_tangent(solver, monkeypatch):
     made, seen = Ray.__init__, []
 
     def watched(ray: Ray, place: Any, Z: Any) -> None:
@@ -94,7 +92,7 @@ def test_every_direction_is_tangent(solver: Any, monkeypatch: pytest.MonkeyPatch
     assert max(seen) <= 1e-12
 
 
-def test_a_thousand_halvings_are_a_stall_and_no_crash(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_thousand_halvings_are_a_stall_and_no_crash(monkeypatch):
     def never(*arguments: Any) -> Any:
         raise go.OutsideDomainError("never")
 
@@ -108,7 +106,7 @@ def test_a_thousand_halvings_are_a_stall_and_no_crash(monkeypatch: pytest.Monkey
 
 
 @every_solver
-def test_the_stopping_measure_is_the_riemannian_gradient(solver: Any) -> None:
+def test_the_stopping_measure_is_the_riemannian_gradient(solver):
     known = KNOWN["indefinite"]()
     result = solver(known.problem(), known.manifold.random_point(1), tol=1e-6)
     assert result.stopping_measure <= 1e-6
@@ -116,24 +114,20 @@ def test_the_stopping_measure_is_the_riemannian_gradient(solver: Any) -> None:
 
 
 @every_solver
-def test_time_is_recorded_by_phase(solver: Any) -> None:
+def test_time_is_recorded_by_phase(solver):
     known = KNOWN["symplectic"]()
     result = solver(known.problem(), known.manifold.random_point(1))
     seconds = result.seconds
     assert set(seconds) == {"cost", "gradient", "projection", "retraction", "transport"}
-    used = {"cost", "gradient", "retraction"} | {
-        rlbfgs: {"projection"},
-        rtr: {"projection"},
-    }.get(solver, set())
+    used = {"cost", "gradient", "retraction"} | {rlbfgs: {"projection"}, rtr: {"projection"}}.get(
+        solver, set()
+    )
     assert {phase for phase, value in seconds.items() if value > 0} == used
     assert sum(seconds.values()) <= result.time
 
 
-# ---------------------------------------------------------------------- the edges of a run
-
-
 @every_solver
-def test_nan_ends_the_run_with_the_best_iterate(solver: Any) -> None:
+def test_nan_ends_the_run_with_the_best_iterate(solver):
     known = KNOWN["indefinite"]()
     calls = 0
 
@@ -149,7 +143,7 @@ def test_nan_ends_the_run_with_the_best_iterate(solver: Any) -> None:
     assert all(map(math.isfinite, result.trace.gradient_norm))
 
 
-def test_the_best_iterate_need_not_be_the_last_one() -> None:
+def test_the_best_iterate_need_not_be_the_last_one():
     """Costs 5, 3, 4, NaN, all of them accepted by a search of one trial."""
     costs = iter([5.0, 3.0, 4.0, math.nan])
     problem = go.Problem(go.Stiefel(5, 2), lambda X: next(costs), lambda X: np.ones_like(X))
@@ -167,7 +161,7 @@ def test_the_best_iterate_need_not_be_the_last_one() -> None:
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
-def test_a_gradient_that_is_not_finite_ends_the_run(bad: float) -> None:
+def test_a_gradient_that_is_not_finite_ends_the_run(bad):
     known = KNOWN["symplectic"]()
     for solver in RIEMANNIAN:
         calls = 0
@@ -183,14 +177,14 @@ def test_a_gradient_that_is_not_finite_ends_the_run(bad: float) -> None:
         assert math.isfinite(result.fun) and math.isfinite(result.gradient_norm)
 
 
-def test_a_hessian_that_is_not_finite_ends_the_run() -> None:
+def test_a_hessian_that_is_not_finite_ends_the_run():
     known = KNOWN["symplectic"]()
     problem = altered(known, euclidean_hessian=lambda X, Z: np.full_like(Z, math.nan))
     result = rtr(problem, known.manifold.random_point(0))
     assert result.status is go.Status.NOT_FINITE and result.nfev == 1
 
 
-def test_an_objective_that_raises_passes_its_exception_on() -> None:
+def test_an_objective_that_raises_passes_its_exception_on():
     def cost(X: Any) -> float:
         raise KeyError("mine")
 
@@ -201,7 +195,7 @@ def test_an_objective_that_raises_passes_its_exception_on() -> None:
 
 
 @every_solver
-def test_a_start_near_the_manifold_is_restored_and_another_refused(solver: Any) -> None:
+def test_a_start_near_the_manifold_is_restored_and_another_refused(solver):
     known = KNOWN["symplectic"]()
     X = known.manifold.random_point(0)
     result = solver(known.problem(), X + 1e-3, max_iterations=1, keep_points=True)
@@ -212,7 +206,7 @@ def test_a_start_near_the_manifold_is_restored_and_another_refused(solver: Any) 
 
 
 @every_solver
-def test_callback_and_random_start(solver: Any) -> None:
+def test_callback_and_random_start(solver):
     known = KNOWN["symplectic"]()
     seen: list[go.Progress] = []
 
@@ -240,14 +234,14 @@ def test_callback_and_random_start(solver: Any) -> None:
         ({"x0": np.ones((2, 2))}, "x0: need an array of shape"),
     ],
 )
-def test_bad_arguments_are_refused(options: Any, message: str) -> None:
+def test_bad_arguments_are_refused(options, message):
     known = KNOWN["stiefel"]()
     for solver in OURS:
         with pytest.raises(ValueError, match=message):
             solver(known.problem(), **options)
 
 
-def test_what_a_solver_cannot_use_is_refused() -> None:
+def test_what_a_solver_cannot_use_is_refused():
     M = go.Stiefel(5, 2)
     cost = go.Problem(M, lambda X: 0.0)
     full = go.Problem(M, lambda X: 0.0, lambda X: 0 * X, lambda X, Z: 0 * Z)

@@ -13,7 +13,7 @@ from genorth.linalg.arrays import inner, norm
 from genorth.riemannian import rcg, rgd, rlbfgs, rtr
 from genorth.riemannian.run import OnManifold
 from genorth.solve.cg import sato
-from genorth.solve.descent import Settings
+from genorth.solve.descent import NoStep, Settings
 from genorth.solve.tr import forcing, truncated_cg
 from genorth.testing import conditioned_symmetric, manifolds, seeds
 from support.known_minima import KNOWN
@@ -21,7 +21,7 @@ from support.problems import smooth
 
 
 @given(data=st.data())
-def test_sato_takes_the_smaller_quotient(data: st.DataObject) -> None:
+def test_sato_takes_the_smaller_quotient(data):
     """Beta = min(|g|^2/|g_old|^2, |g|^2/growth), and 0 for growth <= 0."""
     squared, old = data.draw(st.floats(1e-6, 1e6)), data.draw(st.floats(1e-6, 1e6))
     growth = data.draw(st.floats(-1e6, 1e6))
@@ -29,12 +29,8 @@ def test_sato_takes_the_smaller_quotient(data: st.DataObject) -> None:
     assert beta == (0.0 if growth <= 0 else pytest.approx(min(squared / old, squared / growth)))
 
 
-@given(
-    accuracy=st.floats(1e-3, 0.9),
-    exponent=st.floats(-12, 0),
-    gain=st.floats(0, 2),
-)
-def test_the_forcing_term(accuracy: float, exponent: float, gain: float) -> None:
+@given(accuracy=st.floats(1e-3, 0.9), exponent=st.floats(-12, 0), gain=st.floats(0, 2))
+def test_the_forcing_term(accuracy, exponent, gain):
     """Superlinear where the model is as good as f, and never more than what was asked for."""
     term, exact = forcing(accuracy, 10**exponent, gain), 10**exponent <= 1e-5
     assert term == pytest.approx(min(accuracy, 0.9 * gain**1.618034) if exact else accuracy)
@@ -47,8 +43,8 @@ def test_the_forcing_term(accuracy: float, exponent: float, gain: float) -> None
     preconditioned=st.booleans(),
 )
 def test_truncated_cg_minimises_inside_and_stops_at_the_boundary(
-    seed: int, radius: float, negative: int, preconditioned: bool
-) -> None:
+    seed, radius, negative, preconditioned
+):
     """Inside, hess Z = -g; else |Z| = radius in the norm of the preconditioner.
 
     Never above the Cauchy step.
@@ -136,11 +132,29 @@ def test_a_preconditioner_saves_work(solver: Any) -> None:
     assert helped.evaluations < plain.evaluations / 3
 
 
+def test_rlbfgs_forgets_its_pairs_where_no_step_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It goes on from the same point, along the negative gradient."""
+    searches: list[tuple[Any, Any]] = []
+    search = OnManifold.search
+
+    def failing_once(run: OnManifold, point: Any, Z: Any, *rest: Any, **options: Any) -> Any:
+        searches.append((point, Z))
+        if len(searches) == 5:
+            raise NoStep
+        return search(run, point, Z, *rest, **options)
+
+    monkeypatch.setattr(OnManifold, "search", failing_once)
+    known = KNOWN["stiefel"]()
+    assert rlbfgs(known.problem(), known.manifold.random_point(0)).success
+    (failed, _), (point, Z) = searches[4:6]
+    assert point is failed and norm(Z + point.gradient) <= 1e-14 * norm(Z)
+
+
 def test_the_constants_of_the_descent_are_those_of_optm() -> None:
     assert Settings() == Settings(1e-3, 1e-4, 0.1, 0.5, 5, 0.85, 1e-20, 1e20)
 
 
-def test_rgd_steps_are_barzilai_and_borwein() -> None:
+def test_rgd_steps_are_barzilai_and_borwein():
     """The steps, recovered from the iterates, against the quotients."""
     known = KNOWN["stiefel"]()
     M = known.manifold
@@ -155,3 +169,14 @@ def test_rgd_steps_are_barzilai_and_borwein() -> None:
         t = float(M.inner(S, S)) / sy if k % 2 == 0 else sy / float(M.inner(Y, Y))
         trials = [float(M.norm(M.retract(X[k], -t * 0.1**j * g[k]) - X[k + 1])) for j in range(5)]
         assert min(trials) <= 1e-10
+
+
+def test_the_first_step_of_rgd_is_at_most_a_tenth_of_X() -> None:
+    """Where the gradient is large 1e-3 of it is far too long."""
+    known = KNOWN["stiefel"]()
+    M, A = known.manifold, 1e6 * known.M
+    problem = go.Problem(M, lambda X: float(np.vdot(X, A @ X)) / 2, lambda X: A @ X)
+    result = rgd(problem, M.random_point(2), max_iterations=1, keep_points=True)
+    start, end = result.trace.points or []
+    assert result.trace.evaluations[1] == 2
+    assert norm(end - start) == pytest.approx(0.1 * norm(start), rel=0.05)

@@ -6,8 +6,6 @@ Rank 0 writes to OUT, as JSON, how far the iterates and results are from NumPy's
 compiled programs of the gradient and the retraction contain.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sys
@@ -84,9 +82,7 @@ def problem(manifold: go.GenOrthManifold, put: Any) -> go.Problem:
         return ((D * D).sum() + (X * WX).sum()) / 2, D + WX
 
     return go.Problem(
-        manifold,
-        cost_and_gradient=both,
-        euclidean_hessian=lambda X, Z: Z + w[:, None] * Z,
+        manifold, cost_and_gradient=both, euclidean_hessian=lambda X, Z: Z + w[:, None] * Z
     )
 
 

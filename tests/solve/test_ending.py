@@ -26,7 +26,7 @@ def _ended(X: Matrix, status: go.Status = go.Status.CONVERGED, **options: Any) -
     return result(monitor, status, end, family="Riemannian", method="test")
 
 
-def test_a_success_is_borne_out_by_x() -> None:
+def test_a_success_is_borne_out_by_x():
     """Stationary and on M; away from it the point is restored, and measured there."""
     assert _ended(SOLUTION).success
     near = _ended(SOLUTION * (1 + 1e-4))
@@ -41,7 +41,7 @@ def test_a_success_is_borne_out_by_x() -> None:
     assert _ended(SOLUTION, go.Status.STALLED).status is go.Status.STALLED
 
 
-def test_no_tolerance_makes_a_success_of_a_point_off_the_manifold() -> None:
+def test_no_tolerance_makes_a_success_of_a_point_off_the_manifold():
     """|C(x)| <= 1e-6 in any case: x is restored so far, whatever feasibility_tol."""
     ended = _ended(SOLUTION * (1 + 1e-4), feasibility_tol=1.0)
     assert ended.success and ended.feasibility <= ON_MANIFOLD
@@ -52,7 +52,7 @@ def test_no_tolerance_makes_a_success_of_a_point_off_the_manifold() -> None:
     ).success
 
 
-def test_the_clock_stands_while_x_is_measured() -> None:
+def test_the_clock_stands_while_x_is_measured():
     monitor = Monitor(EASY)
     before = monitor.elapsed
     with monitor.paused():
@@ -63,7 +63,7 @@ def test_the_clock_stands_while_x_is_measured() -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_message_tells_what_to_do_next(family: str) -> None:
+def test_a_message_tells_what_to_do_next(family):
     """beta is named to penalty methods only."""
     for status in go.Status:
         message = status.message(family)
@@ -75,6 +75,6 @@ def test_a_message_tells_what_to_do_next(family: str) -> None:
         assert (message == status.value) == stopped
 
 
-def test_evaluations_are_counted_alike_everywhere() -> None:
+def test_evaluations_are_counted_alike_everywhere():
     ended = attrs.evolve(_ended(SOLUTION), nfev=3, njev=5, nhev=7)
     assert ended.evaluations == go.Counts(3, 5, 7).evaluations == 12

@@ -13,9 +13,7 @@ EPS = float(np.finfo(float).eps)
 @given(
     seed=seeds(), count=st.integers(1, 6), memory=st.integers(1, 4), preconditioned=st.booleans()
 )
-def test_the_two_loops_are_the_bfgs_matrix(
-    seed: int, count: int, memory: int, preconditioned: bool
-) -> None:
+def test_the_two_loops_are_the_bfgs_matrix(seed, count, memory, preconditioned):
     """H <- (I - s y^T/sy) H (I - y s^T/sy) + s s^T/sy over the last pairs, from a multiple of P."""
     rng, n = np.random.default_rng(seed), 5
     A, P = conditioned_symmetric(n, 10.0, rng), conditioned_symmetric(n, 10.0, rng)

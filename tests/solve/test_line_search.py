@@ -1,6 +1,7 @@
 """Line searches: descent with Barzilai-Borwein steps, and the strong Wolfe conditions."""
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genorth.errors import StepTooLong
-from genorth.solve.descent import NoStep, Settings, descend
+from genorth.solve.descent import NoStep, Settings, _barzilai_borwein, _search, descend
 from genorth.solve.wolfe import Conditions, difference, parabola_slope, strong_wolfe
 from support.problems import Matrix
 
 EPS = float(np.finfo(float).eps)
 
 
-def test_descent_halves_steps_outside_the_domain() -> None:
+def test_descent_halves_steps_outside_the_domain():
     """A step function that refuses long steps is asked for shorter ones.
 
     BB steps then find the minimum.
@@ -46,6 +47,33 @@ def test_descent_halves_steps_outside_the_domain() -> None:
     assert asked[:5] == [1.0, 0.5, 0.25, 0.125, 0.0625]
 
 
+@pytest.mark.parametrize(
+    ("values", "accepted"),
+    [
+        ([0.95, 0.98], 0.1),  # below the average by a tenth of t |g|^2
+        ([2.0, 2.0, 2.0], 0.01),  # the last trial in any case
+        ([2.0, 2.0, math.inf, 2.0], 0.001),  # but a finite one
+    ],
+)
+def test_a_trial_is_accepted_below_the_average_or_as_the_last_one(
+    values: list[float], accepted: float
+) -> None:
+    trials = iter(values)
+
+    def step(point: Any, t: float) -> Any:
+        return SimpleNamespace(value=next(trials))
+
+    here = SimpleNamespace(X=np.zeros(1), value=1.0)
+    _, t, _ = _search(here, step, 1.0, 1.0, Settings(sufficient=0.1, trials=3), 1.0)
+    assert t == pytest.approx(accepted)
+
+
+def test_steps_are_kept_within_their_bounds() -> None:
+    settings = Settings(shortest=1e-3, longest=1e3)
+    for over, under, t in ((2.0, -4.0, 0.5), (1.0, 1e-9, 1e3), (1e-9, 1.0, 1e-3), (1.0, 0.0, 1e3)):
+        assert _barzilai_borwein((np.array(over), np.array(under)), settings) == t
+
+
 # ---------------------------------------------------------------------- the line search
 
 
@@ -69,7 +97,7 @@ def _searched(
 
 @pytest.mark.parametrize("first", [1e-6, 1e-3, 0.1, 1.0, 10.0, 1e3])
 @pytest.mark.parametrize("c2", [0.9, 0.1, 1e-3])
-def test_a_narrow_valley_is_found_from_any_first_trial(first: float, c2: float) -> None:
+def test_a_narrow_valley_is_found_from_any_first_trial(first, c2):
     """f = -t/(t^2 + 2)."""
 
     def f(t: float) -> float:
@@ -89,9 +117,7 @@ def test_a_narrow_valley_is_found_from_any_first_trial(first: float, c2: float) 
     curvature=st.sampled_from([0.1, 0.5, 0.9]),
     shift=st.sampled_from([0.0, 1e3, -1e6]),
 )
-def test_the_search_ends_with_the_wolfe_conditions(
-    t: float, wave: float, curvature: float, shift: float
-) -> None:
+def test_the_search_ends_with_the_wolfe_conditions(t, wave, curvature, shift):
     """f = (t - 1)^2/2 + wave sin(5t)/5 + shift: for large shifts values are rounding at the end."""
 
     def f(t: float) -> float:
@@ -107,13 +133,13 @@ def test_the_search_ends_with_the_wolfe_conditions(
     assert trials <= 30
 
 
-def test_the_search_goes_on_where_costs_are_rounding() -> None:
+def test_the_search_goes_on_where_costs_are_rounding():
     """f = 1 + 1e-18 (t - 1)^2: the costs are all 1, the slopes tell where the minimum is."""
     found, _ = _searched(lambda t: 1.0, lambda t: 2e-18 * (t - 1), 64.0, Conditions(curvature=0.1))
     assert abs(found - 1) <= 0.1
 
 
-def test_the_search_turns_back_at_the_edge_of_the_domain_and_gives_up_uphill() -> None:
+def test_the_search_turns_back_at_the_edge_of_the_domain_and_gives_up_uphill():
     found, _ = _searched(lambda t: -t, lambda t: -1.0, 8.0, Conditions(), edge=2.0)
     assert 1 < found < 2
     inside = Conditions(curvature=0.1)
@@ -124,7 +150,7 @@ def test_the_search_turns_back_at_the_edge_of_the_domain_and_gives_up_uphill() -
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
-def test_a_value_that_is_not_finite_is_too_long_a_step(bad: float) -> None:
+def test_a_value_that_is_not_finite_is_too_long_a_step(bad):
     found, _ = _searched(lambda t: bad if t > 0.5 else -t, lambda t: -1.0, 4.0, Conditions())
     assert 0 < found <= 0.5
 
@@ -132,9 +158,7 @@ def test_a_value_that_is_not_finite_is_too_long_a_step(bad: float) -> None:
 @given(
     value=st.floats(-5, 5), slope=st.floats(-5, -0.1), bend=st.floats(-5, 5), t=st.floats(0.01, 10)
 )
-def test_the_slope_of_a_parabola_is_exact_on_parabolas(
-    value: float, slope: float, bend: float, t: float
-) -> None:
+def test_the_slope_of_a_parabola_is_exact_on_parabolas(value, slope, bend, t):
     """f(t) = f(0) + s(0) t + b t^2/2 has s(t) = s(0) + b t."""
     other = value + slope * t + bend * t * t / 2
     size = (abs(value) + abs(other)) / t + abs(slope) + abs(bend) * t
@@ -142,6 +166,6 @@ def test_the_slope_of_a_parabola_is_exact_on_parabolas(
     assert found == pytest.approx(slope + bend * t, rel=0, abs=16 * np.finfo(float).eps * size)
 
 
-def test_differences_of_costs_come_from_the_slopes_only_in_rounding() -> None:
+def test_differences_of_costs_come_from_the_slopes_only_in_rounding():
     assert difference(1.0, 1.0 + 1e-15, -2e-16, -4e-16) == pytest.approx(-3e-16, rel=1e-12, abs=0)
     assert difference(1.0, 1.5, -2e-16, -4e-16) == 0.5

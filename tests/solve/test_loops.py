@@ -1,7 +1,5 @@
 """The loops gd, cg, lbfgs and tr: written once, they run on places of M and of the whole space."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 
@@ -65,6 +63,9 @@ class _Quadratic:
     def check(self) -> None:
         pass
 
+    def searched(self, found: bool) -> None:
+        pass
+
     def iteration(self, *line: Any) -> None:
         pass
 
@@ -82,9 +83,7 @@ def _cosine(u: Any, v: Any) -> float:
 
 
 @pytest.mark.parametrize("name", LOOPS)
-def test_a_loop_runs_on_places_of_M_and_of_F_alike(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_loop_runs_on_places_of_M_and_of_F_alike(name, monkeypatch):
     """One function is rgd on M, and minimises h and h_n on F."""
     called: list[str] = []
 
@@ -103,7 +102,7 @@ def test_a_loop_runs_on_places_of_M_and_of_F_alike(
     assert called == ["OnManifold"]
 
 
-def test_directions_of_cg_are_those_of_sato() -> None:
+def test_directions_of_cg_are_those_of_sato():
     """Each step is along -g + beta d, beta = min(|g|^2/|g_old|^2, |g|^2/<g - g_old, d>)."""
     quadratic, points = _run(cg)
     d = -quadratic.D * points[0]
@@ -114,7 +113,7 @@ def test_directions_of_cg_are_those_of_sato() -> None:
         assert _cosine(after - here, d) == pytest.approx(1.0, abs=1e-10)
 
 
-def test_directions_of_lbfgs_are_those_of_the_last_pairs() -> None:
+def test_directions_of_lbfgs_are_those_of_the_last_pairs():
     """Each step is along -H g, H the BFGS matrix of the pairs before."""
     quadratic, points = _run(lbfgs, iterations=25)
     pairs = Pairs(10)
@@ -125,14 +124,14 @@ def test_directions_of_lbfgs_are_those_of_the_last_pairs() -> None:
 
 
 @pytest.mark.parametrize("loop", [cg, lbfgs])
-def test_the_first_step_is_one_over_the_curvature(loop: Any) -> None:
+def test_the_first_step_is_one_over_the_curvature(loop):
     quadratic, points = _run(loop, iterations=1)
     assert points[1] == pytest.approx(points[0] - quadratic.D * points[0] / 100.0)
     assert quadratic.trials == 2
 
 
 @pytest.mark.parametrize("loop", [cg, lbfgs])
-def test_most_steps_take_one_evaluation(loop: Any) -> None:
+def test_most_steps_take_one_evaluation(loop):
     """A search begins with the last step times the ratio of the slopes, or with t = 1."""
     quadratic, points = _run(loop, iterations=60)
     assert quadratic.trials <= 1.35 * len(points)
@@ -140,7 +139,7 @@ def test_most_steps_take_one_evaluation(loop: Any) -> None:
 
 
 @pytest.mark.parametrize("method", ["cdf-cg", "odf-cg"])
-def test_fewer_evaluations_than_scipys_cg(method: str) -> None:
+def test_fewer_evaluations_than_scipys_cg(method):
     d = np.linspace(1.0, 300.0, 40)
     problem = trace(go.SymplecticStiefel(40, 6), np.diag(d))
     start = problem.manifold.random_point(0)
@@ -148,9 +147,6 @@ def test_fewer_evaluations_than_scipys_cg(method: str) -> None:
     theirs = go.minimize(problem, start, method=f"{method}-scipy", tol=1e-8)
     assert ours.success and ours.evaluations < theirs.evaluations
     assert ours.fun == pytest.approx(theirs.fun, rel=1e-10)
-
-
-# ---------------------------------------------------------------------- names that have changed
 
 
 @pytest.mark.parametrize(
@@ -162,13 +158,13 @@ def test_fewer_evaluations_than_scipys_cg(method: str) -> None:
         ("odf-lbfgs-lean", "odf-lbfgs"),
     ],
 )
-def test_an_old_name_is_refused_with_the_new_one(old: str, new: str) -> None:
+def test_an_old_name_is_refused_with_the_new_one(old, new):
     problem = trace(go.Stiefel(4, 2), spd(4, 10, 0))
     with pytest.raises(ValueError, match=rf"^method: need '{new}', .*got '{old}'"):
         go.minimize(problem, method=old)
 
 
-def test_a_geometry_is_chosen_by_structure() -> None:
+def test_a_geometry_is_chosen_by_structure():
     problem = trace(go.Stiefel(4, 2), spd(4, 10, 0))
     with pytest.raises(ValueError, match=r"^geometry: .*by the structure"):
         go.minimize(problem, method="rlbfgs", geometry="fast")

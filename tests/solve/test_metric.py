@@ -1,7 +1,5 @@
 """metric=W in every solver (F20): the same minimum, in the variables of the problem."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -38,7 +36,7 @@ ROOT = np.linalg.inv(np.linalg.cholesky(B)).T  # T with (T T^T)^-1 = B
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_solver_takes_a_metric(method: str) -> None:
+def test_every_solver_takes_a_metric(method):
     tol = 1e-3 if method == "pymanopt-cg" else 1e-5  # its line search ends in rounding
     result = go.minimize(problem(), method=method, metric="B", rng=0, tol=tol)
     assert result.success, result.message
@@ -55,12 +53,12 @@ def test_every_solver_takes_a_metric(method: str) -> None:
 @pytest.mark.parametrize(
     "metric", [B, scipy.sparse.csr_array(B), np.diag(B), (ROOT, np.linalg.inv(ROOT)), "B"], ids=str
 )
-def test_a_metric_may_be_given_in_every_form(metric: Any) -> None:
+def test_a_metric_may_be_given_in_every_form(metric):
     result = rlbfgs(problem(), rng=0, metric=metric, tol=1e-5, max_iterations=20_000)
     assert result.fun == pytest.approx(MINIMUM, rel=1e-5)
 
 
-def test_the_metric_of_the_form_takes_the_condition_number_out() -> None:
+def test_the_metric_of_the_form_takes_the_condition_number_out():
     """F20: with W = B it is the Stiefel manifold, whatever the condition number of B is."""
     counts = []
     for condition in (10.0, 1e5):
@@ -91,7 +89,7 @@ METRICS = {"B": "B", "diagonal": np.linspace(1.0, 3.0, N)}
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_trust_regions_keep_superlinear_convergence_in_a_metric(metric: str) -> None:
+def test_trust_regions_keep_superlinear_convergence_in_a_metric(metric):
     """The Hessian is that of the metric: a model solved for tightly gains digits at once."""
     settings = Settings(accuracy=1e-6)
     result = rtr(_smooth(), rng=0, metric=METRICS[metric], tol=1e-7, settings=settings)
@@ -101,7 +99,7 @@ def test_trust_regions_keep_superlinear_convergence_in_a_metric(metric: str) -> 
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_pymanopts_trust_regions_keep_it_too(metric: str) -> None:
+def test_pymanopts_trust_regions_keep_it_too(metric):
     """Only with the right Hessian |g_k+1| <= c |g_k|^2."""
     optimizer = pymanopt.optimizers.TrustRegions
     result = run(optimizer, _smooth(), rng=2, metric=METRICS[metric], tol=1e-8)
@@ -110,7 +108,7 @@ def test_pymanopts_trust_regions_keep_it_too(metric: str) -> None:
     assert np.max(np.log(norms[1:]) / np.log(norms[:-1])) >= 1.5
 
 
-def test_points_and_callbacks_are_in_the_variables_of_the_problem() -> None:
+def test_points_and_callbacks_are_in_the_variables_of_the_problem():
     seen = []
     M = problem().manifold
     start = M.random_point(0)
@@ -130,7 +128,7 @@ def test_points_and_callbacks_are_in_the_variables_of_the_problem() -> None:
     assert result.metric_gradient_norm == pytest.approx(float(M.norm(gradient)), rel=1e-8)
 
 
-def test_a_pymanopt_manifold_takes_a_metric() -> None:
+def test_a_pymanopt_manifold_takes_a_metric():
     """Gradient, Hessian, projection and inner product in W; pymanopt's own solver and ours."""
     space = PymanoptManifold(go.GeneralizedStiefel(B, P), rng=0, metric="B")
     X = space.random_point()
@@ -174,11 +172,11 @@ def test_a_pymanopt_manifold_takes_a_metric() -> None:
         ((ROOT,), "T: need|W: need"),
     ],
 )
-def test_what_is_no_metric_is_refused(method: str, metric: Any, message: str) -> None:
+def test_what_is_no_metric_is_refused(method, metric, message):
     with pytest.raises(ValueError, match=message):
         go.minimize(problem(), method=method, metric=metric, rng=0)
 
 
-def test_a_metric_and_a_preconditioner_are_refused() -> None:
+def test_a_metric_and_a_preconditioner_are_refused():
     with pytest.raises(ValueError, match="metric: need a metric or a preconditioner, not both"):
         rlbfgs(problem(), rng=0, metric="B", preconditioner=lambda X, V: V)

@@ -1,7 +1,5 @@
 """Solvers on JAX and PyTorch arrays: NumPy's results, x in the library of x0, nothing copied."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -57,7 +55,7 @@ def problem(wrap: Any, dtype: Any = float, manifold: Any = None) -> go.Problem:
     return go.Problem(manifold, cost_and_gradient=both, euclidean_hessian=lambda X, Z: w * Z)
 
 
-def test_the_solvers_that_stay() -> None:
+def test_the_solvers_that_stay():
     """Those that the documentation names."""
     assert set(ON_DEVICE) == {
         *("auto", "rgd", "rcg", "rlbfgs", "rtr", "landing", "landing-auto"),
@@ -73,7 +71,7 @@ def test_the_solvers_that_stay() -> None:
         *(pytest.param(name, marks=pytest.mark.slow) for name in ON_DEVICE if name != "rlbfgs"),
     ],
 )
-def test_the_minimum_of_numpy_in_the_library_of_the_start(method: str, wrap: Any) -> None:
+def test_the_minimum_of_numpy_in_the_library_of_the_start(method, wrap):
     manifold = go.GeneralizedStiefel(DIAGONAL, P)
     X0 = manifold.random_point(0)
     options: dict[str, Any] = {"method": method, "tol": 1e-6, "max_iterations": 1000}
@@ -86,7 +84,7 @@ def test_the_minimum_of_numpy_in_the_library_of_the_start(method: str, wrap: Any
 
 
 @pytest.mark.slow
-def test_iterates_are_those_of_numpy(wrap: Any) -> None:
+def test_iterates_are_those_of_numpy(wrap):
     """Before rounding has grown: 10 iterations, in which both choose the same steps."""
     X0 = go.GeneralizedStiefel(DIAGONAL, P).random_point(1)
     for solver in (rgd, rlbfgs):
@@ -98,7 +96,7 @@ def test_iterates_are_those_of_numpy(wrap: Any) -> None:
 
 
 @pytest.mark.slow
-def test_single_precision(wrap: Any) -> None:
+def test_single_precision(wrap):
     """A tolerance within reach is a success; one out of reach gets a status and a hint."""
     X0 = go.GeneralizedStiefel(DIAGONAL, P).random_point(0).astype(np.float32)
     result = rlbfgs(problem(wrap, np.float32), wrap(X0), tol=1e-3)
@@ -110,7 +108,7 @@ def test_single_precision(wrap: Any) -> None:
     assert result.gradient_norm < 1e-3
 
 
-def test_a_start_on_the_device_for_a_solver_of_numpy(wrap: Any) -> None:
+def test_a_start_on_the_device_for_a_solver_of_numpy(wrap):
     """The message names those that stay."""
     f, X0 = problem(wrap), wrap(go.GeneralizedStiefel(DIAGONAL, P).random_point(0))
     for method in ("odf-lbfgs-scipy", "cdf-tr-scipy", "rgd-paper"):
@@ -124,14 +122,14 @@ def test_a_start_on_the_device_for_a_solver_of_numpy(wrap: Any) -> None:
         rgd(f, X0, metric=DIAGONAL)
 
 
-def test_libraries_are_not_mixed(wrap: Any) -> None:
+def test_libraries_are_not_mixed(wrap):
     manifold = go.Stiefel(N, P)
     f = go.Problem(manifold, cost=lambda X: 1.0, euclidean_gradient=lambda X: np.ones((N, P)))
     with pytest.raises(ValueError, match=r"euclidean_gradient: need an array where X is, .*numpy"):
         rgd(f, wrap(manifold.random_point(0)))
 
 
-def test_automatic_differentiation_stays_on_the_device() -> None:
+def test_automatic_differentiation_stays_on_the_device():
     jax = pytest.importorskip("jax", reason="the extra 'jax' is not installed")
     manifold = go.Stiefel(N, P)
     with jax.enable_x64(True):
@@ -143,10 +141,7 @@ def test_automatic_differentiation_stays_on_the_device() -> None:
         assert result.fun == pytest.approx(WEIGHTS[:P].sum(), abs=1e-9)
 
 
-# ---------------------------------------------------------------------- the parts
-
-
-def test_a_function_is_compiled_once_for_each_shape() -> None:
+def test_a_function_is_compiled_once_for_each_shape():
     jax = pytest.importorskip("jax", reason="the extra 'jax' is not installed")
     traced = []
 
@@ -174,7 +169,7 @@ def test_a_function_is_compiled_once_for_each_shape() -> None:
 
 
 @pytest.mark.parametrize("dtype", [float, complex])
-def test_a_stack_has_the_products_and_combinations_of_its_arrays(dtype: Any, wrap: Any) -> None:
+def test_a_stack_has_the_products_and_combinations_of_its_arrays(dtype, wrap):
     rng = np.random.default_rng(0)
     arrays = [rng.standard_normal((4, 3)) + 0j for _ in range(4)]
     if dtype is complex:
@@ -193,7 +188,7 @@ def test_a_stack_has_the_products_and_combinations_of_its_arrays(dtype: Any, wra
         np.testing.assert_allclose(on_host(stack.combined(c)), expected, rtol=1e-13)
 
 
-def test_what_is_remembered_of_an_array(wrap: Any) -> None:
+def test_what_is_remembered_of_an_array(wrap):
     """The same object, unchanged."""
     cache, X, built = ContentCache(), wrap(np.ones(3)), []
 
@@ -209,7 +204,7 @@ def test_what_is_remembered_of_an_array(wrap: Any) -> None:
         assert cache.get(Y, build) == 4
 
 
-def test_a_symplectic_layout_in_pairs_is_that_in_halves_with_rows_exchanged() -> None:
+def test_a_symplectic_layout_in_pairs_is_that_in_halves_with_rows_exchanged():
     """phi(S X) = S phi(X) with S the exchange, and so for points, projections and retractions."""
     halves, pairs = go.SymplecticStiefel(8, 4), go.SymplecticStiefel(8, 4, rows="pairs")
     order = np.arange(8).reshape(2, 4).T.ravel()
@@ -230,7 +225,7 @@ def test_a_symplectic_layout_in_pairs_is_that_in_halves_with_rows_exchanged() ->
 
 
 @pytest.mark.slow
-def test_random_points_on_a_device() -> None:
+def test_random_points_on_a_device():
     """On M, and the same for any number of devices, as each block of rows has its seed."""
     jax = pytest.importorskip("jax", reason="the extra 'jax' is not installed")
     device = jax.devices()[0]
@@ -245,7 +240,7 @@ def test_random_points_on_a_device() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, float, complex])
-def test_several_inner_products_in_one_pass(dtype: Any, wrap: Any) -> None:
+def test_several_inner_products_in_one_pass(dtype, wrap):
     """Those of `inner`, also where a sum of float32 in sequence would stagnate."""
     rng = np.random.default_rng(0)
     U, V = (rng.standard_normal((4000, 5)) + 3 for _ in range(2))
@@ -259,7 +254,7 @@ def test_several_inner_products_in_one_pass(dtype: Any, wrap: Any) -> None:
 
 
 @pytest.mark.parametrize(("method", "most"), [("rgd", 7), ("rlbfgs", 6 + 2 * 3)])
-def test_arrays_that_are_kept_while_the_cost_is_evaluated(method: str, most: int) -> None:
+def test_arrays_that_are_kept_while_the_cost_is_evaluated(method, most):
     """The start, the last X, G and gradient, the trial; and X and G of the best, or Z and pairs."""
     jax = pytest.importorskip("jax", reason="the extra 'jax' is not installed")
     with jax.enable_x64(True):

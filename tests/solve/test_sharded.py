@@ -1,7 +1,5 @@
 """Rows sharded over devices and processes: NumPy's iterates, and no array of n rows anywhere."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket
@@ -49,7 +47,7 @@ def run(processes: int, devices: int, out: Path) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_two_processes_with_two_devices_each_give_the_iterates_of_numpy(tmp_path: Path) -> None:
+def test_two_processes_with_two_devices_each_give_the_iterates_of_numpy(tmp_path):
     """Over 20 iterations of rgd and rlbfgs, and for random points, restore and retractions."""
     found = run(2, 2, tmp_path / "report.json")["differences"]
     assert {"rgd", "rlbfgs"} <= found["generalized"].keys()
@@ -57,9 +55,7 @@ def test_two_processes_with_two_devices_each_give_the_iterates_of_numpy(tmp_path
 
 
 @pytest.mark.slow
-def test_four_devices_give_the_iterates_of_numpy_and_exchange_small_matrices(
-    tmp_path: Path,
-) -> None:
+def test_four_devices_give_the_iterates_of_numpy_and_exchange_small_matrices(tmp_path):
     """In the compiled gradient and step: at most 3 all-reduces, no other exchange, no n rows.
 
     A form that is a function with a sum over rows of its own adds two of them.

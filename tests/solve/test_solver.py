@@ -1,14 +1,11 @@
 """The record of a solver and the registry: what they refuse, entry points, pickling."""
 
-from __future__ import annotations
-
 import math
 import pickle
 import subprocess
 import sys
 import warnings
 from functools import partial
-from pathlib import Path
 from typing import Any, get_type_hints
 
 import attrs
@@ -46,17 +43,17 @@ RECORD = Solver(name="mine", family="other", run=standing)
     ],
     ids=str,
 )
-def test_a_record_that_says_too_little_is_refused(fields: Any, message: str) -> None:
+def test_a_record_that_says_too_little_is_refused(fields, message):
     with pytest.raises(ValueError, match=message):
         attrs.evolve(RECORD, **fields)
 
 
-def test_a_solver_without_a_family_is_refused() -> None:
+def test_a_solver_without_a_family_is_refused():
     with pytest.raises(ValueError, match=r"^Solver\.family: "):
         Solver(name="mine", run=standing)
 
 
-def test_a_name_is_taken_once() -> None:
+def test_a_name_is_taken_once():
     registry = Registry()
     registry.register(RECORD)
     registry.register(RECORD)  # again: nothing changes
@@ -67,7 +64,7 @@ def test_a_name_is_taken_once() -> None:
         registry.register(standing)  # type: ignore[arg-type]
 
 
-def test_a_solver_is_called_with_what_it_takes() -> None:
+def test_a_solver_is_called_with_what_it_takes():
     result = RECORD(problem(), steps=3)
     assert result.method == "mine" and result.nit <= 3
     assert RECORD.takes("steps") and not RECORD.takes("tol")
@@ -81,7 +78,7 @@ def test_a_solver_is_called_with_what_it_takes() -> None:
     assert liberal.takes("anything") and liberal(problem(), flavour="any").method == "mine"
 
 
-def test_minimize_takes_a_record_and_passes_on_what_was_given() -> None:
+def test_minimize_takes_a_record_and_passes_on_what_was_given():
     assert go.minimize(problem(), method=RECORD, steps=2).method == "mine"
     with pytest.raises(ValueError, match=r"^keep_points: need an argument of 'mine'"):
         go.minimize(problem(), method=RECORD, keep_points=True)
@@ -91,7 +88,7 @@ def test_minimize_takes_a_record_and_passes_on_what_was_given() -> None:
         go.minimize(problem(), method=3)  # type: ignore[arg-type]
 
 
-def test_why_not_is_a_reason_or_none() -> None:
+def test_why_not_is_a_reason_or_none():
     cost = go.Problem(go.Stiefel(4, 2), lambda X: 0.0)
     assert RECORD.why_not(problem()) is None
     assert "no gradient" in str(RECORD.why_not(cost))
@@ -100,14 +97,14 @@ def test_why_not_is_a_reason_or_none() -> None:
     assert attrs.evolve(RECORD, reason=lambda problem: "no").why_not(problem()) == "no"
 
 
-def test_records_are_pickled_by_name_or_by_what_they_run() -> None:
+def test_records_are_pickled_by_name_or_by_what_they_run():
     assert pickle.loads(pickle.dumps(SOLVERS["cdf-lbfgs"])) is SOLVERS["cdf-lbfgs"]
     assert pickle.loads(pickle.dumps(RECORD)) == RECORD
-    with pytest.raises(pickle.PicklingError, match="'mine'"):
+    with pytest.raises((pickle.PicklingError, AttributeError), match="lambda"):
         pickle.dumps(attrs.evolve(RECORD, run=lambda problem, x0: None))
 
 
-def test_a_registered_closure_is_found_again_in_another_process() -> None:
+def test_a_registered_closure_is_found_again_in_another_process():
     """By the module that registers it, also where no entry point is installed."""
     baselines = pytest.importorskip("baselines")
     pickled = pickle.dumps(baselines.SOLVERS["pymanopt-cg"])
@@ -124,7 +121,7 @@ RECORDS = [go.Solver(name="theirs", family="infeasible", run=run)]
 """
 
 
-def test_a_package_adds_its_solvers_by_an_entry_point(tmp_path: Path) -> None:
+def test_a_package_adds_its_solvers_by_an_entry_point(tmp_path):
     """And one that fails to load is left out with a warning that names it."""
     (tmp_path / "theirs.py").write_text(PACKAGE)
     info = tmp_path / "theirs-1.0.dist-info"
@@ -149,10 +146,7 @@ print(go.minimize(problem, method="theirs", tol=1e-3).method, solver.family)
     assert done.stdout.split() == ["theirs", "infeasible"], done.stderr
 
 
-# ---------------------------------------------------------------------- the options of every run
-
-
-def test_options_and_their_keywords_agree() -> None:
+def test_options_and_their_keywords_agree():
     assert list(get_type_hints(Common)) == [field.name for field in attrs.fields(Options)]
 
 
@@ -169,13 +163,13 @@ def test_options_and_their_keywords_agree() -> None:
         ("rng", ["a", 1.5, -1]),
     ],
 )
-def test_wrong_options_are_refused_where_they_enter(name: str, values: list[Any]) -> None:
+def test_wrong_options_are_refused_where_they_enter(name, values):
     for value in values:
         with pytest.raises(ValueError, match=f"^{name}: need "):
             go.minimize(problem(), **{name: value})
 
 
-def test_right_options_are_taken() -> None:
+def test_right_options_are_taken():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         Options(tol=0, max_iterations=np.int64(3), max_evaluations=None, max_time=np.float64(2))

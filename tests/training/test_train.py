@@ -3,11 +3,8 @@
 Nothing here needs PyTorch: a mean is learned (tests/training_cases.py).
 """
 
-from __future__ import annotations
-
 import math
 import statistics
-from pathlib import Path
 from typing import Any
 
 import attrs
@@ -35,10 +32,7 @@ def train(*methods: gt.Method, rates: Any = (0.1,), epochs: int = 3, **more: Any
     )
 
 
-# ---------------------------------------------------------------------- what is measured
-
-
-def test_losses_and_violation_are_those_after_each_epoch() -> None:
+def test_losses_and_violation_are_those_after_each_epoch():
     for record in train(rates=(0.1, 0.5), starts=2):
         learner = Mean(numbers(record.seed), record.rate)
         found = [learner.losses()[1]]
@@ -53,18 +47,15 @@ def test_losses_and_violation_are_those_after_each_epoch() -> None:
         assert record.curve["time"] == sorted(record.curve["time"])
 
 
-def test_the_clock_stands_while_we_measure() -> None:
+def test_the_clock_stands_while_we_measure():
     (record,) = train(method(pause=0.1))  # five times
     assert record.time < 0.25
 
 
-def test_the_clock_runs_while_it_learns() -> None:
+def test_the_clock_runs_while_it_learns():
     (record,) = train(method(wait=0.02))
     assert record.time >= 3 * BATCHES * 0.02
     assert record.curve["time"][0] < 0.02 and record.curve["time"][1] >= BATCHES * 0.02
-
-
-# ---------------------------------------------------------------------- what fails
 
 
 @pytest.mark.parametrize(
@@ -78,7 +69,7 @@ def test_the_clock_runs_while_it_learns() -> None:
         ("infeasible", "NOT_FEASIBLE", "|C| is 1, not 1e-05."),
     ],
 )
-def test_a_run_that_fails_is_kept_and_explained(fault: str, status: str, word: str) -> None:
+def test_a_run_that_fails_is_kept_and_explained(fault, status, word):
     good, bad = train(method(), method("bad", fault=fault))
     assert good.success and not bad.success
     assert (bad.status, word in bad.message) == (status, True)
@@ -87,22 +78,19 @@ def test_a_run_that_fails_is_kept_and_explained(fault: str, status: str, word: s
         assert len(bad.curve["time"]) >= 2
 
 
-def test_a_run_that_takes_too_long_ends_after_an_epoch() -> None:
+def test_a_run_that_takes_too_long_ends_after_an_epoch():
     (record,) = train(method(wait=0.05), max_time=0.1)
     assert record.status == "TIME_LIMIT" and not record.success
     assert len(record.curve["time"]) == 2 and math.isfinite(record.held_out)
 
 
-def test_what_cannot_be_made_is_told() -> None:
+def test_what_cannot_be_made_is_told():
     bad = attrs.evolve(training(), make=len)
     (record,) = gt.train([bad], [method()], rates=[1.0], epochs=1, starts=1, progress=None)
     assert record.status == "UNPREPARED" and "TypeError" in record.message
 
 
-# ---------------------------------------------------------------------- resumed
-
-
-def test_a_training_is_resumed(tmp_path: Path) -> None:
+def test_a_training_is_resumed(tmp_path):
     first = train(rates=(0.1,), out=tmp_path)
     second = train(rates=(0.1, 0.5), starts=2, out=tmp_path)
     assert len(second) == 4 and encode(second[0]) == encode(first[0])
@@ -110,7 +98,7 @@ def test_a_training_is_resumed(tmp_path: Path) -> None:
     assert [encode(record) for record in kept] == [encode(first[0])]
 
 
-def test_records_of_other_data_are_refused(tmp_path: Path) -> None:
+def test_records_of_other_data_are_refused(tmp_path):
     train(out=tmp_path)
     how: dict[str, Any] = {"rates": [0.1], "epochs": 3, "starts": 1, "progress": None}
     with pytest.raises(ValueError, match="train at the start was"):
@@ -120,7 +108,7 @@ def test_records_of_other_data_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_worker_processes_make_the_same_records(tmp_path: Path) -> None:
+def test_worker_processes_make_the_same_records(tmp_path):
     methods = method(), method("bad", fault="nan")
     here, there = train(*methods, starts=2), train(*methods, starts=2, jobs=2, out=tmp_path)
     for one, two in zip(here, there, strict=True):
@@ -128,7 +116,7 @@ def test_worker_processes_make_the_same_records(tmp_path: Path) -> None:
         np.testing.assert_array_equal(one.curve["held_out"], two.curve["held_out"])
 
 
-def test_a_method_is_left_out_where_it_does_not_run() -> None:
+def test_a_method_is_left_out_where_it_does_not_run():
     elsewhere = attrs.evolve(method("other"), only=("wave",))
     assert train(method(), elsewhere).distinct("solver") == ["plain 0.1"]
     with pytest.raises(ValueError, match="methods: need one that runs"):
@@ -150,12 +138,12 @@ def test_a_method_is_left_out_where_it_does_not_run() -> None:
         ({"jobs": 0}, "jobs: need"),
     ],
 )
-def test_wrong_arguments_are_refused(wrong: dict[str, Any], word: str) -> None:
+def test_wrong_arguments_are_refused(wrong, word):
     with pytest.raises(ValueError, match=word):
         train(**wrong)
 
 
-def test_wrong_trainings_and_methods_are_refused() -> None:
+def test_wrong_trainings_and_methods_are_refused():
     how: dict[str, Any] = {"rates": [0.1], "epochs": 1}
     with pytest.raises(ValueError, match="trainings: need a list of genorth"):
         gt.train(training(), [method()], **how)
@@ -199,9 +187,7 @@ def run(
     grid=st.lists(st.lists(_LOSSES, min_size=3, max_size=3), min_size=3, max_size=3),
     held_out=st.lists(st.floats(-1, 1), min_size=3, max_size=3),
 )
-def test_the_least_median_of_the_validation_loss_is_chosen(
-    grid: list[list[float]], held_out: list[float]
-) -> None:
+def test_the_least_median_of_the_validation_loss_is_chosen(grid, held_out):
     """Whatever the held-out losses are; the smaller step size of two that are equally good."""
     records = Records(
         run("plain", rate, seed, loss, fun)
@@ -219,7 +205,7 @@ def test_the_least_median_of_the_validation_loss_is_chosen(
 
 
 @given(losses=st.lists(st.lists(st.integers(0, 9), min_size=2, max_size=2), min_size=2, max_size=4))
-def test_no_method_wins_whose_range_meets_that_of_another(losses: list[list[int]]) -> None:
+def test_no_method_wins_whose_range_meets_that_of_another(losses):
     records = Records(
         run(f"m{n}", 0.1, seed, 1.0, float(fun))
         for n, pair in enumerate(losses)
@@ -237,10 +223,7 @@ def test_no_method_wins_whose_range_meets_that_of_another(losses: list[list[int]
     assert ("no winner" in said) == (len(near) > 1)
 
 
-# ---------------------------------------------------------------------- what is shown
-
-
-def test_the_table_has_medians_ranges_and_why_a_method_fails() -> None:
+def test_the_table_has_medians_ranges_and_why_a_method_fails():
     losses = {0: 1.0, 1: 4.0, 2: 2.0}
     records = Records(
         [run("plain", 0.1, seed, 1.0, fun) for seed, fun in losses.items()]
@@ -254,7 +237,7 @@ def test_the_table_has_medians_ranges_and_why_a_method_fails() -> None:
     assert shown["half"][2].full == "3 (2 of 3 not finite)"
 
 
-def test_the_report_shows_all_of_it(tmp_path: Path) -> None:
+def test_the_report_shows_all_of_it(tmp_path):
     pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
     records = train(method(), method("bad", fault="nan"), rates=(0.1, 1.0, 5.0), starts=2)
     page = gt.report(records, tmp_path / "r.html", known={"mean": {"exact": 0.4}})
@@ -265,7 +248,7 @@ def test_the_report_shows_all_of_it(tmp_path: Path) -> None:
         gt.report(Records([]), tmp_path / "r.html")
 
 
-def test_curves_are_the_median_within_the_range() -> None:
+def test_curves_are_the_median_within_the_range():
     pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
     records = train(starts=3)
     figure = gt.plots.curves(records)

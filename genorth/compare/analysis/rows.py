@@ -74,12 +74,6 @@ class Runs:
         return self.spread("time")[1]
 
     @property
-    def range(self) -> tuple[float, float]:
-        """The shortest and the longest time over the seeds, a failed run counting as infinite."""
-        least, _, greatest = self.spread("time")
-        return least, greatest
-
-    @property
     def out_of_time(self) -> bool:
         """True if a run failed by the clock, so that `spent` is a lower bound of its time."""
         return any(record.status in OUT_OF_TIME for record in self.failed)

@@ -21,7 +21,7 @@ import attrs
 
 from genorth.bibliography import entries
 from genorth.compare.analysis.rows import require_records
-from genorth.compare.render.table import Labels, Table, plain, templates
+from genorth.compare.render.table import Labels, Table, counted, plain, templates
 from genorth.compare.render.table import html as table_html
 from genorth.compare.render.tables import failures_table
 from genorth.compare.runs.record import Records
@@ -242,7 +242,7 @@ def _counted(records: Records) -> str:
     counts = [(len(records.distinct("problem")), "problem"), (len(places), "size")]
     counts += [(len(records.distinct(name)), name) for name in ("seed", "tolerance", "solver")]
     counts.append((len(records), "run"))
-    return ", ".join(f"{count} {name}{'' if count == 1 else 's'}" for count, name in counts)
+    return ", ".join(counted(count, name) for count, name in counts)
 
 
 def _document(title: str, lead: str, sections: Sequence[Section]) -> str:

@@ -19,7 +19,7 @@ from genorth.compare.analysis.rows import (
     require_records,
     short_status,
 )
-from genorth.compare.render.table import Labels, Names, names_of, seconds_text
+from genorth.compare.render.table import Labels, Names, counted, names_of, seconds_text
 from genorth.compare.runs.record import NOT_RUN, Records
 
 _Rows = Mapping[Row, Mapping[str, Runs]]
@@ -121,13 +121,12 @@ def lead(
     limit = f"over {seconds_text(from_seconds)} s"
     if not total:
         return f"{name} takes {limit} in no row."
-    held = f"{len(found.held)} of {_rows(total)}"
-    parts = [f"The best solver is at least {factor:g}x faster than {name} in {held}"]
-    parts[0] += f" where {name} takes {limit}."
+    held = f"{len(found.held)} of {counted(total, 'row')} where {name} takes {limit}"
+    parts = [f"The best solver is at least {factor:g}x faster than {name} in {held}."]
     if found.missed:
         parts.append(f"It is not at {_listed([names.row(row) for row in found.missed])}.")
     if found.undecided:
-        rows = _rows(len(found.undecided))
+        rows = counted(len(found.undecided), "row")
         parts.append(f"{rows} cannot be decided: {name} ran out of time.")
     return " ".join(parts)
 
@@ -163,7 +162,7 @@ def _families(rows: _Rows) -> list[str]:
         for kind, other in ((duel.first, duel.second), (duel.second, duel.first)):
             rival = f", not {other} ones" if several else ""
             if count := duel.alone[kind]:
-                parts.append(f"Only {kind} solvers succeed in {_rows(count)}{rival}.")
+                parts.append(f"Only {kind} solvers succeed in {counted(count, 'row')}{rival}.")
     return parts
 
 
@@ -217,14 +216,14 @@ def _failures(records: Records, names: Names) -> list[str]:
     if len(ran) and not len(failed):
         found.append("The run succeeded." if len(ran) == 1 else f"All {len(ran)} runs succeeded.")
     elif len(failed):
-        kinds = {status: failed.where(status=status) for status in failed.distinct("status")}
-        parts = [f"{short_status(status)} {_who(mine, names)}" for status, mine in kinds.items()]
-        found.append(f"{len(failed)} of {_runs(len(ran))} failed: {'; '.join(parts)}.")
+        kinds = failed.by("status").items()
+        parts = [f"{short_status(status)} {_who(mine, names)}" for status, mine in kinds]
+        found.append(f"{len(failed)} of {counted(len(ran), 'run')} failed: {'; '.join(parts)}.")
     for status, reason in _SKIPPED.items():
         if len(skipped := records.where(status=status)):
             were = "was" if len(skipped) == 1 else "were"
             counts = _who(skipped, names).partition(" (")[2].rstrip(")")
-            found.append(f"{_runs(len(skipped))} {were} {reason}: {counts}.")
+            found.append(f"{counted(len(skipped), 'run')} {were} {reason}: {counts}.")
     return found
 
 
@@ -234,18 +233,10 @@ def _who(records: Records, names: Names) -> str:
     return f"{len(records)} ({', '.join(f'{name} {count}' for name, count in counts)})"
 
 
-def _runs(count: int) -> str:
-    return f"{count} run" if count == 1 else f"{count} runs"
-
-
-def _rows(count: int) -> str:
-    return f"{count} row" if count == 1 else f"{count} rows"
-
-
 def _share(count: int, total: int) -> str:
     """The one row, both rows, all 3 rows, 2 of 3 rows."""
     if count < total:
-        return f"{count} of {_rows(total)}"
+        return f"{count} of {counted(total, 'row')}"
     return {1: "the one row", 2: "both rows"}.get(total, f"all {total} rows")
 
 

@@ -10,21 +10,19 @@ import math
 import re
 import statistics
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from genorth.errors import require, require_known
+from genorth.optional import optional
 
 if TYPE_CHECKING:
     from genorth.compare.analysis.rows import Row
     from genorth.compare.runs.record import Records
-from collections.abc import Callable
-from functools import cache
-from itertools import groupby
-
-from genorth.optional import optional
 
 #: How problems and solvers are to be called, by name.
 Labels = Mapping[str, str]
@@ -148,6 +146,11 @@ def tolerance_text(value: float) -> str:
 # ---------------------------------------------------------------------- names and other words
 
 
+def counted(count: int, name: str) -> str:
+    """1 row, 2 rows."""
+    return f"{count} {name}{'' if count == 1 else 's'}"
+
+
 def words(value: object) -> Entry:
     """Words."""
     text = plain(str(value))
@@ -195,9 +198,6 @@ def names_of(records: Records, labels: Any = None) -> Names:
     )
     own = {name: about.label for name, about in records.solvers.items()}
     return Names({name: plain(label) for name, label in {**own, **given}.items()})
-
-
-# ---------------------------------------------------------------------- formats
 
 
 # ---------------------------------------------------------------------- Markdown

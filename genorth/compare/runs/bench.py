@@ -23,14 +23,10 @@ from genorth.compare.runs.definition import fingerprint
 from genorth.compare.runs.record import Outcome, Record
 from genorth.compare.runs.spec import Place, Setup, Task, size_of
 from genorth.compare.runs.store import COLUMNS, structured, thinned
-from genorth.linalg.arrays import Array, norm
-from genorth.machine import (
-    PastLimitError,
-    contained,
-    environment,
-    interrupted,
-    pinned,
-)
+from genorth.compare.runs.watch import Watched, as_result, complete_lines
+from genorth.linalg.arrays import Array
+from genorth.machine import PastLimitError, contained, environment, interrupted, pinned
+from genorth.problem.measure import SLACK, Measure, allowed
 from genorth.problem.problem import Counts, Problem
 from genorth.solve.clock import Clock
 from genorth.solve.result import Result, Status
@@ -120,13 +116,14 @@ class Maker(ABC):
         fields["definition"] = fields["definition"] | {"problem": made.fingerprint}
         if made.reason:
             return self.kind.failed("UNPREPARED", made.reason, fields)
-        problem = None if self._problem is None else self._problem.fresh()
-        clock = Clock(problem)
+        problem = None if self._problem is None else Watched.of(self._problem)
+        clock = Clock(problem) if problem is None else problem.clock
         with contained():
             try:
                 with interrupted(setup.preparation):
                     # what it imports, before the threads of all that is loaded are fixed
-                    getattr(setup.solvers[task.solver], "load", _nothing)()
+                    if hasattr(solver := setup.solvers[task.solver], "load"):
+                        solver.load()
                 with pinned(setup.threads):
                     return self._run(task, fields, begin, clock, problem)
             except PastLimitError:
@@ -167,8 +164,6 @@ def told(error: BaseException) -> str:
 # of a trace that are kept: more than a plot shows, and the file stays small and quick to write
 _LINES = 1000
 _FEASIBILITY_TOL = 1e-12  # the default of all solvers
-_SLACK = 2.0  # as in the solvers' own last check: x is restored after the measure has met tol
-_NEAR = 1e-6  # |C| of a success, whatever the scale
 
 
 class Bench(Maker):
@@ -201,18 +196,25 @@ class Bench(Maker):
             if reason := _why_not(solver, problem):
                 return Record.failed("UNSUPPORTED", f"{reason[0].upper()}{reason[1:]}.", fields)
             # the seed of a solver that draws: the same each time
-            drawn = {"rng": task.seed} if _takes(solver, "rng") else {}
-        options = {"tol": task.tolerance, "max_time": setup.max_time, **setup.budget, **drawn}
+            given: dict[str, Any] = {
+                "tol": task.tolerance,
+                "max_time": setup.max_time,
+                "rng": task.seed,
+            }
+            given |= setup.budget
+            options = {name: value for name, value in given.items() if _takes(solver, name)}
         options |= setup.cases[task.case].options.get(task.solver, {})
         begin()
         with clock, interrupted(setup.patience, clock):
-            result = solver(problem, start, **options)
+            returned = solver(problem, start, **options)
         with interrupted(setup.patience):
-            record = _reported(result, counts_of(problem), clock, fields)
-            figures = Figures.at(self._problem, result.x)
+            result = as_result(returned, problem, setup.max_time)
+            at = measured(self._problem, result.x)
+            record = _reported(result, counts_of(problem), problem, at, fields)
             claimed = bool(result.success) and result.status is Status.CONVERGED
             near = float(options.get("feasibility_tol") or _FEASIBILITY_TOL)
-            return verified(record, figures, claimed, near, setup.max_time)
+            says = "reports success" if isinstance(returned, Result) else "returned"
+            return verified(record, at, claimed, near, setup.max_time, says)
 
 
 def _nothing() -> None:
@@ -246,14 +248,18 @@ def counts_of(problem: Any) -> Counts:
     return Counts()
 
 
-def _reported(result: Any, counts: Counts, clock: Clock, fields: dict[str, Any]) -> Record:
-    """The record of a Result: its words in plain types, with our clock and our counts."""
-    if not isinstance(result, Result):
-        raise TypeError(f"the solver returned {type(result).__name__}, not a genorth.Result")
-    wall, cpu = clock.seconds
-    trace = thinned(result.trace, _LINES)
-    begin = clock.start_of(result.trace)
-    seconds, evaluations = begin or (0.0, 0)
+def _reported(
+    result: Result, counts: Counts, problem: Watched, at: Measure, fields: dict[str, Any]
+) -> Record:
+    """The record of a Result: its words in plain types, with our clock, counts and trace."""
+    wall, cpu = problem.clock.seconds
+    kept = problem.clock.kept(result.trace)
+    if kept is None:
+        own = complete_lines(problem.trace)
+        own.append(wall, at.cost, at.stationarity, at.feasibility, counts.evaluations)
+        kept = own, 0.0, 0
+    whole, seconds, evaluations = kept
+    trace = thinned(whole, _LINES)
     trace.time = [min(seconds + value, wall) for value in trace.time]
     trace.evaluations = [evaluations + value for value in trace.evaluations]
     return structured(
@@ -270,7 +276,6 @@ def _reported(result: Any, counts: Counts, clock: Clock, fields: dict[str, Any])
             "nhev": _count(result.nhev, counts.nhev),
             "seconds": _phases(result.seconds, counts),
             "trace": {name: getattr(trace, name) for name in COLUMNS},
-            "traced_by": "solver" if begin is None else "genorth",
         },
         Record,
     )
@@ -291,66 +296,56 @@ def _phases(reported: Mapping[str, Any], counts: Counts) -> dict[str, Any]:
 # ---------------------------------------------------------------------- verification
 
 
-@attrs.frozen
-class Figures:
-    """f, the Riemannian gradient norm, |C| and its scale max(1, |x| |phi(x)|) at a point."""
-
-    fun: float = math.nan
-    gradient_norm: float = math.nan
-    feasibility: float = math.nan
-    scale: float = 1.0
-
-    @classmethod
-    def at(cls, problem: Problem, x: Any) -> Figures:
-        """Compute them at x; NaN where x is no point of F."""
-        manifold, X = problem.manifold, np.asarray(x)
-        if X.shape != manifold.shape or X.dtype.kind not in "fc" or not np.all(np.isfinite(X)):
-            return cls()
-        with np.errstate(all="ignore"):
-            feasibility, scale = float(manifold.feasibility(X)), float(manifold.scale(X))
-            if not problem.has_gradient:
-                return cls(problem.cost(X), math.nan, feasibility, scale)
-            fun, G = problem.cost_and_gradient(X)
-            finite = bool(np.all(np.isfinite(G)))
-            slope = float(norm(manifold.gradient(X, G))) if finite else math.nan
-        return cls(fun, slope, feasibility, scale)
+def measured(problem: Problem, x: Any) -> Measure:
+    """The figures of what a solver returned; NaN where x is no point of F, or has no gradient."""
+    X = np.asarray(x)
+    if X.shape != problem.manifold.shape or X.dtype.kind not in "fc" or not np.isfinite(X).all():
+        return Measure(X, math.nan, X, math.nan, math.nan, 1.0)
+    with np.errstate(all="ignore"):
+        if problem.has_gradient:
+            return Measure.at(problem, X)
+        return Measure.at(problem, X, (problem.cost(X), np.full_like(X, math.nan)))
 
 
 def verified(
-    record: Record, figures: Figures, claimed: bool, feasibility_tol: float, limit: float
+    record: Record,
+    at: Measure,
+    claimed: bool,
+    feasibility_tol: float,
+    limit: float,
+    says: str = "reports success",
 ) -> Record:
     """The record with these figures; a success that fails the check is recorded as a failure."""
-    status, reason = None, ""
-    if claimed:
-        status, reason = _contradiction(record, figures, feasibility_tol, limit)
+    found = _contradiction(record, at, feasibility_tol, limit) if claimed else None
     changed: dict[str, Any] = {
-        "fun": figures.fun,
-        "gradient_norm": figures.gradient_norm,
-        "feasibility": figures.feasibility,
-        "success": claimed and status is None,
+        "fun": at.cost,
+        "gradient_norm": at.stationarity,
+        "feasibility": at.feasibility,
+        "success": claimed and found is None,
     }
-    if status is not None:
-        changed |= {"status": status.name, "message": f"The solver reports success, but {reason}."}
+    if found is not None:
+        status, reason = found
+        changed |= {"status": status.name, "message": f"The solver {says}, but {reason}."}
     return attrs.evolve(record, **changed)
 
 
 def _contradiction(
-    record: Record, figures: Figures, feasibility_tol: float, limit: float
-) -> tuple[Status | None, str]:
-    tol = _SLACK * record.tolerance
-    near = min(_SLACK * feasibility_tol * figures.scale, _NEAR)
+    record: Record, at: Measure, feasibility_tol: float, limit: float
+) -> tuple[Status, str] | None:
+    """What is wrong with a success, by the rule of the solvers' own last check; None if nothing."""
     for name, value in (
-        ("|C|", figures.feasibility),
-        ("the cost", figures.fun),
-        ("the Riemannian gradient norm", figures.gradient_norm),
+        ("|C|", at.feasibility),
+        ("the cost", at.cost),
+        ("the Riemannian gradient norm", at.stationarity),
     ):
         if not math.isfinite(value):
             return Status.NOT_FINITE, f"{name} is {value} at its x"
-    if figures.gradient_norm > tol:
-        norm_, need = f"{figures.gradient_norm:.3g}", f"{tol:.3g}"
-        return Status.NOT_STATIONARY, f"the Riemannian gradient norm is {norm_} at x, not {need}"
-    if figures.feasibility > near:
-        return Status.NOT_FEASIBLE, f"|C| is {figures.feasibility:.3g} at its x, not {near:.3g}"
+    if not at.stationary(record.tolerance):
+        got = f"{at.stationarity:.3g} at x, not {SLACK * record.tolerance:.3g}"
+        return Status.NOT_STATIONARY, f"the Riemannian gradient norm is {got}"
+    if not at.feasible(feasibility_tol):
+        need = at.scale * allowed(at.X, at.scale, feasibility_tol)
+        return Status.NOT_FEASIBLE, f"|C| is {at.feasibility:.3g} at its x, not {need:.3g}"
     if record.time > limit:
         return Status.TIME_LIMIT, f"it took {record.time:.3g} s, past its limit of {limit:g} s"
-    return None, ""
+    return None

@@ -7,12 +7,11 @@ table is measured on one host. The executor's worker makes these runs in a proce
 
 from __future__ import annotations
 
-import importlib
 import pickle
 import platform
 import threading
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import nullcontext, suppress
 from typing import Any, NoReturn
 
@@ -23,9 +22,8 @@ from genorth.compare.runs.bench import Prepared, told
 from genorth.compare.runs.record import Outcome
 from genorth.compare.runs.schedule import ATTEMPTS, Schedule
 from genorth.compare.runs.spec import Place, Setup, Task
-from genorth.compare.runs.workers import NotLoadedError, Worker, Workers, pickled
+from genorth.compare.runs.workers import NotLoadedError, Worker, Workers, cloud_dumps, pickled
 from genorth.errors import refuse, require
-from genorth.optional import installed
 
 _POLL = 1.0  # seconds between two looks at futures that do not call back, as those of submitit
 _LENGTH = 400  # characters of what an executor says of a lost task, which may be a whole log
@@ -44,9 +42,9 @@ class Futures:
     """
 
     def __init__(self, setup: Setup, executor: Any) -> None:
-        self._setup, self._executor, self._dumps = setup, executor, _dumps()
+        self._setup, self._executor = setup, executor
         alone = (attrs.evolve(setup, cases=(each,)) for each in setup.cases)
-        self._payloads = [pickled(one, self._dumps, _NEED) for one in alone]
+        self._payloads = [pickled(one, cloud_dumps, _NEED) for one in alone]
         self._sweep = uuid.uuid4().hex
         self._underway: list[tuple[Any, _Sent]] = []
         self._news = threading.Event()
@@ -67,7 +65,7 @@ class Futures:
         """
         if not (wanted := list(places)):
             return {}
-        with Workers(self._setup, pickled(self._setup, self._dumps, _NEED)) as workers:
+        with Workers(self._setup, pickled(self._setup, cloud_dumps, _NEED)) as workers:
             return workers.prepare(wanted)
 
     def make(self, schedule: Schedule) -> None:
@@ -143,13 +141,6 @@ class _Sent:
 
     tasks: tuple[Task, ...]
     attempt: int = 1
-
-
-def _dumps() -> Callable[[Any], bytes]:
-    """The pickling of loky, dask and submitit where it is there: it takes lambdas along."""
-    module = "cloudpickle" if installed("cloudpickle") else "pickle"
-    dumps: Callable[[Any], bytes] = importlib.import_module(module).dumps
-    return dumps
 
 
 def _short(error: BaseException) -> str:

@@ -5,29 +5,24 @@
 
 from __future__ import annotations
 
+import faulthandler
+import json
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from pathlib import Path
+from typing import Any, Protocol
 
 import attrs
 
+from genorth.compare.runs.bench import Prepared
 from genorth.compare.runs.definition import changes, described
 from genorth.compare.runs.record import OUT_OF_TIME, Outcome, Records
 from genorth.compare.runs.spec import Place, Setup, Task
 from genorth.compare.runs.store import Store
 from genorth.errors import refuse
-
-if TYPE_CHECKING:
-    from genorth.compare.runs.bench import Prepared
-import faulthandler
-import json
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
-from pathlib import Path
-
-from genorth.compare.runs.bench import Prepared
 
 #: How often a run is tried in which the process is killed each time.
 ATTEMPTS = 3

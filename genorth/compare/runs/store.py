@@ -76,8 +76,8 @@ class Store:
             kept = [path for name in (_RECORDS, _PACKED) if (path := folder / name).exists()]
             if self._settings is None and any(path.stat().st_size for path in kept):
                 _refuse_folder(folder, f"records without {_SETTINGS}")
-            self.records = {record.key: record for record in _read_records(folder, kind)}
-            self._file = (folder / _RECORDS).open("ab")
+            self.records = _read_records(folder, kind)
+            self._file = (folder / _RECORDS).open("ab+")
             self._end_last_line()
         except BaseException:
             self._lock.close()
@@ -108,13 +108,10 @@ class Store:
 
     def _end_last_line(self) -> None:
         """A process that was killed may have left half a line: end it."""
-        path = self.folder / _RECORDS
-        if size := path.stat().st_size:
-            with path.open("rb") as file:
-                file.seek(size - 1)
-                if file.read() != b"\n":
-                    self._file.write(b"\n")
-                    self._file.flush()
+        if self._file.tell():
+            self._file.seek(-1, os.SEEK_END)
+            if self._file.read() != b"\n":
+                self._file.write(b"\n")
 
 
 def _locked(folder: Path) -> IO[str]:
@@ -168,8 +165,7 @@ def load(out: str | os.PathLike[str], kind: type[Outcome] = Record) -> Records:
     settings = _read_settings(folder)
     need = f"a folder that compare.run has made, with {_SETTINGS}"
     require(settings is not None, "out", need, f"none in {folder}")
-    found = {record.key: record for record in _read_records(folder, kind)}
-    return Records(found.values(), settings or {})
+    return Records(_read_records(folder, kind).values(), settings or {})
 
 
 def save(records: Records, out: str | os.PathLike[str], lines: int = 150) -> Path:
@@ -210,14 +206,17 @@ def thinned(trace: Trace, lines: int, digits: int | None = None) -> Trace:
     return Trace(*([kept(getattr(trace, name)[i]) for i in chosen] for name in COLUMNS))
 
 
-def _read_records(folder: Path, kind: type[Outcome]) -> Iterator[Outcome]:
+def _read_records(folder: Path, kind: type[Outcome]) -> dict[Any, Outcome]:
+    """The last record of each key."""
+    found: dict[Any, Outcome] = {}
     for path, opened in ((folder / _PACKED, lzma.open), (folder / _RECORDS, open)):
         if path.exists():
             with opened(path, "rb") as file:
                 try:
-                    yield from _decoded(path, file, kind)
+                    found |= {record.key: record for record in _decoded(path, file, kind)}
                 except (EOFError, lzma.LZMAError) as error:
                     warnings.warn(f"{path}: the rest cannot be read ({error})", stacklevel=3)
+    return found
 
 
 def _decoded(path: Path, lines: Any, kind: type[Outcome]) -> Iterator[Outcome]:
@@ -343,32 +342,29 @@ def _wrong(need: str, value: Any) -> NoReturn:
     raise TypeError(f"need {need}, got {type(value).__name__}")
 
 
-def _text(value: Any, _: Any) -> str:
-    return str(value) if isinstance(value, str) else _wrong("text", value)
+#: Plain types: in words, and what becomes one.
+_PLAIN: dict[type[Any], tuple[str, Any]] = {
+    str: ("text", str),
+    bool: ("true or false", bool | np.bool_),
+    int: ("a whole number", numbers.Integral),
+    float: ("a number", numbers.Real),
+}
 
 
-def _flag(value: Any, _: Any) -> bool:
-    return bool(value) if isinstance(value, bool | np.bool_) else _wrong("true or false", value)
-
-
-def _whole(value: Any, _: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        _wrong("a whole number", value)
-    return int(value)
-
-
-def _number(value: Any, _: Any) -> float:
-    if isinstance(value, str) and value in _NOT_FINITE:
+def _as_plain(value: Any, kind: type[Any]) -> Any:
+    """The value as a text, a truth value, a whole number or a number."""
+    if kind is float and isinstance(value, str) and value in _NOT_FINITE:
         return float(value)
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        _wrong("a number", value)
-    return float(value)
+    need, kinds = _PLAIN[kind]
+    if not isinstance(value, kinds) or (isinstance(value, bool) and kind is not bool):
+        _wrong(need, value)
+    return kind(value)
 
 
 def _texts(value: Any, _: Any) -> tuple[str, ...]:
     if not isinstance(value, list | tuple):
         _wrong("a list of texts", value)
-    return tuple(_text(item, str) for item in value)
+    return tuple(_as_plain(item, str) for item in value)
 
 
 def _trace(value: Any, _: Any) -> Trace:
@@ -382,7 +378,7 @@ def _column(values: Any, kind: type[Any]) -> list[Any]:
         _wrong("a list", values)
     if set(map(type, values)) <= {kind}:
         return list(values)
-    return [_whole(value, int) if kind is int else _number(value, float) for value in values]
+    return [_as_plain(value, kind) for value in values]
 
 
 def _plain(value: float) -> float | str:
@@ -398,8 +394,8 @@ def _untrace(trace: Trace) -> dict[str, list[Any]]:
 
 
 _converter = cattrs.Converter(forbid_extra_keys=True)
-for _kind, _hook in ((str, _text), (bool, _flag), (int, _whole), (float, _number)):
-    _converter.register_structure_hook(_kind, _hook)
+for _kind in _PLAIN:
+    _converter.register_structure_hook(_kind, _as_plain)
 _converter.register_structure_hook_func(lambda kind: kind == tuple[str, ...], _texts)
 _converter.register_structure_hook(Trace, _trace)
 _converter.register_unstructure_hook(float, _plain)

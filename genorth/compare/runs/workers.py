@@ -12,6 +12,7 @@ processes from a thread of its own, which the workers of dask and loky do not al
 from __future__ import annotations
 
 import ctypes
+import importlib
 import math
 import multiprocessing
 import os
@@ -33,6 +34,7 @@ from genorth.compare.runs.schedule import Schedule
 from genorth.compare.runs.spec import Place, Setup, Task
 from genorth.errors import refuse
 from genorth.machine import environment, pinned
+from genorth.optional import installed
 
 _LATER = 1.0  # seconds that a worker has, after it has interrupted its solver, to send the record
 _MAIN = (
@@ -312,15 +314,36 @@ def _end_with(parent: int) -> None:
         os._exit(1)
 
 
+def dumped(value: Any) -> bytes:
+    """Pickle a value: by pickle, else by cloudpickle, which takes lambdas and closures along.
+
+    So does a notebook, whose functions another process cannot import.
+    """
+    try:
+        if hasattr(sys.modules["__main__"], "__file__"):
+            return pickle.dumps(value)
+    except Exception:
+        if not installed("cloudpickle"):
+            raise
+    return cloud_dumps(value)
+
+
+def cloud_dumps(value: Any) -> bytes:
+    """Pickle a value by cloudpickle, or by pickle where it is not installed."""
+    module = "cloudpickle" if installed("cloudpickle") else "pickle"
+    found: bytes = importlib.import_module(module).dumps(value)
+    return found
+
+
 def pickled(
     setup: Setup,
-    dumps: Callable[[Any], bytes] = pickle.dumps,
+    dumps: Callable[[Any], bytes] = dumped,
     need: str = "what can be pickled, for jobs > 1",
 ) -> bytes:
     """Return the setup for other processes, or refuse what cannot be pickled by its name."""
     hint = (
-        "Use functions of a module and functools.partial of them, not lambdas and closures; or "
-        "make all runs in this process, with jobs=1."
+        "Lambdas and closures need cloudpickle (pip install 'genorth[compare]'). What holds an "
+        "open file, a lock or the like cannot be sent: make all runs in this process, with jobs=1."
     )
     parts = [("problems", "problem", each.name, each) for each in setup.cases]
     parts += [("solvers", "solver", name, solver) for name, solver in setup.solvers.items()]

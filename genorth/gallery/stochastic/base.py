@@ -149,8 +149,7 @@ class TorchLearner:
             for spot in self._task.spots:
                 W = self._model.get_submodule(spot.path).weight.detach().double().numpy()
                 how = fit(spot.manifold, W.shape, "weight")
-                C = how.manifold.gram(how.point(W)) - np.eye(spot.manifold.shape[-1])
-                squares += float(np.vdot(C, C))
+                squares += float(how.manifold.feasibility(how.point(W))) ** 2
         return math.sqrt(squares)
 
     def finish(self) -> None:

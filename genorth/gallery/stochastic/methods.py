@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -100,23 +99,21 @@ def methods(stiefel: tuple[str, ...]) -> list[Method]:
         stiefel: The trainings on the Stiefel manifold, where geoopt and PyTorch's own
             parametrisation run too.
     """
-    return list(_methods(stiefel))
-
-
-def _methods(stiefel: tuple[str, ...]) -> Iterator[Method]:
-    for kind in ("oblique", "orthogonal"):
-        start = partial(dissolved, dissolving=kind)
-        yield from _both(f"penalty {kind}", PENALTY, start)
-    yield from _both("Riemannian", RIEMANNIAN, placed, cites=_ADAM)
     landing = partial(placed, kind="Landing")
-    yield _method("landing", INFEASIBLE, landing, "SGD", cites=("ablin2022fast",))
-    yield from _both("torch orthogonal", OTHER, torch_orthogonal, only=stiefel)
+    found = [
+        *_both("penalty oblique", PENALTY, partial(dissolved, dissolving="oblique")),
+        *_both("penalty orthogonal", PENALTY, partial(dissolved, dissolving="orthogonal")),
+        *_both("Riemannian", RIEMANNIAN, placed, cites=_ADAM),
+        _method("landing", INFEASIBLE, landing, "SGD", cites=("ablin2022fast",)),
+        *_both("torch orthogonal", OTHER, torch_orthogonal, only=stiefel),
+    ]
     if installed("geoopt"):
-        yield from _both("geoopt", RIEMANNIAN, geoopt, only=stiefel, cites=_ADAM)
+        found += _both("geoopt", RIEMANNIAN, geoopt, only=stiefel, cites=_ADAM)
+    return found
 
 
-def _both(name: str, family: str, start: Any, **more: Any) -> Iterator[Method]:
-    return (_method(name, family, start, optimizer, **more) for optimizer in _SETTINGS)
+def _both(name: str, family: str, start: Any, **more: Any) -> list[Method]:
+    return [_method(name, family, start, optimizer, **more) for optimizer in _SETTINGS]
 
 
 def _method(name: str, family: str, start: Any, optimizer: str, **more: Any) -> Method:

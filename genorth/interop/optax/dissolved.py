@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from genorth.errors import refuse
+from genorth.errors import require
 from genorth.interop.fit import Fit, dissolving_maps, restored_point
 from genorth.interop.optax.trees import at_manifolds, check_manifolds, spread
 from genorth.penalty.base import check_beta
@@ -48,8 +48,7 @@ def dissolve(
         ValueError: If beta is not positive, a parameter does not fit its manifold or is not of
             single or double precision, or there is no manifold.
     """
-    if not callable(loss):
-        refuse("loss", "a function of params", f"a {type(loss).__name__}")
+    require(callable(loss), "loss", "a function of params", f"a {type(loss).__name__}")
     maps = dissolving_maps(dissolving)
     check_manifolds(manifolds)
     betas = jax.tree.map(check_beta, spread(beta, manifolds))

@@ -7,13 +7,10 @@ from typing import Any, NamedTuple
 import jax
 import optax
 
-from genorth.errors import refuse
-from genorth.geometry.field import Field, shortened
-from genorth.geometry.manifold import GenOrthManifold
-from genorth.geometry.newton import anywhere
-from genorth.interop.fit import Fit, check_retraction, stepped
+from genorth.errors import require
+from genorth.geometry.field import Field
+from genorth.interop.fit import Fit, check_retraction, landing_step, stepped
 from genorth.interop.optax.trees import at_manifolds, check_manifolds
-from genorth.linalg.arrays import ct
 
 
 def riemannian(
@@ -41,8 +38,12 @@ def riemannian(
     Raises:
         ValueError: If the retraction is unknown, there is no manifold, or a parameter does not fit.
     """
-    if not hasattr(optimizer, "init") or not hasattr(optimizer, "update"):
-        refuse("optimizer", "a gradient transformation of Optax", f"a {type(optimizer).__name__}")
+    require(
+        hasattr(optimizer, "init") and hasattr(optimizer, "update"),
+        "optimizer",
+        "a gradient transformation of Optax",
+        f"a {type(optimizer).__name__}",
+    )
     check_manifolds(manifolds)
     check_retraction(retraction)
 
@@ -59,9 +60,6 @@ def riemannian(
     def difference(_: Fit, __: Any, Y: Any, X: Any) -> Any:
         return Y - X
 
-    def init(params: Any) -> Any:
-        return optimizer.init(params)
-
     def update(grads: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
         _require(params)
         inner = at_manifolds(gradient, manifolds, grads, params)
@@ -70,7 +68,7 @@ def riemannian(
         change = at_manifolds(difference, manifolds, steps, ends, params)
         return change, _transport(state, lambda V: at_manifolds(transported, manifolds, V, ends))
 
-    return optax.GradientTransformation(init, update)
+    return optax.GradientTransformation(optimizer.init, update)
 
 
 #: Where Optax keeps tangent vectors: the field of a state that has the form of the parameters.
@@ -132,10 +130,13 @@ def landing(
     """
     check_manifolds(manifolds)
     for name, value in (("attraction", attraction), ("tube", tube)):
-        if not value > 0:
-            refuse(name, f"{name} > 0", repr(value))
-    if not callable(learning_rate) and not learning_rate >= 0:
-        refuse("learning_rate", "learning_rate >= 0", repr(learning_rate))
+        require(value > 0, name, f"{name} > 0", repr(value))
+    require(
+        callable(learning_rate) or learning_rate >= 0,
+        "learning_rate",
+        "learning_rate >= 0",
+        repr(learning_rate),
+    )
     inner = optax.identity() if momentum is None else optax.trace(momentum, nesterov)
 
     def init(params: Any) -> LandingState:
@@ -148,21 +149,20 @@ def landing(
         plain = jax.tree.map(lambda G: -rate * G, averaged)
 
         def one(fit: Fit, _: Any, G: Any, X: Any) -> Any:
-            return fit.array(_step(fit.manifold, fit.point(X), fit.point(G), rate))
+            field, here = Field(fit.manifold), fit.point(X)
+            return fit.array(landing_step(field, here, fit.point(G), rate, attraction, tube))
 
         steps = at_manifolds(one, manifolds, plain, averaged, params)
         return steps, LandingState(state.count + 1, kept)
-
-    def _step(M: GenOrthManifold, X: Any, G: Any, rate: Any) -> Any:
-        at = anywhere(M, X)
-        ahead = Field(M).direction(at, G, attraction)
-        E = ct(ahead.D) @ M.phi(ahead.D)
-        return -shortened(rate, at.constraint, ahead.L, E, tube) * ahead.D
 
     return optax.GradientTransformation(init, update)
 
 
 def _require(params: Any) -> None:
     """A step on M depends on where it starts."""
-    if params is None:
-        refuse("params", "update(grads, state, params), as a step on M starts at params", "None")
+    require(
+        params is not None,
+        "params",
+        "update(grads, state, params), as a step on M starts at params",
+        "None",
+    )

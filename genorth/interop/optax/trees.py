@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-from genorth.errors import refuse
+from genorth.errors import refuse, require
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.interop.fit import Fit, fit
 
@@ -55,10 +55,18 @@ def at_manifolds(function: Callable[..., Any], manifolds: Any, params: Any, *res
 
 def fitted(manifold: GenOrthManifold, leaf: Any) -> Fit:
     """How a leaf holds points of a manifold."""
-    if not hasattr(leaf, "shape"):
-        refuse("params", f"an array where {manifold!r} stands", f"a {type(leaf).__name__}")
+    require(
+        hasattr(leaf, "shape"),
+        "params",
+        f"an array where {manifold!r} stands",
+        f"a {type(leaf).__name__}",
+    )
     how = fit(manifold, leaf.shape, "params")
     how.manifold._check(params=how.point(leaf))
-    if manifold.dtype.kind == "c" and leaf.dtype.kind != "c":
-        refuse("params", f"complex entries, as {manifold!r} has", f"dtype {leaf.dtype}")
+    require(
+        manifold.dtype.kind != "c" or leaf.dtype.kind == "c",
+        "params",
+        f"complex entries, as {manifold!r} has",
+        f"dtype {leaf.dtype}",
+    )
     return how

@@ -9,10 +9,11 @@ import numpy as np
 from pymanopt.manifolds.manifold import RiemannianSubmanifold
 
 from genorth.checks.report import title
-from genorth.errors import OutsideDomainError, refuse, require_known
+from genorth.errors import OutsideDomainError, require
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.geometry.retractions import RETRACTIONS, polar_factor, step_size
+from genorth.geometry.retractions import polar_factor, step_size
 from genorth.geometry.substitution import Substitution
+from genorth.interop.fit import check_retraction
 from genorth.linalg.arrays import Array
 from genorth.linalg.inputs import as_generator
 
@@ -44,9 +45,13 @@ class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt
         rng: Any = None,
         metric: Any = None,
     ) -> None:
-        if not isinstance(manifold, GenOrthManifold):
-            refuse("manifold", "a GenOrthManifold", type(manifold).__name__)
-        require_known("retraction", retraction, RETRACTIONS)
+        require(
+            isinstance(manifold, GenOrthManifold),
+            "manifold",
+            "a GenOrthManifold",
+            type(manifold).__name__,
+        )
+        check_retraction(retraction)
         super().__init__(title(manifold), manifold.dim)
         self.manifold, self.kind, self.metric = manifold, retraction, metric
         self.rng = as_generator(rng)

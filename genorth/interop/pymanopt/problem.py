@@ -7,7 +7,7 @@ from typing import Any
 
 import pymanopt
 
-from genorth.errors import refuse
+from genorth.errors import refuse, require
 from genorth.interop.pymanopt.manifold import PymanoptManifold
 from genorth.linalg.arrays import Array
 from genorth.linalg.cache import ContentCache
@@ -104,8 +104,7 @@ def to_pymanopt(
     Raises:
         ValueError: If it is not a genorth Problem, or the retraction is unknown.
     """
-    if not isinstance(problem, Problem):
-        refuse("problem", "a genorth.Problem", type(problem).__name__)
+    require(isinstance(problem, Problem), "problem", "a genorth.Problem", type(problem).__name__)
     return _SharedProblem(
         problem, PymanoptManifold(problem.manifold, retraction, rng), preconditioner
     )
@@ -131,14 +130,13 @@ def from_pymanopt(problem: Any) -> Problem:
         return problem.genorth_problem
     manifold = wrapped_manifold(problem)
     gradient = _derivative(problem, "euclidean_gradient")
-    if gradient is None and problem._riemannian_gradient is not None:
-        refuse(
-            "problem",
-            "euclidean_gradient",
-            "riemannian_gradient alone",
-            None,
-            "The penalty needs a gradient away from the manifold too: pass the Euclidean one.",
-        )
+    require(
+        gradient is not None or problem._riemannian_gradient is None,
+        "problem",
+        "euclidean_gradient",
+        "riemannian_gradient alone",
+        "The penalty needs a gradient away from the manifold too: pass the Euclidean one.",
+    )
     return Problem(
         manifold.manifold,
         _writable(problem, problem.cost),
@@ -161,8 +159,12 @@ def own_options(problem: Any) -> dict[str, Any]:
 
 def wrapped_manifold(problem: Any) -> PymanoptManifold:
     """The manifold of a pymanopt Problem, which must be one of ours."""
-    if not isinstance(problem, pymanopt.Problem):
-        refuse("problem", "a pymanopt.Problem or a genorth.Problem", type(problem).__name__)
+    require(
+        isinstance(problem, pymanopt.Problem),
+        "problem",
+        "a pymanopt.Problem or a genorth.Problem",
+        type(problem).__name__,
+    )
     manifold = problem.manifold
     if isinstance(manifold, PymanoptManifold):
         return manifold

@@ -15,7 +15,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import attrs
 import numpy as np
 import pymanopt
 from pymanopt.optimizers.optimizer import Optimizer
@@ -26,6 +25,7 @@ from genorth.interop.pymanopt.manifold import PymanoptManifold
 from genorth.interop.pymanopt.problem import Shared, from_pymanopt, own_options, wrapped_manifold
 from genorth.linalg.arrays import Array, norm
 from genorth.linalg.cache import same_entries
+from genorth.problem.measure import Measure
 from genorth.problem.problem import Problem
 from genorth.solve.ending import end_at, outcome, result
 from genorth.solve.metric import in_metric
@@ -146,15 +146,6 @@ def _check(problem: Problem, optimizer: Optimizer, options: dict[str, Any]) -> N
             )
 
 
-@attrs.frozen(eq=False)
-class _Iterate:
-    X: Array
-    cost: float
-    G: Array
-    gradient_norm: float
-    feasibility: float
-
-
 def _set_first_step(optimizer: Optimizer, length: float) -> None:
     """The length of the first step, by the name that it has in pymanopt's two line searches."""
     if (searcher := getattr(optimizer, "_line_searcher", None)) is not None:
@@ -178,7 +169,7 @@ class _Watch:
         self._shared = Shared(self.problem, self._guard)
         self._rejects = rejects
         self._starting, self._last_step = True, 1.0
-        self.last: _Iterate | None = None
+        self.last: Measure | None = None
 
     def attach(self, optimizer: Optimizer) -> None:
         """Hear of each iteration: TrustRegions rejects steps without asking for a gradient."""
@@ -243,14 +234,13 @@ class _Watch:
             raise _NoStep
         self._starting = False
         G = self._shared.gradient(X)
-        gradient = self.problem.manifold.gradient(X, G)
         if not known:
+            cost = self._shared.cost(X)
             with self.monitor.paused():
-                feasibility = float(self.problem.manifold.feasibility(X))
                 self._last_step = 1.0 if self.last is None else float(norm(X - self.last.X))
-            self.last = _Iterate(X, self._shared.cost(X), G, float(norm(gradient)), feasibility)
+                self.last = Measure.at(self.problem, X, (cost, G))
             self._report(self.last)
-        return gradient
+        return self.problem.manifold.gradient(X, G)
 
     def hessian(self, X: Array, Z: Array) -> Array:
         """The Riemannian Hessian applied to Z."""
@@ -260,5 +250,5 @@ class _Watch:
     def _is_last(self, X: Array) -> bool:
         return self.last is not None and same_entries(self.last.X, X)
 
-    def _report(self, here: _Iterate) -> None:
-        self.monitor.iteration(here.X, here.cost, here.gradient_norm, here.feasibility)
+    def _report(self, here: Measure) -> None:
+        self.monitor.iteration(here.X, here.cost, here.stationarity, here.feasibility)

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch.nn.utils import parametrize
 
-from genorth.errors import NotRestorableError, refuse
+from genorth.errors import NotRestorableError, refuse, require
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.newton import anywhere
 from genorth.interop.fit import Fit, dissolving_maps, fit, restored_point
@@ -98,24 +98,26 @@ class _Constraint(torch.autograd.Function):  # type: ignore[misc]
 
 def restored(fit: Fit, W: torch.Tensor) -> torch.Tensor:
     """W on M: computed in double precision and then rounded, so that only its rounding is left."""
-    wide = torch.complex128 if W.is_complex() else torch.float64
     with torch.no_grad():
-        X = restored_point(fit.manifold, fit.point(W.detach().to(wide)))
+        X = restored_point(fit.manifold, _wide(fit, W))
         return fit.array(X).to(W.dtype).clone(memory_format=torch.contiguous_format)
 
 
 def _weight(module: Any, name: Any, manifold: Any, transposed: bool | None) -> tuple[Any, Fit]:
     """The parameter of a module and how it fits the manifold, checked."""
-    if not isinstance(module, torch.nn.Module):
-        refuse("module", "a torch.nn.Module", f"a {type(module).__name__}")
-    if isinstance(name, str) and parametrize.is_parametrized(module, name):
-        refuse(
-            name,
-            "a weight without a parametrisation",
-            "a weight that has one already",
-            None,
-            "Call finish(module) first.",
-        )
+    require(
+        isinstance(module, torch.nn.Module),
+        "module",
+        "a torch.nn.Module",
+        f"a {type(module).__name__}",
+    )
+    require(
+        not isinstance(name, str) or not parametrize.is_parametrized(module, name),
+        name,
+        "a weight without a parametrisation",
+        "a weight that has one already",
+        "Call finish(module) first.",
+    )
     W = module._parameters.get(name) if isinstance(name, str) else None
     if W is None:
         known = ", ".join(map(repr, (key for key, _ in module.named_parameters(recurse=False))))
@@ -128,14 +130,13 @@ def _weight(module: Any, name: Any, manifold: Any, transposed: bool | None) -> t
             None,
             "Call finish(module) first.",
         )
-    if W.dtype not in _PRECISIONS:
-        refuse(
-            name,
-            "entries of single or double precision, real or complex",
-            f"dtype {W.dtype}",
-            None,
-            "Keep constrained weights in float32; autocast may run the rest in less.",
-        )
+    require(
+        W.dtype in _PRECISIONS,
+        name,
+        "entries of single or double precision, real or complex",
+        f"dtype {W.dtype}",
+        "Keep constrained weights in float32; autocast may run the rest in less.",
+    )
     how = fit(manifold, W.shape, name, transposed)
     if W.is_complex() != (manifold.dtype.kind == "c"):
         entries = "complex" if manifold.dtype.kind == "c" else "real"
@@ -148,8 +149,12 @@ def _started(W: torch.Tensor, how: Fit, start: Any) -> torch.Tensor:
     if start is not None:
         X = torch.as_tensor(np.asarray(start) if not torch.is_tensor(start) else start)
         shapes = how.manifold.shape, how.shape
-        if tuple(X.shape) not in shapes:
-            refuse("start", f"an array of shape {shapes[0]}", f"shape {tuple(X.shape)}")
+        require(
+            tuple(X.shape) in shapes,
+            "start",
+            f"an array of shape {shapes[0]}",
+            f"shape {tuple(X.shape)}",
+        )
         X = X.detach().to(dtype=W.dtype, device=W.device)
         W = how.array(X) if tuple(X.shape) == shapes[0] else X
     try:
@@ -241,8 +246,12 @@ def place(
 
 def _dissolved(model: Any) -> Iterator[tuple[torch.nn.Module, str, str, DissolvedWeight, Any]]:
     """Each dissolved weight: module, the name of the weight there and in the model, map, X."""
-    if not isinstance(model, torch.nn.Module):
-        refuse("model", "a torch.nn.Module", f"a {type(model).__name__}")
+    require(
+        isinstance(model, torch.nn.Module),
+        "model",
+        "a torch.nn.Module",
+        f"a {type(model).__name__}",
+    )
     for prefix, module in model.named_modules():
         if not parametrize.is_parametrized(module):
             continue
@@ -267,8 +276,7 @@ def penalty(model: torch.nn.Module) -> torch.Tensor:
         ValueError: If no weight of the model is dissolved.
     """
     terms = [weight.penalty(X) for _, _, _, weight, X in _dissolved(model)]
-    if not terms:
-        refuse("model", "a weight that `constrain` has dissolved", "none")
+    require(terms, "model", "a weight that `constrain` has dissolved", "none")
     return sum(terms[1:], start=terms[0])
 
 
@@ -283,21 +291,15 @@ def feasibility(model: torch.nn.Module) -> dict[str, float]:
     Returns:
         |C(X)| in double precision, by the name of the weight.
     """
-    found = {}
     with torch.no_grad():
-        for _, _, path, weight, X in _dissolved(model):
-            found[path] = _violation(weight.fit, weight(X))
-        for path, W in model.named_parameters():
-            tag = tag_of(W)
-            if isinstance(tag, Placed):
-                found[path] = _violation(tag.fit, W)
-    return found
+        seen = [(path, weight.fit, weight(X)) for _, _, path, weight, X in _dissolved(model)]
+        seen += [(path, tag.fit, W) for path, W, tag in _placed(model)]
+        return {path: float(how.manifold.feasibility(_wide(how, W))) for path, how, W in seen}
 
 
-def _violation(fit: Fit, W: torch.Tensor) -> float:
-    """|C| of a weight, in double precision."""
-    wide = W.detach().to(torch.complex128 if W.is_complex() else torch.float64)
-    return float(fit.manifold.feasibility(fit.point(wide)))
+def _wide(fit: Fit, W: torch.Tensor) -> torch.Tensor:
+    """The point that a weight holds, in double precision."""
+    return fit.point(W.detach().to(torch.complex128 if W.is_complex() else torch.float64))
 
 
 def finish(model: torch.nn.Module) -> torch.nn.Module:
@@ -316,7 +318,7 @@ def finish(model: torch.nn.Module) -> torch.nn.Module:
         NotRestorableError: If a weight is too far from M; the model is unchanged then.
     """
     ends = [(*entry, restored(entry[3].fit, entry[3](entry[4]))) for entry in _dissolved(model)]
-    placed = [(W, restored(tag.fit, W)) for W, tag in _placed(model)]
+    placed = [(W, restored(tag.fit, W)) for _, W, tag in _placed(model)]
     for module, name, _, _, X, end in ends:
         parametrize.remove_parametrizations(module, name, leave_parametrized=False)
         _finished(X, end)
@@ -325,11 +327,11 @@ def finish(model: torch.nn.Module) -> torch.nn.Module:
     return model
 
 
-def _placed(model: torch.nn.Module) -> Iterator[tuple[Any, Placed]]:
-    for W in model.parameters():
-        tag = tag_of(W)
-        if isinstance(tag, Placed):
-            yield W, tag
+def _placed(model: torch.nn.Module) -> Iterator[tuple[str, Any, Placed]]:
+    """Each weight that is on a manifold, with its name in the model and its tag."""
+    for path, W in model.named_parameters():
+        if isinstance(tag := tag_of(W), Placed):
+            yield path, W, tag
 
 
 def _finished(W: Any, end: torch.Tensor) -> None:

@@ -11,12 +11,9 @@ from torch.optim.adam import adam
 from torch.optim.sgd import sgd
 
 from genorth.errors import OutsideDomainError, refuse
-from genorth.geometry.field import shortened
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.geometry.newton import anywhere
-from genorth.interop.fit import check_retraction, stepped
+from genorth.interop.fit import check_retraction, landing_step, stepped
 from genorth.interop.torch.tags import Dissolved, Placed, tag_of
-from genorth.linalg.arrays import ct
 
 _HALVINGS = 30  # of a step that is outside the domain of the retraction
 
@@ -78,30 +75,31 @@ class _Momentum(_Optimizer):
     def __init__(
         self,
         params: Any,
-        lr: float,
-        momentum: float,
-        dampening: float,
-        weight_decay: float,
-        nesterov: bool,
-        **more: Any,
+        own: dict[str, Any],
+        lr: float = 1e-3,
+        momentum: float = 0.0,
+        dampening: float = 0.0,
+        weight_decay: float = 0.0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
     ) -> None:
-        """The settings of `torch.optim.SGD`, and further ones by name."""
+        """The settings of `torch.optim.SGD`, and the optimiser's own."""
         defaults = {
             "lr": lr,
             "momentum": momentum,
             "dampening": dampening,
             "weight_decay": weight_decay,
             "nesterov": nesterov,
-            **more,
+            "maximize": maximize,
         }
-        super().__init__(params, defaults)
+        super().__init__(params, defaults | own)
 
     def _usual(self, group: dict[str, Any], params: list[torch.Tensor]) -> None:
-        grads = [W.grad for W in params]
         if not params:
             return
         buffers = [self.state[W].get("momentum_buffer") for W in params]
-        sgd(params, grads, buffers, **_settings(group))
+        sgd(params, [W.grad for W in params], buffers, **_settings(group))
         if group["momentum"] != 0:
             for W, buffer in zip(params, buffers, strict=True):
                 self.state[W]["momentum_buffer"] = buffer
@@ -126,13 +124,10 @@ class RiemannianSGD(_Momentum):
 
     Args:
         params: Parameters, or groups of them. Those that `place` has tagged stay on their manifold.
-        lr: Step size.
-        momentum: Momentum.
-        dampening: Dampening of the gradient in the momentum.
-        weight_decay: The factor of |X|^2/2 in the loss.
-        nesterov: Whether to use Nesterov's momentum.
-        maximize: Whether to maximise.
+        *settings: lr, momentum, dampening, weight_decay and nesterov, as `torch.optim.SGD` takes
+            them, by position or by name; weight_decay is the factor of |X|^2/2 in the loss.
         retraction: "cayley", "polar", "exp" or "normal".
+        **more: The same by name, and maximize.
 
     Raises:
         ValueError: If an argument is negative, the retraction is unknown, or a parameter is
@@ -140,21 +135,9 @@ class RiemannianSGD(_Momentum):
     """
 
     def __init__(
-        self,
-        params: Any,
-        lr: float = 1e-3,
-        momentum: float = 0.0,
-        dampening: float = 0.0,
-        weight_decay: float = 0.0,
-        nesterov: bool = False,
-        *,
-        maximize: bool = False,
-        retraction: str = "cayley",
+        self, params: Any, *settings: Any, retraction: str = "cayley", **more: Any
     ) -> None:
-        own = {"retraction": retraction}
-        super().__init__(
-            params, lr, momentum, dampening, weight_decay, nesterov, maximize=maximize, **own
-        )
+        super().__init__(params, {"retraction": retraction}, *settings, **more)
 
     def _placed(self, group: dict[str, Any], W: torch.Tensor, tag: Placed) -> None:
         M, X = tag.fit.manifold, tag.fit.point(W)
@@ -268,14 +251,11 @@ class Landing(_Momentum):
     Args:
         params: Parameters, or groups of them. Those that `place` has tagged approach their
             manifold.
-        lr: Step size.
-        momentum: Momentum.
-        dampening: Dampening of the gradient in the momentum.
-        weight_decay: The factor of |X|^2/2 in the loss.
-        nesterov: Whether to use Nesterov's momentum.
-        maximize: Whether to maximise.
+        *settings: lr, momentum, dampening, weight_decay and nesterov, as `torch.optim.SGD` takes
+            them, by position or by name; weight_decay is the factor of |X|^2/2 in the loss.
         attraction: The weight of the normal step.
         tube: The largest |C| of an iterate.
+        **more: The settings by name, and maximize.
 
     Raises:
         ValueError: If an argument is negative, or a parameter is dissolved.
@@ -284,30 +264,18 @@ class Landing(_Momentum):
     def __init__(
         self,
         params: Any,
-        lr: float = 1e-3,
-        momentum: float = 0.0,
-        dampening: float = 0.0,
-        weight_decay: float = 0.0,
-        nesterov: bool = False,
-        *,
-        maximize: bool = False,
+        *settings: Any,
         attraction: float = 1.0,
         tube: float = 0.5,
+        **more: Any,
     ) -> None:
-        own = {"attraction": attraction, "tube": tube}
-        super().__init__(
-            params, lr, momentum, dampening, weight_decay, nesterov, maximize=maximize, **own
-        )
+        super().__init__(params, {"attraction": attraction, "tube": tube}, *settings, **more)
 
     def _placed(self, group: dict[str, Any], W: torch.Tensor, tag: Placed) -> None:
-        M, X = tag.fit.manifold, tag.fit.point(W)
-        lr = float(group["lr"])
-        G = self._direction({**group, "lr": 1.0}, W, tag.fit.point(_gradient(group, W)))
-        at = anywhere(M, X)
-        ahead = tag.field.direction(at, -G, group["attraction"])
-        E = ct(ahead.D) @ M.phi(ahead.D)
-        t = shortened(lr, at.constraint, ahead.L, E, group["tube"])
-        W.copy_(tag.fit.array(X - t * ahead.D))
+        X, lr = tag.fit.point(W), float(group["lr"])
+        G = -self._direction({**group, "lr": 1.0}, W, tag.fit.point(_gradient(group, W)))
+        step = landing_step(tag.field, X, G, lr, group["attraction"], group["tube"])
+        W.copy_(tag.fit.array(X + step))
 
 
 def _moved(M: GenOrthManifold, X: torch.Tensor, Z: torch.Tensor, kind: str) -> torch.Tensor:

@@ -1,0 +1,139 @@
+"""Solvers of a user's own: any callable that returns a point, measured by genorth."""
+
+from typing import Any
+
+import numpy as np
+import pymanopt
+import pytest
+import scipy.optimize
+from compare_cases import procrustes
+
+import genorth as go
+from genorth import compare
+from genorth.compare.runs.watch import Watched
+from genorth.interop.pymanopt import to_pymanopt
+
+
+def descend(problem: go.Problem, x0: Any, *, tol: float) -> Any:
+    """Gradient descent with a fixed step; it evaluates gradients only."""
+    M, X = problem.manifold, x0
+    for _ in range(2000):
+        Z = M.gradient(X, problem.euclidean_gradient(X))
+        if M.norm(Z) <= tol:
+            break
+        X = M.retract(X, -0.1 * Z)
+    return X
+
+
+def by_scipy(problem: go.Problem, x0: Any, *, tol: float, max_time: float) -> Any:
+    """SLSQP, on vectors, with the constraint X^T X = I."""
+    M, rows = problem.manifold, np.triu_indices(x0.shape[1])
+
+    def constraint(v: Any) -> Any:
+        X = v.reshape(M.shape)
+        return (X.T @ X - np.eye(X.shape[1]))[rows]
+
+    return scipy.optimize.minimize(
+        lambda v: problem.cost(v.reshape(M.shape)),
+        x0.ravel(),
+        jac=lambda v: problem.euclidean_gradient(v.reshape(M.shape)).ravel(),
+        method="SLSQP",
+        constraints={"type": "eq", "fun": constraint},
+        options={"ftol": 1e-18, "maxiter": 500},
+    )
+
+
+def by_pymanopt(problem: go.Problem, x0: Any, *, tol: float, max_time: float) -> Any:
+    optimizer = pymanopt.optimizers.ConjugateGradient(
+        verbosity=0, min_gradient_norm=tol, max_time=max_time
+    )
+    return optimizer.run(to_pymanopt(problem), initial_point=x0)
+
+
+def polished(problem: go.Problem, x0: Any, *, tol: float, max_time: float) -> Any:
+    """The x of SciPy is near M only; `restore` brings it there."""
+    found = by_scipy(problem, x0, tol=tol, max_time=max_time)
+    return problem.manifold.restore(found.x.reshape(x0.shape))
+
+
+def only(solver: Any, **how: Any) -> Any:
+    (record,) = compare.run(procrustes(0), {"mine": solver}, progress=None, **how)
+    return record
+
+
+@pytest.mark.parametrize("solver", [descend, by_pymanopt, polished])
+def test_whatever_returns_a_point_is_measured_by_us(solver: Any) -> None:
+    record, ours = compare.run(procrustes(0), {"mine": solver, "rtr": "rtr"}, progress=None)
+    assert record.success, record.message
+    assert record.fun == pytest.approx(ours.fun, rel=1e-8)
+    assert record.nit > 0 and record.evaluations > 0 and 0 < record.time < 60
+    assert record.traced_by == "genorth"
+
+
+def test_each_evaluation_is_a_line_of_the_trace() -> None:
+    record = only(descend)
+    trace = record.trace
+    # a line for each gradient but none without a cost, and the last one at x
+    assert trace.evaluations == sorted(trace.evaluations)
+    assert trace.time == sorted(trace.time) and trace.time[-1] <= record.time
+    assert trace.gradient_norm[-1] == record.gradient_norm
+    both = only(lambda problem, x0, tol: (problem.cost(x0), descend(problem, x0, tol=tol))[1]).trace
+    assert len(both) == both.evaluations[-1] + 1
+    assert both.gradient_norm[0] > 1e3 * both.gradient_norm[-1]
+
+
+def test_measuring_the_trace_is_off_the_clock_and_not_counted() -> None:
+    plain, X = procrustes(0), procrustes(0).manifold.random_point(0)
+    watched = Watched.of(plain)
+    with watched.clock:
+        assert watched.cost(X) == plain.cost(X)
+        assert (watched.euclidean_gradient(X) == plain.euclidean_gradient(X)).all()
+        assert watched.cost_and_gradient(-X)[0] == plain.cost(-X)
+    assert (watched.counts.nfev, watched.counts.njev) == (2, 2)
+    assert watched.trace.evaluations == [1, 2]
+    G = plain.euclidean_gradient(X)
+    expected = plain.manifold.norm(plain.manifold.gradient(X, G))
+    assert watched.trace.gradient_norm[0] == pytest.approx(float(expected), rel=1e-12)
+
+
+def test_a_point_of_scipy_off_the_manifold_is_a_record_with_the_reason() -> None:
+    record = only(lambda problem, x0: scipy.optimize.OptimizeResult(x=1.1 * x0.ravel(), nit=3))
+    assert (record.success, record.nit) == (False, 3)
+    assert record.message.startswith("The solver returned, but")
+
+
+@pytest.mark.parametrize(
+    ("returned", "named"),
+    [
+        (None, "got NoneType"),
+        ([1.0, 2.0], "got list"),
+        ("x", "got str"),
+        (np.zeros(5), "got shape (5,)"),
+        (scipy.optimize.OptimizeResult(fun=1.0), "got OptimizeResult"),
+    ],
+    ids=["nothing", "list", "text", "size", "no x"],
+)
+def test_what_is_no_point_is_a_record_with_the_reason(returned: Any, named: str) -> None:
+    record = only(lambda problem, x0: returned)
+    assert record.status == "RAISED" and not record.success
+    assert named in record.message
+
+
+@pytest.mark.parametrize(("factor", "status"), [(1.2, "NOT_FEASIBLE"), (np.nan, "NOT_FINITE")])
+def test_a_point_off_the_manifold_is_no_success(factor: float, status: str) -> None:
+    def off(problem: go.Problem, x0: Any, tol: float) -> Any:
+        return factor * go.minimize(problem, x0, tol=tol).x
+
+    record = only(off)
+    assert not record.success and record.status in (status, "NOT_STATIONARY")
+    assert record.message.startswith("The solver returned, but")
+
+
+def test_a_solver_that_ends_late_ran_out_of_time() -> None:
+    def late(problem: go.Problem, x0: Any, max_time: float) -> Any:
+        import time
+
+        time.sleep(max_time + 0.05)
+        return x0
+
+    assert only(late, max_time=0.1).status == "TIME_LIMIT"
