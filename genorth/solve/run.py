@@ -266,9 +266,10 @@ class Run(ABC):
 
     def inverse(self, point: Iterate) -> Callable[[Array], Array] | None:
         """The preconditioner at the point, not projected; None where there is none."""
-        given, X = self.preconditioner, self.where(point)
+        given = self.preconditioner
         if given is None:
             return None
+        X = self.where(point)
 
         def applied(V: Array) -> Array:
             W = given(X, V)
