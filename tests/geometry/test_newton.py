@@ -329,3 +329,10 @@ def test_traced_steps_outside_the_domain_of_normal_are_not_finite(jax):
     retract = jax.jit(lambda Z: manifold.retract(X, Z, "normal"))
     assert np.all(np.isfinite(retract(Z / 2)))
     assert not np.any(np.isfinite(retract(1e3 * Z)))
+
+
+@given(manifold=gt.manifolds(max_condition=100), seed=gt.seeds())
+def test_the_length_of_a_step_is_that_of_D(manifold: go.GenOrthManifold, seed: int) -> None:
+    """|D|^2 = <S, K S>."""
+    step = NewtonStep(anywhere(manifold, 1.1 * manifold.random_point(seed)))
+    assert step.length == pytest.approx(float(norm(step.D)), rel=1e-6)

@@ -7,6 +7,7 @@ from hypothesis import given
 import genorth as go
 import genorth.testing as gt
 from genorth.linalg.arrays import eps, norm
+from genorth.problem.differences import Differences
 from support.problems import smooth
 
 
@@ -85,3 +86,21 @@ def test_complex_entries_and_jax_arrays():
         start = jax.numpy.asarray(on_device.manifold.random_point(0))
         result = go.minimize(on_device, start, method="rtr")
     assert result.success and abs(result.fun - 1.5) <= 1e-9
+
+
+def test_the_step_is_of_the_size_of_X_and_the_gradient_that_at_X():
+    """|s Z| = 10 eps^(1/2) max(1, |X|), whatever the length of Z."""
+    asked = []
+
+    def gradient(X):
+        asked.append(X)
+        return X**2
+
+    differences = Differences(gradient)
+    for size in (0.1, 1e4):
+        X, Y = np.full((3, 1), size), np.full((3, 1), -2 * size)
+        for Z in (np.ones((3, 1)), np.full((3, 1), 1e-6)):
+            np.testing.assert_allclose(differences.product(X, Z), 2 * X * Z, rtol=1e-5)
+            wanted = 10 * eps(X) ** 0.5 * max(1.0, norm(X))
+            assert norm(asked[-1] - X) == pytest.approx(wanted, rel=1e-6)
+            differences.remember(Y, Y**2)  # of another point

@@ -1,5 +1,6 @@
 """How a run ends: x is restored and measured, the status says what to do next."""
 
+import math
 from typing import Any
 
 import attrs
@@ -7,9 +8,10 @@ import numpy as np
 import pytest
 
 import genorth as go
-from genorth.problem.measure import ON_MANIFOLD
+from genorth.errors import StepTooLong
+from genorth.problem.measure import ON_MANIFOLD, Measure
 from genorth.solve.ending import end_at, result
-from genorth.solve.monitor import Monitor
+from genorth.solve.monitor import Monitor, Stop, check_value
 from genorth.solve.options import Options
 from genorth.solve.solver import FAMILIES
 from support.problems import Matrix, spd, trace
@@ -78,3 +80,36 @@ def test_a_message_tells_what_to_do_next(family):
 def test_evaluations_are_counted_alike_everywhere():
     ended = attrs.evolve(_ended(SOLUTION), nfev=3, njev=5, nhev=7)
     assert ended.evaluations == go.Counts(3, 5, 7).evaluations == 12
+
+
+def test_what_the_stopping_rule_and_a_success_allow() -> None:
+    """A measure of tol stops the run, and twice that is a success, as restoring moves x."""
+    monitor = Monitor(EASY, Options(tol=1e-3))
+    with pytest.raises(Stop) as stop:
+        monitor.iteration(SOLUTION, 0.0, 1e-3, 0.0)
+    assert stop.value.status is go.Status.CONVERGED
+    at = Measure(SOLUTION, 0.0, SOLUTION, 1.99e-3, 0.0, 1.0)
+    assert at.stationary(1e-3) and not at.stationary(0.99e-3)
+
+
+def test_only_plus_infinity_at_a_trial_is_outside_the_domain() -> None:
+    assert check_value(2.0) == 2.0
+    with pytest.raises(StepTooLong):
+        check_value(math.inf)
+    for value, first in ((math.inf, True), (-math.inf, False), (math.nan, False)):
+        with pytest.raises(Stop) as stop:
+            check_value(value, first)
+        assert stop.value.status is go.Status.NOT_FINITE
+
+
+def test_a_point_on_M_that_rounding_keeps_from_the_tolerance_is_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def restore(*arguments: Any) -> None:
+        raise go.NotRestorableError("rounding")
+
+    monkeypatch.setattr(go.GenOrthManifold, "restore", restore)
+    monitor = Monitor(EASY, Options(feasibility_tol=1e-12))
+    for X, near in ((SOLUTION * (1 + 1e-8), True), (SOLUTION * 1.1, False)):
+        end = end_at(monitor, X, SOLUTION)
+        assert end.restored is near and end.x is (X if near else SOLUTION)
