@@ -63,11 +63,13 @@ class Command:
         run: `run(options)`; an integer that it returns is the exit code.
         about: What it does, for the help.
         arguments: Its arguments.
+        examples: What the help ends with.
     """
 
     run: Callable[[Options], object]
     about: str
     arguments: Arguments = attrs.field(factory=dict)
+    examples: str = ""
 
 
 def add_commands(
@@ -91,7 +93,8 @@ def add_commands(
         mine = named.add_parser(
             name,
             help=command.about,
-            description=command.about,
+            description=f"{command.about[0].upper()}{command.about[1:]}.",
+            epilog=command.examples,
             argument_default=argparse.SUPPRESS,
         )
         mine.set_defaults(command=name, run=command.run)

@@ -66,7 +66,7 @@ def moved(module: str, names: Mapping[str, str]) -> Callable[[str], NoReturn]:
 _ELSEWHERE = {
     **dict.fromkeys(("maxiter", "max_iter", "niter", "max_nit"), "max_iterations"),
     **dict.fromkeys(("maxfun", "maxfev", "max_cost_evaluations"), "max_evaluations"),
-    **dict.fromkeys(("gtol", "ftol", "xtol", "atol", "eps", "min_gradient_norm"), "tol"),
+    **dict.fromkeys(("gtol", "ftol", "tolerance", "eps", "min_gradient_norm"), "tol"),
     **dict.fromkeys(("disp", "verbose", "verbosity", "display"), "progress"),
     **dict.fromkeys(("x_0", "initial_point", "start", "init"), "x0"),
     **dict.fromkeys(("seed", "random_state"), "rng"),
@@ -116,7 +116,7 @@ def require_known(
         ValueError: With the known values, and the nearest of them.
     """
     names = list(known)
-    if not isinstance(value, str) or value not in names:
+    if not isinstance(value, str | int) or value not in names:  # an array has no truth value
         hint = did_you_mean(value, names, renamed)
         refuse(argument, f"one of {', '.join(map(repr, names))}", repr(value), None, hint)
 

@@ -31,16 +31,17 @@ LADDER_LIMIT, FIGURE_LIMIT = 10.0, 20.0
 STARTS, FEWER, GIVE_UP = 5, 3, 1
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m paper_repro") -> int:
     """Run a command.
 
     Args:
         arguments: The command line; by default that of the process.
+        prog: How the help calls the program.
 
     Returns:
         The exit code. What went wrong is told on stderr, in a sentence.
     """
-    return command.run(parser(), arguments)
+    return command.run(parser(prog), arguments)
 
 
 # ---------------------------------------------------------------------- the commands
@@ -258,9 +259,9 @@ _COMMANDS: dict[str, tuple[Callable[[Options], None], str, dict[str, Any]]] = {
 }
 
 
-def parser() -> argparse.ArgumentParser:
+def parser(prog: str | None = None) -> argparse.ArgumentParser:
     """The command line."""
-    made = argparse.ArgumentParser(prog="python -m paper_repro", description=_DESCRIPTION)
+    made = argparse.ArgumentParser(prog=prog, description=_DESCRIPTION)
     commands = {
         name: Command(partial(_completed, run), about, _SHARED | own)
         for name, (run, about, own) in _COMMANDS.items()

@@ -16,6 +16,7 @@ PACKAGES = ("genorth", "baselines", "paper_repro")
 LAYERS = (
     "genorth.errors",
     "genorth.optional",
+    "genorth.notebook",
     "genorth.files",
     "genorth.command",
     "genorth.bibliography",
@@ -39,6 +40,7 @@ LAYERS = (
     "genorth.training",
     "genorth.gallery",
     "genorth.testing",
+    "genorth.__main__",
     "baselines",
     "paper_repro",
 )

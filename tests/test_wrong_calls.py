@@ -44,6 +44,7 @@ OPTIONS = [
     *each("max_time={}", "max_time", "0 -1 nan '1' True"),
     *each("callback={}", "callback", "5 'print'"),
     *each("keep_points={}", "keep_points", "'no' 1 None"),
+    *each("progress={}", "progress", "0 -1 1.5 '' []"),
     *each("rng={}", "rng", SEEDS),
 ]
 #: What no positive number can be.
@@ -248,6 +249,8 @@ WRONG: dict[str, list[tuple[str, str]]] = {
         *each("go.minimize(problem, beta={})", "beta", POSITIVE + " 'big'"),
         *each("go.minimize(problem, method='rgd', beta={})", "beta", "1 'big'"),
         *[(f"go.minimize(problem, {option})", name) for option, name in OPTIONS],
+        *each("go.minimize(problem, check={})", "check", "None 1 'no'"),
+        ("go.minimize(go.Problem(M, zero, one))", "euclidean_gradient"),
         ("go.minimize(problem, memory=5, method='cdf-gd')", "memory"),
         ("go.minimize(problem, tolerance=1e-3)", "tolerance"),
         ("go.minimize(problem, method='rgd', geometry='round')", "geometry"),

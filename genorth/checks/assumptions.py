@@ -27,8 +27,9 @@ _ROUNDS = 5  # of Krylov subspaces, to find where phi is negative
 _DENSE_LIMIT, _EIGENVALUE_LIMIT = 600, 1500
 
 _SLOW = (
-    "No Q with psi(T) = Q T Q^-1 and Q^T = +-Q was found, so that Theta_X takes conjugate gradients: "
-    "about ten times slower, and not under jax.jit. If there is one, pass companion=Q to from_maps."
+    "No Q with psi(T) = Q T Q^-1 and Q^T = +-Q was found, so that Theta_X takes conjugate "
+    "gradients: about ten times slower, and not under jax.jit. If there is one, pass companion=Q "
+    "to from_maps."
 )
 
 
@@ -154,7 +155,7 @@ def _growth(manifold: GenOrthManifold, rng: np.random.Generator) -> float:
 
 
 def _as_matrix(manifold: GenOrthManifold, V: Array) -> scipy.sparse.linalg.LinearOperator:
-    """phi on the real and imaginary parts of arrays like V; the identity off F, so only F counts."""
+    """phi on the real vectors of arrays like V; the identity off F, so that only F counts."""
 
     def apply(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         X = np.ascontiguousarray(x.ravel(), V.real.dtype).view(V.dtype).reshape(V.shape)

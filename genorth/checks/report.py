@@ -8,6 +8,7 @@ import attrs
 import numpy as np
 
 from genorth.geometry.manifold import GenOrthManifold
+from genorth.notebook import html_table
 from genorth.optional import optional
 
 
@@ -73,17 +74,27 @@ class Report:
                 return finding
         raise KeyError(f"{name!r}; known: {', '.join(finding.name for finding in self.findings)}")
 
+    @property
+    def verdict(self) -> str:
+        """Whether it passed, or how many findings failed."""
+        return "passed" if self.passed else f"{len(self.failures)} of {len(self.findings)} failed"
+
     def __str__(self) -> str:
-        verdict = (
-            "passed" if self.passed else f"{len(self.failures)} of {len(self.findings)} failed"
-        )
         return "\n".join(
             [
-                f"{self.title}: {verdict}",
+                f"{self.title}: {self.verdict}",
                 *(f"  {finding}" for finding in self.findings),
                 *(f"  note  {note}" for note in self.notes),
             ]
         )
+
+    def _repr_html_(self) -> str:
+        rows = (
+            ("ok" if f.passed else "FAIL", f.name, f"{f.value:.2e}", f"{f.bound:.2e}", f.formula)
+            for f in self.findings
+        )
+        head = ("", "finding", "figure", "bound", "formula")
+        return html_table(f"{self.title}: {self.verdict}", rows, head)
 
     def plot(self, ax: Any = None) -> Any:
         """Plot the curves.

@@ -57,8 +57,9 @@ def run(
         problems: A `Problem`, a list of Problems or `Case`s, or a mapping of names to Problems,
             Cases or functions seed -> Problem.
         solvers: A list of registered names ("cdf-lbfgs") and of solvers, or a mapping of names to
-            these. A solver is a `genorth.Solver`, or a callable as above that returns a `Result`;
-            the family of a bare callable is "other".
+            these. A solver is a `genorth.Solver`, or a callable as above that returns x, a
+            `Result`, SciPy's or pymanopt's result; its family is "other". It gets those of the
+            keywords that it takes.
         starts: How many seeds (0, 1, ...), or the seeds.
         tolerances: Tolerances on the gradient norm.
         max_time: Seconds of each run.

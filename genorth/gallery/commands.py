@@ -24,16 +24,17 @@ _DEFAULTS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m genorth.gallery") -> int:
     """Run a command.
 
     Args:
         arguments: The command line; by default that of the process.
+        prog: How the help calls the program.
 
     Returns:
         The exit code. What went wrong is told on stderr, in a sentence.
     """
-    return command.run(parser(), arguments)
+    return command.run(parser(prog), arguments)
 
 
 # ---------------------------------------------------------------------- the commands
@@ -144,8 +145,8 @@ _COMMANDS = {
 }
 
 
-def parser() -> argparse.ArgumentParser:
+def parser(prog: str | None = None) -> argparse.ArgumentParser:
     """The command line."""
-    made = argparse.ArgumentParser(prog="python -m genorth.gallery", description=_DESCRIPTION)
+    made = argparse.ArgumentParser(prog=prog, description=_DESCRIPTION)
     command.add_commands(made, _COMMANDS, "list")
     return made

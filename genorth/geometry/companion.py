@@ -133,7 +133,8 @@ def read_companion_on(
 def _kernel_element(T: np.ndarray[Any, Any], image: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """A symmetric or skew Q with image_i Q = Q T_i."""
     p, eye = T.shape[-1], np.eye(T.shape[-1])
-    system = np.concatenate([np.kron(B, eye) - np.kron(eye, A.T) for A, B in zip(T, image)])
+    pairs = zip(T, image, strict=True)
+    system = np.concatenate([np.kron(B, eye) - np.kron(eye, A.T) for A, B in pairs])
     _, values, Vh = np.linalg.svd(system, full_matrices=False)
     kernel = Vh[values <= 1e3 * p * np.finfo(T.dtype).eps * max(values[0], 1e-300)].conj()
     Q = (np.random.default_rng(0).standard_normal(len(kernel)) @ kernel).reshape(p, p)

@@ -373,7 +373,7 @@ class Eigendecomposition(Place):
         """
         xp, gram = namespace(self.X), constant(self.gram)
         values, U = eigh(gram)
-        ratio = math.nan if is_lazy(gram) else _least_ratio(values)
+        ratio = 1.0 if is_lazy(gram) else _least_ratio(values)  # traced: taken as regular
         if ratio <= gram.shape[-1] * eps(gram):
             _, s, Vt = xp.linalg.svd(constant(self.Q.right(self.P)), full_matrices=False)
             values, U, ratio = s * s, ct(Vt), _least_ratio(s) ** 2

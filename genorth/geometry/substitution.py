@@ -218,35 +218,23 @@ def _read(T: Any, n: int) -> Substitution:
         f"shape {values.shape}",
     )
     with np.errstate(all="ignore"):
-        if values.ndim == 1:
-            size, inverse = np.abs(values).max(), 1 / values
-            condition = float(size * np.abs(inverse).max())
-        else:
-            inverse, condition = _inverse(values)
-    _require_regular(condition, n, values.dtype)
-    if values.ndim == 1:
-        return _of_operators(Diagonal(matrix, name="T"), Diagonal(inverse), Diagonal)
-    return _of_operators(Dense(matrix, name="T"), Dense(inverse), Dense)
+        inverse, condition = _inverse(values)
+    bound = 1 / (n * float(np.finfo(values.dtype).eps))
+    got = f"condition number {condition:.3g}"
+    require(condition < bound, "T", "an invertible matrix", got, tolerance=bound)
+    kind = Diagonal if values.ndim == 1 else Dense
+    return _of_operators(kind(matrix, name="T"), kind(inverse), kind)
 
 
 def _inverse(T: _Matrix) -> tuple[_Matrix, float]:
-    """T^-1 and |T| |T^-1|."""
+    """T^-1 and |T| |T^-1|, for a matrix or a diagonal."""
+    if T.ndim == 1:
+        return 1 / T, float(np.abs(T).max() * np.abs(1 / T).max())
     try:
         inverse = np.linalg.inv(T)
     except np.linalg.LinAlgError:
         return T, np.inf
     return inverse, float(np.linalg.norm(T) * np.linalg.norm(inverse))
-
-
-def _require_regular(condition: float, n: int, dtype: np.dtype[Any]) -> None:
-    bound = 1 / (n * float(np.finfo(dtype).eps))
-    require(
-        condition < bound,
-        "T",
-        "an invertible matrix",
-        f"condition number {condition:.3g}",
-        tolerance=bound,
-    )
 
 
 def _of_operators(T: Operator, inverse: Operator, kind: type[Any]) -> Substitution:

@@ -28,6 +28,10 @@ class ContentCache:
         self._keep = keep
         self._recent: list[tuple[Array, Any]] = []  # the one used last comes first
 
+    def __reduce__(self) -> Any:
+        """Pickled empty: what it holds can be computed again, and may not be picklable."""
+        return ContentCache, (self._keep,)
+
     def holds(self, key: Array) -> bool:
         """True if `get(key, ...)` would not build."""
         return any(_same(own, key) for own, _ in self._recent)
@@ -51,14 +55,9 @@ class ContentCache:
                     recent.insert(0, recent.pop(position))
                 return value
         del recent[self._keep - 1 :]  # frees the oldest one before the new one is built
-        if type(key) is np.ndarray:
-            own = key.copy()
-            value = build(own)
-            recent.insert(0, (own, value))
-        else:
-            changes = _changes(key)
-            value = build(key)
-            recent.insert(0, ((key, changes), value))
+        own = key.copy() if type(key) is np.ndarray else (key, _changes(key))
+        value = build(own if type(key) is np.ndarray else key)
+        recent.insert(0, (own, value))
         return value
 
 

@@ -92,7 +92,8 @@ class Rotations(Stiefel):
         M = {X : X^T X = I, det X = 1}
 
     Random points are rotations, and a start must have det X > 0. Every retraction is continuous, so
-    that Riemannian solvers stay in the component; penalty methods do while they stay near M. `Power(Rotations(3), 10)` is ten of them.
+    that Riemannian solvers stay in the component; penalty methods do while they stay near M.
+    `Power(Rotations(3), 10)` is ten of them.
 
     Args:
         n: The size of a matrix.

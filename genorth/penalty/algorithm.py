@@ -103,8 +103,8 @@ class _Algorithm:
         try:
             if self.h.auto:
                 self.h.beta, X = self.h.first(x, X)
-        except Stop as stop:
-            self.status = stop.status
+        except (Stop, KeyboardInterrupt) as stop:
+            self.status = stop.status if isinstance(stop, Stop) else Status.INTERRUPTED
             self.end = end_at(self.monitor, x if self.h.last is None else self.h.last, x)
             return
         for _ in range(_ROUNDS):

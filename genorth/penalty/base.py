@@ -77,8 +77,8 @@ class Penalty(ABC, Generic[_P]):
     Results at the last `keep` NumPy points are kept. Do not write into an array that was returned.
 
     Args:
-        problem: f on a manifold, with its gradient. Where points have a shape of their own (`Sphere`,
-            `Oblique`), h is a function of the blocks.
+        problem: f on a manifold, with its gradient. Where points have a shape of their own
+            (`Sphere`, `Oblique`), h is a function of the blocks.
         beta: Penalty parameter, beta > 0.
         keep: Number of points whose results are kept; a trust region uses two.
 

@@ -128,7 +128,7 @@ class OnSpace(Run):
         return point.place.point.Y
 
     def inverse(self, point: Iterate) -> Callable[[Array], Array] | None:
-        """P M^-1 P + (I - P)/beta, P the projection at Y(X): h has the curvature beta normal to M."""
+        """P M^-1 P + (I - P)/beta, P the projection at Y(X): normal to M the curvature is beta."""
         inverse = super().inverse(point)
         if inverse is None:
             return None

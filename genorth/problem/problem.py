@@ -10,7 +10,7 @@ import copy
 import math
 import time
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import attrs
 import numpy as np
@@ -143,8 +143,7 @@ class Problem:
             from genorth.problem.autodiff import complete
 
             given = complete(autodiff, **given)
-        # a `Shaped` manifold has the same methods
-        self.manifold: GenOrthManifold = manifold  # type: ignore[assignment]
+        self.manifold = cast(GenOrthManifold, manifold)  # a Shaped one has the same methods
         self.preconditioner = preconditioner
         self._shape, self._dtype, self._real = (
             manifold.shape,

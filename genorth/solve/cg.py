@@ -17,7 +17,7 @@ def cg(run: Run, conditions: Conditions | None = None) -> None:
         beta = min(beta_FR, beta_DY),
         beta_FR = |g|^2/|g_old|^2,  beta_DY = |g|^2/(<g, T(Z)> - <g_old, Z>).
 
-    With a preconditioner M^-1, d = P_X M^-1 g is in the place of g in Z, and <g, d> in that of |g|^2.
+    With a preconditioner M^-1, d = P_X M^-1 g takes the place of g in Z, and <g, d> that of |g|^2.
 
     Z is replaced by -d where it is not a direction of descent, and where no step along it can be
     found. The first trial of each search is the last step times the ratio of the slopes, and not

@@ -6,6 +6,7 @@ they can be compared.
 
 from __future__ import annotations
 
+import textwrap
 from enum import Enum
 from typing import Any
 
@@ -13,6 +14,7 @@ import attrs
 import numpy as np
 
 from genorth.linalg.arrays import Array
+from genorth.notebook import html_table
 from genorth.problem.problem import evaluations
 
 _Column = np.ndarray[Any, Any]
@@ -33,7 +35,7 @@ class Status(Enum):
     NOT_FINITE = (
         "The cost or its gradient returned NaN or infinity; x is the best iterate before that."
     )
-    UNBOUNDED = "The cost falls without bound."
+    UNBOUNDED = "The cost falls without bound on this manifold."
     DIVERGED = "The iterates went so far from the manifold that they cannot be restored."
 
     def message(self, family: str = "") -> str:
@@ -60,9 +62,7 @@ _ADVICE = {
     (Status.EVALUATION_LIMIT, ""): _GO_ON,
     (Status.TIME_LIMIT, ""): _GO_ON,
     (Status.INTERRUPTED, ""): "Go on from the x of this result.",
-    (Status.UNBOUNDED, ""): (
-        "It has no minimum on this manifold, which is not compact: look at its sign, or bound it."
-    ),
+    (Status.UNBOUNDED, ""): "It has no minimum there: look at its sign, or add a term.",
     (Status.STALLED, ""): (
         "Rounding limits it here: raise tol or scale the cost. "
         "Or the derivatives are wrong: see genorth.check_gradient."
@@ -76,6 +76,7 @@ _ADVICE = {
 }
 
 
+_WIDTH = 100  # of a line of `print(result)`
 _COLUMNS = ("time", "cost", "gradient_norm", "feasibility", "evaluations")
 
 
@@ -187,25 +188,50 @@ class Result:
             return None
         return self.beta / self.threshold if self.threshold > 0 else float("inf")
 
-    def __repr__(self) -> str:
+    def _lines(self) -> dict[str, str]:
+        """What a reader wants to know, by name."""
         lines = {
-            "success": self.success,
+            "success": str(self.success),
             "status": self.status.name,
             "message": self.message,
             "method": self.method,
             "fun": f"{self.fun:.12g}",
             "gradient_norm": f"{self.gradient_norm:.3g}",
             "feasibility": f"{self.feasibility:.3g}",
-            "nit": self.nit,
-            "nfev, njev, nhev": f"{self.nfev}, {self.njev}, {self.nhev}",
+            "nit": str(self.nit),
+            "evaluations": (
+                f"{self.evaluations} (nfev {self.nfev}, njev {self.njev}, nhev {self.nhev})"
+            ),
             "time": f"{self.time:.3g} s",
         }
         if self.beta is not None:
             above = "" if self.margin is None else f" ({self.margin:.3g} times the threshold at x)"
             lines["beta"] = f"{self.beta:.4g}{above}, raised {self.beta_raised} times"
-        lines["x"] = f"{type(self.x).__name__} of shape {tuple(self.x.shape)}"
+        return lines | {"x": f"{type(self.x).__name__} of shape {tuple(self.x.shape)}"}
+
+    def __repr__(self) -> str:
+        lines = self._lines()
         width = max(map(len, lines))
-        return "\n".join(f"{name:>{width}}: {value}" for name, value in lines.items())
+        folded = (
+            textwrap.fill(f"{name:>{width}}: {value}", _WIDTH, subsequent_indent=" " * (width + 2))
+            for name, value in lines.items()
+        )
+        return "\n".join(folded)
+
+    def _repr_html_(self) -> str:
+        return html_table(f"{self.method}: {self.status.name}", self._lines().items())
+
+    def to_scipy(self) -> Any:
+        """The result as SciPy's `OptimizeResult`.
+
+        Returns:
+            It has all fields of this result; `status` is 0 for a success, else the place of the
+            status among all of them.
+        """
+        from scipy.optimize import OptimizeResult
+
+        fields = {field.name: getattr(self, field.name) for field in attrs.fields(Result)}
+        return OptimizeResult(fields | {"status": list(Status).index(self.status)})
 
 
 class Interrupted(KeyboardInterrupt):

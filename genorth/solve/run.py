@@ -218,12 +218,14 @@ class Run(ABC):
 
         carries: `carried` is called next, which needs c'(t), and convergence the exact slope.
         """
-        step, unit, trials = self.line(point, Z, slopes=True), eps(point.X), 0
+        step, unit = self.line(point, Z, slopes=True), eps(point.X)
+        trials = inside = 0
 
         def curve(t: float) -> tuple[float, float, Iterate]:
-            nonlocal trials
+            nonlocal trials, inside
             trials += 1
             trial = step(t)
+            inside += 1
             if carries:
                 _ = trial.velocity  # the slope is then made from it
             elif not (trial.slopes_are_cheap or in_noise(point.value, trial.value, unit)):
@@ -235,9 +237,9 @@ class Run(ABC):
         try:
             found = strong_wolfe(curve, point.value, slope, t, conditions, unit)
         except NoStep:
-            self.monitor.searched(False)
+            self.monitor.searched(inside < trials)  # the edge of a domain says nothing of f
             raise
-        self.monitor.searched(trials < _MANY)
+        self.monitor.searched(inside < _MANY)
         return found
 
     def carried(self, point: Iterate, Z: Array) -> tuple[Array, float]:
@@ -264,9 +266,10 @@ class Run(ABC):
 
     def inverse(self, point: Iterate) -> Callable[[Array], Array] | None:
         """The preconditioner at the point, not projected; None where there is none."""
-        given, X = self.preconditioner, self.where(point)
+        given = self.preconditioner
         if given is None:
             return None
+        X = self.where(point)
 
         def applied(V: Array) -> Array:
             W = given(X, V)

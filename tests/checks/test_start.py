@@ -1,6 +1,4 @@
-"""What `minimize` tests before a run: wrong derivatives and a wrong psi are refused, right ones
-are not.
-"""
+"""What `minimize` tests before a run: it refuses what is wrong, and nothing that is right."""
 
 from collections.abc import Callable
 from typing import Any
@@ -72,7 +70,7 @@ def test_the_transpose_of_the_matrix_is_refused_in_100_of_100_cases() -> None:
         def gradient(X: Matrix, A: Matrix = A, B: Matrix = B) -> Matrix:
             return A @ X @ B
 
-        with pytest.raises(ValueError, match="^euclidean_gradient: need"):
+        with pytest.raises(ValueError, match=r"^euclidean_gradient: need"):
             go.minimize(go.Problem(go.Stiefel(n, p), cost, gradient))
 
 

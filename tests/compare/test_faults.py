@@ -76,7 +76,7 @@ def test_every_faulty_problem_leaves_its_records(tmp_path, jobs, late):
         assert all(record.success for record in records.where(problem=name))
     if jobs == 1:  # what is finished is not tried again
         again = compare.run(problems, solvers, out=tmp_path, **LIMITS[late])
-        assert repr(again) == repr(records)
+        assert repr(list(again)) == repr(list(records))
 
 
 # ---------------------------------------------------------------------- a crash of this process

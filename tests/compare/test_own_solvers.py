@@ -73,7 +73,9 @@ def test_whatever_returns_a_point_is_measured_by_us(solver: Any) -> None:
 def test_each_evaluation_is_a_line_of_the_trace() -> None:
     record = only(descend)
     trace = record.trace
-    # a line for each gradient but none without a cost, and the last one at x
+    # a line for each gradient, and the last one at x
+    assert len(trace) == trace.evaluations[-1] + 1 == record.njev + 1
+    assert trace.cost[-1] == record.fun
     assert trace.evaluations == sorted(trace.evaluations)
     assert trace.time == sorted(trace.time) and trace.time[-1] <= record.time
     assert trace.gradient_norm[-1] == record.gradient_norm

@@ -92,7 +92,7 @@ def test_the_range_is_shown_beside_the_median(times):
     lines = {line.entries[0].text: line.entries[-1] for line in table.blocks[0].lines}
     for solver, each in times.items():
         solved = [time for time in each if math.isfinite(time)]
-        low, high = runs[solver].range
+        low, _, high = runs[solver].spread("time")
         assert (low, high) == (min(each), max(each))
         if math.isfinite(runs[solver].time) and len(solved) > 1:
             assert f"{min(solved):.3g} to {max(solved):.3g}" in lines[solver].note

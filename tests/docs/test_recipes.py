@@ -68,12 +68,12 @@ def test_a_manifold(copy):
     insert(
         copy / "genorth" / "testing" / "strategies.py",
         '    "generalized": _generalized,\n',
-        '    "weighted": lambda r: go.WeightedStiefel(r.n, np.arange(1.0, r.p + 1)),\n',
+        '    "columns": lambda r: go.WeightedStiefel(r.n, np.arange(1.0, r.p + 1)),\n',
     )
     printed = run(
         copy,
         f"from genorth import WeightedStiefel\n{use}\n"
-        "drawn = gt.Recipe('weighted', 6, 3, 1.0, 0).build()\n"
+        "drawn = gt.Recipe('columns', 6, 3, 1.0, 0).build()\n"
         "print(type(drawn).__module__, M.dim == go.Stiefel(6, 3).dim, M.theta_solver.name)\n"
         "try:\n    WeightedStiefel(6, [1.0, -1.0])\n"
         "except ValueError as error:\n    print(error)\n",

@@ -52,7 +52,7 @@ FORMS = (
         ("indefinite-diagonal", FormEigendecomposition),
         ("bilinear-skew", FormEigendecomposition),
         ("from-maps", Eigendecomposition),
-        ("from-maps-subspace", ConjugateGradients),
+        ("from-maps-subspace", Eigendecomposition),
         ("complex-orthogonal", ConjugateGradients),
     ],
 )

@@ -142,7 +142,7 @@ def test_a_gradient_of_the_shape_of_the_blocks_is_refused() -> None:
 
 
 def test_solvers_called_directly_ask_for_blocks() -> None:
-    with pytest.raises(ValueError, match="go.minimize"):
+    with pytest.raises(ValueError, match=r"go\.minimize"):
         rgd(sphere())
     assert rgd(sphere().in_blocks, rng=0).x.shape == (8, 1)
     assert go.OrthogonalDissolving(sphere(), 1.0).gradient(np.ones((8, 1))).shape == (8, 1)

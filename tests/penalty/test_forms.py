@@ -13,7 +13,7 @@ MANIFOLDS = {
         gt.conditioned_symmetric(6, 4.0, 0, 2, complex),
         gt.conditioned_symmetric(3, 3.0, 1, 1, complex),
     ),
-    "no Q": gt.Recipe("from-maps-subspace", 5, 2, 4.0, 1).build(),
+    "no Q": gt.Recipe("complex-orthogonal", 5, 2, 4.0, 1).build(),
     "no Q, complex": gt.Recipe("complex-orthogonal", 5, 3, 1.0, 1).build(),
     "blocks": gt.Recipe("from-maps-blocks", 5, 2, 4.0, 1).build(),
     "skew": gt.Recipe("bilinear-skew", 6, 4, 4.0, 1).build(),

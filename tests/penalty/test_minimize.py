@@ -89,7 +89,7 @@ def test_counts_are_what_an_independent_counter_saw(method):
     problem = go.Problem(go.Stiefel(12, 3), cost, gradient, hessian)
     for seed in range(2):  # the second run counts its own evaluations only
         seen.update(cost=0, gradient=0, hessian=0)
-        result = go.minimize(problem, method=method, rng=seed)
+        result = go.minimize(problem, method=method, rng=seed, check=False)
         assert (result.nfev, result.njev, result.nhev) == (
             seen["cost"],
             seen["gradient"],
@@ -336,7 +336,7 @@ def test_one_value_that_is_not_finite_is_enough(method, where):
     x = problem.manifold.random_point(0)
     for last in range(6):
         calls = 0
-        result = go.minimize(problem, x, method=method)
+        result = go.minimize(problem, x, method=method, check=False)
         assert result.status is go.Status.NOT_FINITE
         assert calls <= last + 2, "the other call is at the x that is returned"
 
@@ -376,9 +376,9 @@ def test_a_wrong_gradient_stalls_and_says_so():
     problem = go.Problem(
         go.Stiefel(12, 3), lambda X: float(np.vdot(X, A @ X)), lambda X: -2 * A @ X
     )
-    result = go.minimize(problem, rng=0, max_evaluations=2000)
+    result = go.minimize(problem, rng=0, max_evaluations=300, check=False)
     assert not result.success
-    assert result.status in (go.Status.STALLED, go.Status.DIVERGED, go.Status.EVALUATION_LIMIT)
+    assert result.status is go.Status.STALLED and "check_gradient" in result.message
 
 
 @pytest.mark.parametrize("method", ["cdf-lbfgs", "odf-lbfgs"])

@@ -63,6 +63,9 @@ class _Quadratic:
     def check(self) -> None:
         pass
 
+    def searched(self, found: bool) -> None:
+        pass
+
     def iteration(self, *line: Any) -> None:
         pass
 

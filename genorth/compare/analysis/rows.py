@@ -74,12 +74,6 @@ class Runs:
         return self.spread("time")[1]
 
     @property
-    def range(self) -> tuple[float, float]:
-        """The shortest and the longest time over the seeds, a failed run counting as infinite."""
-        least, _, greatest = self.spread("time")
-        return least, greatest
-
-    @property
     def out_of_time(self) -> bool:
         """True if a run failed by the clock, so that `spent` is a lower bound of its time."""
         return any(record.status in OUT_OF_TIME for record in self.failed)
@@ -234,7 +228,7 @@ def elsewhere(runs: Mapping[str, Runs]) -> dict[str, float]:
     every = [record for entry in runs.values() for record in entry.solved]
     for record in every:
         lowest[record.seed] = min(record.fun, lowest.get(record.seed, math.inf))
-        if record.trace.cost:
+        if record.trace.cost and not math.isnan(record.trace.cost[0]):
             start[record.seed] = max(record.trace.cost[0], start.get(record.seed, -math.inf))
     found: dict[str, float] = {}
     for record in every:

@@ -94,12 +94,12 @@ def convergence(
 
 def _drawn(records: Records, seed: int) -> dict[str, Record]:
     """The run to the tightest tolerance of each solver that has a trace, from one start."""
-    runs: dict[str, Record] = {}
-    for solver in records.solvers:
-        mine = [record for record in records.where(solver=solver, seed=seed) if len(record.trace)]
-        if mine:
-            runs[solver] = min(mine, key=lambda record: record.tolerance)
-    return runs
+    traced = records.where(lambda record: len(record.trace) > 0, seed=seed).by("solver")
+    return {
+        solver: min(traced[solver], key=lambda record: record.tolerance)
+        for solver in records.solvers
+        if solver in traced
+    }
 
 
 def _thinned(x: Sequence[float], y: Sequence[float], smallest: bool = False) -> tuple[Any, Any]:

@@ -133,7 +133,7 @@ def _fold(title: str, body: Html, shown: bool) -> Html:
 
 def _families(page: Page, records: Records, names: Names) -> Section:
     """The families side by side, in all and for each problem; and who solves how much."""
-    parts = {names[each]: records.where(problem=each) for each in records.distinct("problem")}
+    parts = {names[problem]: mine for problem, mine in records.by("problem").items()}
     if len(parts) > 1:
         parts = {"All problems": records, **parts}
     folds = [page.content(solved_table(records, names))]
@@ -146,10 +146,9 @@ def _families(page: Page, records: Records, names: Names) -> Section:
 
 def _convergence(page: Page, records: Records, names: Names) -> Section:
     look, folds = styles(records.solvers), []
-    for problem in records.distinct("problem"):
-        for number, size in enumerate(records.where(problem=problem).distinct("size")):
-            mine = records.where(lambda record: len(record.trace) > 1, problem=problem, size=size)
-            if len(mine):
+    for problem, rows in records.by("problem").items():
+        for number, (size, runs) in enumerate(rows.by("size").items()):
+            if len(mine := runs.where(lambda record: len(record.trace) > 1)):
                 title = f"{names[problem]} {names[size]}"
                 figure = plots.convergence(mine, labels=names, look=look)
                 drawn = page.figure(figure, f"Convergence, {title}", _CONVERGENCE)
@@ -160,11 +159,7 @@ def _convergence(page: Page, records: Records, names: Names) -> Section:
 def _phases(page: Page, records: Records, names: Names) -> Section:
     timed = records.where(lambda record: bool(record.seconds) and record.time > 0)
     figures = [
-        page.figure(
-            plots.phases(timed.where(problem=problem), labels=names),
-            f"Time by phase, {names[problem]}",
-            _PHASES,
-        )
-        for problem in timed.distinct("problem")
+        page.figure(plots.phases(mine, labels=names), f"Time by phase, {names[problem]}", _PHASES)
+        for problem, mine in timed.by("problem").items()
     ]
     return Section("Where the time goes", Html("".join(figures)), "Phases")

@@ -121,9 +121,8 @@ def lead(
     limit = f"over {seconds_text(from_seconds)} s"
     if not total:
         return f"{name} takes {limit} in no row."
-    held = f"{len(found.held)} of {counted(total, 'row')}"
-    parts = [f"The best solver is at least {factor:g}x faster than {name} in {held}"]
-    parts[0] += f" where {name} takes {limit}."
+    held = f"{len(found.held)} of {counted(total, 'row')} where {name} takes {limit}"
+    parts = [f"The best solver is at least {factor:g}x faster than {name} in {held}."]
     if found.missed:
         parts.append(f"It is not at {_listed([names.row(row) for row in found.missed])}.")
     if found.undecided:
@@ -217,8 +216,8 @@ def _failures(records: Records, names: Names) -> list[str]:
     if len(ran) and not len(failed):
         found.append("The run succeeded." if len(ran) == 1 else f"All {len(ran)} runs succeeded.")
     elif len(failed):
-        kinds = {status: failed.where(status=status) for status in failed.distinct("status")}
-        parts = [f"{short_status(status)} {_who(mine, names)}" for status, mine in kinds.items()]
+        kinds = failed.by("status").items()
+        parts = [f"{short_status(status)} {_who(mine, names)}" for status, mine in kinds]
         found.append(f"{len(failed)} of {counted(len(ran), 'run')} failed: {'; '.join(parts)}.")
     for status, reason in _SKIPPED.items():
         if len(skipped := records.where(status=status)):

@@ -101,10 +101,7 @@ def paper_tables(
     names = names_of(require_records(records), labels)
     need = "a mapping of (problem, size, solver, tolerance) to figures"
     require(isinstance(reference, Mapping | None), "reference", need, reference)
-    return [
-        _paper_table(records.where(problem=problem), reference or {}, names)
-        for problem in records.distinct("problem")
-    ]
+    return [_paper_table(mine, reference or {}, names) for mine in records.by("problem").values()]
 
 
 def _paper_table(records: Records, reference: Reference, names: Names) -> Table:
@@ -144,10 +141,9 @@ def _by_size(
     records: Records, names: Names, entries: Callable[[str, str], Iterable[Entry]]
 ) -> list[Block]:
     """A block for each size, and in it a line for each solver, by `entries(size, solver)`."""
-    parts = {size: records.where(size=size) for size in records.distinct("size")}
     return [
         Block(plain(size), _lines(mine, names, partial(entries, size)))
-        for size, mine in parts.items()
+        for size, mine in records.by("size").items()
     ]
 
 
@@ -248,10 +244,7 @@ def target_tables(records: Records, labels: Labels | None = None) -> list[Table]
         The tables.
     """
     names = names_of(require_records(records), labels)
-    return [
-        _target_table(records.where(problem=problem), names)
-        for problem in records.distinct("problem")
-    ]
+    return [_target_table(mine, names) for mine in records.by("problem").values()]
 
 
 def _target_table(records: Records, names: Names) -> Table:
@@ -266,8 +259,7 @@ def _target_table(records: Records, names: Names) -> Table:
             {solver: reached(mine.where(solver=solver), target) for solver in mine.solvers}
             for target in targets(records)
         ]
-        for size in records.distinct("size")
-        for mine in [records.where(size=size)]
+        for size, mine in records.by("size").items()
     }
 
     def entries(size: str, solver: str) -> Iterator[Entry]:
@@ -373,7 +365,7 @@ def solved_table(records: Records, labels: Labels | None = None) -> Table:
         The table.
     """
     names = names_of(require_records(records), labels)
-    parts = {problem: records.where(problem=problem) for problem in records.distinct("problem")}
+    parts = records.by("problem")
     if len(parts) > 1:
         parts["all"] = records
     heads = [Head("Solver", numeric=False), Head("Family", numeric=False)]

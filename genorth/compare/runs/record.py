@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Self
 
 import attrs
+import numpy as np
 
 from genorth.compare.runs.columns import COLUMNS, Column
 from genorth.errors import refuse
+from genorth.notebook import html_table
 from genorth.optional import optional
 from genorth.problem.problem import evaluations
 from genorth.solve.result import Status, Trace
@@ -209,7 +211,10 @@ def _as_tuple(records: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(records)  # mypy does not see the type of the items through `converter=tuple`
 
 
-@attrs.frozen
+_SHOWN = 12  # solvers in `repr(records)`, which is to fit on a screen
+
+
+@attrs.frozen(repr=False)
 class Records:
     """A set of records, in the order in which they were made.
 
@@ -229,6 +234,34 @@ class Records:
 
     def __getitem__(self, index: int) -> Any:
         return self._records[index]
+
+    @property
+    def _title(self) -> str:
+        return f"{len(self)} records of {len(self.distinct('row'))} rows"
+
+    def _summary(self) -> list[tuple[str, str, str]]:
+        """For each solver its runs, those that succeeded, and the seconds of the latter."""
+        lines = []
+        for solver in self.solvers:
+            runs = [record for record in self if record.solver == solver]
+            times = [record.time for record in runs if record.success]
+            median = f"{np.median(times):.3g} s" if times else "-"
+            lines.append((solver, f"{len(times)} of {len(runs)}", median))
+        return lines
+
+    def __repr__(self) -> str:
+        lines = [("solver", "succeeded", "median time"), *self._summary()]
+        wide = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        table = [
+            "  " + "  ".join(f"{cell:<{w}}" for cell, w in zip(line, wide, strict=True)).rstrip()
+            for line in lines
+        ]
+        left = len(lines) - 1 - _SHOWN
+        more = [f"  and {left} more solvers"] if left > 0 else []
+        return "\n".join([self._title, *table[: _SHOWN + 1], *more])
+
+    def _repr_html_(self) -> str:
+        return html_table(self._title, self._summary(), ("solver", "succeeded", "median time"))
 
     def where(self, test: Callable[[Record], bool] | None = None, **fields: Any) -> Records:
         """Select records: `records.where(solver="cdf-lbfgs", tolerance=1e-5)`.
@@ -251,6 +284,10 @@ class Records:
     def distinct(self, name: str) -> list[Any]:
         """List the values of a field or property (`"solver"`, `"row"`) in order of appearance."""
         return list(dict.fromkeys(getattr(record, name) for record in self))
+
+    def by(self, name: str) -> dict[Any, Records]:
+        """Group by a field or property (`"problem"`), in order of appearance."""
+        return {value: self.where(**{name: value}) for value in self.distinct(name)}
 
     @property
     def solvers(self) -> dict[str, About]:

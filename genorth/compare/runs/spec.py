@@ -28,8 +28,7 @@ Place = tuple[int, int]
 class Case:
     """A problem of a size, made from a seed.
 
-    For `jobs > 1` everything in it must be picklable: functions of a module and partials of them
-    are, lambdas are not.
+    For `jobs > 1` everything in it must be picklable, lambdas and closures by cloudpickle.
 
     Args:
         problem: The name of the problem.

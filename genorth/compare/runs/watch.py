@@ -75,9 +75,9 @@ class Watched(Problem):
 
 
 def complete_lines(trace: Trace) -> Trace:
-    """The lines from the first on whose cost and gradient norm are both known."""
-    known = zip(trace.cost, trace.gradient_norm, strict=True)
-    first = next((n for n, pair in enumerate(known) if not any(map(math.isnan, pair))), len(trace))
+    """The lines from the first on whose gradient norm is known; the cost may be NaN."""
+    norms = enumerate(trace.gradient_norm)
+    first = next((n for n, value in norms if not math.isnan(value)), len(trace))
     return Trace(*(column[first:].tolist() for column in trace.as_arrays().values()))
 
 

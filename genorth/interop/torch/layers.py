@@ -98,9 +98,8 @@ class _Constraint(torch.autograd.Function):  # type: ignore[misc]
 
 def restored(fit: Fit, W: torch.Tensor) -> torch.Tensor:
     """W on M: computed in double precision and then rounded, so that only its rounding is left."""
-    wide = torch.complex128 if W.is_complex() else torch.float64
     with torch.no_grad():
-        X = restored_point(fit.manifold, fit.point(W.detach().to(wide)))
+        X = restored_point(fit.manifold, _wide(fit, W))
         return fit.array(X).to(W.dtype).clone(memory_format=torch.contiguous_format)
 
 
@@ -292,21 +291,15 @@ def feasibility(model: torch.nn.Module) -> dict[str, float]:
     Returns:
         |C(X)| in double precision, by the name of the weight.
     """
-    found = {}
     with torch.no_grad():
-        for _, _, path, weight, X in _dissolved(model):
-            found[path] = _violation(weight.fit, weight(X))
-        for path, W in model.named_parameters():
-            tag = tag_of(W)
-            if isinstance(tag, Placed):
-                found[path] = _violation(tag.fit, W)
-    return found
+        seen = [(path, weight.fit, weight(X)) for _, _, path, weight, X in _dissolved(model)]
+        seen += [(path, tag.fit, W) for path, W, tag in _placed(model)]
+        return {path: float(how.manifold.feasibility(_wide(how, W))) for path, how, W in seen}
 
 
-def _violation(fit: Fit, W: torch.Tensor) -> float:
-    """|C| of a weight, in double precision."""
-    wide = W.detach().to(torch.complex128 if W.is_complex() else torch.float64)
-    return float(fit.manifold.feasibility(fit.point(wide)))
+def _wide(fit: Fit, W: torch.Tensor) -> torch.Tensor:
+    """The point that a weight holds, in double precision."""
+    return fit.point(W.detach().to(torch.complex128 if W.is_complex() else torch.float64))
 
 
 def finish(model: torch.nn.Module) -> torch.nn.Module:
@@ -325,7 +318,7 @@ def finish(model: torch.nn.Module) -> torch.nn.Module:
         NotRestorableError: If a weight is too far from M; the model is unchanged then.
     """
     ends = [(*entry, restored(entry[3].fit, entry[3](entry[4]))) for entry in _dissolved(model)]
-    placed = [(W, restored(tag.fit, W)) for W, tag in _placed(model)]
+    placed = [(W, restored(tag.fit, W)) for _, W, tag in _placed(model)]
     for module, name, _, _, X, end in ends:
         parametrize.remove_parametrizations(module, name, leave_parametrized=False)
         _finished(X, end)
@@ -334,11 +327,11 @@ def finish(model: torch.nn.Module) -> torch.nn.Module:
     return model
 
 
-def _placed(model: torch.nn.Module) -> Iterator[tuple[Any, Placed]]:
-    for W in model.parameters():
-        tag = tag_of(W)
-        if isinstance(tag, Placed):
-            yield W, tag
+def _placed(model: torch.nn.Module) -> Iterator[tuple[str, Any, Placed]]:
+    """Each weight that is on a manifold, with its name in the model and its tag."""
+    for path, W in model.named_parameters():
+        if isinstance(tag := tag_of(W), Placed):
+            yield path, W, tag
 
 
 def _finished(W: Any, end: torch.Tensor) -> None:

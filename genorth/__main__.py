@@ -1,0 +1,343 @@
+"""The command `genorth`, also `python -m genorth`: check, solve and compare the problems of a file.
+
+Exit codes: 0; 1 where a check fails, a run does not converge, or a file or package is missing; 2
+for bad usage; 130 after Ctrl-C. The entry points of the group "genorth.commands" add programs:
+functions main(arguments, prog) that return an exit code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import genorth as go
+from genorth import command, manifolds
+from genorth.command import Command, Options
+from genorth.errors import refuse, require_known
+
+GROUP = "genorth.commands"
+#: What `compare` runs where --solvers is not given, beside the solvers of the file.
+SOLVERS = ("auto", "rlbfgs", "odf-lbfgs")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command.
+
+    Args:
+        arguments: The command line; by default that of the process.
+
+    Returns:
+        The exit code. What went wrong is told on stderr, in a sentence.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    found = programs()
+    if given and given[0] in found:
+        return found[given[0]].load()(given[1:], f"genorth {given[0]}")
+    return command.run(parser(), given or ["--help"])
+
+
+def run() -> int:
+    """Run the command line of the process with streams that cannot fail, and return its code."""
+    command.open_streams()
+    return command.exit_code(main)
+
+
+def programs() -> dict[str, importlib.metadata.EntryPoint]:
+    """The programs that are subcommands: the gallery, and those of installed packages."""
+    gallery = importlib.metadata.EntryPoint("gallery", "genorth.gallery.commands:main", GROUP)
+    return {point.name: point for point in (gallery, *importlib.metadata.entry_points(group=GROUP))}
+
+
+# ---------------------------------------------------------------------- the file of a user
+
+
+def load(path: Path) -> ModuleType:
+    """Import a Python file under its own name, so that worker processes can import it too.
+
+    Raises:
+        FileNotFoundError: If it is not there.
+        ValueError: If it raises.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: there is no such file")
+    whole, taken = path.resolve(), sys.modules.get(path.stem)
+    if taken is not None and getattr(taken, "__file__", None) != str(whole):
+        refuse("FILE", "a name that no module has", str(path), None, "Rename the file.")
+    sys.path.insert(0, str(whole.parent))
+    spec = importlib.util.spec_from_file_location(path.stem, whole)
+    if spec is None or spec.loader is None:
+        refuse("FILE", "a Python file, NAME.py", str(path))
+    module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except ImportError:
+        raise
+    except (Exception, SystemExit) as error:
+        from genorth.compare.runs.bench import told
+
+        refuse("FILE", "a Python file that runs", f"{path}: {told(error)}")
+    return module
+
+
+def problems_of(options: Options) -> dict[str, Any]:
+    """The problems of the file by name, as `compare.run` takes them; of those named, if any are.
+
+    Raises:
+        ValueError: If it has none, or none of a name that is asked for.
+    """
+    from genorth.compare.runs.spec import as_cases
+
+    module = options.module = load(options.file)
+    given = getattr(module, "problems", None)
+    if given is None:
+        given = dict(_named(module))
+    if not given:
+        refuse(
+            "FILE",
+            "problems = {name: Problem, ...}, a Problem, or a function make_NAME(seed)",
+            f"none of these in {options.file}",
+        )
+    found = {case.problem: case for case in as_cases(given)}
+    for name in options.names or ():
+        require_known("NAME", name, found)
+    return {name: found[name] for name in options.names or found}
+
+
+def _named(module: ModuleType) -> Iterator[tuple[str, Any]]:
+    """The Problems of a module, and its functions make_NAME, with a seed or without."""
+    for name, value in vars(module).items():
+        if isinstance(value, go.Problem):
+            yield name, value
+        elif name.startswith("make_") and callable(value):
+            seeded = bool(inspect.signature(value).parameters)
+            yield name.removeprefix("make_"), value if seeded else value()
+
+
+# ---------------------------------------------------------------------- the commands
+
+
+def _check(options: Options) -> int:
+    return _each(problems_of(options), _checked)
+
+
+def _checked(name: str, case: Any) -> bool:
+    problem = case.made(0)[0].fresh()
+    problem.name = name
+    reports = [go.check_assumptions(problem.manifold, rng=0)]
+    if problem.has_gradient:
+        reports.append(go.check_gradient(problem, rng=0))
+    if problem.has_hessian:
+        reports.append(go.check_hessian(problem, rng=0))
+    print(*reports, sep="\n")
+    if not problem.has_gradient:
+        print("FAIL  no gradient: give euclidean_gradient, or autodiff='jax' or 'torch'")
+    return problem.has_gradient and all(report.passed for report in reports)
+
+
+def _solve(options: Options) -> int:
+    command.complete(options, method="auto", tol=1e-6, seed=0)
+    cases = problems_of(options)
+    go.SOLVERS.find(options.method)
+    return _each(cases, partial(_solved, options))
+
+
+def _solved(options: Options, name: str, case: Any) -> bool:
+    import numpy as np
+
+    problem, start = case.made(options.seed)
+    limit = {} if options.max_time is None else {"max_time": options.max_time}
+    result = go.minimize(problem, start, method=options.method, tol=options.tol, **limit)
+    print(result)
+    if options.out is not None:
+        command.make_folder(options.out)
+        np.save(options.out / f"{name}.npy", result.x)
+        print(f"x: {options.out / name}.npy")
+    return result.success
+
+
+def _each(cases: Mapping[str, Any], work: Callable[[str, Any], bool]) -> int:
+    """Do something with each problem; 1 if one fails. What the user's functions raise is told."""
+    from genorth.compare.runs.bench import told
+
+    failed = 0
+    for name, case in cases.items():
+        print(f"{name}:")
+        try:
+            failed |= not work(name, case)
+        except Exception as error:
+            print(f"FAIL  {told(error)}")
+            failed = 1
+    return int(failed)
+
+
+def _compare(options: Options) -> None:
+    from genorth import compare
+    from genorth.compare.runs.spec import as_solvers
+
+    command.complete(options, starts=1, tol=[1e-6], max_time=60.0, jobs=1)
+    command.complete(options, out=Path("genorth_out") / options.file.stem)
+    cases = list(problems_of(options).values())
+    own = as_solvers(solvers) if (solvers := getattr(options.module, "solvers", None)) else {}
+    wanted = options.solvers or [*SOLVERS, *own]
+    solvers = as_solvers({name: own.get(name, name) for name in wanted})
+    command.prepare(options.out)
+    records = compare.run(
+        cases,
+        solvers,
+        starts=options.starts,
+        tolerances=options.tol,
+        max_time=options.max_time,
+        jobs=options.jobs,
+        out=options.out / "records",
+    )
+    print(*compare.summary.sentences(records), sep="\n")
+    _write(options.out, options.file.stem)
+
+
+def _report(options: Options) -> None:
+    _write(options.folder, None)
+
+
+def _write(folder: Path, title: str | None) -> None:
+    from genorth import compare
+
+    kept = folder / "records"
+    records = compare.load(kept if kept.is_dir() else folder)
+    print(f"Report: {compare.report(records, folder / 'report.html', title)}")
+
+
+def _list(_: Options) -> None:
+    from genorth.gallery import base
+
+    _table("Solvers (--solvers, --method)", {s.name: _about(s) for s in go.SOLVERS.values()})
+    _table("Manifolds", {name: _first_line(name) for name in manifolds.__all__})
+    _table("Gallery (genorth gallery run NAME)", dict.fromkeys(base.names(), ""))
+
+
+def _about(solver: go.Solver) -> str:
+    return ", ".join(filter(None, [solver.family, solver.algorithm, solver.variant]))
+
+
+def _first_line(name: str) -> str:
+    return (inspect.getdoc(getattr(manifolds, name)) or "").partition("\n")[0]
+
+
+def _table(title: str, lines: Mapping[str, str]) -> None:
+    width = max(map(len, lines))
+    print(title, *(f"  {name:{width}}  {text}".rstrip() for name, text in lines.items()), sep="\n")
+
+
+# ---------------------------------------------------------------------- the command line
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _numbers(text: str) -> list[float]:
+    try:
+        return [float(part) for part in _names(text)]
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"need numbers with commas, as 1e-5,1e-9; got {text!r}"
+        ) from None
+
+
+_DESCRIPTION = """\
+Check, solve and compare your own problems. FILE is a plain Python file that defines
+
+  problems = {"name": Problem, ...}   or a Problem, or a function make_NAME(seed) that returns one
+  solvers = {"name": function, ...}   your own solvers, if you have any, for the command compare
+"""
+_EXAMPLES = """\
+examples:
+  genorth check my.py                     are phi, psi, gradient and Hessian right?
+  genorth solve my.py                     minimise each problem, print what was found
+  genorth compare my.py --starts 5 --solvers auto,rlbfgs --out results
+  genorth report results                  write the report of these records again
+  genorth list                            solvers, manifolds, gallery
+"""
+_FILE: dict[str, dict[str, Any]] = {
+    "file": {"type": Path, "metavar": "FILE", "help": "your Python file"},
+    "names": {"nargs": "*", "metavar": "NAME", "help": "only these problems (default: all)"},
+}
+_TIME = {"type": float, "metavar": "S"}
+_COMMANDS = {
+    "check": Command(
+        _check,
+        "check the assumptions on phi and psi, the gradient and the Hessian of each problem",
+        _FILE,
+        "example: genorth check my.py",
+    ),
+    "solve": Command(
+        _solve,
+        "minimise each problem and print the result",
+        _FILE
+        | {
+            "--method": {"metavar": "NAME", "help": "the solver (default: auto)"},
+            "--tol": {"type": float, "metavar": "T", "help": "gradient norm (default: 1e-6)"},
+            "--max-time": _TIME | {"help": "seconds of each run (default: no limit)"},
+            "--seed": {"type": int, "metavar": "K", "help": "of the random start (default: 0)"},
+            "--out": {"type": Path, "metavar": "FOLDER", "help": "write x there, as NAME.npy"},
+        },
+        "example: genorth solve my.py --method rlbfgs --tol 1e-8",
+    ),
+    "compare": Command(
+        _compare,
+        "run solvers on each problem from the same starts; write the records and a report. The "
+        "same command again makes only the runs that are missing",
+        _FILE
+        | {
+            "--solvers": {
+                "type": _names,
+                "metavar": "NAME,...",
+                "help": f"default: {','.join(SOLVERS)} and the solvers of FILE",
+            },
+            "--starts": {"type": int, "metavar": "K", "help": "random starts (default: 1)"},
+            "--tol": {"type": _numbers, "metavar": "T,...", "help": "default: 1e-6"},
+            "--max-time": _TIME | {"help": "seconds of each run (default: 60)"},
+            "--jobs": {"type": int, "metavar": "K", "help": "processes (default: 1)"},
+            "--out": {
+                "type": Path,
+                "metavar": "FOLDER",
+                "help": "records and report.html (default: genorth_out/ and the name of FILE)",
+            },
+        },
+        "example: genorth compare my.py --starts 5 --solvers auto,rlbfgs --out results",
+    ),
+    "report": Command(
+        _report,
+        "write the report of a folder that compare has made",
+        {"folder": {"type": Path, "metavar": "FOLDER", "help": "the folder"}},
+        "example: genorth report results",
+    ),
+    "list": Command(_list, "the solvers, manifolds and instances of the gallery"),
+}
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = argparse.ArgumentParser(
+        prog="genorth",
+        description=_DESCRIPTION,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    others = {
+        name: Command(_list, f"see genorth {name} --help ({point.module.partition('.')[0]})")
+        for name, point in programs().items()
+    }
+    command.add_commands(made, _COMMANDS | others, "list")
+    return made
+
+
+if __name__ == "__main__":
+    sys.exit(run())
