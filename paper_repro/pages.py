@@ -12,12 +12,13 @@ from genorth.compare.analysis import Runs, behind, best_of, by_row, lead, shared
 from genorth.compare.render import Table, markdown, tolerance_text
 from genorth.solve.solver import RIEMANNIAN
 from paper_repro.agreement import claims
-from paper_repro.experiments import FAST, LABELS, ORTHOGONAL, REFERENCE
+from paper_repro.experiments import FAST, LABELS, REFERENCE
 from paper_repro.findings import (
     CURVED,
     DISSOLVED,
     FAMILIES,
     METRIC,
+    ORTHOGONAL,
     Evidence,
     effects,
     registered,

@@ -180,7 +180,7 @@ WRONG: dict[str, list[tuple[str, str]]] = {
         *each("go.Problem(M, zero, autodiff={})", "autodiff", "'numpy' 5 [] True"),
         *each("go.Problem(M, zero, name={})", "name", "5 [] b'x'"),
         *each(
-            "go.Problem(M, lambda X: {}).cost(X)", "cost", "None '1' X [1.0] 1j {} object() ones(1)"
+            "go.Problem(M, lambda X: {}).cost(X)", "cost", "None '1' X [1.0] 1j {} object() ones(2)"
         ),
         *each(
             "go.Problem(M, zero, lambda X: {}).euclidean_gradient(X)",

@@ -211,7 +211,9 @@ def largest_form(
 ) -> float:
     """max over S in S1, |S| = 1, of Re tr(S^2 Theta)."""
     companion = manifold.companion
-    if companion is None:
+    if (
+        companion is None or manifold.ambient_projector is not None
+    ):  # S1 is that of the algebra of F
         # Re tr(T S Theta) = <T, (S Theta)^T> for real-linear spaces
         return over_basis(manifold, lambda basis: ct(basis @ Theta))
     if companion.trivial:

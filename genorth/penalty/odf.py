@@ -177,7 +177,7 @@ class OrthogonalDissolving(Penalty[_Point]):
     ) -> float:
         """max(0, -min over V = phi(X) S, S in S1, |V| = 1, of <V, phi(V) Theta>)."""
         companion, P = manifold.companion, manifold.phi(X)
-        if companion is None:
+        if companion is None or manifold.ambient_projector is not None:
             Theta, P = on_host(Theta), on_host(P)
 
             def image(basis: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -104,7 +104,7 @@ def test_dependent_columns_have_no_qr_retraction():
 @pytest.mark.parametrize(
     ("family", "reason"),
     [
-        ("from-maps-subspace", "Lyapunov equation"),
+        ("complex-orthogonal", "Lyapunov equation"),
         ("from-maps-blocks", "single matrices"),
         ("huge", "289 GB"),
     ],

@@ -83,7 +83,7 @@ def test_nothing_in_common_is_refused():
 def test_bad_arguments_list_the_known():
     with pytest.raises(ValueError, match="measure: need one of 'time', 'evaluations'; got 'speed'"):
         profile(HAND, "speed")
-    with pytest.raises(ValueError, match="solver: need one of a, b; got 'c'"):
+    with pytest.raises(ValueError, match="solver: need one of 'a', 'b'; got 'c'"):
         profile(HAND).share("c", 1)
 
 
