@@ -126,7 +126,7 @@ def programs(name: str) -> dict[str, Any]:
     texts = [program(places._split, manifold, *arguments).text(*arguments)]
     ray = Cayley(place, place.project(G))
     arguments = (X, ray.Z, ray._parts[0])
-    texts.append(program(retractions._cayley_parts, manifold, *arguments).text(*arguments))
+    texts.append(program(retractions._compiled_parts, manifold, *arguments).text(*arguments))
     arguments = (X, ray.Z, *ray._parts, 0.1)
     texts.append(program(retractions._cayley_point, manifold, *arguments).text(*arguments))
     newton = program(genorth.geometry.newton._made, manifold, X, None).text(X, None)
