@@ -88,7 +88,9 @@ def report(
         *page.sections(sections),
         _families(page, records, names),
         Section("All solvers", _profile(page, records, labels), "Solvers"),
-        Section("All times", page.figure(times, "Seconds of each solver", _TIMES), "Times"),
+        Section(
+            "All times", page.figure(times, "Seconds of each solver in each row", _TIMES), "Times"
+        ),
         Section("Results", page.content(paper_tables(records, reference, labels))),
         Section("Time to a common target", page.content(target_tables(records, labels)), "Targets"),
         _convergence(page, records, names),
