@@ -36,7 +36,7 @@ def rows() -> Iterator[tuple[go.Problem, Any]]:
         Matching.generate(100, 10, 0),
         Matching.generate(1000, 20, 0),
         ExtrinsicMean.generate(200, 10, 0),
-        JointDiagonalisation.generate(100, 5, 5, 0),
+        JointDiagonalisation.generate(50, 5, 5, 10, 0),
     )
     problems = [*problem_set(), *(rung.problem() for rung in rungs([(40, 6)]))]
     for seed in range(STARTS):

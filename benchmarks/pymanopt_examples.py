@@ -32,7 +32,6 @@ from pymanopt.manifolds import (
 from pymanopt.optimizers import ConjugateGradient, SteepestDescent, TrustRegions
 
 import genorth as go
-from genorth.interop.power import Power
 
 Array = np.ndarray[Any, Any]
 Shape = Callable[[Array], Array]
@@ -121,7 +120,7 @@ def _packing(epsilon: float = 0.05) -> tuple[Any, Any, Any]:
 
 def _columns(n: int, k: int, dtype: Any = float) -> tuple[Any, Shape, Shape]:
     """k unit columns as a batch of k spheres."""
-    ours = Power(go.Stiefel(n, 1, dtype), (k,))
+    ours = go.Power(go.Stiefel(n, 1, dtype), (k,))
     return ours, lambda X: np.ascontiguousarray(X.T)[:, :, None], lambda Y: Y[:, :, 0].T
 
 
@@ -136,8 +135,8 @@ def rows() -> dict[str, Row]:
     """The examples at the sizes of pymanopt's."""
     oblique, to, back = _columns(8, 5)
     packing, to2, back2 = _columns(3, 24)
-    circle = Power(go.Stiefel(1, 1, complex), (50,))
-    blocks = Power(go.Stiefel(3, 3), (10,))
+    circle = go.Power(go.Stiefel(1, 1, complex), (50,))
+    blocks = go.Power(go.Stiefel(3, 3), (10,))
     samples = _RNG.standard_normal((200, 3)) @ np.diag([3.0, 2.0, 1.0])
     H = _symmetric(50, complex)
     return {
