@@ -142,7 +142,7 @@ def _newton(molecule: str, problem: go.Problem, x0: Array, visit: Visit) -> None
 
 def _orbital(problem: go.Problem, x0: Any = None, *, molecule: str, **arguments: Any) -> go.Result:
     precondition = energy(molecule).precondition
-    return go.minimize(problem, x0, method="rlbfgs", preconditioner=precondition, **arguments)
+    return go.SOLVERS["rlbfgs"](problem, x0, preconditioner=precondition, **arguments)
 
 
 def _hartree_fock(molecule: str) -> Instance:
