@@ -83,7 +83,7 @@ def auto(
     arguments = dict(common) | {name: value for name, value in own.items() if value is not None}
     start = problem.start(x0, options.rng, on_device=True)
     try:
-        problem.manifold.restore(start, options.feasibility_tol)
+        start = problem.manifold.restore(start, options.feasibility_tol)
     except NotRestorableError:
         penalty = f"{PENALTIES['orthogonal'].prefix}-lbfgs"
         loose = arguments | {"tol": max(options.tol, _LOOSE)}

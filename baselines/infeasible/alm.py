@@ -11,6 +11,7 @@ import numpy as np
 from baselines.infeasible.run import Point, Run, positive
 from genorth.geometry.retractions import Line, Ray
 from genorth.linalg.arrays import Array, inner
+from genorth.penalty.run import Flat
 from genorth.problem.problem import Problem
 from genorth.solve import run as go_run
 from genorth.solve.lbfgs import lbfgs
@@ -73,9 +74,9 @@ class _Lagrangian(go_run.Run):
         """The straight line."""
         return Line(place, Z)
 
-    def arrive(self, ray: Ray, X: Array) -> _Flat:  # noqa: ARG002
+    def arrive(self, ray: Ray, X: Array) -> Flat:  # noqa: ARG002
         """Any point of F."""
-        return _Flat(self.run.evaluate(X))
+        return Flat(self.run, self.run.evaluate(X))
 
     def evaluate(self, place: Any, step: go_run.Step | None = None) -> go_run.Iterate:
         """The function and its gradient, from f and G that are known."""
@@ -84,7 +85,7 @@ class _Lagrangian(go_run.Run):
     def _iterate(self, point: Point, step: go_run.Step | None) -> go_run.Iterate:
         C = point.at.constraint
         value = point.f + float(inner(self.Y, C)) + self.sigma / 2 * float(inner(C, C))
-        return go_run.Iterate(_Flat(point), value, self.gradient(point), self.phases, step)
+        return go_run.Iterate(Flat(self.run, point), value, self.gradient(point), self.phases, step)
 
     def gradient(self, point: Point) -> Array:
         """G + phi(X) Phi(Y + sigma C), also that of the Lagrangian with the next Y."""
@@ -93,7 +94,7 @@ class _Lagrangian(go_run.Run):
 
     def accept(self, point: go_run.Iterate) -> None:
         """The next iterate; ends the round where its gradient is small or it has left M."""
-        assert isinstance(point.place, _Flat)
+        assert isinstance(point.place, Flat)
         self.point = point.place.point
         size = math.sqrt(point.decrease)
         self.run.accept(self.point, size)
@@ -104,21 +105,6 @@ class _Lagrangian(go_run.Run):
     def hessian(self, point: go_run.Iterate) -> Any:
         """Not used by L-BFGS."""
         raise NotImplementedError
-
-
-class _Flat:
-    """A point of F as a place, in which every direction is tangent."""
-
-    def __init__(self, point: Point) -> None:
-        self.manifold, self.X, self.point = point.at.manifold, point.X, point
-
-    def split(self, V: Array) -> tuple[Array, None]:
-        """V, and no normal part."""
-        return V, None
-
-    def project(self, D: Array) -> Array:
-        """D."""
-        return D
 
 
 def _solve(run: Run, sigma: float) -> None:

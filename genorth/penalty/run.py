@@ -21,12 +21,12 @@ class Flat:
     """A place of F: every direction is tangent.
 
     Args:
-        h: The penalty.
+        of: The penalty, or a run of another function on F.
         point: What it knows at X.
     """
 
-    def __init__(self, h: Penalty[Any], point: Point) -> None:
-        self.manifold, self.X, self.point = h.manifold, point.X, point
+    def __init__(self, of: Any, point: Any) -> None:
+        self.manifold, self.X, self.point = of.manifold, point.X, point
 
     def split(self, V: Array) -> tuple[Array, None]:
         """V, and no normal part."""
