@@ -16,7 +16,7 @@ from typing import Any, Unpack, get_args, get_origin
 import attrs
 
 from genorth.errors import did_you_mean, refuse, require_known
-from genorth.geometry.shaped import Shaped
+from genorth.geometry.shaped import Front
 from genorth.linalg.arrays import library, stays
 from genorth.problem import Problem
 from genorth.solve.metric import in_blocks
@@ -122,7 +122,7 @@ class Solver:
                 takes = ", ".join(sorted(known - fixed.keys()))
                 need = f"an argument of {self.name!r}, which takes {takes}"
                 refuse(name, need, repr(value), None, did_you_mean(name, {"x0", "method", *known}))
-        if stays(x0) and not self.on_device:
+        if any(map(stays, x0 if isinstance(x0, tuple) else (x0,))) and not self.on_device:
             others = ", ".join(repr(s.name) for s in SOLVERS.values() if s.on_device)
             refuse(
                 "x0",
@@ -142,7 +142,7 @@ class Solver:
         given = getattr(problem, "preconditioner", None)
         if given is not None and self.takes("preconditioner"):
             arguments.setdefault("preconditioner", given)
-        if isinstance(getattr(problem, "manifold", None), Shaped):
+        if isinstance(getattr(problem, "manifold", None), Front):
             result = in_blocks(self.run, problem, x0, arguments, self.on_device)
         else:
             result = self.run(problem, x0, **arguments)
