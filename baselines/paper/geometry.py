@@ -25,6 +25,8 @@ _LARGEST = 4e9  # bytes of an n x n matrix
 
 def unsupported(manifold: GenOrthManifold) -> str | None:
     """Why this geometry cannot run on the manifold; None where it can."""
+    if not isinstance(manifold, GenOrthManifold):
+        return "the paper's geometry is that of one variable, and this is a product"
     companion = manifold.companion
     if manifold.isometric:
         return None

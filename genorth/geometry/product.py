@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from genorth.geometry import retractions
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.newton import Restoration
 from genorth.geometry.retractions import RETRACTIONS, Line, Ray
@@ -205,6 +206,16 @@ class FreePlace:
         """The Euclidean Hessian."""
         return ehess
 
+    lagrangian = curved
+
+    def normal(self, T: Array) -> Array:  # noqa: ARG002
+        """Zero."""
+        return 0 * self.X
+
+    def differential(self, D: Array) -> Array:  # noqa: ARG002
+        """No entries."""
+        return self.constraint
+
     @property
     def general(self) -> FreePlace:
         """Itself."""
@@ -213,6 +224,8 @@ class FreePlace:
     def theta_of(self, T: None) -> Array:  # noqa: ARG002
         """No entries."""
         return self.constraint
+
+    dual = theta_of
 
     @property
     def constraint(self) -> Array:
@@ -238,6 +251,11 @@ class BlockPlace:
     def __init__(self, manifold: Blockwise, X: Array, parts: list[Any]) -> None:
         self.manifold, self.X, self.parts = manifold, X, parts
 
+    def mapped(self, function: Callable[[Any], Any]) -> BlockPlace:
+        """The place with `function(place)` for each part."""
+        parts = [function(place) for place in self.parts]
+        return BlockPlace(self.manifold, self.manifold.points.join([p.X for p in parts]), parts)
+
     def _each(self, x: Array) -> Any:
         return zip(self.parts, self.manifold.points.split(x), strict=True)
 
@@ -246,24 +264,42 @@ class BlockPlace:
         tangent, normal = zip(*(place.split(v) for place, v in self._each(V)), strict=True)
         return self.manifold.points.join(tangent), list(normal)
 
+    def joined(self, function: Callable[[Any, Array], Array], V: Array) -> Array:
+        """`function(place, v)` for each part, joined."""
+        return self.manifold.points.join([function(place, v) for place, v in self._each(V)])
+
     def project(self, D: Array) -> Array:
         """The orthogonal projection onto the tangent space."""
-        return self.manifold.points.join([place.project(d) for place, d in self._each(D)])
+        return self.joined(lambda place, d: place.project(d), D)
+
+    def differential(self, D: Array) -> Array:
+        """DC(X)[D], a flat vector."""
+        return self.manifold.matrices.join([place.differential(d) for place, d in self._each(D)])
+
+    def normal(self, T: Array) -> Array:
+        """DC(X)*[T]."""
+        parts = zip(self.parts, self.manifold.matrices.split(T), strict=True)
+        return self.manifold.points.join([place.normal(t) for place, t in parts])
 
     def curved(self, T: list[Any], ehess: Array, Z: Array) -> Array:
         """The Riemannian Hessian, from the coefficients T of the gradient's normal part."""
-        directions = self.manifold.points.split(Z)
-        return self.manifold.points.join(
-            [
-                place.curved(t, h, z)
-                for (place, h), t, z in zip(self._each(ehess), T, directions, strict=True)
-            ]
-        )
+        parts = zip(self._each(ehess), T, self.manifold.points.split(Z), strict=True)
+        return self.manifold.points.join([place.curved(t, h, z) for (place, h), t, z in parts])
+
+    def lagrangian(self, T: list[Any], ehess: Array, Z: Array) -> Array:
+        """As `curved`, before it is projected."""
+        parts = zip(self._each(ehess), T, self.manifold.points.split(Z), strict=True)
+        return self.manifold.points.join([place.lagrangian(t, h, z) for (place, h), t, z in parts])
 
     def theta_of(self, T: list[Any]) -> Array:
         """Theta of all factors, a flat vector."""
         parts = zip(self.parts, T, strict=True)
         return self.manifold.matrices.join([place.theta_of(t) for place, t in parts])
+
+    def dual(self, T: list[Any]) -> Array:
+        """Theta^T of all factors, a flat vector."""
+        parts = zip(self.parts, T, strict=True)
+        return self.manifold.matrices.join([place.dual(t) for place, t in parts])
 
     @property
     def general(self) -> BlockPlace:
@@ -272,7 +308,9 @@ class BlockPlace:
 
     @once
     def P(self) -> Array:
-        """phi of the parts; X itself of a free one."""
+        """phi of the parts; of a free one itself, and X where that holds for all."""
+        if all(place.P is place.X for place in self.parts):
+            return self.X
         return self.manifold.points.join([place.P for place in self.parts])
 
     @once
@@ -524,6 +562,23 @@ class Blockwise:
         for name, X in points.items():
             for M, x in zip(self.factors, self.points.split(X), strict=True):
                 M._require_finite_maps(**{name: x})
+
+
+def step_size(manifold: Factor, X: Array, Z: Array) -> float:
+    """The length of a step, as `retractions.step_size`; of a product, the root of the squares."""
+    if isinstance(manifold, Blockwise):
+        parts = zip(manifold.factors, *map(manifold.points.split, (X, Z)), strict=True)
+        return math.hypot(*(step_size(M, x, z) for M, x, z in parts))
+    if isinstance(manifold, Euclidean):
+        return number(arrays.norm(Z))
+    return retractions.step_size(manifold, X, Z)
+
+
+def factors_of(manifold: Factor) -> list[GenOrthManifold]:
+    """The manifold, or all factors of a product that have a constraint."""
+    if isinstance(manifold, Blockwise):
+        return [M for factor in manifold.factors for M in factors_of(factor)]
+    return [] if isinstance(manifold, Euclidean) else [manifold]
 
 
 def small_shape(factor: Factor) -> tuple[int, ...]:

@@ -63,7 +63,6 @@ class OnManifold(Run):
         self.problem, self.manifold, self.method = problem, problem.manifold, method
         self.dimension = problem.manifold.dim
         self._retraction = problem.manifold.retraction(retraction)
-        self.place = problem.manifold.place
         self._start = restored_start(problem, x0, options, on_device)
         super().__init__(Monitor(problem, options), precondition)
         self._guard = Guard(self.monitor)
@@ -71,6 +70,10 @@ class OnManifold(Run):
         self._last: Iterate | None = None
         # the lowest cost, where and with which G: what a run that meets NaN returns
         self._best: tuple[float, Array, Array] | None = None
+
+    def place(self, X: Array) -> Place:
+        """The place of X."""
+        return self.manifold.place(X)
 
     def start(self) -> Iterate:
         """The first iterate, in the trace."""
