@@ -25,7 +25,7 @@ from genorth.linalg.inputs import as_generator, check_size
 from genorth.linalg.once import once
 
 #: A factor of a product.
-Factor: TypeAlias = "GenOrthManifold | Euclidean | Blockwise"
+Factor: TypeAlias = "GenOrthManifold | Euclidean"
 
 
 class Layout:
@@ -98,7 +98,6 @@ class Euclidean:
         ValueError: If a size is not a positive integer.
     """
 
-    factors: tuple[Factor, ...] = ()
     isometric = definite = True
     ambient_projector = companion = None
 
@@ -362,7 +361,10 @@ class BlockRay(Ray):
     def __init__(self, kind: type[Ray], place: BlockPlace, Z: Array) -> None:
         self.manifold, self.place, self.X, self.Z = place.manifold, place, place.X, Z  # type: ignore[assignment]
         self._points = place.manifold.points
-        self.rays = [ray_of(kind, part, z) for part, z in place._each(Z)]
+        self.rays = [
+            Line(part, z) if isinstance(part, FreePlace) else kind(part, z)
+            for part, z in place._each(Z)
+        ]
 
     @property
     def velocities(self) -> bool:  # type: ignore[override]
@@ -403,13 +405,6 @@ class BlockRay(Ray):
         return sum(ray.slope(t, g) for ray, g in parts)
 
 
-def ray_of(kind: type[Ray], place: Any, Z: Array) -> Ray:
-    """The curve along Z by a retraction, on a manifold, a product or a free variable."""
-    if isinstance(place, BlockPlace):
-        return BlockRay(kind, place, Z)
-    return Line(place, Z) if isinstance(place, FreePlace) else kind(place, Z)
-
-
 class Blockwise:
     """A product of manifolds and free variables; points are flat vectors.
 
@@ -419,14 +414,12 @@ class Blockwise:
 
     Args:
         factors: The factors.
-        names: How messages call them.
     """
 
     companion = None
 
-    def __init__(self, factors: Sequence[Factor], names: Sequence[str] | None = None) -> None:
+    def __init__(self, factors: Sequence[Factor]) -> None:
         self.factors = tuple(factors)
-        self.names = tuple(names or map(str, range(len(self.factors))))
         self.points = Layout([M.shape for M in factors], [M.dtype for M in factors])
         self.matrices = Layout([small_shape(M) for M in factors], [M.dtype for M in factors])
         self.shape, self.dtype = (self.points.size,), self.points.dtype
@@ -564,7 +557,7 @@ class Blockwise:
                 M._require_finite_maps(**{name: x})
 
 
-def step_size(manifold: Factor, X: Array, Z: Array) -> float:
+def step_size(manifold: Factor | Blockwise, X: Array, Z: Array) -> float:
     """The length of a step, as `retractions.step_size`; of a product, the root of the squares."""
     if isinstance(manifold, Blockwise):
         parts = zip(manifold.factors, *map(manifold.points.split, (X, Z)), strict=True)
@@ -574,22 +567,18 @@ def step_size(manifold: Factor, X: Array, Z: Array) -> float:
     return retractions.step_size(manifold, X, Z)
 
 
-def factors_of(manifold: Factor) -> list[GenOrthManifold]:
+def factors_of(manifold: Factor | Blockwise) -> list[GenOrthManifold]:
     """The manifold, or all factors of a product that have a constraint."""
-    if isinstance(manifold, Blockwise):
-        return [M for factor in manifold.factors for M in factors_of(factor)]
-    return [] if isinstance(manifold, Euclidean) else [manifold]
+    factors = manifold.factors if isinstance(manifold, Blockwise) else (manifold,)
+    return [M for M in factors if isinstance(M, GenOrthManifold)]
 
 
-def small_shape(factor: Factor) -> tuple[int, ...]:
-    """The shape of C of a factor."""
-    if isinstance(factor, Blockwise):
-        return (factor.matrices.size,)
-    return (
-        (0,)
-        if isinstance(factor, Euclidean)
-        else (*factor.shape[:-2], factor.shape[-1], factor.shape[-1])
-    )
+def small_shape(factor: Any) -> tuple[int, ...]:
+    """The shape of C of a factor; no entries of a free one."""
+    if not isinstance(factor, GenOrthManifold):
+        return (factor.matrices.size if isinstance(factor, Blockwise) else 0,)
+    *batch, _, p = factor.shape
+    return (*batch, p, p)
 
 
 def _point(manifold: Blockwise, results: list[Array]) -> Array:

@@ -89,7 +89,7 @@ class Product(Front):
         dtypes = [M.dtype for M in inside]
         self._layout = Layout([M.shape for M in inside], dtypes)
         self._small = Layout([small_shape(M) for M in inside], dtypes)
-        self.blocks = Blockwise(_grouped(inside), self.names)
+        self.blocks = Blockwise(_grouped(inside))
         self.shape = tuple(factor.shape for factor in self.factors)
 
     def __repr__(self) -> str:
@@ -204,10 +204,11 @@ class Product(Front):
                 GenOrthManifold._require_finite(self, **{f"{name}[{label}]": part})  # type: ignore[arg-type]
 
 
-def _grouped(inside: list[Factor]) -> list[Factor]:
-    """The factors, with neighbours that are one and the same manifold as one batch."""
+def _grouped(inside: list[Any]) -> list[Factor]:
+    """The factors, those of products among them too; equal neighbours are one batch."""
+    flat = [M for factor in inside for M in getattr(factor, "factors", (factor,))]
     grouped: list[Factor] = []
-    for _, same in groupby(inside, id):
+    for _, same in groupby(flat, id):
         equal = list(same)
         first = equal[0]
         if (
