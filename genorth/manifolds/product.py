@@ -184,10 +184,18 @@ class Product(Front):
                 return result
             if tuple(result.shape) == self.blocks.shape:
                 return self.outward(result)
-            return self._tuple(iter(self._small.split(result)))
+            return self._matrices(result)
 
         natural.__doc__ = method.__doc__
         return natural
+
+    def _matrices(self, result: Array) -> Any:
+        """The p x p matrices of all factors."""
+        parts = zip(self.factors, self._small.split(result), strict=True)
+        return self._tuple(
+            factor._matrices(part) if isinstance(factor, Product) else part
+            for factor, part in parts
+        )
 
     def _inside(self, argument: Any) -> Any:
         """The flat vector of a point, or of a p x p matrix for each factor."""

@@ -118,7 +118,7 @@ class OnSpace(Run):
 
         def product(Z: Array) -> Array:
             self.monitor.check()
-            return self.h._derivative(known, Z)
+            return self.h.derivative(known, Z)
 
         return product
 
@@ -132,12 +132,12 @@ class OnSpace(Run):
         inverse = super().inverse(point)
         if inverse is None:
             return None
-        Y, beta = self.where(point), self.h.beta
+        Y = self.where(point)
         project = anywhere(self.h.manifold, Y).project
 
         def applied(V: Array) -> Array:
             tangent = project(V)
-            return project(inverse(tangent)) + (V - tangent) / beta
+            return project(inverse(tangent)) + self.h.over_beta(V - tangent)
 
         return applied
 
