@@ -13,12 +13,15 @@ from functools import cached_property, partial
 from itertools import accumulate, pairwise
 from typing import Any, TypeAlias
 
+import attrs
 import numpy as np
 
+from genorth.errors import refuse
 from genorth.geometry import retractions
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.newton import Restoration
 from genorth.geometry.retractions import RETRACTIONS, Line, Ray
+from genorth.geometry.substitution import Substitution
 from genorth.linalg import arrays
 from genorth.linalg.arrays import Array, namespace, number
 from genorth.linalg.inputs import as_generator, check_size
@@ -99,6 +102,7 @@ class Euclidean:
     """
 
     isometric = definite = True
+    T: Substitution
     ambient_projector = companion = None
 
     def __init__(self, shape: int | tuple[int, ...], dtype: Any = float) -> None:
@@ -173,6 +177,23 @@ class Euclidean:
         return X + 1j * rng.standard_normal(self.shape) if self.dtype.kind == "c" else X
 
     random_point = random_ambient
+
+    def metric(self, W: Any) -> Substitution:
+        """T with W = T^-2: W is a positive number, or an array of them in the shape of X."""
+        try:
+            weights = np.broadcast_to(np.asarray(W, float), self.shape)
+        except (TypeError, ValueError):
+            weights = np.zeros(1)
+        if not np.all((weights > 0) & (weights < math.inf)):
+            refuse("metric", f"a positive number, or an array of shape {self.shape}", repr(W))
+        t = weights**-0.5
+        return Substitution(*(lambda X: X * t, lambda V: V * t, lambda X: X / t, lambda V: V / t))
+
+    def substitute(self, T: Substitution) -> Euclidean:
+        """The same space."""
+        other = Euclidean(self.shape, self.dtype)
+        other.T = T
+        return other
 
     def _check(self, **points: Array) -> None:
         GenOrthManifold._check(self, **points)  # type: ignore[arg-type]
@@ -405,6 +426,20 @@ class BlockRay(Ray):
         return sum(ray.slope(t, g) for ray, g in parts)
 
 
+@attrs.frozen(eq=False)
+class JoinedSubstitution(Substitution):
+    """X = T Y with a T for each factor."""
+
+    parts: list[Substitution] = attrs.field(kw_only=True)
+
+
+def _unchanged(X: Array) -> Array:
+    return X
+
+
+_SAME = Substitution(_unchanged, _unchanged, _unchanged, _unchanged)
+
+
 class Blockwise:
     """A product of manifolds and free variables; points are flat vectors.
 
@@ -417,6 +452,8 @@ class Blockwise:
     """
 
     companion = None
+    #: Where it was made by `substitute`: X = T Y.
+    T: Substitution
 
     def __init__(self, factors: Sequence[Factor]) -> None:
         self.factors = tuple(factors)
@@ -541,6 +578,33 @@ class Blockwise:
         found = [M.component(x) for M, x in zip(self.factors, parts, strict=True)]
         same = all(a is b for a, b in zip(found, parts, strict=True))
         return X if same else self.points.join(found)
+
+    def metric(self, W: Sequence[Any]) -> Substitution:
+        """The substitution of a metric for each factor; None is the Euclidean one."""
+        return self._joined(
+            [_SAME if w is None else M.metric(w) for M, w in zip(self.factors, W, strict=True)]
+        )
+
+    def _joined(self, parts: list[Substitution]) -> Substitution:
+        def mapped(name: str) -> Callable[[Array], Array]:
+            def apply(X: Array) -> Array:
+                split = zip(parts, self.points.split(X), strict=True)
+                return self.points.join([getattr(T, name)(x) for T, x in split])
+
+            return apply
+
+        maps = map(mapped, ("apply", "adjoint", "solve", "solve_adjoint"))
+        return JoinedSubstitution(*maps, parts=parts)  # type: ignore[misc]
+
+    def substitute(self, T: JoinedSubstitution) -> Blockwise:
+        """The product in Y, X = T Y."""
+        factors = [
+            M if part is _SAME else M.substitute(part)
+            for M, part in zip(self.factors, T.parts, strict=True)
+        ]
+        other = Blockwise(factors)
+        other.T = T
+        return other
 
     # ------------------------------------------------------------------ checks
 

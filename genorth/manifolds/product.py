@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
 from typing import Any, final
 
+import numpy as np
+
 from genorth.errors import did_you_mean, refuse
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.product import Blockwise, Euclidean, Factor, Layout, small_shape
@@ -171,6 +173,51 @@ class Product(Front):
             else function(factor, f"{name}[{label}]", part)
             for factor, label, part in parts
         )
+
+    def metrics(self, metric: Any) -> list[Any]:
+        """A metric for each block, from one for each factor.
+
+        Args:
+            metric: A tuple with a metric for each factor, as for `GenOrthManifold.metric`, or a
+                mapping from their names; None is the Euclidean one, and a number is its multiple.
+
+        Returns:
+            The metrics in the order of `blocks.factors`.
+
+        Raises:
+            ValueError: If a name is unknown, or neighbours that are the same manifold differ.
+        """
+        if isinstance(metric, Mapping):
+            metric = dict.fromkeys(self.names) | dict(metric)
+        flat = self._flat_metrics(metric)
+        found = []
+        for block in self.blocks.factors:
+            size = block.batch[0] if isinstance(block, Power) and block not in self.factors else 1
+            first, *others = flat[:size]
+            if any(other is not first for other in others):
+                hint = "Make them two manifolds, so that they are not one batch."
+                refuse("metric", "one metric for equal neighbours", "different ones", None, hint)
+            rows = block.shape[-2] if isinstance(block, GenOrthManifold) else 1
+            number = isinstance(first, int | float) and isinstance(block, GenOrthManifold)
+            found.append(np.full(rows, float(first)) if number else first)
+            flat = flat[size:]
+        return found
+
+    def _flat_metrics(self, metric: Any) -> list[Any]:
+        parts = zip(self.factors, self._parts(metric, "metric"), strict=True)
+        return [
+            one
+            for factor, own in parts
+            for one in (
+                factor._flat_metrics(factor._no_metric if own is None else own)
+                if isinstance(factor, Product)
+                else [own]
+            )
+        ]
+
+    @property
+    def _no_metric(self) -> tuple[None, ...]:
+        return (None,) * len(self.factors)
 
     def _check(self, **points: Any) -> None:
         for name, X in points.items():

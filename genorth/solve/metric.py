@@ -96,6 +96,8 @@ def in_blocks(
     """Solve in the blocks of a `Shaped` manifold, and bring the Result to its natural shape."""
     inward, outward = problem.manifold.inward, problem.manifold.outward  # type: ignore[attr-defined]
     start = None if x0 is None else inward(problem.start(x0, on_device=on_device))
+    if arguments.get("metric") is not None and hasattr(problem.manifold, "metrics"):
+        arguments = arguments | {"metric": problem.manifold.metrics(arguments["metric"])}
     given = arguments.get("preconditioner")
     if callable(given):
         arguments = arguments | {
