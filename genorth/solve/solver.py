@@ -122,7 +122,7 @@ class Solver:
                 takes = ", ".join(sorted(known - fixed.keys()))
                 need = f"an argument of {self.name!r}, which takes {takes}"
                 refuse(name, need, repr(value), None, did_you_mean(name, {"x0", "method", *known}))
-        if any(map(stays, x0 if isinstance(x0, tuple) else (x0,))) and not self.on_device:
+        if stays(x0) and not self.on_device:
             others = ", ".join(repr(s.name) for s in SOLVERS.values() if s.on_device)
             refuse(
                 "x0",
