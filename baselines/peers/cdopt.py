@@ -36,7 +36,7 @@ _NAMES = {
 }
 
 
-def unsupported(manifold: GenOrthManifold) -> str | None:
+def unsupported(manifold: Any) -> str | None:
     """Why CDOpt cannot run on the manifold; None where it can."""
     if not isinstance(manifold, GenOrthManifold):
         return "CDOpt has one variable, and this is a product"

@@ -56,9 +56,10 @@ def check_assumptions(manifold: GenOrthManifold, rng: Any = None) -> Report:
     Raises:
         ValueError: If manifold is not a manifold, or rng not a seed.
     """
-    manifold = in_blocks(manifold)[0]
-    if isinstance(manifold, Blockwise):
-        return _of_factors(manifold, as_generator(rng))
+    blocks = in_blocks(manifold)[0]
+    if isinstance(blocks, Blockwise):
+        return _of_factors(blocks, as_generator(rng))
+    manifold = blocks
     require(
         isinstance(manifold, GenOrthManifold),
         "manifold",

@@ -46,10 +46,10 @@ def check_start(problem: Problem, x0: Any = None) -> None:
         ValueError: If one of them fails by far.
     """
     problem, rng = problem.fresh(), np.random.default_rng(0)
+    for factor in factors_of(in_blocks(problem.manifold)[0]):
+        _check_companion(factor, rng)
     manifold, start = in_blocks(problem.manifold, problem.start(x0, rng))
     problem = problem.in_blocks
-    for factor in factors_of(manifold):
-        _check_companion(factor, rng)
     X = start + _sized(manifold.random_ambient(rng), _NEAR * float(norm(start)))
     f, G = problem.evaluate(X)
     if not (math.isfinite(f) and math.isfinite(float(norm(G)))):

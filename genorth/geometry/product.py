@@ -8,7 +8,7 @@ the places of its parts, each by its own fast path. `genorth.Product` is what us
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
 from itertools import accumulate, pairwise
 from typing import Any, TypeAlias
@@ -276,7 +276,7 @@ class BlockPlace:
         parts = [function(place) for place in self.parts]
         return BlockPlace(self.manifold, self.manifold.points.join([p.X for p in parts]), parts)
 
-    def _each(self, x: Array) -> Any:
+    def _each(self, x: Array) -> Iterable[tuple[Any, Array]]:
         return zip(self.parts, self.manifold.points.split(x), strict=True)
 
     def split(self, V: Array) -> tuple[Array, list[Any]]:
@@ -380,15 +380,12 @@ class BlockRay(Ray):
     kind = "product"
 
     def __init__(self, kind: type[Ray], place: BlockPlace, Z: Array) -> None:
-        self.manifold, self.place, self.X, self.Z = place.manifold, place, place.X, Z  # type: ignore[assignment]
         self._points = place.manifold.points
-        self.rays = [
-            Line(part, z) if isinstance(part, FreePlace) else kind(part, z)
-            for part, z in place._each(Z)
-        ]
+        kinds = [Line if isinstance(part, FreePlace) else kind for part in place.parts]
+        self.rays = [k(part, z) for k, (part, z) in zip(kinds, place._each(Z), strict=True)]
 
     @property
-    def velocities(self) -> bool:  # type: ignore[override]
+    def velocities(self) -> bool:
         """Whether velocities are expected."""
         return self.rays[0].velocities
 
@@ -593,8 +590,9 @@ class Blockwise:
 
             return apply
 
-        maps = map(mapped, ("apply", "adjoint", "solve", "solve_adjoint"))
-        return JoinedSubstitution(*maps, parts=parts)  # type: ignore[misc]
+        names = ("apply", "adjoint", "solve", "solve_adjoint")
+        maps: dict[str, Any] = {name: mapped(name) for name in names}
+        return JoinedSubstitution(**maps, parts=parts)
 
     def substitute(self, T: JoinedSubstitution) -> Blockwise:
         """The product in Y, X = T Y."""

@@ -93,18 +93,18 @@ class Penalty(ABC, Generic[_P]):
     name: ClassVar[str]
     #: The first part of the names of its methods.
     prefix: ClassVar[str]
+    #: What it becomes on a product, see `genorth.penalty.product`.
+    joined: ClassVar[Any] = None
     #: The largest curvature of f that `first` met; zero where it is not known.
     scale: float = 0.0
     #: The last point of `first`, where it takes steps.
     last: Array | None = None
 
-    def __new__(cls, *arguments: Any, **named: Any) -> Penalty[_P]:
+    def __new__(cls, *arguments: Any, **named: Any) -> Any:
         """On a product, the penalties of its factors."""
         problem = named.get("problem", arguments[0] if arguments else None)
-        if cls.__name__ != "Joined" and _is_product(problem):
-            from genorth.penalty.product import Joined
-
-            return Joined(cls, *arguments, **named)
+        if cls is not cls.joined and _is_product(problem):
+            return cls.joined(cls, *arguments, **named)
         return object.__new__(cls)
 
     def __init__(self, problem: Problem, beta: float, keep: int = 1) -> None:
@@ -180,9 +180,10 @@ class Penalty(ABC, Generic[_P]):
     def estimate(self, here: Local) -> float:
         """The beta that f at a point of M asks for."""
 
-    @abstractmethod
     def first(self, x: Array, X: Array) -> tuple[float, Array]:
         """The first beta, and where the solver starts: x is on M, X is the start that was given."""
+        self.monitor.check()
+        return self.estimate(Local(self.problem, x)), X
 
     @abstractmethod
     def begin(self, point: _P) -> None:

@@ -129,11 +129,6 @@ class ConstraintDissolving(Penalty[_Point]):
         super().watched(monitor, auto)
         self._lost, self._limit = 0, math.inf
 
-    def first(self, x: Array, X: Array) -> tuple[float, Array]:
-        """The estimate at x; the solver starts at X."""
-        self.monitor.check()
-        return self.estimate(Local(self.problem, x)), X
-
     def begin(self, point: _Point) -> None:
         """|C| may double from here, and reach the size of I in any case."""
         blocks, p = math.prod(self.manifold.shape[:-2]), self.manifold.shape[-1]

@@ -59,16 +59,20 @@ class Joined(Penalty[_Point]):
         keep: Number of points whose results are kept; a trust region uses two.
     """
 
+    product: Blockwise
+    parts: list[Any]
+    penalties: list[Any]
+    _lead: Any
+
     def __init__(
         self, kind: type[Penalty[Any]], problem: Problem, beta: Any, keep: int = 1
     ) -> None:
         flat = problem.in_blocks
-        assert isinstance(flat.manifold, Blockwise)
         self.name, self.prefix = kind.name, kind.prefix  # type: ignore[misc]
-        self.product: Blockwise = flat.manifold
+        self.product = flat.manifold
         # the rule for beta at the start, on the product as a whole; the penalty of each factor
         self._lead = _bare(kind, flat, self.product)
-        self._lead.estimate = self._estimates  # type: ignore[method-assign]
+        self._lead.estimate = self._estimates
         self.parts = [
             _bare(kind, flat, M) if hasattr(M, "phi") else _Free() for M in self.product.factors
         ]
@@ -226,3 +230,6 @@ def _bare(kind: type[Penalty[Any]], problem: Problem, manifold: Any) -> Any:
     part.__init__(problem, 1.0)  # type: ignore[misc]
     part.manifold = manifold
     return part
+
+
+Penalty.joined = Joined

@@ -36,6 +36,10 @@ class Flat:
         """D."""
         return D
 
+    def curved(self, T: None, ehess: Array, Z: Array) -> Array:  # noqa: ARG002
+        """The Hessian."""
+        return ehess
+
 
 class OnSpace(Run):
     """One run of a loop on F: h is minimised from X.

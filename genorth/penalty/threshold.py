@@ -46,5 +46,6 @@ def exactness_threshold(problem: Problem, X: Array, dissolving: str = "oblique")
     Theta = np.asarray(manifold.theta(X, problem.in_blocks.euclidean_gradient(X)))
     penalty = PENALTIES[dissolving]
     if isinstance(manifold, Blockwise):
-        return tuple(map(float, penalty(problem, 1.0).threshold(manifold, X, Theta)))
+        joined: Any = penalty(problem, 1.0)
+        return tuple(map(float, joined.threshold(manifold, X, Theta)))
     return penalty.threshold(manifold, X, Theta)

@@ -11,7 +11,7 @@ import math
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn
 
 import attrs
 import numpy as np
@@ -115,7 +115,7 @@ class Problem:
 
     def __init__(
         self,
-        manifold: GenOrthManifold | Front,
+        manifold: Any,
         cost: _Cost | None = None,
         euclidean_gradient: _Map | None = None,
         euclidean_hessian: Callable[[Array, Array], Array] | None = None,
@@ -126,6 +126,7 @@ class Problem:
         hessian: str = "auto",
         name: str | None = None,
     ) -> None:
+        blocks: Any = getattr(manifold, "blocks", None)
         if not isinstance(manifold, GenOrthManifold | Front | Blockwise):
             need = "a GenOrthManifold, or genorth.Product(M1, M2, ...) of several"
             hint = "Free variables alone need no genorth: use scipy.optimize."
@@ -146,17 +147,17 @@ class Problem:
             refuse("cost", "cost or cost_and_gradient", "neither")
         if hessian not in ("auto", "differences"):
             refuse("hessian", "'auto' or 'differences'", repr(hessian))
-        self._several = isinstance(getattr(manifold, "blocks", None), Blockwise)
+        self._several = isinstance(blocks, Blockwise)
         if self._several:
             given = {key: f and _of_vectors(manifold, key, f) for key, f in given.items()}
         if autodiff is not None:
             from genorth.problem.autodiff import complete
 
             given = complete(autodiff, **given)
-        self.manifold = cast(GenOrthManifold, manifold)  # the others have the same methods
+        self.manifold: Any = manifold  # a GenOrthManifold, or what has its methods
         self.preconditioner = preconditioner
         # what the functions are called with: on a product flat vectors, see `_of_vectors`
-        self._space = cast(GenOrthManifold, manifold.blocks if self._several else manifold)
+        self._space: Any = blocks if self._several else manifold
         self._shape, self._dtype = self._space.shape, self._space.dtype
         self._real = self._dtype.kind == "f"
         #: What tables and reports call the problem.
@@ -248,8 +249,7 @@ class Problem:
         if x0 is None:
             return self.manifold.random_point(rng)
         if self._several:
-            product = cast(Any, self.manifold)
-            return product.map_parts(partial(_checked_start, on_device=on_device), x0, "x0")
+            return self.manifold.map_parts(partial(_checked_start, on_device=on_device), x0, "x0")
         return _checked_start(self.manifold, "x0", x0, on_device)
 
     # ------------------------------------------------------------------ counts
@@ -382,11 +382,11 @@ class Problem:
 
     def _vector(self, X: Any) -> Array:
         """X; for a point of a product its flat vector."""
-        return cast(Any, self.manifold).inward(X) if self._several and not is_array(X) else X
+        return self.manifold.inward(X) if self._several and not is_array(X) else X
 
     def _as_given(self, G: Array, X: Any) -> Any:
         """G; of a product as a tuple, where X is one."""
-        return cast(Any, self.manifold).outward(G) if self._several and not is_array(X) else G
+        return self.manifold.outward(G) if self._several and not is_array(X) else G
 
     # ------------------------------------------------------------------ evaluated anew, for callers
     # that share
