@@ -15,7 +15,7 @@ from baselines.infeasible.landing import leaves
 from baselines.infeasible.newton import Settings
 from baselines.infeasible.plam import direction
 from baselines.infeasible.pogo import _dissolved
-from baselines.infeasible.run import Point, merit
+from baselines.infeasible.run import merit
 from genorth.geometry.field import Field
 from genorth.geometry.newton import anywhere
 from genorth.linalg.arrays import Array, ct, inner, norm
@@ -239,9 +239,9 @@ def test_the_step_of_plam_is_zero_at_stationary_points_only(family, seed, expone
     at = anywhere(manifold, X)
     normal = at.P @ manifold.symmetrize(ct(X) @ G)
     bound = 1e4 * EPS * _condition(manifold) * float(manifold.scale(X))
-    still = direction(manifold, Point(at, 0.0, normal), 2.0)
+    still = direction(at, normal, 2.0)
     assert norm(still) <= bound * (norm(normal) + norm(at.P))
-    D = direction(manifold, Point(at, 0.0, G), 2.0)
+    D = direction(at, G, 2.0)
     assert norm(D) >= norm(manifold.gradient(X, G)) - bound * (norm(G) + norm(at.P))
 
 
