@@ -40,12 +40,8 @@ class IndefiniteStiefel(FormManifold):
         left = as_operator(A, "A", 1)
         Q = as_small_operator(J, "J", (1,))[0]
         check_width(left, Q)
-        eye = np.eye(Q.size, dtype=Q.dtype)
-        matrix = np.asarray(Q.left(eye))
-        defect, bound = (
-            float(np.linalg.norm(matrix @ matrix - eye)),
-            1e3 * Q.size * float(np.finfo(Q.dtype).eps),
-        )
+        matrix, bound = Q.matrix(), 1e3 * Q.size * float(np.finfo(Q.dtype).eps)
+        defect = float(np.linalg.norm(matrix @ matrix - np.eye(Q.size)))
         if not defect <= bound:
             refuse("J", "J^2 = I", f"|J^2 - I| = {defect:.3g}", bound)
         negative = round((Q.size - float(np.trace(matrix).real)) / 2)
