@@ -40,6 +40,7 @@ _NEAR = 0.5
 _SQRT_STEPS = 12
 # Y* M Y differs from I by rounding for a root Y of M, and by more than 1/2 for what is none.
 _DEFECT = 0.01
+_POWERS = 30  # of a map, for its norm
 _TINY = 32  # up to here NumPy's call costs as much as LAPACK's work, and BLAS takes one thread
 
 
@@ -190,7 +191,7 @@ def _denman_beavers_step(M: Array, inv: Array, eye: Array) -> tuple[Array, Array
     eigenvalues to both sides of 1.
     """
     xp = namespace(M)
-    m = xp.sqrt(_block_norm(inv) / _block_norm(M))
+    m = xp.sqrt(_block_norm(inv)) / xp.sqrt(_block_norm(M))
     M, inv = m * M, inv / m
     return xp.sqrt(m) * (eye + inv) / 2, (2 * eye + M + inv) / 4
 
@@ -259,3 +260,22 @@ def _library_expm(M: Array) -> Array:
     if stays(M):
         return sys.modules["torch"].linalg.matrix_exp(M)
     return as_like(scipy.linalg.expm(np.asarray(M)), M)
+
+
+def operator_norm(function: Callable[[Array], Array], X: Array) -> float:
+    """The norm of a self-adjoint map by the power method, whose quotients rise to it.
+
+    Args:
+        function: The map.
+        X: A random start.
+
+    Returns:
+        The largest quotient |function(X)| / |X|, zero only if function(X) = 0 at the start.
+    """
+    largest = 0.0
+    for _ in range(_POWERS):
+        if not (length := number(norm(X))) > 0:
+            break
+        X = function(X / length)
+        largest = max(largest, number(norm(X)))
+    return largest

@@ -99,6 +99,11 @@ def as_operator(M: Any, name: str, symmetry: int, reason: str = "") -> Operator:
     Raises:
         ValueError: If M is not square, finite and of that symmetry.
     """
+    with np.errstate(over="ignore", invalid="ignore"):  # refused, as |M|^2 has to be finite
+        return _as_operator(M, name, symmetry, reason)
+
+
+def _as_operator(M: Any, name: str, symmetry: int, reason: str) -> Operator:
     if isinstance(M, scipy.sparse.linalg.LinearOperator):
         _require_square(M, name)
         products = Products(M, name=name)
@@ -262,6 +267,7 @@ def _require_symmetry(
     name: str, sign: int, defect: float, size: float, dtype: np.dtype[Any], reason: str
 ) -> None:
     bound = _SYMMETRY_UNITS * float(np.finfo(dtype).eps) * size
+    _require_size(name, size)
     if not defect <= bound:
         minus, other, plus = ("", "-", "+") if sign > 0 else ("-", "+", "-")
         refuse(
@@ -273,6 +279,10 @@ def _require_symmetry(
         )
 
 
+def _require_size(name: str, size: float) -> None:
+    require(size < np.inf, name, f"|{name}|^2 finite", f"|{name}| that overflows when squared")
+
+
 def _require_symmetric_products(op: Products, sign: int) -> None:
     """Check <u, Mv> = <Mu, v> for a matrix known by its products only."""
     rng, name = np.random.default_rng(0), op.name
@@ -282,6 +292,7 @@ def _require_symmetric_products(op: Products, sign: int) -> None:
     defect = float(np.abs(U.conj().T @ MV - sign * (MU.conj().T @ V)).max())
     size = float(np.linalg.norm(U) * np.linalg.norm(MV) + np.linalg.norm(MU) * np.linalg.norm(V))
     bound = _SYMMETRY_UNITS * float(np.finfo(op.dtype).eps) * size
+    _require_size(name, size)
     require(
         defect <= bound,
         name,

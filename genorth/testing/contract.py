@@ -22,6 +22,7 @@ from genorth.geometry.newton import NewtonStep
 from genorth.geometry.place import ConjugateGradients
 from genorth.geometry.retractions import RETRACTIONS, Ray, polar_factor
 from genorth.linalg.arrays import Array, ct, eps, inner, norm
+from genorth.linalg.functions import operator_norm
 
 _Matrix = np.ndarray[Any, Any]
 #: A measured violation and its bound, with the formula that was measured.
@@ -115,12 +116,12 @@ class Sample:
     @cached_property
     def L(self) -> float:
         """The norm of phi, by the power method."""
-        return _operator_norm(self.M.phi, self.ambient())
+        return 1.1 * operator_norm(self.M.phi, self.ambient())
 
     @cached_property
     def q(self) -> float:
         """The norm of psi, at least one."""
-        return max(1.0, _operator_norm(self.M.psi, self.algebra()))
+        return max(1.0, 1.1 * operator_norm(self.M.psi, self.algebra()))
 
     @cached_property
     def g(self) -> float:
@@ -165,18 +166,6 @@ class Sample:
     def dissolving_rest(self) -> float:
         """The rounding in DA(X)[D] and DA(X)*[D], |D| = 1."""
         return 20 * self.q**2 * (self.u * self.g + self.c)
-
-
-def _operator_norm(function: Callable[[Array], Array], X: _Matrix) -> float:
-    value = 0.0
-    for _ in range(30):
-        image = np.asarray(function(X))
-        size = float(norm(image))
-        value = max(value, size / float(norm(X)))
-        if size == 0:
-            break
-        X = image / size
-    return 1.1 * value
 
 
 def _order(error: str, function: Callable[[float], Array], order: float, floor: float) -> Measured:
