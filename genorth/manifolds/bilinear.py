@@ -22,7 +22,7 @@ from genorth.linalg.inputs import (
     as_operator,
     as_small_operator,
     check_width,
-    require_regular,
+    regular_inertia,
     require_signature,
 )
 from genorth.linalg.operators import Identity, Operator
@@ -105,7 +105,7 @@ class BilinearStiefel(FormManifold):
                 refuse(
                     "A", "n even, as a skew matrix of odd size is singular", f"n = {left.size}", 0
                 )
-            require_regular(left, left.inertia())
+            regular_inertia(left)
             if left.dtype.kind == "c":
                 refuse(
                     "A",
