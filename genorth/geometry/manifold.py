@@ -37,6 +37,7 @@ from genorth.linalg.arrays import (
 )
 from genorth.linalg.cache import ContentCache
 from genorth.linalg.inputs import as_generator, check_array
+from genorth.linalg.matrices import gaussian
 from genorth.linalg.operators import Operator
 
 _T = TypeVar("_T")
@@ -117,12 +118,14 @@ class GenOrthManifold(ABC):
         """
         if self.ambient_projector is not None:
             return read_companion_on(self.psi, self._random_small)
-        *batch, _, p = self.shape
-        return read_companion(self.psi, (*batch, p, p), self.dtype)
+        return read_companion(self.psi, self._random_small(0))
 
     def _random_small(self, seed: int) -> np.ndarray[Any, Any]:
         """A random element of G, the span of the products X1^T X2."""
         rng = np.random.default_rng(seed)
+        if self.ambient_projector is None:
+            *batch, _, p = self.shape
+            return gaussian((*batch, p, p), self.dtype, rng)
         terms = (ct(self.random_ambient(rng)) @ self.random_ambient(rng) for _ in range(2))
         return np.asarray(sum(terms))
 
@@ -787,10 +790,7 @@ class GenOrthManifold(ABC):
         rng = as_generator(rng)
         if device is not None:
             return self.ambient(sampling.gaussian_on(device, self.shape, self.dtype, rng))
-        Y = rng.standard_normal(self.shape)
-        if self.dtype.kind == "c":
-            Y = Y + 1j * rng.standard_normal(self.shape)
-        return np.asarray(self.ambient(Y.astype(self.dtype)))
+        return np.asarray(self.ambient(gaussian(self.shape, self.dtype, rng)))
 
     @final
     def random_point(self, rng: Any = None, device: Any = None) -> Array:
