@@ -727,10 +727,9 @@ class GenOrthManifold(ABC):
             raise NotImplementedError(
                 "restore looks at values and cannot run under JAX; iterate dissolve instead"
             )
-        if tol is not None and (not isinstance(tol, SupportsFloat) or isinstance(tol, bool)):
+        number_like = isinstance(tol, SupportsFloat) and not isinstance(tol, bool)
+        if tol is not None and not (number_like and tol >= 0):
             refuse("tol", "a number >= 0", repr(tol))
-        if tol is not None and not tol >= 0:
-            refuse("tol", "a number >= 0", tol)
         unit = arrays.eps(X)
         tol = 4500 * unit if tol is None else max(float(tol), 10 * unit)
         try:

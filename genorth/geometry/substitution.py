@@ -401,11 +401,16 @@ def _equal(W: Operator, B: Operator) -> bool:
     return type(W) is type(B) and bool(abs(W.M - B.M).sum() == 0)
 
 
+def unchanged(unit: Identity) -> Substitution:
+    """X = Y."""
+    return Substitution(unit.left, unit.left, unit.left, unit.left, unit)
+
+
 def _factorised(W: Operator, form: bool) -> Substitution:
     """T with T T^T = W^-1; `form` says that W is the form of the manifold, so that T^T W T = I."""
     unit = Identity(W.size, W.dtype)
     if isinstance(W, Identity):
-        T = Substitution(unit.left, unit.left, unit.left, unit.left, unit)
+        T = unchanged(unit)
     elif isinstance(W, Diagonal):
         root = np.sqrt(np.asarray(W.M).real)
         T = _of_operators(Diagonal(1 / root), Diagonal(root))
