@@ -73,7 +73,7 @@ class Place(ABC):
 
     # ------------------------------------------------------------------ the frame of normal vectors
 
-    @property
+    @once
     def N(self) -> Array:
         """The frame of the normal space: phi(X), or A X = phi(X) Q."""
         return self.P
@@ -242,15 +242,17 @@ class Place(ABC):
     def paired(self, Z: Array) -> tuple[Array, float]:
         """<<X, Z>>, and the rounding in it beyond that of a product, relative to p.
 
-        For the last projection Z = V - N T it is N^T V - K T, a difference of p x p matrices, where
-        K is known.
+        For the last projection Z = V - N T it is N^T V - K T, a difference of p x p matrices.
         """
-        last = self._last
-        if last is None or Z is not last[0]() or "K" not in vars(self):
+        if self._last is None or Z is not self._last[0]():
             return self.form(mul(ct(self.N), Z)), 0.0
-        R, T = last[1:]
+        _, R, T = self._last
         rounding = 2 * eps(Z) * number(norm(R)) / self.X.shape[-1]
-        return self.form(R - self.K @ T), rounding
+        return self.form(R - self.metric(T)), rounding
+
+    def metric(self, T: Array) -> Array:
+        """K T."""
+        return mul(self.K, T)
 
     @once
     def S(self) -> Array:
@@ -330,6 +332,10 @@ class ClosedForm(Place):
 
     def coefficients(self, R: Array) -> Array:
         return (R + ct(R)) / 2
+
+    def metric(self, T: Array) -> Array:
+        """K T = T."""
+        return T
 
     def solve(self, T: Array, size: Any = None) -> Array:
         return self.general.solve(T, size)

@@ -107,10 +107,9 @@ class Ray(ABC):
         """
         return number(inner(G, self.velocity(t)))
 
-    @property
-    def used(self) -> str:
-        """The name of the retraction that was used; "auto" has chosen one."""
-        return self.kind
+    def first(self, t: float) -> Ray:  # noqa: ARG002
+        """The ray of a search whose first trial is t: this one; "auto" chooses by it."""
+        return self
 
     def _form(self, U: Array, V: Array) -> Array:
         """<<U, V>>."""
@@ -159,9 +158,11 @@ class Cayley(Ray):
         self._last = t, inv
         if not is_lazy(R):
             size = number(condition)
-            require_condition(size, inv, _FORMULA)
-            near = abs(t) * self._rounding <= _UNSEEN * eps(inv)
-            self.trusted = near and size <= _TRUSTED * inv.shape[-1]
+            self.trusted = size <= _TRUSTED * inv.shape[-1]
+            if not self.trusted:
+                require_condition(size, inv, _FORMULA)
+            elif self._rounding:
+                self.trusted = abs(t) * self._rounding <= _UNSEEN * eps(inv)
         return R
 
     def _inverse(self, t: float) -> Array:
@@ -182,9 +183,9 @@ class Cayley(Ray):
         return number(_cayley_slope(self.manifold, self.X, self.Z, *self._parts, inv, t, G))
 
     def bend(self) -> Array:
-        """c''(0) = H S + X (S^2 - <<H,H>>) = Z S + X (S^2 - <<H,H>> - A S)."""
-        A, S, HH = self._parts
-        return _bend(self.manifold, self.X, self.Z, S, _turn(A, S, HH))
+        """c''(0) = H S + X (S^2 - <<H,H>>) = Z S - X <<H,H>>, as A = S for a tangent Z."""
+        _, S, HH = self._parts
+        return _bend(self.manifold, self.X, self.Z, S, HH)
 
     def sideways(self, t: float = 1.0) -> float:
         """The tangential part of the step beyond t Z, relative to t |Z|, or an upper bound of it.
@@ -200,14 +201,13 @@ class Cayley(Ray):
         Returns:
             The figure; the Cayley retraction is as good as any where it is small.
         """
-        A, S, HH = self._parts
-        size, length, *small = map(number, _sizes(self.manifold, self.X, self.Z, A, S, HH))
-        share = abs(t) / (2 * size) if size > 0 else 0.0
-        a, s, h = small
-        most = size * s + length * ((s + a) * s + h)
+        _, S, HH = self._parts
+        size, length, s, h = _sizes(self.manifold, self.X, self.Z, S, HH)
+        share = abs(t) / (2 * number(size)) if size > 0 else 0.0
+        most = number(size * s + length * h)
         if share * most <= BEND:
             return share * most
-        most = size * spectral_bound(S) + length * spectral_bound(_turn(A, S, HH))
+        most = number(size) * spectral_bound(S) + number(length) * spectral_bound(HH)
         if share * most <= BEND:
             return share * most
         bend = self.bend()
@@ -257,7 +257,7 @@ def _cayley_velocity(
 ) -> Array:
     """c'(t), from B^-1."""
     factor, along = _velocity_factors(A, S, HH, inv, t)
-    return plus(X @ factor, Z @ along)
+    return plus(mul(X, factor), mul(Z, along))
 
 
 @compiled
@@ -289,22 +289,16 @@ def _sizes(
     manifold: GenOrthManifold,  # noqa: ARG001
     X: Array,
     Z: Array,
-    A: Array,
     S: Array,
     HH: Array,
 ) -> tuple[Array, ...]:
-    """|Z|, |X|, |A|, |S| and |<<H,H>>|, which bound |c''(0)|."""
-    return norm(Z), norm(X), norm(A), norm(S), norm(HH)
+    """|Z|, |X|, |S| and |<<H,H>>|, which bound |c''(0)|."""
+    return norm(Z), norm(X), norm(S), norm(HH)
 
 
 @compiled
-def _bend(manifold: GenOrthManifold, X: Array, Z: Array, S: Array, factor: Array) -> Array:  # noqa: ARG001
-    return plus(X @ factor, Z @ S)
-
-
-def _turn(A: Array, S: Array, HH: Array) -> Array:
-    """S^2 - <<H,H>> - A S."""
-    return (S - A) @ S - HH
+def _bend(manifold: GenOrthManifold, X: Array, Z: Array, S: Array, HH: Array) -> Array:  # noqa: ARG001
+    return plus(X @ -HH, Z @ S)
 
 
 def _small_inverse(B: Array) -> Array:
@@ -485,35 +479,30 @@ class Auto(Ray):
         super().__init__(place, Z)
         self.chosen: Ray | None = None
 
-    @property
-    def used(self) -> str:
-        """The kind that was chosen."""
-        return self.kind if self.chosen is None else self.chosen.kind
-
-    def _choose(self, t: float) -> Ray:
+    def first(self, t: float) -> Ray:
+        """The ray that was chosen at the first t."""
         if self.chosen is None:
             self.chosen = ray = Cayley(self.place, self.Z)
             if ray.sideways(t) > BEND:
                 self.chosen = Normal(self.place, self.Z)
-            self.chosen.velocities = self.velocities
         return self.chosen
 
     def point(self, t: float) -> Array:
         """c(t) of the retraction chosen at the first t."""
         if is_lazy(self.Z):
             return self._traced(t)[0]
-        ray = self._choose(t)
+        ray = self.first(t)
         X = ray.point(t)
         self.trusted = ray.trusted
         return X
 
     def velocity(self, t: float) -> Array:
         """c'(t) of the retraction chosen at the first t."""
-        return self._traced(t)[1] if is_lazy(self.Z) else self._choose(t).velocity(t)
+        return self._traced(t)[1] if is_lazy(self.Z) else self.first(t).velocity(t)
 
     def slope(self, t: float, G: Array) -> float:
         """<G, c'(t)>."""
-        return self._choose(t).slope(t, G)
+        return self.first(t).slope(t, G)
 
     def _traced(self, t: float) -> tuple[Array, Array]:
         """c(t) and c'(t), by the norm of c''(0) that has no test on the way."""

@@ -14,7 +14,7 @@ from genorth.penalty.base import Penalty, Point
 from genorth.solve.ending import outcome
 from genorth.solve.monitor import Monitor, Stop, check_value
 from genorth.solve.result import Status
-from genorth.solve.run import Iterate, Preconditioner, Run, Step
+from genorth.solve.run import Iterate, Preconditioner, Run
 
 
 class Flat:
@@ -87,15 +87,15 @@ class OnSpace(Run):
             raise OutsideDomainError("the trial is farther from M than the penalty admits")
         return Flat(self.h, point)
 
-    def evaluate(self, place: Flat, step: Step | None = None) -> Iterate:
+    def evaluate(self, place: Flat, ray: Ray | None = None, t: float = 0.0) -> Iterate:
         """h and its gradient; a value that is not finite ends the run."""
         self.monitor.check()
-        return self.known(place, step)
+        return self.known(place, ray, t)
 
-    def known(self, place: Flat, step: Step | None = None) -> Iterate:
+    def known(self, place: Flat, ray: Ray | None = None, t: float = 0.0) -> Iterate:
         """As `evaluate`, where f is known already: no budget is asked for."""
         point = self.h.complete(place.point)
-        iterate = Iterate(place, float(self.h.value_at(point)), point.gradient, self.phases, step)
+        iterate = Iterate(self, place, float(self.h.value_at(point)), point.gradient, ray, t)
         check_value(iterate.value, first=self.last is None)
         if not math.isfinite(iterate.decrease):
             raise Stop(Status.NOT_FINITE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import attrs
 
@@ -143,8 +144,7 @@ class _Model:
         return math.sqrt(slope) / length if length > 0 else 1.0
 
 
-@attrs.frozen(eq=False)
-class Step:
+class Step(NamedTuple):
     """Z, hess[Z], the length of Z in the preconditioner's norm, and whether that is the radius."""
 
     Z: Array
