@@ -64,19 +64,19 @@ class Place(ABC):
     def __init__(self, manifold: GenOrthManifold, X: Array, P: Array | None = None) -> None:
         self.manifold, self.X = manifold, X
         if P is not None:
-            self.P = P
+            self.P = self.N = P
 
     @once
     def P(self) -> Array:
         """The image phi(X)."""
-        return self.manifold.phi(self.X)
+        return self.N
 
     # ------------------------------------------------------------------ the frame of normal vectors
 
     @once
     def N(self) -> Array:
         """The frame of the normal space: phi(X), or A X = phi(X) Q."""
-        return self.P
+        return self.image(self.X)
 
     def image(self, Z: Array) -> Array:
         """The frame at Z: phi(Z), or A Z."""
@@ -242,17 +242,15 @@ class Place(ABC):
     def paired(self, Z: Array) -> tuple[Array, float]:
         """<<X, Z>>, and the rounding in it beyond that of a product, relative to p.
 
-        For the last projection Z = V - N T it is N^T V - K T, a difference of p x p matrices.
+        For the last projection Z = V - N T it is N^T V - K T, a difference of p x p matrices, where
+        K is known.
         """
-        if self._last is None or Z is not self._last[0]():
+        last = self._last
+        if last is None or Z is not last[0]() or "K" not in vars(self):
             return self.form(mul(ct(self.N), Z)), 0.0
-        _, R, T = self._last
+        R, T = last[1:]
         rounding = 2 * eps(Z) * number(norm(R)) / self.X.shape[-1]
-        return self.form(R - self.metric(T)), rounding
-
-    def metric(self, T: Array) -> Array:
-        """K T."""
-        return mul(self.K, T)
+        return self.form(R - mul(self.K, T)), rounding
 
     @once
     def S(self) -> Array:
@@ -332,10 +330,6 @@ class ClosedForm(Place):
 
     def coefficients(self, R: Array) -> Array:
         return (R + ct(R)) / 2
-
-    def metric(self, T: Array) -> Array:
-        """K T = T."""
-        return T
 
     def solve(self, T: Array, size: Any = None) -> Array:
         return self.general.solve(T, size)
@@ -429,18 +423,13 @@ class FormEigendecomposition(Eigendecomposition):
     <<X, Z>> = phi(X)^T Z = e Q^-1 (A X)^T Z
     """
 
-    def __init__(self, manifold: GenOrthManifold, X: Array, P: Array | None = None) -> None:
-        super().__init__(manifold, X, P)
+    def __init__(self, manifold: GenOrthManifold, X: Array) -> None:
+        super().__init__(manifold, X)
         assert manifold.companion is not None and manifold.form is not None
         self.Qinv, self.A = manifold.companion.Qinv, manifold.form
 
     def image(self, Z: Array) -> Array:
         return self.A.left(Z)
-
-    @once
-    def N(self) -> Array:
-        """A X."""
-        return self.image(self.X)
 
     @once
     def K(self) -> Array:

@@ -261,9 +261,9 @@ def _jax_inner() -> Callable[[Array, Array], Array]:
 def inners(*pairs: tuple[Array, Array]) -> tuple[Any, ...]:
     """The inner products of several pairs of one shape; JAX passes over all arrays once."""
     first = pairs[0][0]
-    if type(first) is not np.ndarray and is_jax(first):
-        return _jax_inners()(pairs)
-    return tuple([inner(U, V) for U, V in pairs])
+    if type(first) is np.ndarray:
+        return tuple([float(vdot(U, V).real) for U, V in pairs])
+    return _jax_inners()(pairs) if is_jax(first) else tuple(inner(U, V) for U, V in pairs)
 
 
 @cache

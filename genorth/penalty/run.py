@@ -95,8 +95,8 @@ class OnSpace(Run):
     def known(self, place: Flat, ray: Ray | None = None, t: float = 0.0) -> Iterate:
         """As `evaluate`, where f is known already: no budget is asked for."""
         point = self.h.complete(place.point)
-        iterate = Iterate(self, place, float(self.h.value_at(point)), point.gradient, ray, t)
-        check_value(iterate.value, first=self.last is None)
+        value = check_value(float(self.h.value_at(point)), first=self.last is None)
+        iterate = Iterate(self, place, value, point.gradient, ray, t)
         if not math.isfinite(iterate.decrease):
             raise Stop(Status.NOT_FINITE)
         return iterate
@@ -104,8 +104,8 @@ class OnSpace(Run):
     def accept(self, point: Iterate) -> None:
         """The next iterate: to the trace, and to the rule for beta."""
         assert isinstance(point.place, Flat)
-        self.last, self.turned_back, known = point.place, False, point.place.point
         gradient_norm = math.sqrt(point.decrease)
+        self.last, self.turned_back, known = point.place, False, point.place.point
         self.monitor.iteration(
             point.X, float(known.cost), gradient_norm, math.sqrt(known.violation)
         )

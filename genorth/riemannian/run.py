@@ -110,13 +110,14 @@ class OnManifold(Run):
 
     def accept(self, point: Iterate) -> None:
         """The point is the next iterate: to the trace. Raises `Stop` where it is the last one."""
+        gradient_norm = math.sqrt(point.decrease)
         if self._last is not None and self._last is not point:
             self._last.G = None  # of this one the gradient is enough, and arrays take memory
         self._last = point
         if self._best is None or point.value < self._best[0]:
             self._best = point.value, point.X, point.G
         self._feasibility = vars(point.place).get("feasibility", self._feasibility)
-        self.monitor.iteration(point.X, point.value, math.sqrt(point.decrease), self._feasibility)
+        self.monitor.iteration(point.X, point.value, gradient_norm, self._feasibility)
 
     def hessian(self, point: Iterate) -> Callable[[Array], Array]:
         """Hess f(X)[Z] = P_X(H - phi(Z) Theta_X(G))."""
