@@ -37,6 +37,7 @@ from genorth.linalg.arrays import (
 )
 from genorth.linalg.compiled import compiled, compiles
 from genorth.linalg.functions import expm, inverse, inverse_sqrt, require_condition
+from genorth.linalg.once import once
 
 if TYPE_CHECKING:
     from genorth.geometry.manifold import GenOrthManifold
@@ -153,16 +154,21 @@ class Cayley(Ray):
 
     def point(self, t: float) -> Array:
         """c(t)."""
-        R, inv, condition = _cayley_point(self.manifold, self.X, *self._parts, t)
+        R, inv, B = _cayley_point(self.manifold, self.X, *self._parts, t)
         self._last = t, inv
         if not is_lazy(R):
-            size = number(condition)
-            self.trusted = size <= _TRUSTED * inv.shape[-1]
-            if not self.trusted:
-                require_condition(size, inv, _FORMULA)
-            elif self._rounding:
-                self.trusted = abs(t) * self._rounding <= _UNSEEN * eps(inv)
+            _, _, s, h = self._sizes
+            self.trusted = abs(t) * self._rounding <= _UNSEEN * eps(inv)
+            if not abs(t) * s / 2 + t * t * h / 4 <= 0.5:  # else |B|_2 |B^-1|_2 <= 3
+                condition = number(norm(B) * norm(inv))
+                require_condition(condition, inv, _FORMULA)
+                self.trusted &= condition <= _TRUSTED * inv.shape[-1]
         return R
+
+    @once
+    def _sizes(self) -> tuple[float, ...]:
+        """|Z|, |X|, |S| and |<<H,H>>|."""
+        return tuple(map(number, _norms(self.manifold, self.Z, self.X, *self._parts[1:])))
 
     def _inverse(self, t: float) -> Array:
         """B^-1."""
@@ -200,12 +206,12 @@ class Cayley(Ray):
             The figure; the Cayley retraction is as good as any where it is small.
         """
         _, S, HH = self._parts
-        size, length, s, h = _sizes(self.manifold, self.X, self.Z, S, HH)
-        share = abs(t) / (2 * number(size)) if size > 0 else 0.0
-        most = number(size * s + length * h)
+        size, length, s, h = self._sizes
+        share = abs(t) / (2 * size) if size > 0 else 0.0
+        most = size * s + length * h
         if share * most <= BEND:
             return share * most
-        most = number(size) * spectral_bound(S) + number(length) * spectral_bound(HH)
+        most = size * spectral_bound(S) + length * spectral_bound(HH)
         if share * most <= BEND:
             return share * most
         bend = self.bend()
@@ -232,12 +238,12 @@ def _cayley_point(
     HH: Array,
     t: float,
 ) -> tuple[Array, Array, Array]:
-    """c(t), B^-1 and |B| |B^-1|."""
+    """c(t), B^-1 and B."""
     B = eye_like(S) - (t / 2) * S + (t * t / 4) * HH
     inv = _small_inverse(B)
     R = mul(plus((t / 2) * H, X), inv + inv)
     R -= X
-    return R, inv, norm(B) * norm(inv)
+    return R, inv, B
 
 
 @compiled
@@ -272,15 +278,8 @@ def _cayley_slope(
 
 
 @compiled
-def _sizes(
-    manifold: GenOrthManifold,  # noqa: ARG001
-    X: Array,
-    Z: Array,
-    S: Array,
-    HH: Array,
-) -> tuple[Array, ...]:
-    """|Z|, |X|, |S| and |<<H,H>>|, which bound |c''(0)|."""
-    return norm(Z), norm(X), norm(S), norm(HH)
+def _norms(manifold: GenOrthManifold, *arrays: Array) -> tuple[Array, ...]:  # noqa: ARG001
+    return tuple([norm(U) for U in arrays])
 
 
 @compiled
@@ -400,6 +399,8 @@ class Normal(Ray):
         if self._last is None or is_lazy(t) or self._last[0] != t:
             Y = plus(t * self.Z, self.X)
             PY = plus(t * self._PZ, self.place.P) if "_PZ" in vars(self) else None
+            if self.manifold.isometric and not self.velocities:
+                Y, PY = polar_factor(self.manifold, Y), None  # where the steps lead, to rounding
             end, steps = to_manifold(self.manifold, Y, PY, keep=self.velocities)
             self._last = t, end, steps if self.velocities else []
         return self._last[1:]
