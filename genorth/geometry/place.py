@@ -236,7 +236,7 @@ class Place(ABC):
     @final
     def curved(self, T: Array, ehess: Array, Z: Array) -> Array:
         """As `hessian`, from the coefficients T of the gradient's normal part."""
-        return self._parts(plus(self.image(Z) @ -T, ehess))[0]
+        return self._parts(plus(mul(self.image(Z), -T), ehess))[0]
 
     @final
     def paired(self, Z: Array) -> tuple[Array, float]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, TypeAlias, final
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, final
 
 import numpy as np
 from scipy.linalg.lapack import dgesv
@@ -126,8 +126,8 @@ class Ray(ABC):
         return A, (A - self._star(A)) / 2
 
 
-#: H = Z - X A, S = (A - A*)/2 and <<H, H>>, A = <<X, Z>>.
-_Parts: TypeAlias = tuple[Array, Array, Array]
+#: H = Z - X A, or Z and A where a program makes H, S = (A - A*)/2 and <<H, H>>, A = <<X, Z>>.
+_Parts: TypeAlias = tuple[Any, Array, Array]
 _FORMULA = "I - A/2 + <<H,H>>/4 of the Cayley retraction"
 
 
@@ -146,7 +146,7 @@ class Cayley(Ray):
         super().__init__(place, Z)
         A, self._rounding = place.paired(Z)
         self._parts: _Parts = (
-            _compiled_parts(self.manifold, self.X, Z, A)
+            ((Z, A), *_compiled_parts(self.manifold, self.X, Z, A))
             if compiles(Z)
             else _cayley_parts(place, Z, A)
         )
@@ -225,15 +225,20 @@ def _cayley_parts(place: Place, Z: Array, A: Array) -> _Parts:
 
 
 @compiled
-def _compiled_parts(manifold: GenOrthManifold, X: Array, Z: Array, A: Array) -> _Parts:
-    return _cayley_parts(manifold.place(X), Z, A)
+def _compiled_parts(manifold: GenOrthManifold, X: Array, Z: Array, A: Array) -> tuple[Array, Array]:
+    return _cayley_parts(manifold.place(X), Z, A)[1:]
+
+
+def _made(X: Array, H: Any) -> Array:
+    """H, which a program makes anew: an array less is kept while the cost is evaluated."""
+    return plus(X @ -H[1], H[0]) if isinstance(H, tuple) else H
 
 
 @compiled
 def _cayley_point(
     manifold: GenOrthManifold,  # noqa: ARG001
     X: Array,
-    H: Array,
+    H: Any,
     S: Array,
     HH: Array,
     t: float,
@@ -241,7 +246,7 @@ def _cayley_point(
     """c(t), B^-1 and B."""
     B = eye_like(S) - (t / 2) * S + (t * t / 4) * HH
     inv = _small_inverse(B)
-    R = mul(plus((t / 2) * H, X), inv + inv)
+    R = mul(plus((t / 2) * _made(X, H), X), inv + inv)
     R -= X
     return R, inv, B
 
@@ -250,7 +255,7 @@ def _cayley_point(
 def _cayley_velocity(
     manifold: GenOrthManifold,  # noqa: ARG001
     X: Array,
-    H: Array,
+    H: Any,
     S: Array,
     HH: Array,
     inv: Array,
@@ -258,14 +263,14 @@ def _cayley_velocity(
 ) -> Array:
     """c'(t), from B^-1."""
     turned = mul(mul(inv, S - t * HH), inv)
-    return plus(mul(X, turned), mul(H, inv + (t / 2) * turned))
+    return plus(mul(X, turned), mul(_made(X, H), inv + (t / 2) * turned))
 
 
 @compiled
 def _cayley_slope(
     manifold: GenOrthManifold,  # noqa: ARG001
     X: Array,
-    H: Array,
+    H: Any,
     S: Array,
     HH: Array,
     inv: Array,
@@ -274,7 +279,7 @@ def _cayley_slope(
 ) -> Array:
     """<G, c'(t)>, from B^-1."""
     turned = mul(mul(inv, S - t * HH), inv)
-    return inner(mul(ct(X), G), turned) + inner(mul(ct(H), G), inv + (t / 2) * turned)
+    return inner(mul(ct(X), G), turned) + inner(mul(ct(_made(X, H)), G), inv + (t / 2) * turned)
 
 
 @compiled

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar, Generic, TypeVar, final
 
 import attrs
@@ -92,6 +94,8 @@ class Penalty(ABC, Generic[_P]):
     prefix: ClassVar[str]
     #: The largest curvature of f that `first` met; zero where it is not known.
     scale: float = 0.0
+    #: Whether `model` is along M, so that Y has to lead the steps of a trust region back.
+    along: ClassVar[bool] = False
     #: The last point of `first`, where it takes steps.
     last: Array | None = None
 
@@ -148,6 +152,10 @@ class Penalty(ABC, Generic[_P]):
         Returns:
             The threshold; zero where every beta > 0 is exact.
         """
+
+    def model(self, point: _P) -> tuple[Array, Callable[[Array], Array]]:
+        """The gradient and the Hessian of which a trust region makes its model: those of h."""
+        return point.gradient, partial(self._derivative, point)
 
     # ------------------------------------------------------------------ the rule for beta, in a run
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, cast, final
 
 import attrs
@@ -78,7 +79,7 @@ class OrthogonalDissolving(Penalty[_Point]):
         ValueError: If `beta` is not positive and finite.
     """
 
-    name, prefix = "orthogonal", "odf"
+    name, prefix, along = "orthogonal", "odf", True
     _STEPS, _TRIALS = 8, 6  # gradient steps on M, and how often each is shortened
     _LONGEST = 1.0  # of these steps, relative to |X|
     _THRESHOLD, _CURVATURE = 1.1, 0.3
@@ -112,13 +113,13 @@ class OrthogonalDissolving(Penalty[_Point]):
             if number(ratio) > X.shape[-1] * eps(X):  # else singular values tell more, see below
                 return _Point(X=X, equation=_equation(self.manifold, X, made["P"], known), **made)
         P = self.manifold.phi(X)
-        C = ct(X) @ P
+        C = mul(ct(X), P)
         C = C - eye_like(C)
         square = inner(C, C)
         equation = anywhere(self.manifold, X, P)
         if _regular(square, equation):
             S = equation.solve(C)
-            D = P @ S
+            D = mul(P, S)
             Y, penalty = X - D, inner(D, D)
         else:
             S, D, Y, penalty = C, X, X, math.inf
@@ -168,6 +169,20 @@ class OrthogonalDissolving(Penalty[_Point]):
         result += mul(PZ, T)
         result += mul(P, dT)
         return result
+
+    def model(self, point: _Point) -> tuple[Array, Callable[[Array], Array]]:
+        """The tangent part of the gradient, and P_X (H[Z] - phi(Z) Theta_X(G)), as on M.
+
+        On the tangent space it differs from the Hessian by a multiple of |D|, with a quarter of its
+        products. Newton's map takes care of the normal part.
+        """
+        place, Y, hessian = self.manifold.place(point.X), point.Y, self.problem.euclidean_hessian
+        _, T = place.split(point.G)
+
+        def product(Z: Array) -> Array:
+            return place.curved(T, hessian(Y, Z), Z)
+
+        return place.project(point.gradient), product
 
     # ------------------------------------------------------------------ threshold and beta
 
@@ -311,12 +326,12 @@ def _assembled(
     P, St = equation.P, ct(S)
     V = beta * D
     V -= G
-    T = equation.coefficients(ct(P) @ V)
-    B = T @ St
-    inside = V @ St
-    inside -= P @ (B + ct(B))
+    T = equation.coefficients(mul(ct(P), V))
+    B = mul(T, St)
+    inside = mul(V, St)
+    inside -= mul(P, B + ct(B))
     gradient = equation.manifold.phi(inside) + G
-    gradient += P @ T
+    gradient += mul(P, T)
     return gradient, V, T
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from genorth.errors import OutsideDomainError
+from genorth.errors import OutsideDomainError, StepTooLong
 from genorth.geometry.newton import anywhere
 from genorth.geometry.retractions import Line, Ray
 from genorth.linalg.arrays import Array
@@ -111,16 +111,32 @@ class OnSpace(Run):
         )
         self.h.watch(known, gradient_norm)
 
-    def hessian(self, point: Iterate) -> Callable[[Array], Array]:
-        """The Hessian of h."""
+    def model(self, point: Iterate) -> tuple[Array, Callable[[Array], Array]]:
+        """That of the penalty."""
         assert isinstance(point.place, Flat)
-        known = point.place.point
+        gradient, hessian = self.h.model(point.place.point)
 
         def product(Z: Array) -> Array:
             self.monitor.check()
-            return self.h._derivative(known, Z)
+            return hessian(Z)
 
-        return product
+        return gradient, product
+
+    def step(self, point: Iterate, Z: Array) -> Iterate:
+        """X + Z, led towards M by Y where the model is along M.
+
+        X + Z leaves M by the square of |Z|, so that h grows by its fourth power, of which no model
+        knows. Above the threshold h is smaller at Y.
+        """
+        if not self.h.along:
+            return super().step(point, Z)
+        point.settle()
+        line = Line(point.place, Z)
+        try:
+            place = self.arrive(line, line.point(1.0))
+        except OutsideDomainError as error:
+            raise StepTooLong from error
+        return self.evaluate(Flat(self.h, self.h.point(place.point.Y)), line, 1.0)
 
     def where(self, point: Iterate) -> Array:
         """Y(X), where f is evaluated."""

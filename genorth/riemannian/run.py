@@ -119,8 +119,8 @@ class OnManifold(Run):
         self._feasibility = vars(point.place).get("feasibility", self._feasibility)
         self.monitor.iteration(point.X, point.value, gradient_norm, self._feasibility)
 
-    def hessian(self, point: Iterate) -> Callable[[Array], Array]:
-        """Hess f(X)[Z] = P_X(H - phi(Z) Theta_X(G))."""
+    def model(self, point: Iterate) -> tuple[Array, Callable[[Array], Array]]:
+        """Grad f(X), and hess f(X)[Z] = P_X(H - phi(Z) Theta_X(G))."""
         place, X, minus, seconds = point.place, point.X, -point.multiplier, self.seconds
         check, ehess = self.monitor.check, self.problem.euclidean_hessian
         assert isinstance(place, Place)
@@ -133,7 +133,7 @@ class OnManifold(Run):
             seconds["projection"] += perf_counter() - begin
             return H
 
-        return product
+        return point.gradient, product
 
     def solve(self, loop: Callable[..., None], *constants: Any) -> Result:
         """Run the loop until it is stopped, or returns because it is stuck."""

@@ -164,10 +164,14 @@ class Run(ABC):
         """The point is the next iterate: to the trace. Raises `Stop` where it is the last one."""
 
     @abstractmethod
-    def hessian(self, point: Iterate) -> Callable[[Array], Array]:
-        """The Hessian at the point, a map of the tangent space."""
+    def model(self, point: Iterate) -> tuple[Array, Callable[[Array], Array]]:
+        """The gradient and the Hessian at the point, a map of the tangent space."""
 
     # ------------------------------------------------------------------ what loops call
+
+    def step(self, point: Iterate, Z: Array) -> Iterate:
+        """The end of the step Z of a model, not yet accepted."""
+        return self.line(point, Z)(1.0)
 
     def line(self, point: Iterate, Z: Array, slopes: bool = False) -> Callable[[float], Iterate]:
         """t -> the iterate at the end of the step t Z, not yet accepted.
