@@ -157,7 +157,7 @@ class Cayley(Ray):
         R, inv, B = _cayley_point(self.manifold, self.X, *self._parts, t)
         self._last = t, inv
         if not is_lazy(R):
-            _, _, s, h = self._sizes
+            s, h = self._sizes
             self.trusted = abs(t) * self._rounding <= _UNSEEN * eps(inv)
             if not abs(t) * s / 2 + t * t * h / 4 <= 0.5:  # else |B|_2 |B^-1|_2 <= 3
                 condition = number(norm(B) * norm(inv))
@@ -167,8 +167,8 @@ class Cayley(Ray):
 
     @once
     def _sizes(self) -> tuple[float, ...]:
-        """|Z|, |X|, |S| and |<<H,H>>|."""
-        return tuple(map(number, _norms(self.manifold, self.Z, self.X, *self._parts[1:])))
+        """|S| and |<<H,H>>|."""
+        return tuple(map(number, _norms(self.manifold, *self._parts[1:])))
 
     def _inverse(self, t: float) -> Array:
         """B^-1."""
@@ -197,7 +197,8 @@ class Cayley(Ray):
             t |P_X c''(0)| / (2 |Z|)
 
         A bound, where that is at most `BEND`: by Frobenius norms, then by nearly the spectral norms
-        of the two p x p factors, both without a product of size n x p x p, then |c''(0)| itself.
+        of the two p x p factors, both without a product of size n x p x p.
+        On the Stiefel manifold X <<H,H>> is normal, and only Z S counts.
 
         Args:
             t: The step.
@@ -206,17 +207,17 @@ class Cayley(Ray):
             The figure; the Cayley retraction is as good as any where it is small.
         """
         _, S, HH = self._parts
-        size, length, s, h = self._sizes
-        share = abs(t) / (2 * size) if size > 0 else 0.0
-        most = size * s + length * h
-        if share * most <= BEND:
-            return share * most
-        most = size * spectral_bound(S) + length * spectral_bound(HH)
-        if share * most <= BEND:
-            return share * most
-        bend = self.bend()
-        most = number(norm(bend))
-        return share * (most if share * most <= BEND else number(norm(self.place.project(bend))))
+        s, h = self._sizes
+        share, length = abs(t) / 2, 0.0
+        if not self.manifold.isometric:
+            length = self.place.length / (number(norm(self.Z)) or 1.0)
+        most = s + length * h
+        if share * most > BEND:
+            most = spectral_bound(S) + length * spectral_bound(HH)
+        if share * most > BEND:
+            bend = self.place.project(self.bend())
+            most = number(norm(bend)) / (number(norm(self.Z)) or 1.0)
+        return share * most
 
 
 def _cayley_parts(place: Place, Z: Array, A: Array) -> _Parts:
