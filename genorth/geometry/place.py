@@ -151,7 +151,8 @@ class Place(ABC):
             P_X(V) = V - N T, and T.
         """
         D, R, T = self._parts(V)
-        self._last = ref(D), R, T
+        if "K" in self.__dict__:
+            self._last = ref(D), R, T
         return D, T
 
     def _parts(self, V: Array) -> tuple[Array, Array, Array]:
@@ -245,10 +246,9 @@ class Place(ABC):
         For the last projection Z = V - N T it is N^T V - K T, a difference of p x p matrices, where
         K is known.
         """
-        last = self._last
-        if last is None or Z is not last[0]() or "K" not in vars(self):
+        if self._last is None or Z is not self._last[0]():
             return self.form(mul(ct(self.N), Z)), 0.0
-        R, T = last[1:]
+        _, R, T = self._last
         rounding = 2 * eps(Z) * number(norm(R)) / self.X.shape[-1]
         return self.form(R - mul(self.K, T)), rounding
 

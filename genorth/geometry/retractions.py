@@ -166,9 +166,10 @@ class Cayley(Ray):
         return R
 
     @once
-    def _sizes(self) -> tuple[float, ...]:
+    def _sizes(self) -> tuple[float, float]:
         """|S| and |<<H,H>>|."""
-        return tuple(map(number, _norms(self.manifold, *self._parts[1:])))
+        _, S, HH = self._parts
+        return number(norm(S)), number(norm(HH))
 
     def _inverse(self, t: float) -> Array:
         """B^-1."""
@@ -281,11 +282,6 @@ def _cayley_slope(
     """<G, c'(t)>, from B^-1."""
     turned = mul(mul(inv, S - t * HH), inv)
     return inner(mul(ct(X), G), turned) + inner(mul(ct(_made(X, H)), G), inv + (t / 2) * turned)
-
-
-@compiled
-def _norms(manifold: GenOrthManifold, *arrays: Array) -> tuple[Array, ...]:  # noqa: ARG001
-    return tuple([norm(U) for U in arrays])
 
 
 @compiled
