@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, final
 from weakref import ReferenceType, ref
 
@@ -185,6 +186,10 @@ class Place(ABC):
         """
         return self._parts(D)[0]
 
+    def projection(self) -> Callable[[Array], Array]:
+        """`project`, for many vectors."""
+        return self.project
+
     @final
     def gradient(self, egrad: Array) -> Array:
         """The Riemannian gradient.
@@ -228,16 +233,21 @@ class Place(ABC):
             hess f(X)[Z], a tangent vector.
         """
         T = self._multipliers.get(egrad, lambda G: self.coefficients(ct(self.N) @ G))
-        return self.curved(T, ehess, Z)
+        return self.project(plus(mul(self.image(Z), -T), ehess))
 
     @once
     def _multipliers(self) -> ContentCache:
         return ContentCache()
 
     @final
-    def curved(self, T: Array, ehess: Array, Z: Array) -> Array:
-        """As `hessian`, from the coefficients T of the gradient's normal part."""
-        return self._parts(plus(mul(self.image(Z), -T), ehess))[0]
+    def curvature(self, T: Array) -> Callable[[Array, Array], Array]:
+        """(ehess, Z) -> hess f(X)[Z] for many Z, from the coefficients T of G."""
+        image, project, minus = self.image, self.projection(), -T
+
+        def hessian(ehess: Array, Z: Array) -> Array:
+            return project(plus(mul(image(Z), minus), ehess))
+
+        return hessian
 
     @final
     def paired(self, Z: Array) -> tuple[Array, float]:
@@ -397,6 +407,19 @@ class Eigendecomposition(Place):
         W = mul(mul(ct(L), R), ct(Ut))
         W = (ct(W) + W if self.sign > 0 else ct(W) - W) / sums
         return mul(mul(L, W), Ut)
+
+    def projection(self) -> Callable[[Array], Array]:
+        """With the frame N L each projection takes two p x p products in place of four."""
+        L, Ut, sums = self.spectrum
+        frame, U = mul(self.N, L), ct(Ut)
+        adjoint, sums, sign = ct(frame), -sums, self.sign
+
+        def project(D: Array) -> Array:
+            W = mul(mul(adjoint, D), U)
+            W = (ct(W) + W if sign > 0 else ct(W) - W) / sums
+            return plus(mul(frame, mul(W, Ut)), D)
+
+        return self.project if compiles(self.X) else project
 
     def _differentiable(self, R: Array) -> Array:
         return self.solve(self.manifold.symmetrize(R), norm(R))

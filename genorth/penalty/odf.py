@@ -177,10 +177,10 @@ class OrthogonalDissolving(Penalty[_Point]):
         products. Newton's map takes care of the normal part.
         """
         place, Y, hessian = self.manifold.place(point.X), point.Y, self.problem.euclidean_hessian
-        _, T = place.split(point.G)
+        curved = place.curvature(place.split(point.G)[1])
 
         def product(Z: Array) -> Array:
-            return place.curved(T, hessian(Y, Z), Z)
+            return curved(hessian(Y, Z), Z)
 
         return place.project(point.gradient), product
 

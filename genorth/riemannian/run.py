@@ -12,7 +12,7 @@ import numpy as np
 from genorth.errors import NotRestorableError, OutsideDomainError, refuse, require_known
 from genorth.geometry.place import Place
 from genorth.geometry.retractions import RETRACTIONS, Ray
-from genorth.linalg.arrays import Array, eps, mul, plus
+from genorth.linalg.arrays import Array, eps
 from genorth.problem.problem import Problem
 from genorth.solve.ending import BEST, end_at, outcome, result
 from genorth.solve.monitor import Monitor
@@ -121,15 +121,15 @@ class OnManifold(Run):
 
     def model(self, point: Iterate) -> tuple[Array, Callable[[Array], Array]]:
         """Grad f(X), and hess f(X)[Z] = P_X(H - phi(Z) Theta_X(G))."""
-        place, X, minus, seconds = point.place, point.X, -point.multiplier, self.seconds
+        assert isinstance(point.place, Place)
+        curved, X, seconds = point.place.curvature(point.multiplier), point.X, self.seconds
         check, ehess = self.monitor.check, self.problem.euclidean_hessian
-        assert isinstance(place, Place)
 
         def product(Z: Array) -> Array:
             check()
             H = ehess(X, Z)
             begin = perf_counter()
-            H = place.project(plus(mul(place.image(Z), minus), H))
+            H = curved(H, Z)
             seconds["projection"] += perf_counter() - begin
             return H
 

@@ -190,7 +190,8 @@ def truncated_cg(
             t = (math.sqrt(zd * zd + dd * (radius**2 - zz)) - zd) / dd
             return Step(Z + t * D, residual - gradient + t * HD, radius, True)
         Z += t * D
-        residual += t * HD
+        HD *= t
+        residual += HD
         zz = zz + 2 * t * zd + t * t * dd
         V = residual if precondition is None else precondition(residual)
         before, rv = rv, float(inner(residual, V))
