@@ -475,9 +475,8 @@ class FormEigendecomposition(Eigendecomposition):
     def general(self) -> Place:
         """In the frame phi(X), as Newton's map needs it; with the same factorisation."""
         general = Eigendecomposition(self.manifold, self.X, self.P)
-        if "_factored" in vars(self):
-            (U, Ut, sums), ratio = self._factored
-            vars(general)["_factored"] = (self.Q.left(U), Ut, sums), ratio
+        (U, Ut, sums), ratio = self._factored
+        vars(general)["_factored"] = (self.Q.left(U), Ut, sums), ratio
         return general
 
     @property

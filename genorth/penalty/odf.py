@@ -11,7 +11,6 @@ import numpy as np
 
 from genorth.errors import OutsideDomainError
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.geometry.newton import anywhere
 from genorth.geometry.place import Eigendecomposition, Place
 from genorth.linalg.arrays import (
     Array,
@@ -39,6 +38,7 @@ class _Point(Point):
     """P = phi(X), the equation Phi(P^T P S) = T, its solution S for T = C, and D = P S; V and T."""
 
     P: Array
+    place: Place
     equation: Place
     S: Array
     D: Array
@@ -111,20 +111,31 @@ class OrthogonalDissolving(Penalty[_Point]):
         if self._compiles(X):
             made, known, ratio = _dissolved(self.manifold, X)
             if number(ratio) > X.shape[-1] * eps(X):  # else singular values tell more, see below
-                return _Point(X=X, equation=_equation(self.manifold, X, made["P"], known), **made)
-        P = self.manifold.phi(X)
+                equation = _equation(self.manifold, X, made["P"], known)
+                return _Point(X=X, place=self.manifold.place(X), equation=equation, **made)
+        place = equation = self.manifold.place(X)
+        P = place.P
         C = mul(ct(X), P)
         C = C - eye_like(C)
         square = inner(C, C)
-        equation = anywhere(self.manifold, X, P)
-        if _regular(square, equation):
+        if _regular(square, place):
+            equation = place.general
             S = equation.solve(C)
             D = mul(P, S)
             Y, penalty = X - D, inner(D, D)
         else:
             S, D, Y, penalty = C, X, X, math.inf
         return _Point(
-            X=X, Y=Y, C=C, violation=square, penalty=penalty, P=P, equation=equation, S=S, D=D
+            X=X,
+            Y=Y,
+            C=C,
+            violation=square,
+            penalty=penalty,
+            P=P,
+            place=place,
+            equation=equation,
+            S=S,
+            D=D,
         )
 
     def _compiles(self, X: Array) -> bool:
@@ -176,7 +187,7 @@ class OrthogonalDissolving(Penalty[_Point]):
         On the tangent space it differs from the Hessian by a multiple of |D|, with a quarter of its
         products. Newton's map takes care of the normal part.
         """
-        place, Y, hessian = self.manifold.place(point.X), point.Y, self.problem.euclidean_hessian
+        place, Y, hessian = point.place, point.Y, self.problem.euclidean_hessian
         curved = place.curvature(place.split(point.G)[1])
 
         def product(Z: Array) -> Array:
@@ -375,8 +386,8 @@ def _gradient(
     return _assembled(_equation(manifold, X, P, known), S, D, G, beta)
 
 
-def _regular(square: Any, equation: Place) -> bool:
+def _regular(square: Any, place: Place) -> bool:
     """Whether nothing has overflowed and phi(X) has full rank; unknown, so yes, under JAX."""
-    if is_lazy(equation.P):
+    if is_lazy(place.X):
         return True
-    return math.isfinite(square) and equation.regularity > equation.P.shape[-1] * eps(equation.P)
+    return math.isfinite(square) and place.general.regularity > place.X.shape[-1] * eps(place.X)

@@ -9,12 +9,14 @@ from typing import Any
 from genorth.errors import OutsideDomainError, StepTooLong
 from genorth.geometry.newton import anywhere
 from genorth.geometry.retractions import Line, Ray
-from genorth.linalg.arrays import Array
+from genorth.linalg.arrays import Array, norm
 from genorth.penalty.base import Penalty, Point
 from genorth.solve.ending import outcome
 from genorth.solve.monitor import Monitor, Stop, check_value
 from genorth.solve.result import Status
 from genorth.solve.run import Iterate, Preconditioner, Run
+
+_NEAR = 1e-3  # of a step: a trial that is nearer to M need not be led there
 
 
 class Flat:
@@ -136,7 +138,9 @@ class OnSpace(Run):
             place = self.arrive(line, line.point(1.0))
         except OutsideDomainError as error:
             raise StepTooLong from error
-        return self.evaluate(Flat(self.h, self.h.point(place.point.Y)), line, 1.0)
+        if place.point.penalty > (_NEAR * float(norm(Z))) ** 2:
+            place = Flat(self.h, self.h.point(place.point.Y))
+        return self.evaluate(place, line, 1.0)
 
     def where(self, point: Iterate) -> Array:
         """Y(X), where f is evaluated."""
