@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Generator
 from typing import Any, cast, final
 
 import attrs
@@ -38,7 +38,6 @@ class _Point(Point):
     """P = phi(X), the equation Phi(P^T P S) = T, its solution S for T = C, and D = P S; V and T."""
 
     P: Array
-    place: Place
     equation: Place
     S: Array
     D: Array
@@ -152,7 +151,7 @@ class OrthogonalDissolving(Penalty[_Point]):
             made = _assembled(point.equation, S, D, point.G, self.beta)
         point.gradient, point.V, point.T = made
 
-    def _derivative(self, point: _Point, Z: Array) -> Array:
+    def _derivative(self, point: _Point, Z: Array) -> Generator[Array, Array, Array]:
         """Two phi, one Hessian product of f, twelve products, two equations with the same P.
 
         If Phi(K S) = R then Phi(K dS) = dR - Phi(dK S), K = P^T P. So
@@ -166,7 +165,7 @@ class OrthogonalDissolving(Penalty[_Point]):
         dS = solve(Phi(mul(Pt, Z) - mul(dK, S)))
         dD = mul(PZ, S)
         dD += mul(P, dS)
-        dG = self.problem.euclidean_hessian(point.Y, Z - dD)
+        dG = yield Z - dD
         dD *= self.beta
         dD -= dG
         dV = dD
@@ -180,20 +179,6 @@ class OrthogonalDissolving(Penalty[_Point]):
         result += mul(PZ, T)
         result += mul(P, dT)
         return result
-
-    def model(self, point: _Point) -> tuple[Array, Callable[[Array], Array]]:
-        """The tangent part of the gradient, and P_X (H[Z] - phi(Z) Theta_X(G)), as on M.
-
-        On the tangent space it differs from the Hessian by a multiple of |D|, with a quarter of its
-        products. Newton's map takes care of the normal part.
-        """
-        place, Y, hessian = point.place, point.Y, self.problem.euclidean_hessian
-        curved = place.curvature(place.split(point.G)[1])
-
-        def product(Z: Array) -> Array:
-            return curved(hessian(Y, Z), Z)
-
-        return place.project(point.gradient), product
 
     # ------------------------------------------------------------------ threshold and beta
 
@@ -232,7 +217,7 @@ class OrthogonalDissolving(Penalty[_Point]):
             return 1.0, X
         self.scale = here.curvature()
         here = self._descend(here)
-        return self._estimate(here.x, here.Theta), here.x
+        return self.estimate(here), here.x
 
     def _descend(self, here: Local) -> Local:
         """Barzilai-Borwein steps by Newton's map; each is shortened until f does not rise."""
@@ -280,8 +265,9 @@ class OrthogonalDissolving(Penalty[_Point]):
             feasibility = float(self.manifold.feasibility(here.x))
         self.monitor.iteration(here.x, here.cost, float(norm(here.gradient)), feasibility)
 
-    def _estimate(self, x: Array, Theta: Array) -> float:
-        return self._wanted(self.threshold(self.manifold, x, Theta, self._ACCURACY))
+    def estimate(self, here: Local) -> float:
+        """The beta that the threshold and the curvature at a point ask for."""
+        return self._wanted(self.threshold(self.manifold, here.x, here.Theta, self._ACCURACY))
 
     def _wanted(self, threshold: float) -> float:
         beta = self._THRESHOLD * threshold + self._CURVATURE * self.scale
@@ -327,7 +313,7 @@ class OrthogonalDissolving(Penalty[_Point]):
 
     def next(self, threshold: float, status: Status, end: End) -> float:  # noqa: ARG002
         """Three times as large, and above the threshold."""
-        return max(self._GROWTH * self.beta, threshold + self._CURVATURE * self.scale)
+        return np.maximum(self._GROWTH * self.beta, threshold + self._CURVATURE * self.scale)
 
 
 def _assembled(

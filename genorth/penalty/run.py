@@ -152,12 +152,12 @@ class OnSpace(Run):
         inverse = super().inverse(point)
         if inverse is None:
             return None
-        Y, beta = self.where(point), self.h.beta
+        Y = self.where(point)
         project = anywhere(self.h.manifold, Y).project
 
         def applied(V: Array) -> Array:
             tangent = project(V)
-            return project(inverse(tangent)) + (V - tangent) / beta
+            return project(inverse(tangent)) + self.h.over_beta(V - tangent)
 
         return applied
 

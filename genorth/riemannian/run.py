@@ -62,8 +62,8 @@ class OnManifold(Run):
         require_known("retraction", retraction, RETRACTIONS)
         options = Options(**common)
         self.problem, self.manifold, self.method = problem, problem.manifold, method
-        self.dimension, self._retraction = problem.manifold.dim, RETRACTIONS[retraction]
-        self._kind = problem.manifold.theta_solver
+        self.dimension = problem.manifold.dim
+        self._retraction = problem.manifold.retraction(retraction)
         self._start = restored_start(problem, x0, options, on_device)
         super().__init__(Monitor(problem, options), precondition)
         self._drift = max(_DRIFT * options.feasibility_tol, 20 * eps(self._start))
@@ -73,7 +73,7 @@ class OnManifold(Run):
 
     def place(self, X: Array) -> Place:
         """The place of X."""
-        return self._kind(self.manifold, X)
+        return self.manifold.place(X)
 
     def start(self) -> Iterate:
         """The first iterate, in the trace."""
@@ -121,7 +121,6 @@ class OnManifold(Run):
 
     def model(self, point: Iterate) -> tuple[Array, Callable[[Array], Array]]:
         """Grad f(X), and hess f(X)[Z] = P_X(H - phi(Z) Theta_X(G))."""
-        assert isinstance(point.place, Place)
         curved, X, seconds = point.place.curvature(point.multiplier), point.X, self.seconds
         check, ehess = self.monitor.check, self.problem.euclidean_hessian
 

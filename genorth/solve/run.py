@@ -58,7 +58,8 @@ class Iterate:
     def __init__(
         self, run: Run, place: Where, value: float, G: Array, ray: Ray | None = None, t: float = 0.0
     ) -> None:
-        self.place, self.X, self.value, self.G = place, place.X, value, G
+        self.place: Any = place
+        self.X, self.value, self.G = place.X, value, G
         self._seconds, self._ray, self._t = run.seconds, ray, t
 
     @once
