@@ -11,12 +11,12 @@ from pymanopt.manifolds.manifold import RiemannianSubmanifold
 from genorth.checks.report import title
 from genorth.errors import OutsideDomainError, require
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.geometry.retractions import polar_factor, step_size
-from genorth.geometry.substitution import unchanged
+from genorth.geometry.product import Blockwise, step_size
+from genorth.geometry.retractions import polar_factor
+from genorth.geometry.substitution import SAME
 from genorth.interop.fit import check_retraction
 from genorth.linalg.arrays import Array
 from genorth.linalg.inputs import as_generator
-from genorth.linalg.operators import Identity
 
 _FARTHEST = 10.0  # points grow like exp of the size of a step, and their rounding like its square
 
@@ -47,7 +47,7 @@ class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt
         metric: Any = None,
     ) -> None:
         require(
-            isinstance(manifold, GenOrthManifold),
+            isinstance(manifold, GenOrthManifold | Blockwise),
             "manifold",
             "a GenOrthManifold",
             type(manifold).__name__,
@@ -59,7 +59,7 @@ class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt
         #: How often a step was outside the domain of the retraction.
         self.outside = 0
         #: X = T Y, and the manifold in Y: all geometry is done there.
-        self._T, self._inside = unchanged(Identity(manifold.shape[-2])), manifold
+        self._T, self._inside = SAME, manifold
         if metric is not None:
             self._T = manifold.metric(metric)
             self._inside = manifold.substitute(self._T)

@@ -74,11 +74,11 @@ def run(
         ValueError: If the problem lacks a derivative, or an argument is wrong or unknown.
     """
     if not isinstance(problem, Problem):
-        own = own_options(problem)
-        retraction = retraction or own["retraction"]
+        theirs, problem = problem, from_pymanopt(problem)
+        own = own_options(theirs)
+        retraction = retraction or own.get("retraction")
         preconditioner = preconditioner or own.get("preconditioner")
         metric = own.get("metric") if metric is None else metric
-        problem = from_pymanopt(problem)
     if metric is not None:
         given = {"retraction": retraction, "preconditioner": preconditioner}
         return in_metric(partial(run, optimizer), problem, x0, metric, given | arguments)
