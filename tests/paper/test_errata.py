@@ -33,8 +33,7 @@ def _at(x: float) -> Matrix:
     return np.array([[x]])
 
 
-@pytest.mark.statement("lemma:C-in-S1")
-@pytest.mark.statement("R1")
+@pytest.mark.statement("lemma:C-in-S1", "R1")
 def test_R1_the_printed_element_gives_C_plus_the_identity():
     """Stiefel (1, 1), x = 1: T = x phi(x)/2 gives T^T + psi(T) = 1, and C(x) = 0."""
     manifold, X = go.Stiefel(1, 1), _at(1.0)

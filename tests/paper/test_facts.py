@@ -220,9 +220,7 @@ def test_F8_threshold(manifold, seed):
         _close(s, "lambda_max(Theta)", largest, float(np.linalg.eigvalsh(Theta).max()), rest)
 
 
-@pytest.mark.statement("R17")
-@pytest.mark.statement("R5")
-@pytest.mark.statement("F14")
+@pytest.mark.statement("R17", "R5", "F14")
 @drawn(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100), distance=st.floats(0, 2))
 def test_F14_gradient_of_h_across_M(manifold, seed, beta, distance):
     """The formula on all of F, and the bound.

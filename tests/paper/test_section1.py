@@ -240,8 +240,7 @@ def _tensor_manifold(
     return go.TensorStiefel(n, p, depth, T), T
 
 
-@pytest.mark.statement("remark:tensor")
-@pytest.mark.statement("tab:ex:tensor")
+@pytest.mark.statement("remark:tensor", "tab:ex:tensor")
 @given(size=SIZES, seed=gt.seeds(), kind=st.sampled_from(["dct", "dft", "matrix", "complex"]))
 def test_tensor_stiefel_is_the_manifold_of_the_blocks(size, seed, kind):
     """Diag(X x_3 M)^T Diag(X x_3 M) = Diag((X^T * X) x_3 M), so X^T * X = I iff C = 0."""

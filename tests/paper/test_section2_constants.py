@@ -34,8 +34,7 @@ def _constants(manifold: go.GenOrthManifold, seed: int) -> tuple[Constants, np.r
     return Constants(manifold, manifold.random_point(seed)), np.random.default_rng([9, seed])
 
 
-@pytest.mark.statement("ass_2")
-@pytest.mark.statement("const:L_phi")
+@pytest.mark.statement("ass_2", "const:L_phi")
 @drawn(manifold=MANIFOLDS, seed=gt.seeds())
 def test_phi_is_lipschitz_with_its_norm(manifold, seed):
     """|phi(U) - phi(V)| <= L_phi |U - V|, with equality along the leading singular vector."""
@@ -60,9 +59,7 @@ def test_L_phi_is_the_spectral_norm_of_the_form(recipe):
     assert c.L_phi == pytest.approx(largest, rel=1e3 * c.X.size * EPS)
 
 
-@pytest.mark.statement("ass_2")
-@pytest.mark.statement("const:L_g")
-@pytest.mark.statement("const:M")
+@pytest.mark.statement("ass_2", "const:L_g", "const:M")
 @drawn(manifold=MANIFOLDS, seed=gt.seeds())
 def test_constants_of_a_quadratic(manifold, seed):
     """|grad f(Y1) - grad f(Y2)| <= L_g |Y1 - Y2| and |grad f(A(Y))| <= M on Delta_X."""
@@ -109,8 +106,7 @@ def test_delta_over_all_of_F_is_zero(manifold, seed):
     assert c.delta_printed <= 1e-6 * c.delta
 
 
-@pytest.mark.statement("R2")
-@pytest.mark.statement("const:delta")
+@pytest.mark.statement("R2", "const:delta")
 @drawn(manifold=MANIFOLDS, seed=gt.seeds())
 def test_delta_over_the_normal_space(manifold, seed):
     """delta = min |DC(X)[Z]|/|Z| over normal Z = phi(X) S, at least 2/|X|_2."""
@@ -139,8 +135,7 @@ def test_delta_is_two_on_stiefel_manifolds(recipe):
     )
 
 
-@pytest.mark.statement("R11")
-@pytest.mark.statement("const:rho")
+@pytest.mark.statement("R11", "const:rho")
 @drawn(manifold=MANIFOLDS, seed=gt.seeds(), t=st.floats(1e-6, 0.5))
 def test_no_radius_keeps_the_whole_of_delta(manifold, seed, t):
     """As printed, rho_X = 0: at Y = (1 - t) X the least singular value is (1 - t) delta."""
@@ -150,8 +145,7 @@ def test_no_radius_keeps_the_whole_of_delta(manifold, seed, t):
     assert least < c.delta
 
 
-@pytest.mark.statement("R11")
-@pytest.mark.statement("const:rho")
+@pytest.mark.statement("R11", "const:rho")
 @drawn(manifold=MANIFOLDS, seed=gt.seeds())
 def test_rho_keeps_half_of_delta(manifold, seed):
     """|DC(Y)*[S]| >= delta/2 |S| for |Y - X| <= rho = min(1, delta/(4 L_phi))."""

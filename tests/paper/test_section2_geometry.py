@@ -21,8 +21,7 @@ from support.section2_constants import Constants, ambient_basis, matrix_of, quad
 SMALL = gt.manifolds(max_n=4)  # operators on F are formed as matrices
 
 
-@pytest.mark.statement("R1")
-@pytest.mark.statement("lemma:C-in-S1")
+@pytest.mark.statement("R1", "lemma:C-in-S1")
 @drawn(manifold=gt.manifolds(), seed=gt.seeds())
 def test_C_is_in_S1(manifold, seed):
     """C(X) = Phi((phi(X)^T X - I)/2) on F; the printed T = phi(X)^T X/2 gives C(X) + I."""

@@ -49,8 +49,7 @@ def test_M_is_the_zero_set_of_C(manifold, seed):
     assert norm(manifold.constraint(1.25 * s.X) - 0.5625 * eye) <= 4 * (s.c + s.u * s.g)
 
 
-@pytest.mark.statement("eq:A")
-@pytest.mark.statement("le2")
+@pytest.mark.statement("eq:A", "le2")
 @drawn(manifold=gt.manifolds(), seed=gt.seeds())
 def test_dissolving_map_its_differential_and_adjoint(manifold, seed):
     """eq:A, d3 and the adjoint as printed.

@@ -131,8 +131,7 @@ def test_A_squares_the_violation(arena):
     assert _bounded("sharp", 4 * after, 3 * before**2 + before**3, arena.noise)
 
 
-@pytest.mark.statement("le:cbo")
-@pytest.mark.statement("them:noe")
+@pytest.mark.statement("le:cbo", "them:noe")
 @ALL
 def test_the_neighbourhood_is_seen(family):
     """|C(Y)|^2 is above rounding, and the two sides of each bound are close."""
@@ -165,8 +164,7 @@ def _penalty(arena: Arena) -> tuple[Penalty, Any]:
     ) ** 2
 
 
-@pytest.mark.statement("cdf")
-@pytest.mark.statement("al:1:1")
+@pytest.mark.statement("cdf", "al:1:1")
 @drawn(arena=arenas())
 def test_value_of_h(arena):
     """h(X) = f(A(X)) + beta/2 |X^T phi(X) - I|^2, and h = f on M."""
@@ -208,8 +206,7 @@ def test_hessian_of_h(arena):
     assert arena.M.norm(_slope(lambda k: h.gradient(X + k * Z)) - product) <= 10 * bound
 
 
-@pytest.mark.statement("pro:nah")
-@pytest.mark.statement("pro:2h")
+@pytest.mark.statement("pro:nah", "pro:2h")
 @ALL
 def test_derivatives_are_seen(family):
     """Each term of grad h and hess h is 1e4 times the bounds above."""
@@ -245,13 +242,7 @@ def test_stationary_on_M_for_both_or_for_neither(arena, exponent):
     assert _bounded("upper", 6 * large, (9 + arena.q) * small, 6 * noise)
 
 
-@pytest.mark.statement("le:mi")
-@pytest.mark.statement("le:cbo")
-@pytest.mark.statement("them:noe")
-@pytest.mark.statement("cdf")
-@pytest.mark.statement("pro:nah")
-@pytest.mark.statement("pro:2h")
-@pytest.mark.statement("pro:sta")
+@pytest.mark.statement("le:mi", "le:cbo", "them:noe", "cdf", "pro:nah", "pro:2h", "pro:sta")
 @ALL
 def test_all_of_it_on_every_family(family):
     for test in (

@@ -117,8 +117,7 @@ def test_the_threshold_is_above_the_sharp_one(arena):
     assert third < 0 < min(first, second)
 
 
-@pytest.mark.statement("R3")
-@pytest.mark.statement("le:sec1")
+@pytest.mark.statement("R3", "le:sec1")
 @drawn(arena=arenas())
 def test_second_adjoint_of_the_gradients(arena):
     """D2A*[Z, grad f] for tangent Z, with W = Z^T phi(X).
@@ -225,11 +224,7 @@ def _form(basis: Matrix, linear: Any) -> Matrix:
     return np.asarray(form + form.T) / 2
 
 
-@pytest.mark.statement("the:first")
-@pytest.mark.statement("const:beta")
-@pytest.mark.statement("le:sec1")
-@pytest.mark.statement("le:sec2")
-@pytest.mark.statement("theorem:second")
+@pytest.mark.statement("the:first", "const:beta", "le:sec1", "le:sec2", "theorem:second")
 @ALL
 def test_all_of_it_on_every_family(family):
     for test in (

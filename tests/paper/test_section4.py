@@ -32,8 +32,7 @@ def _run(name: str, method: str, tol: float) -> tuple[go.Problem, go.Result]:
     )
 
 
-@pytest.mark.statement("al:1:2")
-@pytest.mark.statement("al:1:6")
+@pytest.mark.statement("al:1:2", "al:1:6")
 @pytest.mark.parametrize("method", [name for name in go.SOLVERS if name.startswith("cdf-")])
 @pytest.mark.parametrize("name", RUNS)
 def test_algorithm_1(name, method):
@@ -103,8 +102,7 @@ def test_the_printed_loop_may_not_end(length, after):
     assert manifold.feasibility(found.X) <= 1e-12 * manifold.scale(found.X)
 
 
-@pytest.mark.statement("R18")
-@pytest.mark.statement("al:1:3")
+@pytest.mark.statement("R18", "al:1:3")
 @drawn(manifold=gt.manifolds(max_condition=1e4), seed=gt.seeds(), square=st.floats(0.05, 2.9))
 def test_the_loop_ends_within_reach(manifold, seed, square):
     """Eigenvalues of phi(X)^T X in (0, 3): y -> y (3 - y)^2/4 tends to 1, and A^k(X) to x."""
@@ -247,8 +245,7 @@ def test_the_decrease_is_seen(family):
     assert fall == pytest.approx(h.beta / 2 * arena.violation(Y) ** 2, rel=0.1)
 
 
-@pytest.mark.statement("pro:con")
-@pytest.mark.statement("prop:decrease")
+@pytest.mark.statement("pro:con", "prop:decrease")
 @pytest.mark.parametrize("family", sorted(gt.FAMILIES))
 def test_all_of_it_on_every_family(family):
     run_on(family, test_gradient_of_h_bounds_both_measures, factor=1.0)

@@ -71,8 +71,7 @@ def _samples(draw: st.DrawFn) -> tuple[go.IndefiniteStiefel, Matrix]:
     return M, np.stack(samples)
 
 
-@pytest.mark.statement("emp")
-@pytest.mark.statement("emp1")
+@pytest.mark.statement("emp", "emp1")
 @given(drawn=_samples(), seed=gt.seeds())
 def test_the_mean_of_the_squares_is_a_distance_up_to_a_constant(drawn, seed):
     """X_i = Y0 diag(W1, W2) is on M (J = diag(I, -I)), and the cost is a distance.
