@@ -126,23 +126,6 @@ def test_time_is_recorded_by_phase(solver):
     assert sum(seconds.values()) <= result.time
 
 
-@every_solver
-def test_nan_ends_the_run_with_the_best_iterate(solver):
-    known = KNOWN["indefinite"]()
-    calls = 0
-
-    def cost(X: Any) -> float:
-        nonlocal calls
-        calls += 1
-        return math.nan if calls > 4 else float(np.vdot(X, known.M @ X))
-
-    result = solver(altered(known, cost=cost), known.manifold.random_point(0))
-    assert result.status is go.Status.NOT_FINITE
-    assert result.fun == min(result.trace.cost)
-    assert result.fun == pytest.approx(float(np.vdot(result.x, known.M @ result.x)), rel=1e-12)
-    assert all(map(math.isfinite, result.trace.gradient_norm))
-
-
 def test_the_best_iterate_need_not_be_the_last_one():
     """Costs 5, 3, 4, NaN, all of them accepted by a search of one trial."""
     costs = iter([5.0, 3.0, 4.0, math.nan])
@@ -160,38 +143,11 @@ def test_the_best_iterate_need_not_be_the_last_one():
     assert np.array_equal(result.x, result.trace.points[1])
 
 
-@pytest.mark.parametrize("bad", [math.nan, math.inf])
-def test_a_gradient_that_is_not_finite_ends_the_run(bad):
-    known = KNOWN["symplectic"]()
-    for solver in RIEMANNIAN:
-        calls = 0
-
-        def gradient(X: Any) -> Any:
-            nonlocal calls
-            calls += 1
-            return np.full_like(X, bad) if calls > 2 else 2 * known.M @ X
-
-        problem = altered(known, euclidean_gradient=gradient)
-        result = solver(problem, known.manifold.random_point(0))
-        assert result.status is go.Status.NOT_FINITE
-        assert math.isfinite(result.fun) and math.isfinite(result.gradient_norm)
-
-
 def test_a_hessian_that_is_not_finite_ends_the_run():
     known = KNOWN["symplectic"]()
     problem = altered(known, euclidean_hessian=lambda X, Z: np.full_like(Z, math.nan))
     result = rtr(problem, known.manifold.random_point(0))
     assert result.status is go.Status.NOT_FINITE and result.nfev == 1
-
-
-def test_an_objective_that_raises_passes_its_exception_on():
-    def cost(X: Any) -> float:
-        raise KeyError("mine")
-
-    problem = go.Problem(go.Stiefel(4, 2), cost, lambda X: X, lambda X, Z: Z)
-    for solver in RIEMANNIAN:
-        with pytest.raises(KeyError, match="mine"):
-            solver(problem)
 
 
 @every_solver
@@ -203,24 +159,6 @@ def test_a_start_near_the_manifold_is_restored_and_another_refused(solver):
     assert known.manifold.feasibility(result.trace.points[0]) <= 1e-12 * known.manifold.scale(X)
     with pytest.raises(go.NotRestorableError, match="x0: need a point near M"):
         solver(known.problem(), 0 * X)
-
-
-@every_solver
-def test_callback_and_random_start(solver):
-    known = KNOWN["symplectic"]()
-    seen: list[go.Progress] = []
-
-    def callback(progress: go.Progress) -> None:
-        seen.append(progress)
-        if progress.nit == 3:
-            raise StopIteration
-
-    result = solver(known.problem(), rng=5, callback=callback, tol=0)
-    assert result.status is go.Status.CALLBACK
-    assert [progress.nit for progress in seen] == [0, 1, 2, 3]
-    assert np.array_equal(seen[-1].x, result.x)
-    again = solver(known.problem(), known.manifold.random_point(5), tol=0, max_iterations=3)
-    assert np.array_equal(again.x, result.x)
 
 
 @pytest.mark.parametrize(

@@ -97,3 +97,15 @@ def stationary(manifold: go.GenOrthManifold, X: Matrix, seed: int) -> tuple[go.P
         return f + float(np.vdot(shift, Y).real), G + shift
 
     return go.Problem(manifold, None, None, base.euclidean_hessian, both, name="stationary"), Theta
+
+
+def spoiled(
+    problem: go.Problem, after: int, cost: float = 0.0, gradient: float = 0.0, sign: int = 1
+) -> go.Problem:
+    """The problem with f + cost and sign G + gradient from evaluation `after` + 1 on."""
+
+    def both(X: Matrix) -> tuple[float, Matrix]:
+        f, G = problem.evaluate(X)
+        return (f + cost, sign * G + gradient) if problem.counts.nfev > after else (f, G)
+
+    return go.Problem(problem.manifold, None, None, problem.euclidean_hessian, both)
