@@ -339,19 +339,3 @@ def test_overflow_inside_a_product_is_no_nan(kind, monkeypatch):
     assert h.value(X) == h.feasibility(X) == np.inf
     assert np.isnan(h.hessian_product(X, X)).all()
     assert np.isnan(h.value(np.nan * X)), "NaN that was there before stays NaN"
-
-
-@BOTH
-@pytest.mark.parametrize("beta", [0, -1.0, float("nan"), float("inf"), "large", None, True])
-def test_beta_must_be_positive(kind, beta):
-    with pytest.raises(ValueError, match=r"^beta: need beta > 0"):
-        kind(smooth(go.Stiefel(5, 2), 0), beta)  # type: ignore[arg-type]
-
-
-@BOTH
-def test_shapes_are_checked(kind):
-    h = kind(smooth(go.Stiefel(5, 2), 0), 1.0)
-    with pytest.raises(ValueError, match=r"^X: "):
-        h.value(np.ones((2, 5)))
-    with pytest.raises(ValueError, match=r"^Z: "):
-        h.hessian_product(np.ones((5, 2)), np.ones(10))
