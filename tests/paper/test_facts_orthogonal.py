@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 
 import genorth as go
 import genorth.testing as gt
-from genorth.geometry.bases import symmetric_basis
 from genorth.geometry.newton import NewtonStep
 from genorth.linalg.arrays import ct
 from genorth.testing.contract import Sample
 from support.draws import drawn
 from support.flops import CountingManifold, flops
-from support.norms import EPS, Matrix, norm
+from support.norms import EPS, norm
 from support.problems import linear
 
 MANIFOLDS = gt.manifolds(max_n=7)
@@ -106,64 +105,6 @@ def test_F16_hessian_at_a_stationary_point(manifold, seed, beta):
     _close(s, "<Z, hess h_n[V]> = 0", np.vdot(Z, HV).real, 0.0, rest)
     along = -np.vdot(Z, manifold.phi(Z) @ Theta).real
     _close(s, "<Z, hess h_n[Z]>", np.vdot(Z, HZ).real, along, rest)
-
-
-@pytest.mark.statement("F16")
-@drawn(manifold=gt.manifolds(max_n=5, max_condition=1e3), seed=gt.seeds())
-def test_F16_threshold(manifold, seed):
-    """beta_n* over a basis of the normal space, its bound |phi| |Theta|_2, and Stiefel by hand."""
-    s = Sample(manifold, seed)
-    Theta, basis = s.symmetric(), symmetric_basis(manifold)
-    got = go.OrthogonalDissolving.threshold(manifold, s.X, Theta)
-    if not len(basis):
-        assert got == 0
-        return
-    form, _ = _normal_form(manifold, s.P, Theta, basis)
-    least = float(np.linalg.eigvalsh(form).min())
-    rest = _rounding(s) * len(basis) * (1 + s.L * norm(Theta))
-    _close(s, "beta_n*", got, max(0.0, -least), rest)
-    spectral = float(np.linalg.norm(Theta, ord=2, axis=(-2, -1)).max())
-    assert got <= s.L * spectral + rest
-    if manifold.isometric:
-        expected = max(0.0, -float(np.linalg.eigvalsh(Theta).min()))
-        _close(s, "max(0, -lambda_min(Theta))", got, expected, rest)
-
-
-@pytest.mark.statement("F16")
-@pytest.mark.parametrize("family", sorted(gt.FAMILIES))
-def test_F16_the_threshold_is_sharp_from_both_sides(family):
-    """Above beta_n* hess h_n is positive on normal vectors; below it is not, and h_n falls."""
-    manifold = gt.Recipe(family, 6, 4, 4.0, 7).build()
-    s = Sample(manifold, 2)
-    basis, Theta = symmetric_basis(manifold), s.symmetric()
-    beta = go.OrthogonalDissolving.threshold(manifold, s.X, Theta)
-    if beta == 0:  # then with the other sign it is not
-        Theta = -Theta
-        beta = go.OrthogonalDissolving.threshold(manifold, s.X, Theta)
-    assert beta > 0
-    form, normals = _normal_form(manifold, s.P, Theta, basis)
-    V = np.tensordot(np.linalg.eigh(form)[1][:, 0], normals, axes=1)
-    for factor, sign in ((1.05, 1), (0.95, -1)):
-        h = go.OrthogonalDissolving(linear(manifold, s.P @ Theta), factor * beta)
-        hessian = np.array(
-            [[np.vdot(U, h.hessian_product(s.X, W)).real for W in normals] for U in normals]
-        )
-        assert np.sign(np.linalg.eigvalsh(hessian + hessian.T).min()) == sign
-        t = 1e-3 * float(s.singular[0])
-        change = h.value(s.X + t * V) + h.value(s.X - t * V) - 2 * h.value(s.X)
-        assert np.sign(change) == sign
-
-
-def _normal_form(
-    manifold: go.GenOrthManifold, P: Matrix, Theta: Matrix, basis: Matrix
-) -> tuple[Matrix, Matrix]:
-    """The form <V, phi(V) Theta> over an orthonormal basis of the normal space, and that basis."""
-    rows = np.stack([np.ravel(P @ S) for S in basis])
-    rows = rows.view(float) if rows.dtype.kind == "c" else rows
-    rows = np.linalg.svd(rows, full_matrices=False)[2]
-    normals = np.ascontiguousarray(rows).view(P.dtype).reshape(-1, *P.shape)
-    form = np.array([[np.vdot(U, manifold.phi(V) @ Theta).real for V in normals] for U in normals])
-    return (form + form.T) / 2, normals
 
 
 @pytest.mark.statement("F17")
