@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
 
 import genorth as go
 import genorth.testing as gt
@@ -65,47 +64,13 @@ def test_costs_on_the_generalized_stiefel_manifold():
     assert _orders(transport, [m + p**3 for m, (n, p) in zip(corrected, _GRID, strict=True)]) <= 1.5
 
 
-@pytest.mark.statement("tab:man:generalized")
-@given(recipe=gt.recipes(("generalized",)), seed=gt.seeds())
-def test_the_explicit_projection_of_the_generalized_stiefel_manifold_is_oblique(recipe, seed):
-    """E(D) = D - X sym(X^T B D) projects onto T_X M, but not along the normal space.
-
-    It takes the normal vector BX to BX - X (X^T B^2 X), not to zero. It is orthogonal for
-    tr(U^T B V). For the metric <U, V>, which the paper sets, the projection is implicit.
-    """
-    B, M = gt.conditioned_symmetric(recipe.n, recipe.condition, recipe.rng), recipe.build()
-    X, D, E = M.random_point(seed), M.random_ambient(seed), M.random_ambient([seed, 1])
-    size = float((1 + np.linalg.norm(X)) * np.linalg.norm(D))
-    rounding = (
-        1e3 * X.size * EPS * size * (1 + float(np.linalg.norm(X))) * (1 + float(np.linalg.norm(E)))
-    )
-    assert M.tangency(X, _explicit(B, X, D)) <= rounding
-    assert abs(np.vdot(_explicit(B, X, D), B @ E) - np.vdot(D, B @ _explicit(B, X, E))) <= rounding
-    assert np.linalg.norm(_explicit(B, X, B @ X) - (B @ X - X @ (X.T @ B @ B @ X))) <= rounding
-
-
-def _explicit(B: Matrix, X: Matrix, D: Matrix) -> Matrix:
-    R = X.T @ B @ D
-    return D - X @ (R + R.T) / 2
-
-
-@pytest.mark.statement("tab:man:generalized")
-def test_an_explicit_projection_that_is_not_orthogonal():
-    B, X = np.diag([1.0, 4.0]), np.array([[0.6], [0.4]])
-    M = go.GeneralizedStiefel(B, 1)
-    assert M.feasibility(X) <= 4 * EPS
-    assert np.linalg.norm(M.project(X, B @ X)) <= 100 * EPS
-    np.testing.assert_allclose(_explicit(B, X, B @ X), [[-1.152], [0.432]], rtol=1e-12)
-    assert M.theta_solver.name == "eigendecomposition"
-
-
 @pytest.mark.statement("tab:man:symplectic")
 def test_costs_on_the_symplectic_stiefel_manifold():
     """Dense Cayley O(n^3), projection at most O(n^2 p + p^3), retraction of F9 O(np^2)."""
     _check_cayley([go.SymplecticStiefel(n, p) for n, p in _GRID], [n * p**2 for n, p in _GRID])
 
 
-@pytest.mark.statement("tab:man:indefinite")
+@pytest.mark.statement("tab:man:indefinite", "Ta:comp")
 def test_costs_on_the_indefinite_stiefel_manifold():
     """As on the symplectic one; F9 costs two phi, O(n^2 p) for a dense A, besides O(np^2)."""
     manifolds = [
@@ -124,10 +89,7 @@ def _check_cayley(manifolds: list[Any], fast_models: list[int]) -> None:
         dense.append(flops(lambda X, Z, M=M: paper.dense_cayley(M.phi, X, M.phi(X), Z), X, Z))
         transport.append(_transport(M, X, Z))
         fast.append(flops(lambda X, Z, M=M: M.retract(X, Z, kind="cayley"), X, Z))
-        same = paper.dense_cayley(M.phi, X, np.asarray(M.phi(X)), Z) - M.retract(
-            X, Z, kind="cayley"
-        )
-        assert np.linalg.norm(same) <= 1e4 * X.size * EPS * np.linalg.norm(X) ** 3
+        assert dense[-1] >= 2 / 3 * M.shape[0] ** 3
     assert _orders(dense, [n**3 for n, p in _GRID]) <= 3
     assert _orders(transport, [n**2 * p + p**3 for n, p in _GRID]) <= 3
     assert _orders(fast, fast_models) <= 1.5

@@ -1,27 +1,21 @@
-"""What docs/errata.md says of the paper's tables and experiments.
-
-Counterexamples and what holds instead.
-"""
+"""What docs/errata.md says of the paper's tables and experiments, and what holds instead."""
 
 import tracemalloc
 
 import numpy as np
 import pytest
-import scipy.sparse.linalg
 from hypothesis import given
 from hypothesis import strategies as st
 
 import genorth as go
 import genorth.testing as gt
 from baselines import SOLVERS
-from baselines.paper.geometry import PaperPlace, dense_cayley, dense_phi
 from genorth.errors import EmptyManifoldError
 from genorth.linalg.arrays import ct
 from genorth.testing.contract import Sample
 from paper_repro.problems import ExtrinsicMean, JointDiagonalisation, Matching
 from support.ellipse import ELLIPSE, NORMAL, POINT
-from support.norms import EPS, Matrix, norm
-from support.problems import linear
+from support.norms import EPS, norm
 
 
 @pytest.mark.statement("R7")
@@ -137,33 +131,6 @@ def test_R9_corrected(n, p, seed):
 
 
 @pytest.mark.statement("R10")
-@given(
-    manifold=gt.manifolds(
-        families=(
-            "symplectic",
-            "hyperbolic",
-            "indefinite-diagonal",
-            "indefinite-dense",
-            "bilinear-skew",
-        ),
-        max_n=8,
-        max_condition=1e4,
-    ),
-    seed=gt.seeds(),
-)
-def test_R10_the_small_formulas_give_what_the_large_ones_give(manifold, seed):
-    """The p x p Cayley transform and eigendecomposition replace n x n and Lyapunov solvers."""
-    s = Sample(manifold, seed)
-    X, Z, D = s.X, s.tangent(), s.ambient()
-    rest = 1e3 * s.q * (s.u * s.g + s.c + float(manifold.tangency(X, Z)))
-    large = dense_cayley(manifold.phi, X, s.P, Z)
-    assert norm(large - manifold.retract(X, Z, kind="cayley")) <= rest * norm(X)
-    solved = PaperPlace(manifold, X, dense_phi(manifold)).theta(D)
-    bound = 100 * (s.u * s.kappa + s.c) * s.q / float(s.singular[0])
-    assert norm(solved - manifold.theta(X, D)) <= bound
-
-
-@pytest.mark.statement("R10")
 def test_R10_nothing_of_size_n_x_n_is_formed():
     """Symplectic (20000, 4): below 40 arrays of the size of X; n x n would be 5000."""
     manifold = go.SymplecticStiefel(20_000, 4)
@@ -179,7 +146,7 @@ def test_R10_nothing_of_size_n_x_n_is_formed():
     assert peak < 40 * X.nbytes
 
 
-@pytest.mark.statement("R13")
+@pytest.mark.statement("R13", "tab:man:generalized")
 def test_R13_the_explicit_projection_is_not_orthogonal_on_the_generalized_stiefel_manifold():
     """The ellipse: D - X X^T B D is tangent, but not the nearest tangent vector; it is DA(X)[D]."""
     D = np.array([[1.0], [0.0]])
@@ -194,57 +161,31 @@ def test_R13_the_explicit_projection_is_not_orthogonal_on_the_generalized_stiefe
     assert norm(D - nearest) < norm(D - explicit)
 
 
-@pytest.mark.statement("R13")
+@pytest.mark.statement("R13", "tab:man:generalized")
 @given(
     manifold=gt.manifolds(families=("generalized", "generalized-sparse", "generalized-complex")),
     seed=gt.seeds(),
 )
 def test_R13_corrected(manifold, seed):
-    """D - X (X^T B D + D^T B X)/2 is the orthogonal projection in the metric <U, B V>."""
+    """D - N, N = X (X^T B D + D^T B X)/2, is the orthogonal projection in the metric <U, B V>."""
     s = Sample(manifold, seed)
     D, Z = s.ambient(), s.tangent()
     R = ct(s.P) @ D
+    N = s.X @ (R + ct(R)) / 2
     rest = 10 * (s.u * s.g + s.c + float(manifold.tangency(s.X, Z)))
-    assert abs(np.vdot(Z, manifold.phi(s.X @ (R + ct(R)) / 2)).real) <= rest * norm(s.P)
-
-
-@pytest.mark.statement("R16")
-def test_R16_the_products_with_A_are_missing_from_the_count():
-    """Dense A: one phi takes 2 n^2 p flops, more than 28 n p^2 once n > 14 p."""
-    n, p = 60, 4
-    A, multiplied = gt.conditioned_symmetric(n, 10.0, 0, n // 2), []
-
-    def times(V: Matrix) -> Matrix:
-        multiplied.append(n * n * (V.shape[1] if V.ndim > 1 else 1))
-        return np.asarray(A @ V)
-
-    operator = scipy.sparse.linalg.LinearOperator(
-        (n, n), matvec=times, matmat=times, rmatvec=times, dtype=float
-    )
-    manifold = go.IndefiniteStiefel(operator, np.array([1.0, 1.0, -1.0, -1.0]))
-    h = go.ConstraintDissolving(linear(manifold, np.ones((n, p))), 1.0)
-    X = manifold.random_ambient(0)
-    multiplied.clear()
-    h.value_and_gradient(X)
-    assert sum(multiplied) == n * n * p  # F11: one phi, 2 n^2 p flops
-    assert 2 * sum(multiplied) > 28 * n * p**2
+    assert float(manifold.tangency(s.X, D - N)) <= rest * (1 + norm(s.P))
+    assert abs(np.vdot(Z, manifold.phi(N)).real) <= rest * norm(s.P)
 
 
 @pytest.mark.statement("R12")
 def test_R12_conditions_that_the_table_of_examples_lacks():
-    """H and J that are not symmetric, a singular A, and signatures for which M is empty."""
+    """H that is not symmetric, and signatures for which M is empty."""
     H = np.array([[1.0, 2.0], [0.0, -1.0]])
     np.testing.assert_array_equal(np.sort(np.linalg.eigvals(H)), [-1, 1])
     report = go.check_assumptions(go.from_maps((2, 1), lambda X: H @ X, lambda T: T), rng=0)
     assert not report["2 phi self-adjoint"].passed
     with pytest.raises(ValueError, match=r"H: need H\^T = H"):
         go.HyperbolicStiefel(H, 1)
-    J = np.array([[1.0, 1.0], [0.0, -1.0]])
-    np.testing.assert_array_equal(J @ J, np.eye(2))
-    with pytest.raises(ValueError, match=r"^J: "):
-        go.IndefiniteStiefel(np.array([1.0, -1.0, 1.0]), J)
-    with pytest.raises(ValueError, match=r"^A: "):
-        go.IndefiniteStiefel(np.array([1.0, 0.0]), np.ones(1))
     with pytest.raises(ValueError, match="The manifold is empty"):
         go.HyperbolicStiefel(np.array([1.0, -1.0]), 2)
     with pytest.raises(EmptyManifoldError):

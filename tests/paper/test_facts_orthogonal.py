@@ -1,9 +1,4 @@
-"""F15 to F17 of docs/mathematics.md: Newton's map and the orthogonal dissolving function.
-
-Every formula that is proved there, on every family of manifolds.
-"""
-
-from typing import Any
+"""F15 to F17 of docs/mathematics.md: Newton's map and h_n, on every family of manifolds."""
 
 import numpy as np
 import pytest
@@ -15,21 +10,11 @@ import genorth.testing as gt
 from genorth.geometry.newton import NewtonStep
 from genorth.linalg.arrays import ct
 from genorth.testing.contract import Sample
-from support.draws import drawn
-from support.flops import CountingManifold, flops
+from support.draws import close, drawn, holds
 from support.norms import EPS, norm
 from support.problems import linear
 
 MANIFOLDS = gt.manifolds(max_n=7)
-
-
-def _holds(formula: str, value: float, bound: float) -> None:
-    assert value <= bound, f"{formula}: measured {value:.3g}, bound {bound:.3g}"
-
-
-def _close(s: Sample, *measured: Any) -> None:
-    """Formula, found, expected, bound: found and expected differ by at most the bound."""
-    _holds(*s.close(*measured))
 
 
 def _rounding(s: Sample) -> float:
@@ -45,14 +30,14 @@ def test_F15_the_derivative_on_M(manifold, seed):
     step, E, F = NewtonStep(manifold.at(s.X)), s.ambient(), s.ambient()
     once, other = (U - step.derivative(U) for U in (E, F))
     rest = _rounding(s)
-    _close(s, "DA_n = P_X", once, manifold.project(s.X, E), rest)
-    _close(s, "DA_n DA_n = DA_n", once - step.derivative(once), once, rest)
-    _close(s, "DA_n* = DA_n", np.vdot(once, F).real, np.vdot(E, other).real, rest)
+    close(s, "DA_n = P_X", once, manifold.project(s.X, E), rest)
+    close(s, "DA_n DA_n = DA_n", once - step.derivative(once), once, rest)
+    close(s, "DA_n* = DA_n", np.vdot(once, F).real, np.vdot(E, other).real, rest)
     oblique = manifold.dissolve_differential(s.X, E)
     size = norm(s.X) * norm(s.P)
     for name, image in (("DC DA_n = 0", once), ("DC DA = 0", oblique)):
         change = norm(manifold.constraint_differential(s.X, image))
-        _holds(name, change, rest * (1 + norm(s.P) + s.L * norm(s.X)) * (1 + size))
+        holds(name, change, rest * (1 + norm(s.P) + s.L * norm(s.X)) * (1 + size))
 
 
 @pytest.mark.statement("F15")
@@ -83,8 +68,8 @@ def test_F16_gradient_on_M(manifold, seed, beta):
     B = s.ambient()
     h = go.OrthogonalDissolving(linear(manifold, B), beta)
     rest = _rounding(s) * (1 + beta) * (1 + s.L / float(s.singular[0]) ** 2)
-    _close(s, "h_n = f", h.value(s.X), np.vdot(B, s.X).real, rest * (1 + norm(s.X)))
-    _close(s, "grad h_n = grad f", h.gradient(s.X), manifold.gradient(s.X, B), rest)
+    close(s, "h_n = f", h.value(s.X), np.vdot(B, s.X).real, rest * (1 + norm(s.X)))
+    close(s, "grad h_n = grad f", h.gradient(s.X), manifold.gradient(s.X, B), rest)
 
 
 @pytest.mark.statement("F16")
@@ -101,10 +86,10 @@ def test_F16_hessian_at_a_stationary_point(manifold, seed, beta):
     steep = 1 + s.L / float(s.singular[0]) ** 2
     rest = _rounding(s) * (1 + beta + s.L * s.q) * steep**2 * (1 + norm(s.P))
     normal = beta * norm(V) ** 2 + np.vdot(V, manifold.phi(V) @ Theta).real
-    _close(s, "<V, hess h_n[V]>", np.vdot(V, HV).real, normal, rest)
-    _close(s, "<Z, hess h_n[V]> = 0", np.vdot(Z, HV).real, 0.0, rest)
+    close(s, "<V, hess h_n[V]>", np.vdot(V, HV).real, normal, rest)
+    close(s, "<Z, hess h_n[V]> = 0", np.vdot(Z, HV).real, 0.0, rest)
     along = -np.vdot(Z, manifold.phi(Z) @ Theta).real
-    _close(s, "<Z, hess h_n[Z]>", np.vdot(Z, HZ).real, along, rest)
+    close(s, "<Z, hess h_n[Z]>", np.vdot(Z, HZ).real, along, rest)
 
 
 @pytest.mark.statement("F17")
@@ -127,27 +112,8 @@ def test_F17_gradient_across_M(manifold, seed, beta, distance):
     ratio = s.L / sigma
     # rounding of C is not in S1, and that of D is not normal: it is as large as D near M
     rest = _rounding(s) * (1 + beta) * (1 + ratio * d) ** 2 * (1 + ratio / sigma) * (d + 1 / sigma)
-    _close(s, "<grad h_n, D>", np.vdot(D, gradient).real, expected, rest)
+    close(s, "<grad h_n, D>", np.vdot(D, gradient).real, expected, rest)
     assert norm(E) <= ratio * d**2 + rest
     assert norm(tangent) <= ratio * d**2 + rest
     lower = beta * (1 - ratio * d) - np.sqrt(2) * ratio * norm(B)
     assert norm(gradient) * d >= lower * d**2 - rest
-
-
-@pytest.mark.statement("F17")
-def test_F17_two_phi_and_seven_products():
-    """h_n and its gradient: two phi, seven n x p x p products. A Hessian product: two and twelve.
-
-    As n is large against p, what is p x p does not show.
-    """
-    n, p = 4000, 4
-    manifold = CountingManifold(go.SymplecticStiefel(n, p))
-    B, X, Z = (manifold.random_ambient(k) for k in range(3))
-    assert manifold.companion is not None  # read off psi
-    product, manifold.calls = 2 * n * p**2, 0
-    h = go.OrthogonalDissolving(linear(manifold, B), 1.0)
-    assert round(flops(h.value_and_gradient, X) / product) == 7
-    assert manifold.calls == 2
-    # only plain arrays are remembered: the point is made again
-    assert round(flops(h.hessian_product, X, Z) / product) == 7 + 12
-    assert manifold.calls == 2 + 4

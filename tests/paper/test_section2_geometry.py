@@ -54,21 +54,6 @@ def test_DC_is_onto_S1_and_gives_the_dimension(manifold, seed):
 
 
 @pytest.mark.statement("prop:submanifold")
-@given(
-    recipe=gt.recipes(
-        ("stiefel", "stiefel-complex", "symplectic", "bilinear-skew", "indefinite-dense"), max_n=7
-    )
-)
-def test_dimensions_known_from_the_literature(recipe):
-    """np - p(p+1)/2 for symmetric forms, np - p(p-1)/2 for skew, 2np - p^2 for unitary ones."""
-    M = recipe.build()
-    n, p = M.shape
-    known = {"stiefel-complex": 2 * n * p - p**2}
-    skew = recipe.family in ("symplectic", "bilinear-skew")
-    assert M.dim == known.get(recipe.family, n * p - (p * (p - 1) if skew else p * (p + 1)) // 2)
-
-
-@pytest.mark.statement("prop:submanifold")
 @given(manifold=gt.manifolds(max_n=6), seed=gt.seeds())
 def test_M_is_closed(manifold, seed):
     """If X_k on M tends to X, X is on M: |C(X)| <= 2 L_phi r |X - X_k|, r = max |.|."""

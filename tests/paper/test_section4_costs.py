@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 import genorth as go
 import genorth.testing as gt
-from baselines.paper import geometry as paper
 from baselines.paper.geometry import PaperPlace, dense_phi
 from genorth.geometry.bases import dense_theta, symmetric_basis
 from support.flops import CountingManifold, flops, recast
@@ -21,10 +20,7 @@ from support.norms import EPS, Matrix
 def _rows_of_the_table(
     phi: Callable[[Matrix], Matrix], X: Matrix, B: Matrix, beta: float
 ) -> Matrix:
-    """grad h for f = <B, .> by the rows of Ta:cost.
-
-    Each product and each phi is where the table has it.
-    """
+    """grad h for f = <B, .> by the rows of Ta:cost, with each product and phi where it has it."""
     P = phi(X)
     S = X.mT.conj() @ P
     A = 1.5 * X - 0.5 * (X @ S.mT.conj())
@@ -81,15 +77,13 @@ def _indefinite(n: int, p: int, dense: bool) -> go.GenOrthManifold:
     return go.IndefiniteStiefel((U * A) @ U.T, (V * signs) @ V.T)
 
 
-@pytest.mark.statement("Ta:comp")
-@pytest.mark.parametrize(("n", "p"), [(12, 4), (24, 4), (24, 8), (8, 8)])
+@pytest.mark.statement("Ta:comp", "R16")
+@pytest.mark.parametrize(("n", "p"), [(12, 4), (24, 4), (24, 8), (8, 8), (60, 4)])
 def test_the_gradient_of_h_on_the_indefinite_manifold(n, p):
-    """Ta:cost with phi(X) = A X J.
+    """Ta:cost with phi(X) = A X J, and the library; Phi on p x p matrices comes on top.
 
-    6 n^2 p + 22 np^2 flops for dense A and J, the printed 28 np^2 for n = p only.
-
-    16 np^2 where both are diagonal. The library: 2 n^2 p + 12 np^2 and 10 np^2; Phi on p x p
-    matrices comes on top.
+    6 n^2 p + 22 np^2 flops for dense A and J (the library: 2 n^2 p + 12 np^2), the printed 28 np^2
+    for n = p only: one phi is more than that once n > 14 p. 16 (10) np^2 where both are diagonal.
     """
     B = np.zeros((n, p))
     for dense in (True, False):
@@ -99,6 +93,7 @@ def test_the_gradient_of_h_on_the_indefinite_manifold(n, p):
         phi = (2 * n**2 * p + 2 * n * p**2) * dense
         assert table == 3 * phi + 16 * n * p**2
         assert (table == 28 * n * p**2) is (dense and n == p)
+        assert (phi > 28 * n * p**2) is (dense and n > 14 * p)
         assert flops(h.value_and_gradient, X) == phi + 10 * n * p**2 + 4 * p**3 * dense
 
 
@@ -116,25 +111,6 @@ def test_the_riemannian_gradient_on_the_indefinite_manifold(dense):
         assert 6 * n * p**2 <= total - product - solver <= 8 * n * p**2 + 2 * p**3
 
 
-@pytest.mark.statement("Ta:comp")
-def test_the_dense_retraction_is_cubic_and_the_other_is_not():
-    """The Cayley transform as the paper ran it is O(n^3); by F9 it is O(np^2)."""
-    p, counts = 2, []
-    for n in (256, 512):
-        manifold = _indefinite(n, p, dense=False)
-        X = manifold.random_point(0)
-        Z = 0.1 * np.asarray(manifold.random_tangent(X, 1))
-        phi, P = manifold.phi, manifold.phi(X)
-        slow, fast = paper.dense_cayley(phi, X, P, Z), manifold.retract(X, Z)
-        assert np.linalg.norm(slow - fast) <= 100 * EPS * X.size * float(manifold.scale(X)) ** 2
-        dense = flops(lambda X, Z, phi=phi, P=P: paper.dense_cayley(phi, X, P, Z), X, Z)
-        counts.append((dense, flops(manifold.retract, X, Z)))
-        assert counts[-1][0] >= 2 / 3 * n**3
-        assert counts[-1][1] <= 16 * n * p**2
-    # Doubling n: 8 times for n^3 (terms in n^2 p take a little off), 2 times for np^2.
-    assert np.array(counts[1]) / np.array(counts[0]) == pytest.approx([8, 2], rel=0.1)
-
-
 @pytest.mark.statement("complexity:theta")
 @pytest.mark.parametrize(("n", "p"), [(6, 2), (9, 4)])
 def test_theta_on_stiefel_is_one_product(n, p):
@@ -146,12 +122,7 @@ def test_theta_on_stiefel_is_one_product(n, p):
 
 @pytest.mark.statement("complexity:theta")
 def test_dense_least_squares_grows_with_the_fifth_power_of_p(monkeypatch):
-    """A matrix of np rows and dim S1 <= p^2 columns.
-
-    Np (p^2)^2 = np^5 flops, where the print has np^4.
-
-    Formed from K = phi(X)^T phi(X), the normal equations alone are p^2 x p^2: p^6.
-    """
+    """np rows and dim S1 <= p^2 columns: np (p^2)^2 = np^5 flops, where the print has np^4."""
     shapes = []
     solve = np.linalg.lstsq
 
