@@ -27,7 +27,6 @@ from genorth.linalg.compiled import program
 RANK, PROCESSES, PORT = map(int, sys.argv[1:4])
 jax.config.update("jax_enable_x64", True)
 if PROCESSES > 1:
-    jax.config.update("jax_disable_most_optimizations", True)  # no program is read here
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
     jax.distributed.initialize(f"localhost:{PORT}", PROCESSES, RANK)
 
