@@ -41,7 +41,7 @@ def _samples(draw: st.DrawFn) -> tuple[go.IndefiniteStiefel, Matrix]:
 @pytest.mark.statement("emp", "emp1")
 @given(drawn=_samples(), seed=gt.seeds())
 def test_the_mean_of_the_squares_is_a_distance_up_to_a_constant(drawn, seed):
-    """X_i = Y0 diag(W1, W2) is on M, and (1/N) sum |X - X_i|^2 = |X - A|^2 + const, A their mean."""
+    """X_i = Y0 diag(W1, W2) is on M, and (1/N) sum |X - X_i|^2 = |X - A|^2 + const, A the mean."""
     M, samples = drawn
     for sample in samples:
         assert M.feasibility(sample) <= 1e-11 * M.scale(sample)
