@@ -16,10 +16,7 @@ _GRID = [(40, 4), (80, 4), (160, 4), (80, 8), (160, 16), (320, 8)]
 
 
 def _orders(counts: list[float], models: list[float]) -> float:
-    """How far the quotient of count and model varies over the grid.
-
-    Bounded iff the model is the order.
-    """
+    """How far count / model varies over the grid: bounded iff the model is the order."""
     quotients = np.array(counts) / np.array(models)
     return float(quotients.max() / quotients.min())
 

@@ -156,10 +156,7 @@ def test_F7_it_is_orthogonal_at_some_points_and_oblique_at_others_of_one_manifol
 @pytest.mark.statement("F8")
 @drawn(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100))
 def test_F8_quadratic_form(manifold, seed, beta):
-    """The Hessian along X S^T and along M, without a cross term.
-
-    4 beta |S|^2 - 3 Re tr(S^2 Theta) along X S^T, -<phi(Z) Theta, Z> along M (f is linear).
-    """
+    """4 beta |S|^2 - 3 Re tr(S^2 Theta) along X S^T, -<phi(Z) Theta, Z> along M, no cross term."""
     s = Sample(manifold, seed)
     X, S, Theta, Z = s.X, s.symmetric(), s.symmetric(), s.tangent()
     B = s.P @ Theta
@@ -182,10 +179,7 @@ def test_F8_quadratic_form(manifold, seed, beta):
 @pytest.mark.statement("R17", "R5", "F14")
 @drawn(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100), distance=st.floats(0, 2))
 def test_F14_gradient_of_h_across_M(manifold, seed, beta, distance):
-    """The formula on all of F, and the bound.
-
-    <grad h(Y), Y C^T> = 2 beta (|C|^2 + Re tr(C^T C^2)) - 3/2 Re tr(G^T Y (C^T)^2).
-    """
+    """<grad h, Y C^T> = 2 beta (|C|^2 + Re tr(C^T C^2)) - 3/2 Re tr(G^T Y (C^T)^2), and a bound."""
     s = Sample(manifold, seed)
     Y = s.X + s.ambient(distance / s.steepness)
     B = s.ambient(norm(s.P))

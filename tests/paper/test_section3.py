@@ -1,9 +1,6 @@
-"""Section 3 of the paper up to the derivatives of h.
+"""Section 3 of the paper up to h and its derivatives: idempotence, distances, the map A.
 
-Idempotence, distances, the map A, h and its derivatives.
-
-Each statement is tested in double precision on every family, and in decimals at condition numbers
-up to 1e8 (`arena`).
+In double precision on every family, and in decimals at condition numbers up to 1e8 (`arena`).
 """
 
 from collections.abc import Callable
@@ -32,10 +29,7 @@ def _bounded(name: str, left: Any, right: Any, noise: Any) -> bool:
 
 
 def _slope(along: Callable[[int], Any], steps: int = 3) -> Any:
-    """The derivative at 0 of a polynomial of degree at most 6, exactly.
-
-    Central differences at 1, 2, 3.
-    """
+    """The derivative at 0 of a polynomial of degree at most 6, by central differences."""
     weights = {1: 45, 2: -9, 3: 1}
     return sum(weights[k] * (along(k) - along(-k)) for k in range(1, steps + 1)) / 60
 
@@ -86,10 +80,7 @@ def _unit(E: Matrix) -> Matrix:
 @pytest.mark.statement("le:mi")
 @drawn(arena=arenas())
 def test_DA_is_idempotent_on_M(arena):
-    """DA DA = DA and DA* DA* = DA*; (m1) DA[Z] = Z - 1/2 X (phi(Z)^T X + phi(X)^T Z).
-
-    (m2) DA of the rest is zero.
-    """
+    """DA DA = DA and DA* DA* = DA*; (m1) DA[Z] = Z - X (phi(Z)^T X + phi(X)^T Z)/2; (m2)."""
     M, X, D = arena.M, arena.X, arena.direction()
     D = D / M.norm(D)
     bound = arena.noise * (1 + arena.s) ** 2
@@ -145,10 +136,7 @@ def test_the_neighbourhood_is_seen(family):
 
 
 def _around(arena: Arena, reach: float) -> tuple[Matrix, Matrix]:
-    """A point off M, and a direction.
-
-    Seven points X + kZ, |k| <= 3, in a ball of about the given size.
-    """
+    """A point off M and a direction: X + kZ, |k| <= 3, in a ball of about the given size."""
     size = arena.number(reach) * arena.M.norm(arena.X)
     E, Z = arena.direction(), arena.direction()
     return arena.X + E * (size / arena.M.norm(E)), Z * (size / arena.M.norm(Z) / 3)
@@ -223,8 +211,6 @@ def test_derivatives_are_seen(family):
 @drawn(arena=arenas(), exponent=st.one_of(st.none(), st.integers(-6, 2)))
 def test_stationary_on_M_for_both_or_for_neither(arena, exponent):
     """|grad f(X)| <= |grad h(X)| <= (3/2 + a^2 L/6) |grad f(X)| on M, for every beta.
-
-    Both are zero or none is.
 
     grad f(X) is given: a tangent vector t, and f with the Euclidean gradient t + phi(X) Theta at X.
     """

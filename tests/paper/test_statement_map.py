@@ -1,7 +1,4 @@
-"""docs/statements.md and the tests agree.
-
-No statement without a test, no test of an unknown one, no dead link.
-"""
+"""docs/statements.md and the tests agree: every statement has a test, every link is alive."""
 
 import importlib
 import importlib.util

@@ -95,10 +95,7 @@ def test_a_flat_point_ends_a_round_away_from_M_only() -> None:
 
 
 def test_beta_is_raised_from_the_fifth_loss_on():
-    """The estimate at the restored point four times, then four times as large each time.
-
-    The first steps from a long X are lost at every beta.
-    """
+    """The estimate at the restored point four times, then four times as large each time."""
     problem, X = smooth(go.Stiefel(6, 2), 2), go.Stiefel(6, 2).random_point(1)
     h = _watched(problem)
     first, _ = h.first(X, X)
@@ -110,10 +107,7 @@ def test_beta_is_raised_from_the_fifth_loss_on():
 
 
 def test_a_stationary_point_that_is_a_saddle_of_h_raises_beta(monkeypatch):
-    """At the minimum of f on M grad h = 0 whatever beta is.
-
-    Below beta* (F8) the run goes on with 1.5 beta*.
-    """
+    """At the minimum of f on M grad h = 0; below beta* (F8) the run goes on with 1.5 beta*."""
     monkeypatch.setattr(go.ConstraintDissolving, "first", lambda h, x, X: (1e-6, X))
     A = spd(8, 10, 0)
     problem, X = trace(go.Stiefel(8, 3), A), np.linalg.eigh(A)[1][:, :3]

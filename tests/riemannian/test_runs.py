@@ -33,10 +33,7 @@ def altered(known: Known, **parts: Any) -> go.Problem:
 
 @every_solver
 def test_a_step_outside_the_domain_is_shortened(solver):
-    """Min (y + 1)^2/2 on x^2 - y^2 = 1 from (1, 0), gradient (0, 1).
-
-    T = 2 is the pole of the retraction.
-    """
+    """(y + 1)^2/2 on x^2 - y^2 = 1 from (1, 0), gradient (0, 1): t = 2 is a pole of the ray."""
     M = go.HyperbolicStiefel([1.0, -1.0], 1)
     problem = go.Problem(
         M,

@@ -47,10 +47,7 @@ def test_the_forcing_term(accuracy, exponent, gain):
 def test_truncated_cg_minimises_inside_and_stops_at_the_boundary(
     seed, radius, negative, preconditioned
 ):
-    """Inside, hess Z = -g; else |Z| = radius in the norm of the preconditioner.
-
-    Never above the Cauchy step.
-    """
+    """hess Z = -g inside, or |Z| = radius in the norm of P; never above the Cauchy step."""
     rng, n = np.random.default_rng(seed), 6
     H, P = conditioned_symmetric(n, 10.0, rng, negative), conditioned_symmetric(n, 5.0, rng)
     if not preconditioned:
