@@ -225,6 +225,14 @@ class GenOrthManifold(ABC):
         return self.theta_solver(self, X)
 
     @final
+    def anywhere(self, X: Array, P: Array | None = None, S: Array | None = None) -> Place:
+        """As `place`, for any X of F: with phi(X) and X^T phi(X) where they are known."""
+        place = choose(self, on_manifold=False)(self, X, P)
+        if S is not None:
+            vars(place)["S"] = S
+        return place
+
+    @final
     def _at_once(self, X: Array) -> Place:
         """The place for one use; with a closed form, not even a copy of X is kept."""
         if not self.isometric:
@@ -632,6 +640,11 @@ class GenOrthManifold(ABC):
         step = NewtonStep(self.at(X))
         self._checked(step.constraint, X=X)
         return step.D
+
+    @final
+    def retraction(self, kind: str) -> Callable[[Place, Array], Ray]:
+        """The curves of a retraction by its name, for solvers: a function of a place and Z."""
+        return RETRACTIONS[kind]
 
     @final
     def ray(self, X: Array, Z: Array, kind: str = "cayley") -> Ray:

@@ -11,7 +11,8 @@ from pymanopt.manifolds.manifold import RiemannianSubmanifold
 from genorth.checks.report import title
 from genorth.errors import OutsideDomainError, require
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.geometry.retractions import polar_factor, step_size
+from genorth.geometry.product import Blockwise, step_size
+from genorth.geometry.retractions import polar_factor
 from genorth.geometry.substitution import Substitution
 from genorth.interop.fit import check_retraction
 from genorth.linalg.arrays import Array
@@ -46,7 +47,7 @@ class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt
         metric: Any = None,
     ) -> None:
         require(
-            isinstance(manifold, GenOrthManifold),
+            isinstance(manifold, GenOrthManifold | Blockwise),
             "manifold",
             "a GenOrthManifold",
             type(manifold).__name__,
