@@ -221,7 +221,8 @@ def test_F9_domains_on_a_hyperbola():
     )
     np.testing.assert_allclose(step(0.5, "exp"), [np.cosh(0.5), np.sinh(0.5)], **close)
     np.testing.assert_allclose(step(3.0, "cayley"), [-2.6, -2.4], **close)
-    np.testing.assert_allclose(step(3.0, "exp"), [np.cosh(3), np.sinh(3)], **close)
+    # SciPy's exp squares, and loses 250 units here
+    np.testing.assert_allclose(step(3.0, "exp"), [np.cosh(3), np.sinh(3)], rtol=1e3 * EPS)
     for z, kind in ((1.0, "polar"), (1.5, "polar"), (2.0, "cayley"), (800.0, "exp")):
         with pytest.raises(OutsideDomainError):  # exp(800) is no double, though exp(Omega) exists
             step(z, kind)
