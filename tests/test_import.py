@@ -25,7 +25,7 @@ OPTIONAL = (
     "cdopt",
 )
 SECONDS = 0.3
-RUNS = 5
+RUNS = 3
 
 _CLOCK = """
 import time
