@@ -3,11 +3,6 @@
 `runs` makes and keeps records, `analysis` computes figures of them, `render` shows them.
 """
 
-from genorth.errors import moved
-from genorth.optional import optional
-
-optional("cattrs", "compare", "genorth.compare")
-
 from genorth.compare import analysis, render
 from genorth.compare.analysis import Effect, effect, profiles
 from genorth.compare.comparison import run
@@ -18,6 +13,7 @@ from genorth.compare.runs.record import ENDINGS, About, Outcome, Record, Records
 from genorth.compare.runs.schedule import Observer
 from genorth.compare.runs.spec import Case, size_of
 from genorth.compare.runs.store import load, save
+from genorth.errors import moved
 from genorth.machine import environment, pinned
 
 __getattr__ = moved(

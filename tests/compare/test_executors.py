@@ -21,8 +21,6 @@ from typing import Any
 
 import attrs
 import pytest
-from compare_cases import Killing, dying, instance, procrustes, raising, standing, stuck
-from compare_faults import PROBLEMS, SOLVERS
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -33,6 +31,8 @@ from genorth.compare.runs import futures
 from genorth.compare.runs.futures import Made, run_place
 from genorth.compare.runs.record import Record
 from genorth.compare.runs.schedule import ATTEMPTS, Here, Observer, Schedule
+from support.compare_cases import Killing, dying, instance, procrustes, raising, standing, stuck
+from support.compare_faults import PROBLEMS, SOLVERS
 from support.refusals import refused
 
 pytest.importorskip("threadpoolctl", reason="comparisons pin BLAS threads by threadpoolctl")
@@ -277,7 +277,7 @@ def test_threads_make_the_same_records_and_a_solver_that_dies_harms_no_other():
 def test_a_worker_without_the_code_of_a_problem_is_refused_by_the_name_of_the_module():
     module = types.ModuleType("ghost")  # here, and in no other process
     exec(
-        "from compare_cases import procrustes\ndef make(seed): return procrustes(seed)",
+        "from support.compare_cases import procrustes\ndef make(seed): return procrustes(seed)",
         vars(module),
     )
     sys.modules["ghost"] = module
@@ -417,7 +417,7 @@ def test_every_fault_leaves_its_record(tmp_path):
 def test_submitit_without_the_code_is_refused_by_the_name_of_the_module(tmp_path, monkeypatch):
     with _submitit(tmp_path) as executor:
         monkeypatch.setenv("PYTHONPATH", str(TESTS.parent))  # genorth, without tests/
-        with refused("executor", "the code of all problems", "'compare_cases'", tolerance=False):
+        with refused("executor", "the code of all problems", "'support'", tolerance=False):
             run(instance(), ["cdf-gd"], executor=executor, starts=1)
 
 
@@ -436,7 +436,7 @@ _SCRIPT = """
 import multiprocessing, sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from compare_cases import Counting, instance, stuck
+from support.compare_cases import Counting, instance, stuck
 from genorth import compare
 if __name__ == "__main__":
     with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:

@@ -10,13 +10,13 @@ from typing import Any
 
 import attrs
 import pytest
-from compare_records import record, trace
 
 from genorth.compare import Html, Records, plots, report, summary, tables
 from genorth.compare.render.table import csv_of, latex_escape, markdown_text, plain
 from genorth.compare.render.terminal import Bar, Lines
 from genorth.compare.runs.record import About
 from support.chromium import CHROMIUM, REASON, findings
+from support.compare_records import record, trace
 
 pytestmark = pytest.mark.slow
 
@@ -284,7 +284,7 @@ def test_a_wrong_argument_is_named(call, tmp_path):
     ],
 )
 def test_an_instance_of_wrong_parts_is_refused(field, value):
-    from compare_cases import instance
+    from support.compare_cases import instance
 
     with pytest.raises(ValueError, match=rf"^Case\.{field}: need "):
         attrs.evolve(instance(), **{field: value})

@@ -3,13 +3,13 @@
 import math
 
 import pytest
-from compare_records import record, small_comparison, trace
 from hypothesis import given
 from hypothesis import strategies as st
 
 from genorth.compare import Records, plots, tables
 from genorth.compare.analysis.profiles import Profile, profile
 from genorth.solve.solver import FAMILIES
+from support.compare_records import record, small_comparison, trace
 
 
 def _rows(**times: list[float]) -> Records:

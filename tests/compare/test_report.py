@@ -14,7 +14,6 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from compare_records import record, small_comparison, times, trace
 
 from baselines import SOLVERS
 from genorth.compare import Html, Records, report, summary
@@ -23,6 +22,7 @@ from genorth.compare.render.table import Block, Entry, Head, Line, Table
 from genorth.compare.runs.columns import COLUMNS
 from genorth.compare.runs.record import About
 from support.chromium import CHROMIUM, REASON, findings
+from support.compare_records import record, small_comparison, times, trace
 
 pytest.importorskip("matplotlib", reason="plots need the extra: pip install 'genorth[report]'")
 from genorth.compare import plots

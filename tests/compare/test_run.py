@@ -12,17 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compare_cases import (
-    SHAPE,
-    Counting,
-    ended,
-    hanging,
-    instance,
-    procrustes,
-    raising,
-    standing,
-    stuck,
-)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,6 +22,17 @@ from genorth.compare.render.terminal import Lines
 from genorth.compare.runs.store import decode, encode, thinned
 from genorth.machine import PastLimitError, interrupted
 from genorth.solve.clock import Clock
+from support.compare_cases import (
+    SHAPE,
+    Counting,
+    ended,
+    hanging,
+    instance,
+    procrustes,
+    raising,
+    standing,
+    stuck,
+)
 from support.refusals import refused
 
 threadpoolctl = pytest.importorskip(

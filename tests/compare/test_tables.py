@@ -10,7 +10,6 @@ import re
 from typing import Any
 
 import pytest
-from compare_records import record, small_comparison, times, trace
 
 from genorth.compare import tables
 from genorth.compare.analysis.rows import Runs, best_by_family, best_of, by_row, elsewhere
@@ -31,6 +30,7 @@ from genorth.compare.render.table import (
     tolerance_text,
 )
 from genorth.compare.runs.record import About, Records
+from support.compare_records import record, small_comparison, times, trace
 
 
 def _cells(text: str) -> list[list[str]]:

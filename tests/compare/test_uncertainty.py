@@ -3,7 +3,6 @@
 import math
 from typing import Any
 
-from compare_records import record
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +12,7 @@ from genorth.compare.analysis.rows import Runs, best_of, by_row, leaders, shared
 from genorth.compare.render.table import markdown
 from genorth.compare.render.terminal import winners
 from genorth.compare.runs.record import Records
+from support.compare_records import record
 from support.refusals import refused
 
 SOLVERS = ("cdf-gd", "cdf-lbfgs", "rtr", "rgd")

@@ -11,7 +11,6 @@ import math
 import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,9 +19,9 @@ import attrs
 import numpy as np
 
 from genorth.compare.runs.definition import fingerprint
-from genorth.compare.runs.record import Outcome, Record
+from genorth.compare.runs.record import TRACED, Outcome, Record
 from genorth.compare.runs.spec import Place, Setup, Task, size_of
-from genorth.compare.runs.store import COLUMNS, structured, thinned
+from genorth.compare.runs.store import structured, thinned
 from genorth.compare.runs.watch import Watched, as_result, complete_lines
 from genorth.linalg.arrays import Array
 from genorth.machine import PastLimitError, contained, environment, interrupted, pinned
@@ -118,6 +117,7 @@ class Maker(ABC):
             return self.kind.failed("UNPREPARED", made.reason, fields)
         problem = None if self._problem is None else Watched.of(self._problem)
         clock = Clock(problem) if problem is None else problem.clock
+        tally = None if problem is None else problem.tally
         with contained():
             try:
                 with interrupted(setup.preparation):
@@ -132,10 +132,10 @@ class Maker(ABC):
                 raise
             except BaseException as error:
                 ending, message = "RAISED", told(error)
-            if problem is not None:
-                counts = counts_of(problem)
-                fields |= {name: getattr(counts, name) for name in ("nfev", "njev", "nhev")}
-                fields |= {"seconds": {"cost": counts.seconds}} if counts.seconds else {}
+            if tally is not None:
+                counts = attrs.asdict(tally.counts)
+                spent = counts.pop("seconds")
+                fields |= counts | ({"seconds": {"cost": spent}} if spent else {})
             return self.kind.failed(ending, message, fields, clock.seconds)
 
     @cached_property
@@ -190,6 +190,7 @@ class Bench(Maker):
         fresh: Any,
     ) -> Record:
         setup, problem, solver = self._setup, fresh, self._setup.solvers[task.solver]
+        tally = problem.tally
         assert self._problem is not None and self._start is not None
         start = self._start.copy()
         with interrupted(setup.preparation):
@@ -210,15 +211,11 @@ class Bench(Maker):
         with interrupted(setup.patience):
             result = as_result(returned, problem, setup.max_time)
             at = measured(self._problem, result.x)
-            record = _reported(result, counts_of(problem), problem, at, fields)
+            record = _reported(result, tally.counts, problem, at, fields)
             claimed = bool(result.success) and result.status is Status.CONVERGED
             near = float(options.get("feasibility_tol") or _FEASIBILITY_TOL)
             says = "reports success" if isinstance(returned, Result) else "returned"
             return verified(record, at, claimed, near, setup.max_time, says)
-
-
-def _nothing() -> None:
-    """What a solver loads that has nothing to load."""
 
 
 # ---------------------------------------------------------------------- what a solver says
@@ -239,15 +236,6 @@ def _takes(solver: Any, argument: str) -> bool:
     return argument in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
 
 
-def counts_of(problem: Any) -> Counts:
-    """The counts of a problem that a solver may have spoiled."""
-    with suppress(Exception):
-        counts = problem.counts
-        if min(counts.nfev, counts.njev, counts.nhev) >= 0:
-            return attrs.evolve(counts, seconds=max(counts.seconds, 0.0))
-    return Counts()
-
-
 def _reported(
     result: Result, counts: Counts, problem: Watched, at: Measure, fields: dict[str, Any]
 ) -> Record:
@@ -264,7 +252,6 @@ def _reported(
     trace.evaluations = [evaluations + value for value in trace.evaluations]
     return structured(
         fields
-        | {"about": attrs.asdict(fields["about"])}
         | {name: getattr(result, name) for name in ("message", "nit", "beta", "threshold")}
         | {
             "status": result.status.name,
@@ -275,7 +262,7 @@ def _reported(
             "njev": _count(result.njev, counts.njev),
             "nhev": _count(result.nhev, counts.nhev),
             "seconds": _phases(result.seconds, counts),
-            "trace": {name: getattr(trace, name) for name in COLUMNS},
+            "trace": {name: getattr(trace, name) for name in TRACED},
         },
         Record,
     )

@@ -312,7 +312,7 @@ class _Notes:
     def __init__(self, folder: Path) -> None:
         self._file, self._crash = folder / ".underway.json", folder / ".crash.txt"
         self._key, self._times, self._reason = list[Any](), 0, ""
-        with suppress(OSError, ValueError, KeyError, TypeError):
+        with suppress(OSError, ValueError, KeyError, TypeError, OverflowError):
             found = json.loads(self._file.read_text(encoding="utf-8"))
             self._key, self._times = list(found["key"]), int(found["times"])
             crash = self._crash.read_text(encoding="utf-8", errors="replace")
@@ -340,7 +340,8 @@ class _Notes:
             what = self._reason or f"The process was killed {times} times during it"
             yield f"{what.rstrip('.')}. retry=True tries it again."
             return
-        self._file.write_text(json.dumps({"key": key, "times": times + 1}), encoding="utf-8")
+        with suppress(OSError):  # a solver has removed the folder: the store makes it again
+            self._file.write_text(json.dumps({"key": key, "times": times + 1}), encoding="utf-8")
         try:
             yield ""
         finally:

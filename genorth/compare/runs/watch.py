@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import time
 from typing import Any
 
 import numpy as np
@@ -13,22 +14,51 @@ import numpy as np
 from genorth.errors import refuse
 from genorth.linalg.arrays import Array, norm, number
 from genorth.linalg.cache import same_entries
-from genorth.problem.problem import Problem
+from genorth.problem.problem import Counts, Problem
 from genorth.solve.clock import Clock
 from genorth.solve.result import Result, Status, Trace
 
 _NEED = "x, a SciPy OptimizeResult, a pymanopt result or a genorth.Result"
 
 
+class Tally:
+    """Counts the calls of a problem's functions; a solver may reset the problem's own counts."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, Any] = {"nfev": 0, "njev": 0, "nhev": 0, "seconds": 0.0}
+
+    @property
+    def counts(self) -> Counts:
+        """The counts so far."""
+        return Counts(**self._calls)
+
+    def counting(self, function: Any, *names: str) -> Any:
+        """The function, of which each call adds to these counts."""
+        if function is None:
+            return None
+
+        def counted(*arguments: Any) -> Any:
+            begin = time.perf_counter()
+            value = function(*arguments)
+            self._calls["seconds"] += max(time.perf_counter() - begin, 0.0)
+            for name in names:
+                self._calls[name] += 1
+            return value
+
+        return counted
+
+
 class Watched(Problem):
     """A problem of which each evaluation is a line of a trace, measured with the clock stopped.
 
     A line has the last known cost and gradient norm where an evaluation gives only one of them.
-    While a monitor of ours keeps the trace, this one rests.
+    While a monitor of ours keeps the trace, this one rests. `fresh()` of it goes on with the same
+    trace and tally.
     """
 
     clock: Clock
     trace: Trace
+    tally: Tally
     _last: Array | None = None
 
     @classmethod
@@ -36,7 +66,12 @@ class Watched(Problem):
         """The same problem, fresh."""
         made: Any = problem.fresh()
         made.__class__ = cls
-        made.trace, made.clock = Trace(), Clock(made)
+        made.tally = tally = Tally()
+        made._cost = tally.counting(made._cost, "nfev")
+        made._gradient = tally.counting(made._gradient, "njev")
+        made._hessian = tally.counting(made._hessian, "nhev")
+        made._fused = tally.counting(made._fused, "nfev", "njev")
+        made.trace, made.clock = Trace(), Clock(tally)
         return made
 
     def evaluate_cost(self, X: Array) -> float:
@@ -65,8 +100,8 @@ class Watched(Problem):
             self._last = np.array(X)
             known = (trace.cost[-1], trace.gradient_norm[-1]) if len(trace) else (math.nan,) * 2
             away = number(manifold.feasibility(X))
-            trace.append(self.clock.elapsed()[0], *known, away, self.counts.evaluations)
-        trace.evaluations[-1] = self.counts.evaluations
+            trace.append(self.clock.elapsed()[0], *known, away, 0)
+        trace.evaluations[-1] = self.tally.counts.evaluations
         if f is not None:
             trace.cost[-1] = f
         if G is not None and np.all(np.isfinite(G)):
@@ -103,7 +138,7 @@ def as_result(returned: Any, problem: Watched, max_time: float) -> Result:
     shape = problem.manifold.shape
     if np.size(x) != math.prod(shape):
         refuse("solver", f"x of shape {shape}, or as many entries", f"shape {np.shape(x)}")
-    seconds, counts = problem.clock.seconds[0], problem.counts
+    seconds, counts = problem.clock.seconds[0], problem.tally.counts
     late = seconds >= max_time
     iterations = getattr(returned, "nit", getattr(returned, "iterations", counts.evaluations))
     return Result(

@@ -7,6 +7,7 @@ import asyncio
 import ctypes
 import gc
 import os
+import shutil
 import signal
 import sys
 import threading
@@ -18,10 +19,10 @@ from typing import Any
 import attrs
 import numpy as np
 import scipy.optimize  # noqa: F401  here, as on a busy machine it may take longer than the limits
-from compare_cases import SHAPE, ended, hanging, procrustes, stuck
 
 import genorth as go
 from genorth import compare
+from support.compare_cases import SHAPE, ended, hanging, procrustes, stuck
 
 
 @attrs.frozen
@@ -171,6 +172,15 @@ def swallowing(problem: go.Problem, x0: Any, **_: Any) -> go.Result:
     return solved(problem, x0)
 
 
+def never_ending(problem: go.Problem, x0: Any, **_: Any) -> go.Result:
+    """Goes on whatever is raised in it."""
+    while True:
+        try:  # noqa: SIM105  as users write it
+            time.sleep(0.01)
+        except BaseException:
+            pass
+
+
 def slow(problem: go.Problem, x0: Any, **_: Any) -> go.Result:
     """A success, after the limit."""
     result = solved(problem, x0)
@@ -245,6 +255,15 @@ def resets_counts(problem: go.Problem, x0: Any) -> None:
     problem.reset_counts()
 
 
+def removes_the_folder(*_: Any) -> None:
+    """Where the comparison keeps its records, by the name that its test gives it."""
+    shutil.rmtree("here", ignore_errors=True)
+
+
+def stops_the_clock(*_: Any) -> None:
+    time.perf_counter = time.process_time = lambda: 0.0  # type: ignore[assignment]
+
+
 def loses_counts(problem: Any, x0: Any) -> None:
     del problem._nfev
 
@@ -313,15 +332,17 @@ SOLVERS: dict[str, Fault] = {
     "x is huge": Fault(Claims({"x": 1e200 * X}), "NOT_FINITE", "is "),
     "x is the start": Fault(Claims({}), "NOT_STATIONARY", "gradient norm is"),
     "status is text": Fault(Claims({"status": "CONVERGED"}), "RAISED", "name"),
-    "nit is text": Fault(Claims({"nit": "many"}), "RAISED", "whole number, got str @ record.nit"),
-    "nit is half": Fault(Claims({"nit": 1.5}), "RAISED", "whole number, got float @ record.nit"),
+    "nit is text": Fault(Claims({"nit": "many"}), "RAISED", "nit: need a whole number, got str"),
+    "nit is half": Fault(Claims({"nit": 1.5}), "RAISED", "nit: need a whole number, got float"),
+    "nit is astronomical": Fault(Claims({"nit": 10**400}), "RAISED", "nit: need"),
+    "nit has no decimals": Fault(Claims({"nit": 10**5000}), "RAISED", "nit: need"),
     "nit is negative": Fault(Claims({"nit": -1}), "RAISED", "nit: need"),
     "nfev is None": Fault(Claims({"nfev": None}), "RAISED", "NoneType"),
     "message is a number": Fault(Claims({"message": 5}), "RAISED", "text, got int"),
     "seconds are a list": Fault(Claims({"seconds": [1.0]}), "RAISED", "list"),
     "seconds are text": Fault(Claims({"seconds": {"a": "b"}}), "RAISED", "TypeError"),
     "seconds are negative": Fault(Claims({"seconds": {"a": -1.0}}), "NOT_STATIONARY"),
-    "beta is text": Fault(Claims({"beta": "auto"}), "RAISED", "record.beta"),
+    "beta is text": Fault(Claims({"beta": "auto"}), "RAISED", "beta: need a number"),
     "no trace": Fault(Claims({"trace": None}), "NOT_STATIONARY"),
     "an uneven trace": Fault(Claims({"trace": UNEVEN}), "NOT_STATIONARY"),
     "words in the trace": Fault(Claims({"trace": WORDS}), "NOT_STATIONARY"),
@@ -338,6 +359,7 @@ SOLVERS: dict[str, Fault] = {
     "no signature": Fault(Unsigned(), "CONVERGED"),
     # ------------------------------------------------------------------ the clock
     "hangs": Fault(hanging, "HUNG", "max_time was 2 s", late=True),
+    "swallows every interrupt": Fault(never_ending, "HUNG", "max_time was 2 s", late=True),
     "hangs and swallows": Fault(swallowing, LATE, "limit", late=True),
     "succeeds too late": Fault(slow, LATE, "limit", late=True),
     # ------------------------------------------------------------------ its surroundings
@@ -353,6 +375,8 @@ SOLVERS: dict[str, Fault] = {
     "resets the counts": Fault(After(resets_counts), "CONVERGED"),
     "loses the counts": Fault(After(loses_counts), "CONVERGED"),
     "has negative counts": Fault(After(negative_counts), "CONVERGED"),
+    "removes the folder": Fault(After(removes_the_folder), "CONVERGED"),
+    "stops the clock": Fault(After(stops_the_clock), "CONVERGED"),
     "leaves a thread": Fault(After(leaves_a_thread), "CONVERGED"),
     "leaves a child": Fault(After(leaves_a_child), "CONVERGED"),
     "writes much": Fault(After(writes_much), "CONVERGED"),
