@@ -13,7 +13,7 @@ import attrs
 from genorth.compare.render.terminal import chosen
 from genorth.compare.runs.bench import Bench
 from genorth.compare.runs.record import About, Records
-from genorth.compare.runs.schedule import Executor, Here, Schedule, fields_of
+from genorth.compare.runs.schedule import Here, Schedule, fields_of
 from genorth.compare.runs.spec import UNKNOWN, Place, Setup, Task, as_cases, as_solvers
 from genorth.compare.runs.store import FORMAT, Store, folder_of
 from genorth.errors import require
@@ -171,17 +171,12 @@ def compared(
 def _maker(setup: Setup, store: Store | None, jobs: int, executor: Any) -> Any:
     if executor is None and jobs == 1:
         return Here(setup, None if store is None else store.folder)
-    # these load multiprocessing
-    if executor is not None:
-        from genorth.compare.runs.futures import Futures
+    from genorth.compare.runs.workers import Futures, Workers  # these load multiprocessing
 
-        return Futures(setup, executor)
-    from genorth.compare.runs.workers import Workers, pickled
-
-    return Workers(setup, pickled(setup))
+    return Workers(setup) if executor is None else Futures(setup, executor)
 
 
-def _sized(setup: Setup, seed: int, executor: Executor) -> tuple[Setup, dict[Place, str]]:
+def _sized(setup: Setup, seed: int, executor: Any) -> tuple[Setup, dict[Place, str]]:
     """The setup with the sizes of all problems, and the places whose problem cannot be made.
 
     A function in a mapping tells the size of its problem when it is called.

@@ -26,11 +26,11 @@ from hypothesis import strategies as st
 
 import genorth
 from genorth import compare
-from genorth.compare.render.page import _settings
-from genorth.compare.runs import futures
-from genorth.compare.runs.futures import Made, run_place
+from genorth.compare.render.report import _settings
+from genorth.compare.runs import workers
 from genorth.compare.runs.record import Record
 from genorth.compare.runs.schedule import ATTEMPTS, Here, Observer, Schedule
+from genorth.compare.runs.workers import Made, run_place
 from support.compare_cases import Killing, dying, instance, procrustes, raising, standing, stuck
 from support.compare_faults import PROBLEMS, SOLVERS
 from support.refusals import refused
@@ -117,7 +117,7 @@ class Drawn:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(futures, "_POLL", 0.0)
+    monkeypatch.setattr(workers, "_POLL", 0.0)
 
 
 SMALL = {"a": instance("a"), "b": instance("b")}
@@ -135,7 +135,7 @@ def alone() -> list[Any]:
 @example(looks=[], lost=12 * [True])  # all, three times
 def test_whatever_is_lost_and_whenever_the_rest_comes_back(alone, looks, lost):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(futures, "_POLL", 0.0)
+        patch.setattr(workers, "_POLL", 0.0)
         drawn = Drawn(looks, lost)
         records = run(SMALL, TWO, executor=drawn)
     places = len(SMALL) * SWEEP["starts"]
@@ -246,7 +246,7 @@ class _NoFutures:
                 "problems": {"open": instance(make=threading.Lock().acquire)},
             },
             "problems",
-            "can be pickled, for an executor",
+            "can be pickled",
             "'open (6,2)'",
         ),
     ],

@@ -9,7 +9,7 @@ import scipy.optimize
 
 import genorth as go
 from genorth import compare
-from genorth.compare.runs.watch import Watched
+from genorth.compare.runs.bench import Watched
 from genorth.interop.pymanopt import to_pymanopt
 from support.compare_cases import procrustes
 

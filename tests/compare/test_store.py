@@ -455,7 +455,8 @@ def test_a_rounding_error_is_no_change():
 
 def test_a_description_is_the_same_in_another_process():
     code = (
-        "import json; from functools import partial; from support.compare_cases import Counting, raising\n"
+        "import json; from functools import partial\n"
+        "from support.compare_cases import Counting, raising\n"
         "from genorth.compare.runs.definition import described\n"
         "from genorth.solve.solver import SOLVERS\n"
         "print(json.dumps(described([partial(raising, a={'x': {1, 2}}), SOLVERS['cdf-gd'],"

@@ -51,6 +51,8 @@ class Best:
     notes: dict[str, str]
     #: Solvers that ended at a higher value of f, and by how much.
     elsewhere: dict[str, float]
+    #: How many runs failed.
+    failed: int = 0
     #: Solvers that cannot be told from the best: their times over the seeds overlap with its times.
     tied: tuple[str, ...] = ()
 
@@ -75,9 +77,9 @@ def best(records: Records) -> list[Best]:
             if math.isinf(ratios[solver]) and entry.out_of_time and time > 0
         }
         notes = {solver: entry.note for solver, entry in runs.items() if entry.note}
-        found.append(
-            Best(*row, winner, time, ratios, at_least, notes, elsewhere(runs), leaders(runs)[1:])
-        )
+        failed, tied = sum(len(entry.failed) for entry in runs.values()), leaders(runs)[1:]
+        higher = elsewhere(runs)
+        found.append(Best(*row, winner, time, ratios, at_least, notes, higher, failed, tied))
     return found
 
 

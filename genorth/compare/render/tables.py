@@ -302,24 +302,26 @@ def least(ways: Mapping[str, Reached], figure: str) -> float:
 # ---------------------------------------------------------------------- who wins, what failed
 
 
-def best_table(records: Records, labels: Labels | None = None) -> Table:
+def best_table(records: Records, labels: Labels | None = None, ratios: bool = True) -> Table:
     """Make the table of winners: for each row the best solver, its time, and the others' ratios.
 
     Args:
         records: The records.
         labels: As for `paper_layout`.
+        ratios: False for how many runs of the row failed, in place of the ratios.
 
     Returns:
         The table.
     """
     found, names = best(records), names_of(records, labels)
-    solvers = dict.fromkeys(solver for row in found for solver in row.ratios)
+    solvers = dict.fromkeys(solver for row in found for solver in row.ratios) if ratios else {}
     heads = [
         *(Head(name, numeric=False) for name in ("Problem", "Size")),
         Head("tol"),
         Head("Best", numeric=False),
         Head("Seconds"),
         *(Head(names[solver], "times the time of the best") for solver in solvers),
+        *([] if ratios else [Head("failed")]),
     ]
     lines = [_best_line(row, solvers, names) for row in found]
     footnote = (
@@ -340,7 +342,8 @@ def _best_line(row: Best, solvers: Iterable[str], names: Names) -> Line:
     else:
         best = " or ".join(names[solver] for solver in (row.solver, *row.tied))
         entries += [words(best), Entry(seconds_text(row.time), row.time)]
-    return Line([*entries, *(_ratio(row, solver) for solver in solvers)])
+    last = [_ratio(row, solver) for solver in solvers] or [count(row.failed)]
+    return Line([*entries, *last])
 
 
 def _ratio(row: Best, solver: str) -> Entry:

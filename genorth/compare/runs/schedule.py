@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import faulthandler
 import json
 import threading
 import warnings
@@ -13,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import attrs
 
@@ -24,7 +23,7 @@ from genorth.compare.runs.spec import Place, Setup, Task
 from genorth.compare.runs.store import Store
 from genorth.errors import refuse
 
-#: How often a run is tried in which the process is killed each time.
+#: How often a run is tried that takes its process, or its executor's worker, along each time.
 ATTEMPTS = 3
 # runs that `retry` makes again
 _AGAIN = ("RAISED", "HUNG", "UNPREPARED")
@@ -56,16 +55,6 @@ class Observer:
 
     def close(self) -> None:
         """Nothing more comes; also after an exception."""
-
-
-class Executor(Protocol):
-    """Makes problems and runs, in this process or in others."""
-
-    def prepare(self, places: Iterable[Place]) -> dict[Place, Prepared]:
-        """Make the problems of these places."""
-
-    def make(self, schedule: Schedule) -> None:
-        """Make the runs that are missing."""
 
 
 def fields_of(setup: Setup, tasks: Iterable[Task]) -> dict[Task, dict[str, Any]]:
@@ -128,7 +117,7 @@ class Schedule:
 
     # ------------------------------------------------------------------ what is there already
 
-    def resume(self, executor: Executor, retry: bool) -> None:
+    def resume(self, executor: Any, retry: bool) -> None:
         """Take over the records of an earlier call that still stand for their runs.
 
         Raises:
@@ -161,7 +150,7 @@ class Schedule:
             self._take(task, record)
         self.missing = [task for task in self._tasks if task not in kept]
 
-    def _checked(self, kept: dict[Task, Outcome], executor: Executor) -> list[str]:
+    def _checked(self, kept: dict[Task, Outcome], executor: Any) -> list[str]:
         """What changed in the problems of these records, which are then kept no longer."""
         traced = {task: r for task, r in kept.items() if r.definition.get("problem")}
         made = executor.prepare(dict.fromkeys(task.place for task in traced))
@@ -263,8 +252,8 @@ def _of(record: Outcome, what: str) -> str:
 class Here(ExitStack):
     """Makes all runs in this process.
 
-    Where there is a folder, a run or a preparation in which the process crashes, or is killed three
-    times, becomes a record when the comparison is called again.
+    Where there is a folder, a run or a preparation in which the process ended three times
+    becomes a record when the comparison is called again.
 
     Args:
         setup: What all runs share.
@@ -275,8 +264,6 @@ class Here(ExitStack):
         super().__init__()
         self._setup, self._maker = setup, setup.maker(setup, (KeyboardInterrupt,))
         self._notes = None if folder is None else _Notes(folder)
-        if self._notes is not None:
-            self.enter_context(self._notes.crashes())
 
     def prepare(self, places: Iterable[Place]) -> dict[Place, Prepared]:
         """Make the problems of these places, one at a time."""
@@ -310,35 +297,17 @@ class _Notes:
     """Notes in a folder what is underway, for a later call to find where a process ended."""
 
     def __init__(self, folder: Path) -> None:
-        self._file, self._crash = folder / ".underway.json", folder / ".crash.txt"
-        self._key, self._times, self._reason = list[Any](), 0, ""
+        self._file, self._key, self._times = folder / ".underway.json", list[Any](), 0
         with suppress(OSError, ValueError, KeyError, TypeError, OverflowError):
             found = json.loads(self._file.read_text(encoding="utf-8"))
             self._key, self._times = list(found["key"]), int(found["times"])
-            crash = self._crash.read_text(encoding="utf-8", errors="replace")
-            self._reason = crash.partition("\n")[0]
-
-    @contextmanager
-    def crashes(self) -> Iterator[None]:
-        """Have the reason of a crash written to the folder, unless someone else asked for it."""
-        if faulthandler.is_enabled():
-            yield
-            return
-        with self._crash.open("w", encoding="utf-8") as file:
-            faulthandler.enable(file, all_threads=False)
-            try:
-                yield
-            finally:
-                faulthandler.disable()
-                self._crash.unlink(missing_ok=True)
 
     @contextmanager
     def underway(self, key: list[Any]) -> Iterator[str]:
         """Note that this is underway; gives the reason not to try it again, if there is one."""
         times = self._times if key == self._key else 0
-        if times and (self._reason or times >= ATTEMPTS):
-            what = self._reason or f"The process was killed {times} times during it"
-            yield f"{what.rstrip('.')}. retry=True tries it again."
+        if times >= ATTEMPTS:
+            yield f"The process ended {times} times during it. retry=True tries it again."
             return
         with suppress(OSError):  # a solver has removed the folder: the store makes it again
             self._file.write_text(json.dumps({"key": key, "times": times + 1}), encoding="utf-8")

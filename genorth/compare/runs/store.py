@@ -310,7 +310,7 @@ def _finite(value: Any) -> Any:
     return list(map(_finite, value)) if isinstance(value, list | tuple) else value
 
 
-def decode(line: str, kind: type[Any], known: dict[str, Any] | None = None) -> Any:
+def decode(line: str, kind: Any, known: dict[str, Any] | None = None) -> Any:
     """Return the record of a line that `encode` made.
 
     Args:
