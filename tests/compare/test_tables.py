@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from genorth.compare import tables
+from genorth.compare.analysis.profiles import at_target, crossing
 from genorth.compare.analysis.rows import Runs, best_by_family, best_of, by_row, elsewhere
-from genorth.compare.analysis.targets import crossing, reached
 from genorth.compare.render.table import (
     Block,
     Entry,
@@ -330,8 +330,10 @@ def test_a_small_gradient_away_from_the_manifold_is_no_crossing():
 
 
 def test_one_run_to_a_tight_tolerance_tells_the_looser_ones():
-    way = reached([record(tolerance=1e-9, time=9.0, trace=trace(1.0, 1e-5, 1e-9))], 1e-5)
-    assert (way.seconds, way.evaluations, way.reasons) == ((0.1,), (3.0,), ())
+    runs = [record(tolerance=1e-9, time=9.0, trace=trace(1.0, 1e-5, 1e-9)), record("other")]
+    loose, tight, _ = at_target(Records(runs))
+    assert (loose.tolerance, loose.time, loose.evaluations, loose.success) == (1e-5, 0.1, 3, True)
+    assert (tight.tolerance, tight.time, tight.evaluations) == (1e-9, 0.2, 5)
 
 
 def test_the_run_to_this_very_tolerance_comes_first():
@@ -339,8 +341,10 @@ def test_the_run_to_this_very_tolerance_comes_first():
         record(tolerance=1e-9, trace=trace(1.0, 1e-5, 1e-9, seconds=7.0)),
         record(tolerance=1e-5, trace=trace(1.0, 1e-5, seconds=3.0)),
         record(tolerance=1e-3, trace=trace(1.0, 1e-5, seconds=5.0)),
+        record("other", tolerance=1e-4),
     ]
-    assert [reached(runs, target).seconds for target in (1e-5, 1e-4)] == [(3.0,), (5.0,)]
+    found = {each.tolerance: each.time for each in at_target(Records(runs)).where(solver="cdf-gd")}
+    assert found == {1e-3: 5.0, 1e-4: 5.0, 1e-5: 3.0, 1e-9: 14.0}
 
 
 def test_to_target_table():
@@ -366,7 +370,7 @@ def test_a_target_that_nobody_was_asked_for_is_no_failure_of_the_solver():
         ]
     )
     first, _ = _cells(tables.to_target(records))
-    assert first[7:9] == ["> 1 (not asked)", "-"]
+    assert first[7:9] == ["-", "-"]
 
 
 def test_best_of_each_row():
