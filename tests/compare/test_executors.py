@@ -88,8 +88,8 @@ class Later:
 
 def here(function: Any, *arguments: Any) -> Made:
     """What `run_place` does, in this process."""
-    *_, payload, fields = pickle.loads(pickle.dumps(arguments))
-    schedule = Schedule(Record, fields)
+    *_, payload, tasks = pickle.loads(pickle.dumps(arguments))
+    schedule = Schedule(Record, tasks)
     Here(pickle.loads(payload), None).make(schedule)
     return Made("here", tuple(schedule.records({})))
 
@@ -179,9 +179,9 @@ def test_one_task_is_one_problem_and_start_with_all_solvers_and_tolerances():
 
     run(SMALL, TWO, executor=Noting([], []))
     assert len(sent) == 4
-    for fields in sent:
-        assert len(fields) == 4 and len({f["seed"] for f in fields.values()}) == 1
-        assert {task.case for task in fields} == {0}
+    for tasks in sent:
+        assert len(tasks) == 4 and len({task.seed for task in tasks}) == 1
+        assert {task.case for task in tasks} == {0}
 
 
 @pytest.mark.usefixtures("quick")

@@ -26,7 +26,6 @@ from support.compare_records import record, small_comparison, times, trace
 
 pytest.importorskip("matplotlib", reason="plots need the extra: pip install 'genorth[report]'")
 from genorth.compare import plots
-from genorth.compare.render.page import inline
 from genorth.compare.render.plots import _thinned
 
 # ---------------------------------------------------------------------- in words
@@ -256,19 +255,6 @@ def test_plots_do_not_load_pyplot():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_svg_is_the_same_each_time_and_has_ids_of_its_own():
-    records = Records(times(a=1.0, b=2.0))
-    first, again, other = (
-        inline(plots.overview(records), name, 'a "label"') for name in ("f1", "f1", "f2")
-    )
-    assert first == again and 'aria-label="a &quot;label&quot;"' in first[:400]
-    assert "#000000" not in first and "style" not in first
-    assert not re.search(r'^<svg[^>]*\bwidth="', first)
-    ids = [set(re.findall(r'\bid="([^"]+)"', text)) for text in (first, other)]
-    assert ids[0] and not ids[0] & ids[1]
-    assert set(re.findall(r'(?:url\(#|href="#)([\w-]+)', first)) <= ids[0]
-
-
 # ---------------------------------------------------------------------- the page
 
 ATTACK = '<script>window.hacked = 1</script><img src=x onerror="window.hacked = 1">'
@@ -310,6 +296,9 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+_PICTURE = "data:image/svg+xml;base64"
+
+
 class _Parser(HTMLParser):
     """Checks that elements are closed in the order in which they were opened."""
 
@@ -323,7 +312,8 @@ class _Parser(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag not in self.VOID:
             self.open.append(tag)
-        if tag in ("link", "img", "iframe", "object") or (tag == "script" and "src" in dict(attrs)):
+        source = dict(attrs).get("src") or ""
+        if tag in ("link", "iframe", "object") or source.partition(",")[0] not in ("", _PICTURE):
             self.loads.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
@@ -356,7 +346,7 @@ def test_page_holds_what_it_must(page):
     ]
     for sentence in summary.sentences(small_comparison())[:1]:
         assert unescape(text).count(sentence.partition(": ")[2]) == 1
-    first = text[text.index('class="headline"') : text.index("<svg")]
+    first = text[text.index('class="headline"') : text.index("<figure")]
     assert re.search(r"fastest in \d+ of \d+ rows", first) and "x faster in the median" in first
     assert (
         "OpenBLAS &lt;x&gt;" in text
@@ -370,9 +360,7 @@ def test_page_holds_what_it_must(page):
 
 def test_page_escapes_what_solvers_say(page):
     text = page.read_text(encoding="utf-8")
-    assert (
-        "window.hacked = 1</script>" not in text and "<img" not in text and "<i>p</i>" not in text
-    )
+    assert "window.hacked = 1</script>" not in text and "<img src" not in text and "<i>" not in text
     assert (
         "<title>A &lt;title&gt;</title>" in text
         and "Another &lt;b&gt;one" in text
@@ -436,11 +424,8 @@ const probe = {
     return heads.flatMap((head, k) => head.getAttribute("aria-sort") === "none" ? [] : [k]);
   }),
   tables: document.querySelectorAll("table.sortable").length,
-  figures: [...document.querySelectorAll("figure svg")].map((svg) => ({
-    label: svg.getAttribute("aria-label"), size: box(svg),
-    drawn: [...svg.querySelectorAll("path, use")]
-      .filter((each) => box(each).some((side) => side > 0)).length,
-    words: svg.querySelectorAll("text").length,
+  figures: [...document.querySelectorAll("figure img")].map((img) => ({
+    label: img.alt, size: box(img), natural: [img.naturalWidth, img.naturalHeight],
   })),
   repeated: ids.filter((id, n) => ids.indexOf(id) !== n),
   dead: [...document.querySelectorAll("nav a")].map((a) => a.hash)
@@ -523,9 +508,7 @@ def test_chromium_shows_the_plots(probe):
         "Time by phase": 2,
     }
     for figure in probe["figures"]:
-        assert min(figure["size"]) > 100 and figure["drawn"] > 10 and figure["words"] > 3, figure[
-            "label"
-        ]
+        assert min(*figure["size"], *figure["natural"]) > 100, figure["label"]
 
 
 def test_chromium_offers_the_bibtex_for_copying(probe):
@@ -552,30 +535,17 @@ def test_bar_shows_the_run_and_the_best_so_far():
     bar.close()  # nothing was started: nothing to do
     bar.start(4)
     bar.begin("matching", "(4,2)", 0, "cdf-gd", 1e-5)
-    assert "matching (4,2) to 1e-5, seed 0: cdf-gd   best so far: none yet" in out.getvalue()
+    assert "matching (4,2) to 1e-5, seed 0: cdf-gd (best so far: none yet)" in out.getvalue()
     bar.finish(record("cdf-gd", 2.5))
     bar.finish(record("cdf-tr", 0.1, size="(8,2)"))  # of another row
     bar.begin("matching", "(4,2)", 0, "rgd", 1e-5)
-    assert "rgd   best so far: cdf-gd, 2.5 s" in out.getvalue() and "2/4" in out.getvalue()
+    assert "rgd (best so far: cdf-gd, 2.5 s)" in out.getvalue() and "2/4" in out.getvalue()
     bar.finish(record("rgd", 60.0, status="TIME_LIMIT"))
     bar.finish(record("[b]", 0.5))  # carried over: it had no beginning; and brackets are no markup
     out.truncate(0)
     bar.close()
-    line = next(line for line in out.getvalue().splitlines() if "(4,2)" in line)
-    assert re.split(r"\s*│\s*", line)[1:-1] == [
-        "matching",
-        "(4,2)",
-        "1e-5",
-        "[b]",
-        "0.5",
-        "cdf-gd",
-        "2.5",
-        "none",
-        "-",
-        "[b]",
-        "0.5",
-        "1",
-    ]
+    line = out.getvalue().splitlines()[-4]
+    assert line.split() == ["matching", "(4,2)", "1e-5", "[b]", "0.5", "1"]
     out.truncate(0)
     bar.close()
     assert out.getvalue().strip("\x00") == ""

@@ -10,7 +10,6 @@ from genorth.compare import effect, plots, summary, tables
 from genorth.compare.analysis.ranking import behind, duels, lead
 from genorth.compare.analysis.rows import Runs, best_of, by_row, leaders, shared
 from genorth.compare.render.table import markdown
-from genorth.compare.render.terminal import winners
 from genorth.compare.runs.record import Records
 from support.compare_records import record
 from support.refusals import refused
@@ -71,7 +70,6 @@ def test_words_and_tables_name_a_winner_only_where_there_is_one(times):
         assert len(bold) == (len(first) == 1)
     (line,) = tables.best_table(records).blocks[0].lines
     assert line.entries[3].text == (" or ".join(first) or "none")
-    assert next(iter(winners(records).columns[3].cells)).plain == (" or ".join(first) or "none")
 
 
 @given(times=rows())

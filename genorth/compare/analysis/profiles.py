@@ -125,8 +125,8 @@ def profile(
     costs: dict[_Start, dict[str, float]] = {}
     for record in records if at == "run" else at_target(records):
         start, who = costs.setdefault((*record.row, record.seed), {}), getattr(record, by)
-        value = float(getattr(record, measure))
-        cost = value if record.success and not math.isnan(value) else math.inf
+        spent = float(getattr(record, measure))
+        cost = spent if record.success and not math.isnan(spent) else math.inf
         start[who] = min(cost, start.get(who, math.inf))
     order = list(records.solvers) if by == "solver" else FAMILIES
     solvers = tuple(who for who in order if who in records.distinct(by))
@@ -180,16 +180,25 @@ def at_target(records: Records) -> Records:
             own = [run for run in runs if run.tolerance == target]
             others = sorted(runs, key=lambda run: -run.tolerance)
             ways = ((run, crossing(run, target)) for run in (*own, *others))
-            made += [_cut(*way, target) for way in ways if way[1] is not None][:1] or own
+            made += [_cut(r, line, target) for r, line in ways if line is not None][:1] or own
     return Records(made, records.settings)
 
 
 def _cut(run: Record, line: int, target: float) -> Record:
-    trace, done = run.trace, {"status": run.done, "success": True, "tolerance": target}
-    figures = {name: getattr(trace, name)[line] for name in ("time", "feasibility")}
-    figures |= {"gradient_norm": trace.gradient_norm[line], "nfev": trace.evaluations[line]}
-    fun = trace.cost[line] if math.isfinite(trace.cost[line]) else run.fun
-    return attrs.evolve(run, **done, **figures, fun=fun, njev=0, nhev=0)
+    trace, cost = run.trace, run.trace.cost[line]
+    return attrs.evolve(
+        run,
+        tolerance=target,
+        status=run.done,
+        success=True,
+        fun=cost if math.isfinite(cost) else run.fun,
+        gradient_norm=trace.gradient_norm[line],
+        feasibility=trace.feasibility[line],
+        time=trace.time[line],
+        nfev=trace.evaluations[line],
+        njev=0,
+        nhev=0,
+    )
 
 
 def crossing(record: Record, target: float) -> int | None:

@@ -104,16 +104,15 @@ class Maker(ABC):
         self.at = place
         return self._prepared
 
-    def record(self, task: Task, fields: dict[str, Any], begin: Callable[[], None]) -> Outcome:
+    def record(self, task: Task, begin: Callable[[], None]) -> Outcome:
         """Run a task, which `prepare` has seen.
 
         Args:
             task: The task.
-            fields: What the record begins with.
             begin: Called when the solver is loaded and begins.
         """
         made, setup = self._prepared, self._setup
-        fields = fields | {"environment": self._environment}
+        fields = task.fields | {"environment": self._environment}
         fields["definition"] = fields["definition"] | {"problem": made.fingerprint}
         if made.reason:
             return self.kind.failed("UNPREPARED", made.reason, fields)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ import attrs
 from genorth.compare.runs.bench import Prepared
 from genorth.compare.runs.definition import changes, described
 from genorth.compare.runs.record import OUT_OF_TIME, Outcome, Records
-from genorth.compare.runs.spec import Place, Setup, Task
+from genorth.compare.runs.spec import KEY, Place, Setup, Task
 from genorth.compare.runs.store import Store
 from genorth.errors import refuse
 
@@ -28,10 +28,6 @@ ATTEMPTS = 3
 # runs that `retry` makes again
 _AGAIN = ("RAISED", "HUNG", "UNPREPARED")
 _SHOWN = 3  # changes that a refusal names
-
-
-#: What identifies the record of a run, of the fields that it begins with.
-KEY = ("problem", "size", "seed", "solver", "tolerance")
 
 
 class Observer:
@@ -57,21 +53,17 @@ class Observer:
         """Nothing more comes; also after an exception."""
 
 
-def fields_of(setup: Setup, tasks: Iterable[Task]) -> dict[Task, dict[str, Any]]:
-    """What the record of each task begins with.
-
-    Its key, the description of its solver, and what defines the run, but for the fingerprint of the
-    problem.
-    """
+def begun(setup: Setup, tasks: Iterable[Task]) -> list[Task]:
+    """The tasks with what their records begin with, but for the fingerprint of the problem."""
     solvers = {name: described(solver) for name, solver in setup.solvers.items()}
-    found = {}
+    found = []
     for task in tasks:
         case = setup.cases[task.case]
         key = case.problem, str(case.size), task.seed, task.solver, task.tolerance
         options = described(case.options.get(task.solver, {}))
         definition = setup.budgets | {"options": options, "solver": solvers[task.solver]}
         about = {"about": setup.about[task.solver], "definition": definition}
-        found[task] = dict(zip(KEY, key, strict=True)) | about
+        found.append(attrs.evolve(task, fields=dict(zip(KEY, key, strict=True)) | about))
     return found
 
 
@@ -80,8 +72,7 @@ class Schedule:
 
     Args:
         kind: What a run leaves behind.
-        fields: All runs of the comparison, tolerances from loose to tight, each with what its
-            record begins with.
+        tasks: All runs of the comparison, by `begun`, tolerances from loose to tight.
         store: Where records are kept, if anywhere.
         progress: Told of each run.
         give_up: A solver that ran out of time from so many starts of a row is not run from others;
@@ -91,12 +82,12 @@ class Schedule:
     def __init__(
         self,
         kind: type[Outcome],
-        fields: Mapping[Task, dict[str, Any]],
+        tasks: Iterable[Task],
         store: Store | None = None,
         progress: Observer | None = None,
         give_up: int | None = None,
     ) -> None:
-        self._kind, self._fields, self._tasks = kind, fields, list(fields)
+        self._kind, self._tasks = kind, list(tasks)
         self._lock = threading.RLock()
         self._store, self._progress = store, progress or Observer()
         self._give_up = give_up
@@ -105,15 +96,7 @@ class Schedule:
         self._late: dict[tuple[int, str], list[Outcome]] = {}
         #: Places whose problem cannot be made, with the reason.
         self.unprepared: dict[Place, str] = {}
-        self.missing = list(fields)
-
-    def fields(self, task: Task) -> dict[str, Any]:
-        """What its record begins with."""
-        return self._fields[task]
-
-    def key(self, task: Task) -> tuple[Any, ...]:
-        """The key of the record that the task will leave."""
-        return tuple(self._fields[task][name] for name in KEY)
+        self.missing = self._tasks
 
     # ------------------------------------------------------------------ what is there already
 
@@ -126,13 +109,13 @@ class Schedule:
         kept, stale = dict[Task, Outcome](), list[str]()
         for task in self._tasks if self._store is not None else ():
             assert self._store is not None
-            record = self._store.records.get(self.key(task))
+            record = self._store.records.get(task.key)
             if record is None or (retry and record.status in _AGAIN):
                 continue
             if record.status == "GIVEN_UP" and self._give_up is None:
                 continue
             then = {name: item for name, item in record.definition.items() if name != "problem"}
-            if found := list(changes(then, self._fields[task]["definition"])):
+            if found := list(changes(then, task.fields["definition"])):
                 stale += [_of(record, change) for change in found]
             else:
                 kept[task] = record
@@ -171,17 +154,14 @@ class Schedule:
     def work(
         self,
         tasks: Iterable[Task],
-        run: Callable[[Task, dict[str, Any], Callable[[], None]], Outcome],
+        run: Callable[[Task, Callable[[], None]], Outcome],
     ) -> None:
-        """Make these runs one after the other, by `run(task, fields, begin)`.
+        """Make these runs one after the other, by `run(task, begin)`.
 
         Several threads may do so at once, each with its own tasks.
         """
         for task in tasks:
-            record = self.spared(task)
-            if record is None:
-                record = run(task, self.fields(task), partial(self._begin, task))
-            self.finish(task, record)
+            self.finish(task, self.spared(task) or run(task, partial(self._begin, task)))
 
     def spared(self, task: Task) -> Outcome | None:
         """The record of a run that need not be made; None if it must.
@@ -190,7 +170,7 @@ class Schedule:
         made is not tried again, and a solver is given up that ran out of time from other starts.
         """
         if reason := self.unprepared.get(task.place):
-            return self._kind.failed("UNPREPARED", reason, self.fields(task))
+            return self._kind.failed("UNPREPARED", reason, task.fields)
         late = list(self._late.get((task.case, task.solver), []))
         looser = [r for r in late if r.seed == task.seed and r.tolerance > task.tolerance]
         if looser:
@@ -205,11 +185,11 @@ class Schedule:
             return None
         least = min(record.time for record in ran), min(record.cpu for record in ran)
         said = f"These are of seeds {', '.join(map(str, seeds))}."
-        return self._kind.failed("GIVEN_UP", said, self.fields(task), least)
+        return self._kind.failed("GIVEN_UP", said, task.fields, least)
 
     def _begin(self, task: Task) -> None:
         with self._lock:
-            self._progress.begin(*self.key(task))
+            self._progress.begin(*task.key)
 
     def finish(self, task: Task, record: Outcome) -> None:
         """The run is finished: to disk first."""
@@ -273,14 +253,14 @@ class Here(ExitStack):
         """Make the runs that are missing."""
         schedule.work(schedule.missing, self._run)
 
-    def _run(self, task: Task, fields: dict[str, Any], begin: Callable[[], None]) -> Outcome:
+    def _run(self, task: Task, begin: Callable[[], None]) -> Outcome:
         kind = self._maker.kind
         if reason := self._prepared(task.place).reason:
-            return kind.failed("UNPREPARED", reason, fields)
-        with self._underway([fields[name] for name in KEY]) as reason:
+            return kind.failed("UNPREPARED", reason, task.fields)
+        with self._underway(list(task.key)) as reason:
             if reason:
-                return kind.failed("RAISED", reason, fields)
-            return self._maker.record(task, fields, begin)
+                return kind.failed("RAISED", reason, task.fields)
+            return self._maker.record(task, begin)
 
     def _prepared(self, place: Place) -> Prepared:
         if self._maker.at == place:

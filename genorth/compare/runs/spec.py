@@ -78,6 +78,10 @@ def size_of(problem: Problem) -> str:
     return f"({','.join(map(str, problem.manifold.shape))})"
 
 
+#: What identifies the record of a run, of the fields that it begins with.
+KEY = ("problem", "size", "seed", "solver", "tolerance")
+
+
 @attrs.frozen
 class Task:
     """One run to be made; `case` is the index of its case."""
@@ -86,6 +90,13 @@ class Task:
     seed: int
     solver: str
     tolerance: float
+    #: What its record begins with: key, description of the solver, definition of the run.
+    fields: dict[str, Any] = attrs.field(factory=dict, eq=False, repr=False)
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """The key of the record that it will leave."""
+        return tuple(self.fields[name] for name in KEY)
 
     @property
     def place(self) -> Place:

@@ -15,7 +15,6 @@ processes from a thread of its own, which the workers of dask and loky do not al
 
 from __future__ import annotations
 
-import ctypes
 import importlib
 import math
 import multiprocessing
@@ -23,7 +22,6 @@ import os
 import pickle
 import platform
 import signal
-import sys
 import threading
 import time
 import uuid
@@ -56,7 +54,6 @@ _STAGES = _READY, _PREPARED, _BEGINS = "ready", "prepared", "begins"
 _LOOK = 1.0  # seconds between two looks at the threads, so that Ctrl-C is noticed on every system
 _POLL = 1.0  # seconds between two looks at futures that do not call back, as those of submitit
 _LENGTH = 400  # characters of what an executor says of a lost task, which may be a whole log
-_PARENT_DIED = 1  # PR_SET_PDEATHSIG of Linux
 _context = multiprocessing.get_context("spawn")
 _one_at_a_time = threading.Lock()  # where something of the whole process is changed for a moment
 
@@ -149,8 +146,7 @@ class _LostError(Exception):
 class Worker:
     """Makes problems and runs as a `Maker` does, in a process of its own.
 
-    A process is started when there is work, and again after one that has ended. On Linux it also
-    ends with the thread that started it.
+    A process is started when there is work, and again after one that has ended.
 
     Args:
         setup: What all runs share; its problems and solvers are read from `payload` alone.
@@ -172,26 +168,24 @@ class Worker:
             return Prepared(reason=lost.reason)
         return made
 
-    def record(self, task: Task, fields: dict[str, Any], begin: Callable[[], None]) -> Outcome:
+    def record(self, task: Task, begin: Callable[[], None]) -> Outcome:
         """Run a task; its arguments are those of `Maker.record`."""
         try:
-            made: Outcome = self._ask(task.place, task, fields, begin)
+            made: Outcome = self._ask(task.place, task, begin)
         except _LostError as lost:
             with _one_at_a_time, pinned(self._setup.threads):
-                fields = fields | {"environment": environment(self._setup.processes)}
+                fields = task.fields | {"environment": environment(self._setup.processes)}
             seconds = (lost.seconds, math.nan)
             return self._setup.maker.kind.failed(lost.status, lost.reason, fields, seconds)
         return made
 
-    def _ask(
-        self, place: Place, task: Task | None = None, fields: Any = None, begin: Any = None
-    ) -> Any:
+    def _ask(self, place: Place, task: Task | None = None, begin: Any = None) -> Any:
         """Have a problem made, or a task run, and wait as long as each stage may take."""
         self.place = place
         self._start()
         stage, began = _READY if self._loaded else "", math.nan
         with suppress(OSError):  # it has ended: `_hear` finds out why
-            self._connection.send((place, task, fields))
+            self._connection.send((place, task))
         while True:
             if not wait([self._connection, self._process.sentinel], self._limit(stage) + _LATER):
                 limit = self._setup.max_time if stage == _BEGINS else self._setup.preparation
@@ -245,7 +239,7 @@ class Worker:
                 return
             self._loaded = False
             self._connection, theirs = _context.Pipe()
-            arguments = theirs, self._payload, os.getpid()
+            arguments = theirs, self._payload
             self._process = _context.Process(target=_work, args=arguments, daemon=True)
             self._process.start()
             theirs.close()
@@ -264,14 +258,14 @@ class Worker:
             self.kill()
 
 
-def _work(connection: Connection, payload: bytes, parent: int) -> None:
+def _work(connection: Connection, payload: bytes) -> None:
     """What a worker does.
 
     It says `_READY`, then for each task `_PREPARED`, `_BEGINS`, and the record; another text where
     it cannot start.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the parent ends its workers
-    _end_with(parent)
+    _end_with_parent()
     with suppress(EOFError, BrokenPipeError):  # the parent has ended
         try:
             setup = pickle.loads(payload)
@@ -281,14 +275,14 @@ def _work(connection: Connection, payload: bytes, parent: int) -> None:
             return
         connection.send(_READY)
         while True:
-            place, task, fields = connection.recv()
+            place, task = connection.recv()
             prepared = maker.prepare(place)
             if task is None:
                 connection.send(prepared)
                 continue
             if not prepared.reason:
                 connection.send(_PREPARED)
-            connection.send(maker.record(task, fields, lambda: connection.send(_BEGINS)))
+            connection.send(maker.record(task, lambda: connection.send(_BEGINS)))
 
 
 @contextmanager
@@ -312,21 +306,16 @@ def _allowed_children() -> Iterator[None]:
             multiprocessing.set_start_method(method, force=True)
 
 
-def _end_with(parent: int) -> None:
-    """End this process when its parent ends: by the system on Linux, by a thread everywhere."""
-    if sys.platform == "linux":  # also where a call into C keeps the thread from running
-        with suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(_PARENT_DIED, signal.SIGKILL)
-    process = multiprocessing.parent_process()
+def _end_with_parent() -> None:
+    """End this process when its parent ends, however that is."""
+    parent = multiprocessing.parent_process()
 
     def watch() -> None:
-        if process is not None:
-            process.join()
+        if parent is not None:
+            parent.join()
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
-    if os.getppid() != parent:
-        os._exit(1)
 
 
 def _dumps(value: Any) -> bytes:
@@ -407,23 +396,23 @@ class Futures:
                 schedule.finish(task, record)
             else:
                 places.setdefault(task.place, []).append(task)
-        self._send([_Sent(tuple(tasks)) for tasks in places.values()], schedule)
+        self._send([_Sent(tuple(tasks)) for tasks in places.values()])
         while self._underway:
             again = [sent for future, sent in self._done() if self._lost(future, sent, schedule)]
-            self._send([attrs.evolve(sent, attempt=sent.attempt + 1) for sent in again], schedule)
+            self._send([attrs.evolve(sent, attempt=sent.attempt + 1) for sent in again])
 
-    def _send(self, all_sent: list[_Sent], schedule: Schedule) -> None:
+    def _send(self, all_sent: list[_Sent]) -> None:
         # submitit makes one array of Slurm of the jobs that are submitted within its batch()
         batch = getattr(self._executor, "batch", nullcontext) if all_sent else nullcontext
         light = attrs.evolve(self._setup, cases=(), solvers={}, about={}, processes=1)
         with batch():
             for sent in all_sent:
                 # its one problem has the index 0
-                fields = {attrs.evolve(t, case=0): schedule.fields(t) for t in sent.tasks}
+                tasks = [attrs.evolve(task, case=0) for task in sent.tasks]
                 payload = self._payloads[sent.tasks[0].case]
                 key = self._sweep, sent.attempt
                 future = self._executor.submit(
-                    run_place, key, genorth.__version__, light, payload, fields
+                    run_place, key, genorth.__version__, light, payload, tasks
                 )
                 self._underway.append((future, sent))
         for future, _sent in self._underway[len(self._underway) - len(all_sent) :]:
@@ -454,7 +443,7 @@ class Futures:
                 return True
             for task in sent.tasks:
                 said = f"Its worker was lost {sent.attempt} times, at last by {_short(error)}"
-                fields = schedule.fields(task) | {"environment": by}
+                fields = task.fields | {"environment": by}
                 schedule.finish(task, self._setup.maker.kind.failed("RAISED", said, fields))
             return False
         if made.reason:
@@ -508,7 +497,7 @@ def run_place(
     version: str,
     setup: Setup,
     payload: bytes,
-    fields: dict[Task, dict[str, Any]],
+    tasks: list[Task],
 ) -> Made:
     """Make the runs of a place; what the executor's workers call.
 
@@ -517,14 +506,14 @@ def run_place(
         version: The version of genorth that sent it.
         setup: What all runs share, without the problem and the solvers.
         payload: The same with them, pickled.
-        fields: The tasks, each with what its record begins with.
+        tasks: The tasks.
     """
     host = platform.node()
     if version != genorth.__version__:
         return Made(host, reason=f"genorth {genorth.__version__}")
-    schedule, worker = Schedule(setup.maker.kind, fields), Worker(setup, payload)
+    schedule, worker = Schedule(setup.maker.kind, tasks), Worker(setup, payload)
     try:
-        schedule.work(fields, worker.record)
+        schedule.work(tasks, worker.record)
     except NotLoadedError as error:
         return Made(host, reason=str(error))
     finally:
