@@ -32,7 +32,6 @@ from genorth.compare.runs.record import Record
 from genorth.compare.runs.schedule import ATTEMPTS, Here, Observer, Schedule
 from genorth.compare.runs.workers import Made, run_place
 from support.compare_cases import Killing, dying, instance, procrustes, raising, standing, stuck
-from support.compare_faults import PROBLEMS, SOLVERS
 from support.refusals import refused
 
 pytest.importorskip("threadpoolctl", reason="comparisons pin BLAS threads by threadpoolctl")
@@ -384,32 +383,6 @@ def test_every_executor_makes_the_same_records_also_if_a_worker_is_killed(name, 
     assert sorted(figures(compare.load(out))) == sorted(figures(found))
     hosts = {record.environment["host"] for record in found}
     assert len(hosts) == 1 and hosts == {alone[0].environment["host"]}
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="alarms and signals of POSIX")
-def test_every_fault_leaves_its_record(tmp_path):
-    """As with jobs=2, of which tests/compare/test_faults.py has the table.
-
-    Those that run into a limit are left out, for time; the test before has one.
-    """
-    limits: dict[str, Any] = {"starts": 1, "tolerances": 1e-6}
-    faults = {name: fault for name, fault in SOLVERS.items() if not fault.late}
-    solvers = {"first": "cdf-gd"} | {n: f.run for n, f in faults.items()} | {"last": "cdf-gd"}
-    with ThreadPoolExecutor(2) as pool:
-        made = run(instance(), solvers, executor=pool, **limits)
-        wrong = {name: fault for name, fault in PROBLEMS.items() if not fault.late}
-        problems = {"first": procrustes} | {n: f.run for n, f in wrong.items()}
-        problems |= {"last": instance()}
-        prepared = run(problems, ["cdf-gd"], executor=pool, out=tmp_path, **limits)
-    assert [record.solver for record in made] == list(solvers)
-    assert [record.problem for record in prepared] == list(problems)
-    for record in [*made, *prepared]:
-        fault = faults.get(record.solver) or wrong.get(record.problem)
-        allowed = fault.status if fault else "CONVERGED"
-        said = f"{record.solver} on {record.problem}: {record.status}, {record.message}"
-        assert record.status in ((allowed,) if isinstance(allowed, str) else allowed), said
-        assert fault is None or fault.said in record.message, said
 
 
 @pytest.mark.slow

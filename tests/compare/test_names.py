@@ -67,10 +67,6 @@ NAMES = (
 )
 
 
-def test_there_are_forty():
-    assert len(set(NAMES)) == len(NAMES) >= 40
-
-
 def _hostile() -> Records:
     """Every name as problem, size, solver, label, message, option, and in the environment."""
     made = []

@@ -124,10 +124,8 @@ def test_a_second_call_makes_nothing_and_more_of_anything_makes_only_that(tmp_pa
     assert solver.calls[RUNS + 2 :] == ["0 0.0001", "1 0.0001", "2 0.0001"]
     other = run(out, solver, [instance(), instance("other")], starts=1)
     assert len(other) == 4 and solver.calls[RUNS + 5 :] == ["0 0.001", "0 1e-06"]
-    assert (
-        len(run(out, attrs.evolve(solver, name="another"), starts=1)) == 2
-        and len(solver.calls) == RUNS + 9
-    )
+    assert len(run(out, attrs.evolve(solver, name="another"), starts=1)) == 2
+    assert len(solver.calls) == RUNS + 9
     read = compare.load(out)
     assert read.distinct("seed") == [0, 1, 2, 3] and len(read.distinct("problem")) == 2
     assert list(read.solvers) == ["counting", "another"] and len(read) == len(solver.calls)
@@ -146,10 +144,8 @@ def test_failures_are_kept_and_made_again_on_demand(tmp_path):
 
     assert run(tmp_path, failing).distinct("status") == ["RAISED"]
     assert run(tmp_path, failing).distinct("status") == ["RAISED"] and len(calls) == RUNS
-    assert (
-        run(tmp_path, failing, retry=True).distinct("status") == ["STALLED"]
-        and len(calls) == 2 * RUNS
-    )
+    assert run(tmp_path, failing, retry=True).distinct("status") == ["STALLED"]
+    assert len(calls) == 2 * RUNS
     assert compare.load(tmp_path).distinct("status") == ["STALLED"]  # the last one of each counts
 
 
@@ -591,12 +587,11 @@ WRONG: list[tuple[str, Any]] = [
         ("trace", value)
         for value in (
             None,
-            {},
             _TRACE | {"cost": ["a"]},
             _TRACE | {"cost": [1.0, 2.0]},
             _TRACE | {"time": 3},
             _TRACE | {"evaluations": [1.5]},
-            _TRACE | {"points": []},
+            _TRACE | {"more": []},
         )
     ),
     *(
@@ -645,13 +640,13 @@ def test_a_wrong_value_is_reported_with_line_and_field(tmp_path, field, value):
 def test_a_missing_field_is_reported(field):
     line = _line()
     del line[field]
-    with pytest.raises(ValueError, match=rf"{field}: missing"):
+    with pytest.raises(ValueError, match=rf"missing .*'{field}'"):
         decode(json.dumps(line), compare.Record)
 
 
 @pytest.mark.parametrize("text", ["NaN", "[" * 100_000, '{"a": Infinity}', "1" * 10_000])
 def test_what_is_not_json_is_reported(text):
     with pytest.raises(
-        (ValueError, RecursionError), match=r"Expecting|digits|object|no such field|recursion"
+        (ValueError, RecursionError), match=r"Expecting|digits|object|unexpected|recursion"
     ):
         decode(text, compare.Record)

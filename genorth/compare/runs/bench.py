@@ -62,7 +62,7 @@ class Maker(ABC):
 
     @abstractmethod
     def _making(self, place: Place) -> Iterator[Prepared]:
-        """Make what a place needs, step by step; each step has the time of a preparation."""
+        """Make what a place needs, step by step; what is there when the time is over is taken."""
 
     @abstractmethod
     def _run(
@@ -88,13 +88,9 @@ class Maker(ABC):
         self._prepared = Prepared(reason=f"It took longer than {limit:g} s.")
         with pinned(self._setup.threads), contained():
             try:
-                steps = self._making(place)
-                while True:
-                    with interrupted(limit):
-                        prepared = next(steps, None)
-                    if prepared is None:
-                        break
-                    self._prepared = prepared
+                with interrupted(limit):
+                    for prepared in self._making(place):
+                        self._prepared = prepared
             except PastLimitError:
                 pass  # a cost that hangs does so again in the runs, whose records say it
             except self._passed_on:
@@ -105,13 +101,13 @@ class Maker(ABC):
         return self._prepared
 
     def record(self, task: Task, begin: Callable[[], None]) -> Outcome:
-        """Run a task, which `prepare` has seen.
+        """Run a task.
 
         Args:
             task: The task.
             begin: Called when the solver is loaded and begins.
         """
-        made, setup = self._prepared, self._setup
+        made, setup = self.prepare(task.place), self._setup
         fields = task.fields | {"environment": self._environment}
         fields["definition"] = fields["definition"] | {"problem": made.fingerprint}
         if made.reason:

@@ -9,7 +9,7 @@ import json
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -243,7 +243,11 @@ class Here(ExitStack):
     def __init__(self, setup: Setup, folder: Path | None) -> None:
         super().__init__()
         self._setup, self._maker = setup, setup.maker(setup, (KeyboardInterrupt,))
-        self._notes = None if folder is None else _Notes(folder)
+        self._note = None if folder is None else folder / ".underway.json"
+        self._key, self._times = list[Any](), 0
+        with suppress(OSError, ValueError, KeyError, TypeError, OverflowError, AttributeError):
+            found = json.loads(self._note.read_text(encoding="utf-8"))  # type: ignore[union-attr]
+            self._key, self._times = list(found["key"]), int(found["times"])
 
     def prepare(self, places: Iterable[Place]) -> dict[Place, Prepared]:
         """Make the problems of these places, one at a time."""
@@ -269,29 +273,17 @@ class Here(ExitStack):
         with self._underway([case.problem, case.size, seed]) as reason:
             return Prepared(reason=reason) if reason else self._maker.prepare(place)
 
-    def _underway(self, key: list[Any]) -> Any:
-        return nullcontext("") if self._notes is None else self._notes.underway(key)
-
-
-class _Notes:
-    """Notes in a folder what is underway, for a later call to find where a process ended."""
-
-    def __init__(self, folder: Path) -> None:
-        self._file, self._key, self._times = folder / ".underway.json", list[Any](), 0
-        with suppress(OSError, ValueError, KeyError, TypeError, OverflowError):
-            found = json.loads(self._file.read_text(encoding="utf-8"))
-            self._key, self._times = list(found["key"]), int(found["times"])
-
     @contextmanager
-    def underway(self, key: list[Any]) -> Iterator[str]:
-        """Note that this is underway; gives the reason not to try it again, if there is one."""
+    def _underway(self, key: list[Any]) -> Iterator[str]:
+        """Note in the folder that this is underway; gives the reason not to try it again."""
         times = self._times if key == self._key else 0
-        if times >= ATTEMPTS:
-            yield f"The process ended {times} times during it. retry=True tries it again."
+        if self._note is None or times >= ATTEMPTS:
+            said = f"The process ended {times} times during it. retry=True tries it again."
+            yield said if times else ""
             return
         with suppress(OSError):  # a solver has removed the folder: the store makes it again
-            self._file.write_text(json.dumps({"key": key, "times": times + 1}), encoding="utf-8")
+            self._note.write_text(json.dumps({"key": key, "times": times + 1}), encoding="utf-8")
         try:
             yield ""
         finally:
-            self._file.unlink(missing_ok=True)
+            self._note.unlink(missing_ok=True)

@@ -46,10 +46,9 @@ class Case:
     options: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
-        whole = isinstance(self.options, Mapping)
-        options = list(self.options.values()) if whole else [None]
-        start = self.start is None or callable(self.start)
+        options = self.options.values() if isinstance(self.options, Mapping) else [None]
         settings = all(isinstance(each, Mapping) for each in options)
+        start = self.start is None or callable(self.start)
         for name, need, holds in (
             ("problem", "a text", isinstance(self.problem, str)),
             ("size", "a text", isinstance(self.size, str | None)),

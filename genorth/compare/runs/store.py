@@ -8,12 +8,12 @@ are written as "nan", "inf" and "-inf".
 
 from __future__ import annotations
 
+import gc
 import json
 import lzma
 import math
 import numbers
 import os
-import re
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
@@ -29,6 +29,7 @@ import numpy as np
 from genorth.compare.runs.record import TRACED, Outcome, Record, Records
 from genorth.errors import refuse, require
 from genorth.files import replace_file
+from genorth.machine import contained
 from genorth.solve.result import Trace
 
 #: The layout of the files; 1 had no description of the solver and no definition of the run.
@@ -222,13 +223,15 @@ def thinned(trace: Trace, lines: int, digits: int | None = None) -> Trace:
 def _read_records(folder: Path, kind: type[Outcome]) -> dict[Any, Outcome]:
     """The last record of each key."""
     found: dict[Any, Outcome] = {}
-    for path, opened in ((folder / _PACKED, lzma.open), (folder / _RECORDS, open)):
-        if path.exists():
-            with opened(path, "rb") as file:
-                try:
-                    found |= {record.key: record for record in _decoded(path, file, kind)}
-                except (EOFError, lzma.LZMAError) as error:
-                    warnings.warn(f"{path}: the rest cannot be read ({error})", stacklevel=3)
+    with contained():
+        gc.disable()  # what is read stays: looking through it again and again takes a third longer
+        for path, opened in ((folder / _PACKED, lzma.open), (folder / _RECORDS, open)):
+            if path.exists():
+                with opened(path, "rb") as file:
+                    try:
+                        found |= {record.key: record for record in _decoded(path, file, kind)}
+                    except (EOFError, lzma.LZMAError) as error:
+                        warnings.warn(f"{path}: the rest cannot be read ({error})", stacklevel=3)
     return found
 
 
@@ -283,11 +286,8 @@ def _refuse_folder(folder: Path, got: str) -> NoReturn:
 # ---------------------------------------------------------------------- lines of JSON
 
 
-#: Many records share these three, which are most of a line.
-_SHARED = re.compile(
-    r'"about":(?P<about>{.*?}),(?P<between>"tolerance":.*?)'
-    r'"definition":(?P<definition>{.*?}),"environment":(?P<environment>{.*?}),(?=")'
-)
+#: How a line of `encode` begins three parts that many records share, and goes on after them.
+_MARKS = ('"about":', ',"tolerance":', '"definition":', ',"environment":', '},"')
 
 
 def encode(record: Outcome) -> str:
@@ -321,15 +321,21 @@ def decode(line: str, kind: Any, known: dict[str, Any] | None = None) -> Any:
     Raises:
         ValueError: If the line is none; the message names the field that is wrong.
     """
-    known, found = {} if known is None else known, _SHARED.search(line)
-    if found is None:
+    known, cuts = {} if known is None else known, [0]
+    for mark in _MARKS:
+        cuts.append(line.find(mark, cuts[-1]))
+    if -1 in cuts:
         return structured(json.loads(line), kind)
-    parts = found.groupdict()
-    between = parts.pop("between")
-    fields = json.loads(line[: found.start()] + between + line[found.end() :])
+    _, about, tolerance, definition, environment, end = cuts
+    parts = {
+        "about": line[about + 8 : tolerance],
+        "definition": line[definition + 13 : environment],
+    }
+    parts["environment"] = line[environment + 15 : end + 1]
+    fields = json.loads(line[:about] + line[tolerance + 1 : definition] + line[end + 2 :])
     for name, part in parts.items():
         if part not in known:
-            known[part] = _as(_types(kind)[0][name], json.loads(part))
+            known[part] = _as(_types(kind)[name], json.loads(part))
         fields[name] = known[part]
     return structured(fields, kind)
 
@@ -345,29 +351,22 @@ def structured(fields: Any, kind: Any) -> Any:
     """
     if not isinstance(fields, dict):
         raise ValueError(f"need an object, got {type(fields).__name__}")
-    types, needed = _types(kind)
-    for name in (*(fields.keys() - types.keys()), *(needed - fields.keys())):
-        raise ValueError(f"{name}: {'no such field' if name in fields else 'missing'}")
+    types, name = _types(kind), ""
     try:
-        for name, value in fields.items():
-            if type(value) is str is types[name]:
-                fields[name] = sys.intern(value)
-            elif type(value) is not types[name]:
+        for name in types.keys() & fields.keys():
+            if type(value := fields[name]) is not types[name]:
                 fields[name] = _as(types[name], value)
+            elif types[name] is str:
+                fields[name] = sys.intern(value)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{name}: {error}") from error
-    return kind(**fields)
+    try:
+        return kind(**fields)
+    except TypeError as error:  # a field is missing, or unknown
+        raise ValueError(str(error)) from error
 
 
-@cache
-def _types(kind: Any) -> tuple[dict[str, Any], set[str]]:
-    """The types of the fields by name, and the fields that a line must have."""
-    hints = get_type_hints(kind)
-    if kind is Trace:
-        return {name: hints[name] for name in TRACED}, set(TRACED)
-    fields = attrs.fields(kind)
-    needed = {field.name for field in fields if field.default is attrs.NOTHING}
-    return {field.name: hints[field.name] for field in fields}, needed
+_types = cache(get_type_hints)
 
 
 #: Plain types: in words, and what becomes one.

@@ -49,8 +49,7 @@ _MAIN = (
     "`if __name__ == '__main__':`."
 )
 _START = 120.0  # seconds in which a process is started and has imported what it needs
-# what a worker says of itself, in order
-_STAGES = _READY, _PREPARED, _BEGINS = "ready", "prepared", "begins"
+_BEGINS = "begins"  # what a worker says of its solver
 _LOOK = 1.0  # seconds between two looks at the threads, so that Ctrl-C is noticed on every system
 _POLL = 1.0  # seconds between two looks at futures that do not call back, as those of submitit
 _LENGTH = 400  # characters of what an executor says of a lost task, which may be a whole log
@@ -130,17 +129,7 @@ class Workers:
 
 
 class _LostError(Exception):
-    """A process ended without an answer.
-
-    Args:
-        status: How the run ended.
-        reason: Why.
-        seconds: How long the solver ran; NaN if it did not.
-    """
-
-    def __init__(self, status: str, reason: str, seconds: float) -> None:
-        super().__init__(reason)
-        self.status, self.reason, self.seconds = status, reason, seconds
+    """A process ended without an answer: how the run ended, why, and how long the solver ran."""
 
 
 class Worker:
@@ -156,76 +145,64 @@ class Worker:
     def __init__(self, setup: Setup, payload: bytes) -> None:
         self._setup, self._payload = setup, payload
         self._process: Any = None
-        self._loaded = self.closed = False
+        self.closed = False
         #: Where it is at work, or was last.
         self.place: Place = (-1, -1)
 
     def prepare(self, place: Place) -> Prepared:
         """Make the problem of a place."""
-        try:
-            made: Prepared = self._ask(place)
+        self.place = place
+        try:  # what is made is evaluated once afterwards
+            made: Prepared = self._ask(place, 2 * self._setup.preparation)
         except _LostError as lost:
-            return Prepared(reason=lost.reason)
+            return Prepared(reason=lost.args[1])
         return made
 
     def record(self, task: Task, begin: Callable[[], None]) -> Outcome:
         """Run a task; its arguments are those of `Maker.record`."""
+        status, reason, seconds = "UNPREPARED", self.prepare(task.place).reason, math.nan
         try:
-            made: Outcome = self._ask(task.place, task, begin)
+            if not reason:
+                made: Outcome = self._ask(task, self._setup.preparation, begin)
+                return made
         except _LostError as lost:
-            with _one_at_a_time, pinned(self._setup.threads):
-                fields = task.fields | {"environment": environment(self._setup.processes)}
-            seconds = (lost.seconds, math.nan)
-            return self._setup.maker.kind.failed(lost.status, lost.reason, fields, seconds)
-        return made
+            status, reason, seconds = lost.args
+        with _one_at_a_time, pinned(self._setup.threads):
+            fields = task.fields | {"environment": environment(self._setup.processes)}
+        return self._setup.maker.kind.failed(status, reason, fields, (seconds, math.nan))
 
-    def _ask(self, place: Place, task: Task | None = None, begin: Any = None) -> Any:
-        """Have a problem made, or a task run, and wait as long as each stage may take."""
-        self.place = place
-        self._start()
-        stage, began = _READY if self._loaded else "", math.nan
-        with suppress(OSError):  # it has ended: `_hear` finds out why
-            self._connection.send((place, task))
-        while True:
-            if not wait([self._connection, self._process.sentinel], self._limit(stage) + _LATER):
-                limit = self._setup.max_time if stage == _BEGINS else self._setup.preparation
-                said = f"Its limit was {limit:g} s; its process was killed."
-                raise self._lost("HUNG", said, stage, began)
-            answer = self._hear(stage, began)
-            if not isinstance(answer, str):
-                return answer
-            if answer not in _STAGES:
-                raise NotLoadedError(f"A worker process could not start: {answer}")
-            stage, self._loaded = answer, True
-            if stage == _BEGINS:
-                began = time.monotonic()
-                begin()
-
-    def _limit(self, stage: str) -> float:
-        """The seconds of a stage; what is made or run is evaluated once afterwards.
+    def _ask(self, what: Place | Task, limit: float, begin: Any = None) -> Any:
+        """Have a problem made, or a task run, and wait so many seconds, or as long as a run takes.
 
         A run has twice the patience, to cover measuring off the clock.
         """
-        prepare, run = self._setup.preparation, self._setup.patience
-        return {"": _START, _READY: 2 * prepare, _PREPARED: prepare, _BEGINS: 4 * run}[stage]
+        self._start()
+        said, began = f"{self._setup.preparation:g}", math.nan
+        with suppress(OSError):  # it has ended: `_hear` finds out why
+            self._connection.send(what)
+        while wait([self._connection, self._process.sentinel], limit + _LATER):
+            answer = self._hear(began)
+            if answer != _BEGINS:
+                return answer
+            said, began, limit = f"{self._setup.max_time:g}", time.monotonic(), self._setup.patience
+            limit *= 4
+            begin()
+        raise self._lost("HUNG", f"Its limit was {said} s; its process was killed.", began)
 
-    def _hear(self, stage: str, began: float) -> Any:
+    def _hear(self, began: float) -> Any:
         try:
             if not self._connection.poll():
                 raise EOFError
             return self._connection.recv()
         except Exception:  # EOFError, OSError, or half an answer
             self._process.join()
-            said = f"process ended with exit code {self._process.exitcode}"
-            if not stage and not self.closed:
-                raise RuntimeError(f"A worker {said} as it started. {_MAIN}") from None
-            raise self._lost("RAISED", f"Its {said}.", stage, began) from None
+            said = f"Its process ended with exit code {self._process.exitcode}."
+            raise self._lost("RAISED", said, began) from None
 
-    def _lost(self, status: str, reason: str, stage: str, began: float) -> Exception:
+    def _lost(self, status: str, reason: str, began: float) -> Exception:
         if self.closed:
             return futures.CancelledError()
         self.kill()
-        status = status if stage in (_PREPARED, _BEGINS) else "UNPREPARED"
         return _LostError(status, reason, time.monotonic() - began)
 
     # ------------------------------------------------------------------ the process
@@ -237,19 +214,24 @@ class Worker:
                 raise futures.CancelledError
             if self._process is not None and self._process.is_alive():
                 return
-            self._loaded = False
             self._connection, theirs = _context.Pipe()
             arguments = theirs, self._payload
             self._process = _context.Process(target=_work, args=arguments, daemon=True)
             self._process.start()
             theirs.close()
+        try:
+            said = self._connection.recv() if self._connection.poll(_START) else "it took too long"
+        except (EOFError, OSError):
+            error = RuntimeError(f"A worker process ended as it started. {_MAIN}")
+            raise futures.CancelledError if self.closed else error from None
+        if said:
+            raise NotLoadedError(f"A worker process could not start: {said}")
 
     def kill(self) -> None:
         """Kill the process, if there is one."""
         if self._process is not None:
             self._process.kill()
             self._process.join()
-            self._loaded = False
 
     def close(self) -> None:
         """Kill the process, also while another thread waits for its answer; it starts no other."""
@@ -259,10 +241,9 @@ class Worker:
 
 
 def _work(connection: Connection, payload: bytes) -> None:
-    """What a worker does.
+    """What a worker does: it makes a place or a run, and says `_BEGINS` when the solver begins.
 
-    It says `_READY`, then for each task `_PREPARED`, `_BEGINS`, and the record; another text where
-    it cannot start.
+    The first that it says is why it cannot start, or nothing.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the parent ends its workers
     _end_with_parent()
@@ -273,16 +254,13 @@ def _work(connection: Connection, payload: bytes) -> None:
         except BaseException as error:
             connection.send(told(error))
             return
-        connection.send(_READY)
+        connection.send("")
         while True:
-            place, task = connection.recv()
-            prepared = maker.prepare(place)
-            if task is None:
-                connection.send(prepared)
-                continue
-            if not prepared.reason:
-                connection.send(_PREPARED)
-            connection.send(maker.record(task, lambda: connection.send(_BEGINS)))
+            what = connection.recv()
+            if isinstance(what, Task):
+                connection.send(maker.record(what, lambda: connection.send(_BEGINS)))
+            else:
+                connection.send(maker.prepare(what))
 
 
 @contextmanager
