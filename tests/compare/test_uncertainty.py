@@ -7,8 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genorth.compare import effect, plots, summary, tables
-from genorth.compare.analysis.ranking import behind, duels, lead
-from genorth.compare.analysis.rows import Runs, best_of, by_row, leaders, shared
+from genorth.compare.analysis.rows import (
+    Runs,
+    behind,
+    best_of,
+    by_row,
+    duels,
+    lead,
+    leaders,
+    shared,
+)
 from genorth.compare.render.table import markdown
 from genorth.compare.runs.record import Records
 from support.compare_records import record

@@ -13,7 +13,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from genorth.compare.analysis.rows import require_records
+from genorth.compare.analysis.rows import MEASURES, require_records
 from genorth.compare.runs.record import OUT_OF_TIME, Record, Records
 from genorth.errors import require, require_known
 from genorth.penalty.base import AWAY
@@ -23,7 +23,6 @@ _Vector = np.ndarray[Any, Any]
 #: A start of a row: problem, size, tolerance, seed.
 _Start = tuple[str, str, float, int]
 
-MEASURES = ("time", "evaluations")
 #: Whose profile: that of each solver, or of the best solver of each family.
 SUBJECTS = ("solver", "family")
 #: What counts: the whole run, or the way to the first iterate that meets the tolerance.

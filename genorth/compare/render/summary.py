@@ -7,13 +7,14 @@ import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from genorth.compare.analysis import ranking
-from genorth.compare.analysis.ranking import Duel, duels
+from genorth.compare.analysis import rows as ranking
 from genorth.compare.analysis.rows import (
+    Duel,
     Row,
     Runs,
     by_problem,
     by_row,
+    duels,
     elsewhere,
     leaders,
     require_records,

@@ -15,9 +15,12 @@ from typing import Any
 import attrs
 
 from genorth.compare.analysis.profiles import at_target
-from genorth.compare.analysis.ranking import MEASURES, Best, Effect, best
 from genorth.compare.analysis.rows import (
+    MEASURES,
+    Best,
+    Effect,
     Runs,
+    best,
     best_of,
     by_row,
     leaders,
