@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import types
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -32,11 +31,11 @@ from genorth.compare.runs.record import Record
 from genorth.compare.runs.schedule import ATTEMPTS, Here, Observer, Schedule
 from genorth.compare.runs.workers import Made, run_place
 from support.compare_cases import Killing, dying, instance, procrustes, raising, standing, stuck
+from support.processes import TESTS, processes, started, wait_for
 from support.refusals import refused
 
 pytest.importorskip("threadpoolctl", reason="comparisons pin BLAS threads by threadpoolctl")
 
-TESTS = Path(__file__).parents[1]
 SWEEP: dict[str, Any] = {"starts": 2, "tolerances": (1e-3, 1e-6), "progress": None}
 
 
@@ -422,22 +421,17 @@ if __name__ == "__main__":
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc on this system")
 def test_ctrl_c_ends_the_call_and_leaves_no_process(tmp_path):
     """Also in the middle of a run that nothing interrupts."""
-    script, calls = tmp_path / "script.py", tmp_path / "calls"
-    script.write_text(_SCRIPT)
-    path = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
-    process = subprocess.Popen(
-        [sys.executable, str(script), str(calls)],
-        env=os.environ | {"PYTHONPATH": path},
+    calls = tmp_path / "calls"
+    process = started(
+        _SCRIPT,
+        calls,
+        folder=tmp_path,
         stderr=subprocess.PIPE,
-        text=True,
         start_new_session=True,
         # a background job inherits a SIGINT that is ignored, and Python then leaves it so
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    end = time.monotonic() + 60
-    while not calls.exists() or len(calls.read_text().splitlines()) < 2:
-        assert process.poll() is None and time.monotonic() < end
-        time.sleep(0.01)
+    wait_for(lambda: calls.exists() and len(calls.read_text().splitlines()) >= 2, process)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     try:
         _, said = process.communicate(timeout=30)
@@ -446,23 +440,7 @@ def test_ctrl_c_ends_the_call_and_leaves_no_process(tmp_path):
         process.communicate()
         raise
     assert process.returncode != 0 and "KeyboardInterrupt" in said and "runs are finished" in said
-    end = time.monotonic() + 10
-    while _in_group(process.pid):
-        assert time.monotonic() < end, "a process outlives Ctrl-C"
-        time.sleep(0.01)
-
-
-def _in_group(group: int) -> list[int]:
-    """The processes of a group that are not zombies, by /proc."""
-    found = []
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            state, _, its_group, *_ = status.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(its_group) == group and state != "Z":
-            found.append(int(status.parent.name))
-    return found
+    wait_for(lambda: process.pid not in {group for *_, group in processes()}, seconds=10)
 
 
 def test_a_finished_future_of_another_kind_is_taken_as_it_is():

@@ -16,6 +16,7 @@ from genorth import compare
 from genorth.compare.runs.store import decode, encode
 from support.compare_cases import instance, procrustes, standing
 from support.compare_faults import PROBLEMS, SOLVERS, Fault, Raises
+from support.processes import environment, processes, started, wait_for
 from support.refusals import refused
 
 pytestmark = pytest.mark.slow
@@ -94,11 +95,6 @@ compare.run(problems, solvers, out=out, progress=None)
 """
 
 
-def _environment() -> dict[str, str]:
-    path = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
-    return os.environ | {"PYTHONPATH": path}
-
-
 @posix
 @pytest.mark.parametrize(
     ("kind", "name", "calls", "said"),
@@ -111,7 +107,7 @@ def test_a_crash_of_this_process_is_not_repeated_for_ever(tmp_path, kind, name, 
     """With jobs=1 a crash ends the comparison; called again, it goes on past it."""
     for number in range(calls + 1):
         command = [sys.executable, "-c", _SCRIPT, kind, name, str(tmp_path)]
-        done = subprocess.run(command, env=_environment(), capture_output=True, timeout=100)
+        done = subprocess.run(command, env=environment(), capture_output=True, timeout=100)
         assert (done.returncode == 0) == (number == calls), done.stderr
     records = compare.load(tmp_path)
     faulty, good = records if records[0].status != "CONVERGED" else reversed(list(records))
@@ -169,50 +165,21 @@ if __name__ == "__main__":
 """
 
 
-def _children(parent: int) -> list[int]:
-    """The processes whose parent this is, by /proc."""
-    found = []
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = status.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(fields[1]) == parent:
-            found.append(int(status.parent.name))
-    return found
-
-
-def _alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"
-
-
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc on this system")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_workers_end_with_their_parent(tmp_path, number):
     """Also those in the middle of a run that nothing interrupts."""
-    script = tmp_path / "script.py"
-    script.write_text(_PARENT)
     calls = tmp_path / "calls"
     calls.with_suffix(".hold").write_text("1")
-    process = subprocess.Popen([sys.executable, str(script), str(calls)], env=_environment())
+    process = started(_PARENT, calls, folder=tmp_path)
     try:
-        end = time.monotonic() + 60
-        while not calls.exists():
-            assert process.poll() is None and time.monotonic() < end
-            time.sleep(0.01)
-        workers = _children(process.pid)
+        wait_for(calls.exists, process)
+        workers = {child for child, parent, _ in processes() if parent == process.pid}
         assert len(workers) >= 2  # two workers; multiprocessing may have a helper of its own
     finally:
         process.send_signal(number)
         process.wait()
-    end = time.monotonic() + 10
-    while any(map(_alive, workers)):
-        assert time.monotonic() < end, "a worker outlives its parent"
-        time.sleep(0.01)
+    wait_for(lambda: not workers & {each for each, *_ in processes()}, seconds=10)
 
 
 def test_no_more_processes_than_cores_or_work(monkeypatch):
@@ -249,14 +216,9 @@ compare.run(instance(), [Counting(Path(sys.argv[1]))], out=sys.argv[2], progress
 def test_a_second_process_on_a_folder_is_refused(tmp_path):
     calls, out = tmp_path / "calls", tmp_path / "out"
     calls.with_suffix(".hold").write_text("1")
-    process = subprocess.Popen(
-        [sys.executable, "-c", _HOLDER, str(calls), str(out)], env=_environment()
-    )
+    process = started(_HOLDER, calls, out)
     try:
-        end = time.monotonic() + 60
-        while not calls.exists():
-            assert process.poll() is None and time.monotonic() < end
-            time.sleep(0.01)
+        wait_for(calls.exists, process)
         said = f"process {process.pid} does"
         with refused("out", "to which no other process writes", said, tolerance=False):
             compare.run(instance(), [standing], out=out, progress=None)

@@ -4,7 +4,6 @@ Records survive, a second call makes what is missing, another comparison is refu
 """
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -28,6 +27,7 @@ from genorth.compare.runs.definition import changes, fingerprint
 from genorth.compare.runs.record import About
 from genorth.compare.runs.store import decode, encode
 from support.compare_cases import Counting, ended, instance, procrustes, raising
+from support.processes import environment, started, wait_for
 from support.refusals import refused
 
 pytest.importorskip("threadpoolctl", reason="comparisons pin BLAS threads by threadpoolctl")
@@ -167,16 +167,12 @@ def test_a_comparison_that_is_killed_five_times_loses_nothing(tmp_path):
     Finished runs are not repeated, and the one that was cut off is made again.
     """
     solver, out = Counting(tmp_path / "calls"), tmp_path / "out"
-    path = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
     for number in range(1, 6):
         held = 2 * number - 1  # calls so far: number - 1 records, as many cut off, and this one
         solver.path.with_suffix(".hold").write_text(str(held))
-        process = subprocess.Popen(
-            [sys.executable, "-c", _SCRIPT, str(solver.path), str(out)],
-            env=os.environ | {"PYTHONPATH": path},
-        )
+        process = started(_SCRIPT, solver.path, out)
         try:
-            _wait_for(lambda held=held: len(solver.calls) >= held, process)
+            wait_for(lambda held=held: len(solver.calls) >= held, process)
         finally:
             process.kill()
             process.wait()
@@ -189,15 +185,6 @@ def test_a_comparison_that_is_killed_five_times_loses_nothing(tmp_path):
     assert max(map(solver.calls.count, solver.calls)) == 2  # no run was made more than twice
     assert repr(list(compare.load(out))) == repr(list(records))
     assert (out / "records.jsonl").read_bytes().count(b"\n") == RUNS
-
-
-def _wait_for(condition: Any, process: subprocess.Popen[Any], seconds: float = 60.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert process.poll() is None and time.monotonic() < end, (
-            "the comparison ended before it could be killed"
-        )
-        time.sleep(0.005)
 
 
 @given(share=st.floats(0, 1))
@@ -458,11 +445,10 @@ def test_a_description_is_the_same_in_another_process():
         "print(json.dumps(described([partial(raising, a={'x': {1, 2}}), SOLVERS['cdf-gd'],"
         " Counting('p'), {'text'}])))"
     )
-    path = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
     told = [
         subprocess.run(
             [sys.executable, "-c", code],
-            env=os.environ | {"PYTHONPATH": path, "PYTHONHASHSEED": seed},
+            env=environment(PYTHONHASHSEED=seed),
             capture_output=True,
             text=True,
             check=True,
