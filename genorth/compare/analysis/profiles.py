@@ -115,12 +115,9 @@ def profile(
         ValueError: If there is no start of a row that every solver, or family, has a record of.
     """
     require_records(records)
-    for name, value, known in (
-        ("measure", measure, MEASURES),
-        ("by", by, SUBJECTS),
-        ("at", at, ENDS),
-    ):
-        require_known(name, value, known)
+    require_known("measure", measure, MEASURES)
+    require_known("by", by, SUBJECTS)
+    require_known("at", at, ENDS)
     costs: dict[_Start, dict[str, float]] = {}
     for record in records if at == "run" else at_target(records):
         start, who = costs.setdefault((*record.row, record.seed), {}), getattr(record, by)

@@ -148,11 +148,9 @@ def told(error: BaseException) -> str:
     except BaseException as second:
         text = f"(its message raised {type(second).__name__})"
     message = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    frames = traceback.extract_tb(error.__traceback__)
-    if not frames:
-        return message
-    last = frames[-1]
-    return f"{message} ({Path(last.filename).name}, line {last.lineno}, in {last.name})"
+    for last in traceback.extract_tb(error.__traceback__)[-1:]:
+        message += f" ({Path(last.filename).name}, line {last.lineno}, in {last.name})"
+    return message
 
 
 # ---------------------------------------------------------------------- what a solver evaluates
@@ -333,8 +331,10 @@ class Bench(Maker):
         assert self._problem is not None and self._start is not None
         start = self._start.copy()
         with interrupted(setup.preparation):
-            if reason := _why_not(solver, problem):
-                return Record.failed("UNSUPPORTED", f"{reason[0].upper()}{reason[1:]}.", fields)
+            reason = solver.why_not(problem) if hasattr(solver, "why_not") else None
+            if reason is not None:
+                said = str(reason) or "no reason given"
+                return Record.failed("UNSUPPORTED", f"{said[0].upper()}{said[1:]}.", fields)
             # the seed of a solver that draws: the same each time
             given: dict[str, Any] = {
                 "tol": task.tolerance,
@@ -358,12 +358,6 @@ class Bench(Maker):
 
 
 # ---------------------------------------------------------------------- what a solver says
-
-
-def _why_not(solver: Any, problem: Problem) -> str | None:
-    why_not = getattr(solver, "why_not", None)
-    reason = None if why_not is None else why_not(problem)
-    return None if reason is None else str(reason) or "no reason given"
 
 
 def _takes(solver: Any, argument: str) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 
 from genorth.compare.runs.columns import COLUMNS, Column
 from genorth.errors import refuse
-from genorth.notebook import html_table
+from genorth.notebook import aligned, html_table
 from genorth.optional import optional
 from genorth.problem.problem import evaluations
 from genorth.solve.result import Status, Trace
@@ -253,15 +253,11 @@ class Records:
         return lines
 
     def __repr__(self) -> str:
-        lines = [("solver", "succeeded", "median time"), *self._summary()]
-        wide = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        table = [
-            "  " + "  ".join(f"{cell:<{w}}" for cell, w in zip(line, wide, strict=True)).rstrip()
-            for line in lines
-        ]
-        left = len(lines) - 1 - _SHOWN
+        rows = [("", "solver", "succeeded", "median time"), *(("", *r) for r in self._summary())]
+        left = len(rows) - 1 - _SHOWN
         more = [f"  and {left} more solvers"] if left > 0 else []
-        return "\n".join([self._title, *table[: _SHOWN + 1], *more])
+        lines = aligned(rows, [False] * 4)[: _SHOWN + 1]
+        return "\n".join([self._title, *lines, *more])
 
     def _repr_html_(self) -> str:
         return html_table(self._title, self._summary(), ("solver", "succeeded", "median time"))

@@ -107,12 +107,11 @@ class Schedule:
             ValueError: If one of them was made of something else, unless `retry` makes it again.
         """
         kept, stale = dict[Task, Outcome](), list[str]()
-        for task in self._tasks if self._store is not None else ():
-            assert self._store is not None
-            record = self._store.records.get(task.key)
-            if record is None or (retry and record.status in _AGAIN):
-                continue
-            if record.status == "GIVEN_UP" and self._give_up is None:
+        known = {} if self._store is None else self._store.records
+        again = (_AGAIN if retry else ()) + (("GIVEN_UP",) if self._give_up is None else ())
+        for task in self._tasks:
+            record = known.get(task.key)
+            if record is None or record.status in again:
                 continue
             then = {name: item for name, item in record.definition.items() if name != "problem"}
             if found := list(changes(then, task.fields["definition"])):

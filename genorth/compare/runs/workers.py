@@ -415,12 +415,14 @@ class Futures:
         try:
             made: Made = future.result()
         except (ImportError, AttributeError, pickle.PickleError) as error:
-            _refuse_workers(f"a worker without it: {_short(error)}")
+            _refuse_workers(f"a worker without it: {told(error)[-_LENGTH:]}")
         except Exception as error:
             if sent.attempt < ATTEMPTS:
                 return True
             for task in sent.tasks:
-                said = f"Its worker was lost {sent.attempt} times, at last by {_short(error)}"
+                said = (
+                    f"Its worker was lost {sent.attempt} times, at last by {told(error)[-_LENGTH:]}"
+                )
                 fields = task.fields | {"environment": by}
                 schedule.finish(task, self._setup.maker.kind.failed("RAISED", said, fields))
             return False
@@ -439,12 +441,6 @@ class _Sent:
 
     tasks: tuple[Task, ...]
     attempt: int = 1
-
-
-def _short(error: BaseException) -> str:
-    text = told(error)
-    half = _LENGTH // 2
-    return text if len(text) <= _LENGTH else f"{text[:half]} ... {text[-half:]}"
 
 
 def _refuse_workers(got: str) -> NoReturn:
