@@ -384,7 +384,7 @@ def test_the_report_shows_the_papers_figures_beside_ours(tmp_path):
         "2.37e-01",
         "Corrected (R7)",
         "saddle",
-        "<svg",
+        "<figure>",
         "1800 s",
     ):
         assert text in report

@@ -176,7 +176,7 @@ def _solving(runs: Mapping[str, Runs], among: Iterable[str] | None) -> list[str]
 def shared(runs: Mapping[str, Runs], *like: str) -> dict[str, Runs]:
     """The runs of a row from the starts that all of these solvers have.
 
-    Each start has an case of its own, so that a figure of one solver is held against that of
+    Each start has a problem of its own, so that a figure of one solver is held against that of
     another from the same starts alone.
     """
     seeds = set.intersection(*({r.seed for r in runs[name].records} for name in like))

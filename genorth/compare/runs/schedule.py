@@ -92,7 +92,7 @@ class Schedule:
         self._store, self._progress = store, progress or Observer()
         self._give_up = give_up
         self._finished: dict[Task, Outcome] = {}
-        # of an case and a solver: the runs that ran out of time
+        # of a case and a solver: the runs that ran out of time
         self._late: dict[tuple[int, str], list[Outcome]] = {}
         #: Places whose problem cannot be made, with the reason.
         self.unprepared: dict[Place, str] = {}
