@@ -160,9 +160,8 @@ def _trust_region(run: Run, normal: Callable[[Place], Array], settings: Settings
         end = model.point.X + n + step.Z
         trial, ratio = _tried(run, model, end, predicted, mu, normal)
         if ratio < _POOR:  # a second-order correction: |C| of the step alone may outweigh its gain
-            corrected, better = _tried(
-                run, model, _corrected(run, end, normal), predicted, mu, normal
-            )
+            end = end + normal(anywhere(run.manifold, end))
+            corrected, better = _tried(run, model, end, predicted, mu, normal)
             if better > ratio:
                 trial, ratio = corrected, better
         if ratio < 0.25:
@@ -179,11 +178,6 @@ def _trust_region(run: Run, normal: Callable[[Place], Array], settings: Settings
             return
         else:
             run.accept(model.point, float(norm(model.residual)))
-
-
-def _corrected(run: Run, X: Array, normal: Callable[[Place], Array]) -> Array:
-    """X with the normal step from there."""
-    return X + normal(anywhere(run.manifold, X))
 
 
 def _tangent_step(run: Run, model: _Model, radius: float, accuracy: float) -> Step:

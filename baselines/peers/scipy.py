@@ -23,6 +23,7 @@ from genorth.geometry.newton import anywhere
 from genorth.geometry.place import Place
 from genorth.geometry.product import Blockwise, Euclidean
 from genorth.linalg.arrays import Array, all_finite
+from genorth.linalg.cache import ContentCache
 from genorth.problem.problem import Problem
 from genorth.solve.metric import takes_metric
 from genorth.solve.monitor import Stop
@@ -166,8 +167,7 @@ class Vectors:
         self.basis = _basis(run.manifold)
         self._rows = np.stack([realvec(B) for B in self.basis])
         self._dtype = np.dtype(complex if run.manifold.dtype.kind == "c" else float)
-        self._place: tuple[_Vector, Place] | None = None
-        self._point: tuple[_Vector, Point] | None = None
+        self._places, self._points = ContentCache(), ContentCache()
 
     def matrix(self, v: _Vector) -> Array:
         """The point of F that a real vector stands for."""
@@ -176,17 +176,13 @@ class Vectors:
 
     def at(self, v: _Vector) -> Place:
         """phi(X) and C(X), kept for the last v."""
-        if self._place is None or not np.array_equal(v, self._place[0]):
-            self._place = (np.array(v), anywhere(self.manifold, self.matrix(v)))
-        return self._place[1]
+        return self._places.get(v, lambda v: anywhere(self.manifold, self.matrix(v)))
 
     def point(self, v: _Vector) -> Point:
         """f and its gradient too, kept for the last v."""
-        if self._point is None or not np.array_equal(v, self._point[0]):
-            if not all_finite(v):
-                raise Stop(Status.STALLED)  # the solver has broken down
-            self._point = (np.array(v), self.run.evaluate(self.matrix(v)))
-        return self._point[1]
+        if not all_finite(v):
+            raise Stop(Status.STALLED)  # the solver has broken down
+        return self._points.get(v, lambda v: self.run.evaluate(self.matrix(v)))
 
     def cost(self, v: _Vector) -> float:
         """f; infinite outside its domain."""

@@ -43,15 +43,6 @@ def _moved(manifold: GenOrthManifold, X: Array, D: Array, t: float) -> Array:  #
     return plus(D * -t, X)
 
 
-def _in_algebra(manifold: GenOrthManifold) -> Array:
-    """A Gaussian element of G; of all p x p matrices, where F is the whole space."""
-    if manifold.ambient_projector is not None:
-        return ct(manifold.random_ambient(0)) @ manifold.random_ambient(1)
-    *batch, _, p = manifold.shape
-    T = np.random.default_rng(0).standard_normal((2, *batch, p, p))
-    return T[0] + 1j * T[1] if manifold.dtype.kind == "c" else T[0]
-
-
 class Field:
     """The tangent field of landing methods, for every phi and psi.
 
@@ -66,7 +57,7 @@ class Field:
 
     def __init__(self, manifold: GenOrthManifold) -> None:
         self.manifold = manifold
-        T = _in_algebra(manifold)
+        T = manifold._random_small(0)
         twice = manifold.psi(manifold.psi(T))
         self.involutive = float(norm(twice - T)) <= _SAME * float(norm(T))
         self._companion = None if self.involutive else manifold.companion

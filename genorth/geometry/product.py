@@ -21,7 +21,7 @@ from genorth.geometry import retractions
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.newton import Restoration
 from genorth.geometry.retractions import RETRACTIONS, Line, Ray
-from genorth.geometry.substitution import Substitution
+from genorth.geometry.substitution import SAME, Substitution
 from genorth.linalg import arrays
 from genorth.linalg.arrays import Array, namespace, number
 from genorth.linalg.inputs import as_generator, check_size
@@ -440,13 +440,6 @@ class JoinedSubstitution(Substitution):
     parts: list[Substitution] = attrs.field(kw_only=True)
 
 
-def _unchanged(X: Array) -> Array:
-    return X
-
-
-_SAME = Substitution(_unchanged, _unchanged, _unchanged, _unchanged)
-
-
 class Blockwise:
     """A product of manifolds and free variables; points are flat vectors.
 
@@ -589,7 +582,7 @@ class Blockwise:
     def metric(self, W: Sequence[Any]) -> Substitution:
         """The substitution of a metric for each factor; None is the Euclidean one."""
         return self._joined(
-            [_SAME if w is None else M.metric(w) for M, w in zip(self.factors, W, strict=True)]
+            [SAME if w is None else M.metric(w) for M, w in zip(self.factors, W, strict=True)]
         )
 
     def _joined(self, parts: list[Substitution]) -> Substitution:
@@ -607,7 +600,7 @@ class Blockwise:
     def substitute(self, T: JoinedSubstitution) -> Blockwise:
         """The product in Y, X = T Y."""
         factors = [
-            M if part is _SAME else M.substitute(part)
+            M if part is SAME else M.substitute(part)
             for M, part in zip(self.factors, T.parts, strict=True)
         ]
         other = Blockwise(factors)

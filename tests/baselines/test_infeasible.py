@@ -251,7 +251,7 @@ def test_pogo_takes_phi_along_the_step_of_a(family, seed, exponent):
     """A(Y) = Y W and phi(Y W) = phi(Y) psi(W): no further phi is evaluated."""
     manifold, Y, _ = example(family, seed, 10**exponent)
     found, expected = (
-        _dissolved(manifold, anywhere(manifold, Y)),
+        _dissolved(anywhere(manifold, Y)),
         anywhere(manifold, manifold.dissolve(Y)),
     )
     bound = 1e3 * EPS * _condition(manifold) * float(manifold.scale(Y))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import attrs
 import pymanopt
 
 from genorth.errors import refuse, require
@@ -22,15 +23,13 @@ from genorth.solve.monitor import Guard
 _Preconditioner = Callable[[Array, Array], Array]
 
 
+@attrs.define(eq=False)
 class _Point:
     """What is known at one X."""
 
-    __slots__ = ("X", "cost", "gradient")
-
-    def __init__(self, X: Array) -> None:
-        self.X = X
-        self.cost: float | None = None
-        self.gradient: Array | None = None
+    X: Array
+    cost: float | None = None
+    gradient: Array | None = None
 
 
 class Shared:
