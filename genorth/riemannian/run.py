@@ -62,7 +62,7 @@ class OnManifold(Run):
         require_known("retraction", retraction, RETRACTIONS)
         options = Options(**common)
         self.problem, self.manifold, self.method = problem, problem.manifold, method
-        self.dimension, self.place = problem.manifold.dim, problem.manifold.place
+        self.dimension = problem.manifold.dim
         self._retraction = problem.manifold.retraction(retraction)
         self._start = restored_start(problem, x0, options, on_device)
         super().__init__(Monitor(problem, options), precondition)
@@ -70,6 +70,10 @@ class OnManifold(Run):
         self._last: Iterate | None = None
         # the lowest cost, where and with which G: what a run that meets NaN returns
         self._best: tuple[float, Array, Array] | None = None
+
+    def place(self, X: Array) -> Place:
+        """The place of X."""
+        return self.manifold.place(X)
 
     def start(self) -> Iterate:
         """The first iterate, in the trace."""
