@@ -395,7 +395,7 @@ class Local:
 
     def __init__(self, problem: Problem, x: Array) -> None:
         self.problem, self.x = problem, x
-        self.cost, self.G = problem.evaluate(x)
+        self.cost, self.G = problem.cost_and_gradient(x)  # a run may end at x
         self.finite = all_finite(self.G) and math.isfinite(self.cost)
         if self.finite:
             self.place = problem.manifold.place(x)
