@@ -236,7 +236,7 @@ class OrthogonalDissolving(Penalty[_Point]):
             if there is None:
                 break
             self._record(here)
-            s, y = there.x - here.x, there.gradient - self.manifold.project(there.x, here.gradient)
+            s, y = there.x - here.x, there.gradient - there.place.project(here.gradient)
             ss, sy, yy = (abs(float(inner(a, b))) for a, b in ((s, s), (s, y), (y, y)))
             self.scale = max(self.scale, sy / ss if ss > 0 else 0.0)
             over, under = (ss, sy) if k % 2 else (sy, yy)
@@ -248,7 +248,9 @@ class OrthogonalDissolving(Penalty[_Point]):
         """The point at the step -t grad f, or None where it does not exist or f rises."""
         self.monitor.check()
         try:
-            x = self.manifold.retract(here.x, -t * here.gradient, kind="normal")
+            ray = self.manifold.retraction("normal")(here.place, here.gradient)
+            ray.velocities = False
+            x = ray.point(-t)
         except OutsideDomainError:
             return None
         there = Local(self.problem, x)

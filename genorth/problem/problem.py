@@ -160,6 +160,8 @@ class Problem:
         self._space: Any = blocks if self._several else manifold
         self._shape, self._dtype = self._space.shape, self._space.dtype
         self._real = self._dtype.kind == "f"
+        #: Whether F is the whole space, so that nothing is to be projected onto it.
+        self._free = getattr(manifold, "ambient_projector", self) is None
         #: What tables and reports call the problem.
         self.name = name or getattr(cost or cost_and_gradient, "__name__", "problem")
         self._cost, self._gradient = given["cost"], given["euclidean_gradient"]
@@ -471,7 +473,7 @@ class Problem:
             and G.shape == self._shape
             and type(X) is np.ndarray
         ):
-            return self._in_F(G)
+            return G.copy() if self._free else self._in_F(G)
         if isinstance(G, np.ndarray) and G.dtype.kind in "iub":
             G = G.astype(float)
         check_returned(name, G, self._shape, self._real)
