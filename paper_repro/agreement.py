@@ -11,12 +11,13 @@ import statistics
 from collections.abc import Mapping
 
 from genorth.compare import Records, join
-from genorth.compare.analysis import Row, Runs, best_of, by_row, elsewhere
-from genorth.compare.render import Block, Head, Line, Table, ranged, words
+from genorth.compare.analysis import Row, Runs, best, best_of, by_row, elsewhere
+from genorth.compare.render import Table, ranged, seconds_text, tolerance_text
 from genorth.solve.solver import PENALTY, RIEMANNIAN
 from paper_repro import data
-from paper_repro.experiments import FAST, PAPERS, SOLVERS, TABLES, table
-from paper_repro.findings import ratios, times
+from paper_repro.experiments import FAST, PAPERS, REFERENCE, SOLVERS, TABLES, table
+from paper_repro.findings import ratios
+from paper_repro.findings import table as made
 
 # ---------------------------------------------------------------------- figures
 
@@ -42,12 +43,11 @@ def agreement(records: Records) -> Table:
     for number in TABLES:
         rows = by_row(records.where(problem=table(number).name))
         if rows:
-            texts = [str(number), *_solved(number, rows), *_winners(number, rows)]
-            lines.append(Line([words(text) for text in texts]))
-    return Table("", [Head(name, numeric=False) for name in _HEADS], [Block("", lines)])
+            lines.append([number, *_solved(number, rows), *_winners(number, rows)])
+    return made(_HEADS, lines)
 
 
-def _solved(number: int, rows: Mapping[Row, Mapping[str, Runs]]) -> list[str]:
+def _solved(number: int, rows: Mapping[Row, Mapping[str, Runs]]) -> list[object]:
     """Who solves what, and the values and iterations of what both solve."""
     pairs = [
         (row, runs[row.solver])
@@ -62,7 +62,9 @@ def _solved(number: int, rows: Mapping[Row, Mapping[str, Runs]]) -> list[str]:
     counts = [mine.median("nit") / nit for _, nit, mine in found if nit]
     near = sum(1 / _FACTOR <= count <= _FACTOR for count in counts)
     return [
-        *map(str, (len(both), theirs, ours)),
+        len(both),
+        theirs,
+        ours,
         ranged(values, ".2g") if values else "both zero" if both else "-",
         ranged(counts, ".2g") if counts else "-",
         f"{near} of {len(counts)}",
@@ -108,7 +110,7 @@ _CLAIMS = (
 )
 
 
-def claims(records: Records) -> list[list[str]]:
+def claims(records: Records) -> Table:
     """Each claim of the paper, with what the records say of its solvers and of ours."""
     compared = []
     for claim, numbers, largest, first, second in _CLAIMS:
@@ -119,7 +121,8 @@ def claims(records: Records) -> list[list[str]]:
         sides = [[_side(part, side, ours) for side in (first, second)] for ours in (False, True)]
         places = f"Tables {', '.join(map(str, numbers))}"
         compared.append([f"{claim} ({places})", *(_ahead(part, *each) for each in sides)])
-    return [_values(records), *compared, _share(records)]
+    heads = ("the paper says", "as the paper ran it", "with ours")
+    return made(heads, [_values(records), *compared, _share(records)], len(heads))
 
 
 def _side(records: Records, side: str, ours: bool) -> set[str]:
@@ -133,12 +136,10 @@ def _side(records: Records, side: str, ours: bool) -> set[str]:
 def _ahead(records: Records, first: set[str], second: set[str]) -> str:
     """How often the best of some is faster than the best of others, and its time over theirs."""
     found = ratios(records, first, second)
-    won, both = (
-        sum(ratio < 1 for ratio in found),
-        [ratio for ratio in found if 0 < ratio < math.inf],
-    )
-    middle = times(statistics.median(both or [math.nan]))
-    return f"faster in {won} of {len(found)} rows; {middle} the time where both solve"
+    won = sum(ratio < 1 for ratio in found)
+    both = [ratio for ratio in found if 0 < ratio < math.inf]
+    middle = f"; {statistics.median(both):.2g} times the time where both solve" if both else ""
+    return f"faster in {won} of {len(found)} rows{middle}"
 
 
 def _values(records: Records) -> list[str]:
@@ -165,3 +166,32 @@ def _share(records: Records) -> list[str]:
     ]
     claim = "RGD spends over 90 % of its time in retraction and projection (Figure 1)"
     return [claim, *(f"{share:.0%} in the median" for share in shares)]
+
+
+# ---------------------------------------------------------------------- leads
+
+#: The lead over RGD as the paper ran it is measured where that takes over so many seconds.
+FROM = 5.0
+
+
+def leads(records: Records) -> Table:
+    """How much faster than RGD as the paper ran it the best solver is, from the same starts.
+
+    The last column is the time of the best over that of its evaluations of f: near 1, f is the
+    bottleneck.
+    """
+    seeds, lines = records.where(solver=REFERENCE).distinct("seed"), []
+    same = records.where(lambda record: record.seed in seeds)
+    rows = by_row(same)
+    for row in best(same):
+        more = "> " if REFERENCE in row.at_least else ""
+        lead = row.at_least.get(REFERENCE, row.ratios.get(REFERENCE, math.nan))
+        if FROM < lead * row.time < math.inf:
+            runs = rows[row.problem, row.size, row.tolerance][str(row.solver)]
+            bound = statistics.median(run.time / run.seconds["cost"] for run in runs.solved)
+            where = f"{row.problem} {row.size} to {tolerance_text(row.tolerance)}"
+            seconds = f"{more}{seconds_text(lead * row.time)}"
+            lines.append(
+                [where, seconds, row.solver, f"{more}{seconds_text(lead)}", seconds_text(bound)]
+            )
+    return made(("where", "seconds of RGD", "fastest", "lead", "its time over that of f"), lines)

@@ -1,13 +1,13 @@
 """What all results together say: who wins by problem class, what each ingredient is worth.
 
-Every number is computed from records; `paper_repro.pages` makes tables of them.
+Every number is computed from records. `tables` holds what pages and the report show of them.
 """
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +16,14 @@ import numpy as np
 
 from baselines import SOLVERS as REGISTRY
 from genorth import compare
-from genorth.compare import Effect, Record, Records, effect
-from genorth.compare.analysis import Row, Runs, best_of, by_row, duels, shared
-from genorth.gallery import comparison as gallery
-from genorth.gallery.base import load as load_instance
-from genorth.gallery.base import names as instance_names
-from genorth.gallery.base import why_not
-from genorth.gallery.comparison import metric_name, variant_name
+from genorth.compare import Effect, Record, Records, effect, tables
+from genorth.compare.analysis import Row, Runs, behind, best_of, by_row, duels, shared
+from genorth.compare.render import Block, Head, Line, Table, words
+from genorth.gallery.comparison import variant_name
 from genorth.optional import optional
 from genorth.solve.solver import INFEASIBLE, OTHER, PENALTY, RIEMANNIAN
 from paper_repro import data, experiments, ladder
-from paper_repro.experiments import FAST
+from paper_repro.experiments import FAST, LABELS
 
 #: L-BFGS on h, and L-BFGS and trust regions on h_n, with the beta that genorth chooses, as the
 #: records have them: by SciPy, until the records are made anew with the loops of genorth.
@@ -92,38 +89,13 @@ def load(folder: Path) -> Evidence:
     )
 
 
-def run_gallery(folder: Path, quick: bool = False, **how: Any) -> Records:
-    """Make the runs of the gallery that are missing, for the instances that are installed.
-
-    Args:
-        folder: Where the records are kept, in `records/`.
-        quick: Few solvers.
-        **how: Further arguments of `genorth.compare.run`.
-
-    Returns:
-        The records.
-    """
-    found = [name for name in instance_names() if why_not(name) is None]
-    left = len(instance_names()) - len(found)
-    if left:
-        print(f"Gallery: {left} instances are left out; pip install 'genorth[gallery]' adds them")
-    solvers = gallery.chosen(None, gallery.QUICK if quick else gallery.ALL)
-    return gallery.run(folder, [load_instance(name) for name in found], solvers, **how)
-
-
 # ---------------------------------------------------------------------- solvers
 
 
-def registered(records: Records, second_order: bool = True) -> Records:
-    """The records of registered solvers, as they are; perhaps of first-order ones alone."""
-    known = {AUTO: REGISTRY["cdf-lbfgs-scipy"], **REGISTRY}
-    return records.where(
-        lambda r: r.solver in known and (second_order or "hessian" not in known[r.solver].needs)
-    )
-
-
 def standings(records: Records, measure: str = "time") -> Any:
-    """Compare solvers by time or evaluations, from the starts that all solvers of a row have.
+    """Compare registered solvers by time or evaluations.
+
+    From the starts that all solvers of a row have.
 
     Args:
         records: The records.
@@ -137,7 +109,7 @@ def standings(records: Records, measure: str = "time") -> Any:
     pandas = optional("pandas", "report", "a table of solvers")
     costs = pandas.DataFrame(
         {name: each.spread(measure)[1] for name, each in shared(runs, *runs).items()}
-        for runs in by_row(records).values()
+        for runs in by_row(records.where(lambda r: r.solver in {AUTO, *REGISTRY})).values()
     )
     over = costs.div(costs.min(axis=1), axis=0)[np.isfinite(costs.min(axis=1))]
     found = pandas.DataFrame(
@@ -150,13 +122,6 @@ def standings(records: Records, measure: str = "time") -> Any:
         }
     )
     return found[2 * found["rows"] >= len(over)].sort_values("median")
-
-
-def times(ratio: float) -> str:
-    """How a ratio reads: 1.3x, 24x, 120x."""
-    if not math.isfinite(ratio):
-        return "unsolved" if ratio > 0 else "-"
-    return f"{ratio:.0f}x" if ratio >= 99.5 else f"{ratio:.2g}x"
 
 
 def ratios(records: Records, first: Container[str], second: Container[str]) -> list[float]:
@@ -195,6 +160,43 @@ def won(rows: Mapping[Row, Mapping[str, Runs]]) -> dict[str, int]:
     return wins
 
 
+def classes(evidence: Evidence) -> Table:
+    """How far each family is behind, for each problem class and in all."""
+    groups, union, lines = evidence.groups, evidence.union, []
+    parts = {name: [key for key in groups if groups[key] == name] for name in groups.values()}
+    for name, problems in (parts | {"all": list(groups)}).items():
+        rows = by_row(union.where(lambda record, mine=problems: record.problem in mine))
+        wins, far = won(rows), [behind(runs) for runs in rows.values()]
+        if rows:
+            cells = [
+                f"{statistics.median(each.get(kind, math.inf) for each in far):.2g} ({wins[kind]})"
+                for kind in FAMILIES
+            ]
+            lines.append([name, len(rows), *cells, len(rows) - sum(wins.values())])
+    heads = ["", "rows", *(f"{kind}: median (wins)" for kind in FAMILIES), "no winner"]
+    return table(heads, lines)
+
+
+def solvers(records: Records) -> Table:
+    """How each registered solver stands among all, by time and evaluations."""
+    found = standings(records)
+    found["evaluations"] = standings(records, "evaluations")["median"]
+    found["over"] = [slower(records, name) for name in found.index]
+    lines = [
+        [name, *map(int, counts[:4]), *(f"{ratio:.2g}" for ratio in counts[4:])]
+        for name, *counts in found.itertuples()
+    ]
+    heads = ["solver", *found.columns[:4], "time", "evaluations"]
+    return table([*heads, "time over the best Riemannian solver"], lines)
+
+
+def table(heads: Iterable[str], lines: Iterable[Sequence[object]], left: int = 1) -> Table:
+    """A table of words and numbers, of which the first columns are aligned to the left."""
+    made = [Line([words(cell) for cell in line]) for line in lines]
+    shown = [Head(name, numeric=number >= left) for number, name in enumerate(heads)]
+    return Table("", shown, [Block("", made)])
+
+
 # ---------------------------------------------------------------------- ingredients
 
 
@@ -208,6 +210,7 @@ def effects(evidence: Evidence) -> dict[tuple[str, str, str], Effect]:
     every = compare.join([tables, rungs, real])
     geometry, dissolving = "geometry of O(np^2)", "orthogonal instead of oblique dissolving"
     manifold, retraction = "on the manifold instead of a penalty", "retraction chosen step by step"
+    in_metric = variant_name("rlbfgs", "metric")
     asked = [
         *((f"{geometry}, tables", tables, FAST[name], data.SOLVERS[name]) for name in FAST),
         *(
@@ -215,16 +218,16 @@ def effects(evidence: Evidence) -> dict[tuple[str, str, str], Effect]:
             for solver in ladder.RETRACTED
             for kind in ladder.RETRACTIONS
         ),
-        (CURVED, hard, "rlbfgs", variant_name("rlbfgs", "cayley")),
+        (f"{retraction}, condition 1000", hard, "rlbfgs", variant_name("rlbfgs", "cayley")),
         (f"{dissolving}, tables", tables, ORTHOGONAL, AUTO),
         (f"{dissolving}, ladder", rungs, ORTHOGONAL, AUTO),
         (f"{dissolving}, gallery", real, ORTHOGONAL, AUTO),
-        (DISSOLVED, hard, ORTHOGONAL, AUTO),
+        (f"{dissolving}, condition 1000", hard, ORTHOGONAL, AUTO),
         ("automatic beta, tables", tables, AUTO, data.SOLVERS["CDFLBFGS"]),
-        (METRIC, real, metric_name("rlbfgs"), "rlbfgs"),
-        (METRIC, real, metric_name(ORTHOGONAL), ORTHOGONAL),
-        ("metric of the form, B, ladder", definite, metric_name("rlbfgs"), "rlbfgs"),
-        ("metric of the form, |A|, ladder", other, metric_name("rlbfgs"), "rlbfgs"),
+        ("metric of the domain, gallery", real, in_metric, "rlbfgs"),
+        ("metric of the domain, gallery", real, variant_name(ORTHOGONAL, "metric"), ORTHOGONAL),
+        ("metric of the form, B, ladder", definite, in_metric, "rlbfgs"),
+        ("metric of the form, |A|, ladder", other, in_metric, "rlbfgs"),
         ("Hessian products, everywhere", every, "rtr", "rlbfgs"),
         (f"{manifold}, L-BFGS", every, "rlbfgs", ORTHOGONAL),
         (f"{manifold}, CG", every, "rcg", "odf-cg"),
@@ -237,10 +240,11 @@ def effects(evidence: Evidence) -> dict[tuple[str, str, str], Effect]:
     }
 
 
-#: Ingredients that the guide names.
-CURVED = "retraction chosen step by step, condition 1000"
-DISSOLVED = "orthogonal instead of oblique dissolving, condition 1000"
-METRIC = "metric of the domain, gallery"
+def ingredients(evidence: Evidence) -> Table:
+    """What each ingredient is worth."""
+    return tables.effects_table(
+        ((key[0], found) for key, found in effects(evidence).items()), LABELS
+    )
 
 
 def _equally_limited(records: Records) -> Records:

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from baselines import SOLVERS
 from genorth import training
 from genorth.compare.analysis import behind, by_row
+from paper_repro import findings
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -51,6 +53,21 @@ def test_what_pages_say_of_the_results_is_what_the_records_say(overview, evidenc
         shown |= {found[2] for found in overview["_BLOCK"].finditer(page)}
         assert overview["filled"](page, texts) == page, path.name
     assert shown == texts.keys()
+
+
+def test_what_the_guide_says_is_what_the_records_say(evidence):
+    """choosing.md and README: the fastest, the fewest evaluations, the best of each kind."""
+    fast = findings.standings(evidence.union)
+    known = {name: SOLVERS[name.partition(",")[0]] for name in fast.index}
+    first = [name for name in fast.index if "hessian" not in known[name].needs]
+    penalty = [name for name in fast.index if known[name].family == "penalty"]
+    assert (fast.index[0], first[0], penalty[0]) == ("rtr", "rgd", "odf-lbfgs-scipy")
+    assert findings.standings(evidence.union, "evaluations").index[0] == "rlbfgs"
+    for (name, *_), each in findings.effects(evidence).items():
+        if "condition 1000" in name or "of the domain" in name:
+            assert each.gain("evaluations") > 1, name
+    wins = findings.won(by_row(evidence.union))
+    assert 2 * wins["Riemannian"] > sum(wins.values())
 
 
 def test_the_plot_shows_every_row(overview, evidence):

@@ -228,6 +228,6 @@ def test_a_problem(copy):
         "print(record.problem, record.size, record.status)\n"
         "print(own('eigenvalues', [(20, 3)]).sizes[0].problem(0).manifold.shape)\n"
         "import paper_repro.commands\n"
-        "paper_repro.commands.parser().parse_args('problem eigenvalues --sizes 200,5'.split())\n"
+        "paper_repro.commands.main.options('problem eigenvalues --sizes 200,5'.split())\n"
     )
     assert run(copy, script).splitlines() == ["Table 8: eigenvalues (8,2) CONVERGED", "(20, 3)"]

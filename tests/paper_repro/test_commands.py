@@ -13,7 +13,8 @@ from compare_records import record
 from baselines import SOLVERS as REGISTRY
 from genorth import compare
 from genorth.compare import Records
-from paper_repro import agreement, data, experiments, figures, findings, ladder, pages, report
+from genorth.gallery import comparison
+from paper_repro import agreement, data, experiments, figures, findings, ladder, report
 from paper_repro.commands import main
 from paper_repro.experiments import (
     AUTO,
@@ -21,6 +22,7 @@ from paper_repro.experiments import (
     OURS,
     PAPERS,
     PEERS,
+    REFERENCE,
     SOLVERS,
     TABLES,
     TOLERANCES,
@@ -139,10 +141,10 @@ def quick_report(monkeypatch) -> None:
 def folder(tmp_path_factory):
     """All tables and figures at toy size, the ladder, and the first instance of the gallery."""
     out = tmp_path_factory.mktemp("paper") / "toy"
-    installed = [name for name in findings.instance_names() if findings.why_not(name) is None]
+    installed = [name for name, reason in comparison.reasons().items() if reason is None]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compare, "report", _words_only)
-        patch.setattr(findings, "instance_names", lambda: installed[:1])
+        patch.setattr(comparison, "names", lambda: installed[:1])
         assert main(["all", "--toy", "--out", str(out)]) == 0
     return out
 
@@ -166,7 +168,7 @@ def test_all_makes_every_table_and_figure(folder):
     for number in figures.FIGURES:
         assert json.loads((folder / f"figure-{number}.json").read_text("utf-8"))["runs"]
     report = (folder / "report.html").read_text("utf-8")
-    for text in ("Agreement with the paper", "Figure 1", "Figure 3", "over 5 s", "Corrected (R7)"):
+    for text in ("Agreement with the paper", "Figure 1", "Figure 3", "Corrected (R7)", "claims"):
         assert text in report
     for text in ("Tables, ladder and gallery together", "What each ingredient is worth"):
         assert text in report
@@ -178,27 +180,23 @@ def test_all_results_together_are_computed_from_the_records(folder):
     assert len({record.row for record in evidence.ladder}) == rungs == 26
     assert {*evidence.ladder.solvers} == {
         *ladder.SOLVERS,
-        *(findings.gallery.metric_name(name) for name in ladder.IN_METRIC),
+        *(f"{name}, metric" for name in ladder.IN_METRIC),
     }
     classes = {problem.group for problem in PROBLEMS.values()}
     assert {*evidence.groups.values()} == {*classes, LADDER, GALLERY}
     assert {*evidence.union.distinct("problem")} == {*evidence.groups}
     assert not {*PAPERS} & {*evidence.union.solvers}
-    made = pages.blocks(evidence)
+    made = report.blocks(evidence)
     rows = len(evidence.union.distinct("row"))
-    lines = made["classes"].splitlines()
-    assert lines[-1].startswith(f"| all | {rows} |")
-    cells = [line.split(" | ") for line in lines[2:]]
-    assert sum(int(each[1]) for each in cells[:-1]) == rows
-    for each in cells:  # every row has a winner or none
-        won = sum(int(cell[cell.index("(") + 1 : -1]) for cell in each[2:5] if "(" in cell)
-        assert won + int(each[5].strip(" |")) == int(each[1])
-    assert f"in {rows} rows" in made["result"] and made["result"].count("\n- ") == 2
-    assert made["claims"].count("\n") == 2 + 2 + len(agreement._CLAIMS)
-    assert "| `rtr` |" in made["guide"] or "| `landing-newton` |" in made["guide"]
-    for name in ("guide", "claims", "ingredients", "classes", "solvers"):
-        widths = {line.replace("\\|", "").count("|") for line in made[name].splitlines()}
-        assert len(widths) == 1, name
+    *parts, whole = (
+        [entry.text for entry in line.entries] for line in made["classes"].blocks[0].lines
+    )
+    assert whole[:2] == ["all", str(rows)] and sum(int(each[1]) for each in parts) == rows
+    for each in (*parts, whole):  # every row has a winner or none
+        won = sum(int(cell.partition("(")[2].rstrip(")")) for cell in each[2:5])
+        assert won + int(each[5]) == int(each[1])
+    assert len(made["claims"].blocks[0].lines) == 2 + len(agreement._CLAIMS)
+    assert "rtr" in [line.entries[0].text for line in made["solvers"].blocks[0].lines]
 
 
 @pytest.mark.usefixtures("quick_report")
@@ -261,15 +259,14 @@ def test_a_figure_tells_which_runs_ended_early_and_scales_their_time():
         iteration_times.Run("(4,2)", solver, iterations, status, seconds=1.9, **parts)
         for solver, (iterations, status) in ends.items()
     ]
-    times, told = iteration_times.sentences(runs)
-    assert times == "(4,2): milliseconds per iteration: CDFGD 19, CDFCG 20."
-    assert told.startswith("Ended before 100 iterations, totals scaled to 100: ")
-    assert told.endswith(": cdf-cg-scipy at (4,2) (95, stalled), rgd at (4,2) (0, raised).")
+    (line,) = iteration_times.told(runs).blocks[0].lines
+    cells = [entry.text for entry in line.entries]
+    assert cells[:3] == ["(4,2)", "19", "20"]
+    assert cells[-1] == "cdf-cg-scipy after 95 (stalled), rgd after 0 (raised)"
     drawn = figures.Data(*figures.FIGURES[1], {}, runs).draw().axes[1].containers
     bars = [each for each in drawn if each.get_label() in ("CDFGD total", "CDFGD gradient")]
     assert len(bars) == 2 and all(len(bar) == 1 for bar in bars)
     assert bars[0][0].get_height() == pytest.approx(1.9)
-    assert runs[1].per_iteration() == pytest.approx(0.02)
 
 
 def test_a_figure_shows_medians_and_ranges_over_starts():
@@ -280,12 +277,11 @@ def test_a_figure_shows_medians_and_ranges_over_starts():
         )
         for k in (1, 2, 4)
     ]
-    (told,) = iteration_times.sentences(runs)
-    share = "(4,2): retraction and gradient 20 (10 to 40) % of RGD"
-    assert told == f"{share}; milliseconds per iteration: RGD 40."
+    (line,) = iteration_times.told(runs).blocks[0].lines
+    assert [entry.text for entry in line.entries][3:8:4] == ["40", "20 (10 to 40)"]
     axes = figures.Data(*figures.FIGURES[1], {}, runs).draw().axes
-    (path,) = (path for band in axes[2].collections for path in band.get_paths())
-    heights = path.vertices[:, 1]
+    paths = [path.vertices for band in axes[2].collections for path in band.get_paths()]
+    (heights,) = (path[:, 1] for path in paths if len(path))
     assert (heights.min(), heights.max()) == pytest.approx((30.0, 60.0))
 
 
@@ -313,7 +309,8 @@ def test_figure_2_shows_smaller_errors_at_the_end(folder):
     data = figures.load(folder, 2)
     (run,) = data.runs
     assert sum(run.final) < sum(run.initial)
-    assert "at the start" in data.sentences()[0]
+    (line,) = data.told().blocks[0].lines
+    assert float(line.entries[2].text) < float(line.entries[1].text)
 
 
 @pytest.mark.usefixtures("quick_report")
@@ -330,7 +327,6 @@ def test_what_is_exported_makes_all_results(folder, tmp_path, capsys):
     assert main(["results", "--out", str(kept)]) == 0
     drawn = {f"figure-{number}.{kind}" for number in figures.FIGURES for kind in ("svg", "png")}
     tables = {"overview.md", "tables.md", "tables.csv", "tables.tex", "report.html"}
-    tables |= {"findings.md"}
     assert {path.name for path in kept.iterdir()} == data | drawn | tables | parts
     assert capsys.readouterr().out.count(str(kept)) >= len(drawn | tables)
     assert main(["report", "--out", str(kept)]) == 0
@@ -449,6 +445,54 @@ def test_bad_input_is_told_in_a_sentence(arguments, named, tmp_path, capsys):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("command", ["report", "results", "export"])
+def test_out_without_records_is_refused(command, tmp_path, capsys):
+    more = ["--to", str(tmp_path / "to")] if command == "export" else []
+    for out in (tmp_path / "new", Path(__file__)):
+        assert main([command, "--out", str(out), *more]) == 2
+        message = capsys.readouterr().err
+        assert message.startswith("error: out: need a folder that ") and str(out) in message
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("to", ["file", ""])
+def test_to_that_cannot_be_written_is_refused(to, folder, tmp_path, capsys):
+    """A file, and the folder itself, whose records would be replaced by thinner ones."""
+    (tmp_path / "file").touch()
+    assert main(["export", "--out", str(folder), "--to", str(tmp_path / to if to else folder)]) == 2
+    assert capsys.readouterr().err.startswith("error: --to: need ")
+
+
+_RUN = {
+    "size": "(10,5)",
+    "solver": "cdf-cg-scipy",
+    "status": "CONVERGED",
+    "initial": [1.0],
+    "final": [0.5],
+}
+_DAMAGED = {
+    "half": '{"settings": {"figure": 2}, "runs": [{"si',
+    "list": "[]",
+    "no runs": '{"settings": {}}',
+    "settings": '{"settings": 5, "runs": []}',
+    "field": json.dumps({"settings": {}, "runs": [_RUN | {"more": 1}]}),
+    "words": json.dumps({"settings": {}, "runs": [_RUN | {"final": ["far"]}]}),
+    "nan": json.dumps({"settings": {}, "runs": [_RUN | {"final": [float("nan")]}]}),
+    "bytes": "\udcff",
+}
+
+
+@pytest.mark.parametrize("content", _DAMAGED.values(), ids=_DAMAGED.keys())
+@pytest.mark.parametrize("command", [["figure", "2"], ["all"]], ids=" ".join)
+def test_a_damaged_figure_is_named_before_anything_is_measured(command, content, tmp_path, capsys):
+    file = tmp_path / "figure-2.json"
+    file.write_bytes(content.encode("utf-8", "surrogateescape"))
+    assert main([*command, "--toy", "--out", str(tmp_path)]) == 2
+    message = capsys.readouterr().err
+    assert str(file) in message and "Remove it to measure again." in message
+    assert [path.name for path in tmp_path.iterdir()] == [file.name]
+
+
 def test_other_settings_in_the_same_folder_are_refused(folder, capsys):
     assert main(["table", "1", "--toy", "--max-time", "2", "--out", str(folder)]) == 2
     assert "max_time" in capsys.readouterr().err
@@ -526,11 +570,25 @@ def test_what_does_not_agree_is_told():
 def test_claims_are_counted_row_by_row():
     """With the paper's own figures its claims hold as it says, where its times are printed."""
     records = compare.join(_like_the_paper(number) for number in TABLES)
-    lines = {line[0].partition(" (")[0]: line[1] for line in agreement.claims(records)[1:-1]}
-    assert lines["Penalty methods outperform Riemannian ones as n grows"].startswith(
-        "faster in 4 of 4 rows"
-    )
-    assert lines["RCG is less efficient than RGD, by the cost of transport"].startswith("faster in")
+    lines = agreement.claims(records).blocks[0].lines
+    told = {line.entries[0].text.partition(" (")[0]: line.entries[1].text for line in lines}
+    grows = "Penalty methods outperform Riemannian ones as n grows"
+    assert told[grows].startswith("faster in 4 of 4 rows")
+
+
+def test_leads_are_those_of_rows_in_which_the_reference_takes_long():
+    made = [record(REFERENCE, 9.0), record("rtr", 0.5, seconds={"cost": 0.25})]
+    made += [record("rtr", 1e-3, seed=1, seconds={"cost": 1e-3})]  # a start that it has not
+    made += [record(REFERENCE, 4.0, size="short"), record("rtr", 1.0, size="short")]
+    made += [
+        record(REFERENCE, 60.0, size="late", status="TIME_LIMIT"),
+        record("rtr", 2.0, size="late", seconds={"cost": 2.0}),
+    ]
+    lines = agreement.leads(Records(made)).blocks[0].lines
+    assert [[entry.text for entry in line.entries[1:]] for line in lines] == [
+        ["9", "rtr", "18", "2"],
+        ["> 60", "rtr", "> 30", "1"],
+    ]
 
 
 def test_nothing_is_told_of_what_was_not_measured():

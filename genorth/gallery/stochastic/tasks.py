@@ -194,7 +194,7 @@ def _held_out(task: Task, point: Array) -> float:
     return TorchLearner(task, attrs.evolve(task, spots=(spot,)).model(), None).losses()[1]
 
 
-SUBJECTS = (
+_ALL = (
     Subject(
         Training("digits", "(64,32), (32,32)", digits),
         ("sklearn",),
@@ -220,3 +220,5 @@ SUBJECTS = (
         known=_lifted,
     ),
 )
+#: The trainings by name.
+SUBJECTS = {subject.training.problem: subject for subject in _ALL}
