@@ -1,15 +1,14 @@
 """Train models whose weights are on manifolds, and compare the ways to do so.
 
 `train` makes records of every method with every step size; `tuned` chooses the step sizes, and
-`report`, `plots` and `tables` show what came of it. Nothing here knows PyTorch or JAX.
+`loss_tables`, `plots` and `report` show the results. Nothing here knows PyTorch or JAX.
 """
 
-from genorth.training import plots, tables
-from genorth.training.comparison import load, save, train
+from genorth.training import plots
+from genorth.training.comparison import Tuning, load, save, train, tuned, tunings
 from genorth.training.method import Learner, Method, Training
-from genorth.training.report import report
+from genorth.training.report import loss_tables, report
 from genorth.training.trainer import TrainingRecord
-from genorth.training.tuning import Tuning, tuned, tunings
 
 __all__ = [
     "Learner",
@@ -18,10 +17,10 @@ __all__ = [
     "TrainingRecord",
     "Tuning",
     "load",
+    "loss_tables",
     "plots",
     "report",
     "save",
-    "tables",
     "train",
     "tuned",
     "tunings",

@@ -21,8 +21,8 @@ from genorth.compare.render.styles import (
 )
 from genorth.compare.render.table import Labels, Names
 from genorth.compare.runs.record import Records
+from genorth.training.comparison import tuned, tunings
 from genorth.training.trainer import TrainingRecord
-from genorth.training.tuning import tuned, tunings
 
 _NEAREST = 1e-3  # to the least loss, relative to that of the start
 #: The rows of `curves`: what is plotted against what, with the labels of both axes.

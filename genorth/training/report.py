@@ -1,18 +1,94 @@
-"""The report of a training: who has the least loss, curves, and how the step sizes were chosen."""
+"""What a reader sees of `train`: tables, curves, how the step sizes were chosen, the report."""
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from genorth.compare.analysis.rows import Runs, by_row, leaders
 from genorth.compare.render.page import Content, Page, Section
 from genorth.compare.render.styles import Style
-from genorth.compare.render.table import Labels
+from genorth.compare.render.table import (
+    Block,
+    Entry,
+    Head,
+    Labels,
+    Line,
+    Table,
+    names_of,
+    plain,
+    scientific,
+    seconds_text,
+    words,
+)
 from genorth.compare.runs.record import Records
 from genorth.training import plots
-from genorth.training.tables import loss_tables, sentences
-from genorth.training.tuning import tuned
+from genorth.training.comparison import Tuning, tuned, tunings
+
+_HEADS = (
+    *("Method", "Step size", "Failed", "Held-out loss"),
+    *("Seconds", "|C| in training", "|C| at the end"),
+)
+_FOOTNOTE = (
+    "Medians over the seeds, and the range where there are several. The step size has the least "
+    "median loss on the validation data. Failed: step sizes of the grid that fail for half of the "
+    "seeds or more. Bold: the least held-out loss, unless its range meets that of another method. "
+    "Seconds: of all epochs, without measuring. |C| in training: after the last epoch, as the "
+    "layers see the weights; at the end: after they were restored."
+)
+
+
+def loss_tables(records: Records, labels: Labels | None = None) -> list[Table]:
+    """Make a table for each training: every method with its best step size.
+
+    Args:
+        records: The records of `train`.
+        labels: How trainings and methods are to be called.
+
+    Returns:
+        The tables.
+    """
+    chosen, found = tuned(records), tunings(records)
+    names = names_of(chosen, labels)
+    made = []
+    for (problem, size, _), runs in by_row(chosen).items():
+        first = leaders(runs, figure="held_out")
+        lines = [
+            Line(_entries(names[name], each, found[problem, name], first == (name,)))
+            for name, each in runs.items()
+        ]
+        heads = [Head(name, numeric=name != _HEADS[0]) for name in _HEADS]
+        caption = f"{names[problem]} {plain(size)}"
+        made.append(Table(caption, heads, [Block("", lines)], "", _FOOTNOTE))
+    return made
+
+
+def _entries(name: str, runs: Runs, tuning: Tuning, best: bool) -> list[Entry]:
+    said = plain(" ".join(dict.fromkeys(record.message for record in runs.failed)))
+    edge = "edge of the grid" if tuning.edge else ""
+    last = [record.curve["feasibility"][-1] for record in runs.solved]
+    return [
+        words(name),
+        Entry(f"{tuning.rate:g}", tuning.rate, edge),
+        words(f"{tuning.lost} of {len(tuning.runs)}"),
+        _spread(runs, "held_out", said, best),
+        _spread(runs, "time", said),
+        scientific(max(last, default=math.nan)),
+        scientific(max((record.feasibility for record in runs.solved), default=math.nan)),
+    ]
+
+
+def _spread(runs: Runs, figure: str, hint: str, bold: bool = False) -> Entry:
+    """The median and the range: "0.21 (0.20 to 0.25)"; why it fails where it does."""
+    if not runs.solved:
+        return Entry(note=runs.note, hint=hint, failed=True)
+    least, median, greatest = Runs(runs.solved).spread(figure)
+    wide = f"{seconds_text(least)} to {seconds_text(greatest)}" if len(runs.solved) > 1 else ""
+    note = ", ".join(filter(None, [wide, runs.note]))
+    return Entry(seconds_text(median), median, note, hint, bold, failed=bool(runs.failed))
+
 
 _CURVES = (
     "Each method with the step size that has the least median loss on the validation data; the "
@@ -56,7 +132,6 @@ def report(
     curves = plots.curves(records, known=known, labels=labels, look=look)
     rates = plots.step_sizes(records, labels=labels, look=look)
     summary = [
-        "\n\n".join(sentences(records, labels)),
         page.figure(curves, "Held-out loss and |C|", _CURVES),
         loss_tables(records, labels),
     ]

@@ -84,9 +84,8 @@ def run(folder: Path | None, wanted: Iterable[str], **how: Any) -> Records:
 
 
 def told(records: Records) -> str:
-    """The tables and who has the least loss, as text for a terminal."""
-    tables = "\n".join(map(text, training.tables.loss_tables(records)))
-    return "\n".join([tables, *training.tables.sentences(records)])
+    """The tables, as text for a terminal."""
+    return "\n".join(map(text, training.loss_tables(records)))
 
 
 def report(folder: Path) -> Path:
