@@ -1,9 +1,8 @@
-"""`Task`: data in three parts, a model and its loss; `TorchLearner`, which trains it."""
+"""`Task`: data in three parts, a model and its loss."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -14,8 +13,6 @@ from genorth.interop.fit import fit
 from genorth.linalg.arrays import Array
 
 _VALIDATION, _HELD_OUT = 0.2, 0.3  # of the samples
-#: All step sizes are multiplied by this after each epoch, so that the last iterate is a good one.
-DECAY = 0.7
 
 
 @attrs.frozen
@@ -79,80 +76,3 @@ def split(rows: Array) -> dict[str, Array]:
         "held_out": rows[first:second],
         "train": rows[second:],
     }
-
-
-class TorchLearner:
-    """A model of PyTorch with an optimiser.
-
-    Args:
-        task: The task.
-        model: The model, constrained.
-        optimizer: The optimiser; None to measure only.
-        penalty: `penalty(model)` is added to the loss; None where there is none.
-        finish: `finish(model)` restores the weights; None where they are restored as they are.
-    """
-
-    def __init__(
-        self,
-        task: Task,
-        model: Any,
-        optimizer: Any,
-        penalty: Callable[[Any], Any] | None = None,
-        finish: Callable[[Any], Any] | None = None,
-    ) -> None:
-        import torch
-
-        self._task, self._model = task, model
-        self._optimizer, self._penalty, self._finish = optimizer, penalty, finish
-        schedules = torch.optim.lr_scheduler
-        self._schedule = optimizer and schedules.ExponentialLR(optimizer, DECAY)
-        self._order = torch.Generator().manual_seed(task.seed)
-        self._train, self._validation, self._held_out = (
-            torch.as_tensor(rows, dtype=getattr(torch, task.dtype))
-            for rows in (task.train, task.validation, task.held_out)
-        )
-
-    def batches(self) -> Iterator[Any]:
-        """The training data in minibatches, the last of which may be smaller."""
-        import torch
-
-        order = torch.randperm(len(self._train), generator=self._order)
-        for rows in order.split(self._task.batch):
-            yield self._train[rows]
-        if self._schedule is not None:
-            self._schedule.step()
-
-    def step(self, batch: Any) -> None:
-        """Forward, backward, and one step."""
-        self._optimizer.zero_grad()
-        loss = self._task.loss(self._model, batch)
-        (loss if self._penalty is None else loss + self._penalty(self._model)).backward()
-        self._optimizer.step()
-
-    def losses(self) -> tuple[float, float]:
-        """The loss on the validation data and on the held-out data."""
-        import torch
-
-        with torch.no_grad():
-            validation, held_out = (
-                float(self._task.loss(self._model, rows))
-                for rows in (self._validation, self._held_out)
-            )
-        return validation, held_out
-
-    def feasibility(self) -> float:
-        """|C| of all constrained weights together, in double precision, as the layers see them."""
-        import torch
-
-        squares = 0.0
-        with torch.no_grad():
-            for spot in self._task.spots:
-                W = self._model.get_submodule(spot.path).weight.detach().double().numpy()
-                how = fit(spot.manifold, W.shape, "weight")
-                squares += float(how.manifold.feasibility(how.point(W))) ** 2
-        return math.sqrt(squares)
-
-    def finish(self) -> None:
-        """Restore the weights to their manifolds."""
-        if self._finish is not None:
-            self._finish(self._model)

@@ -21,7 +21,6 @@ from genorth.compare.render import (
 )
 from genorth.errors import require_known
 from genorth.gallery.base import EXTRA
-from genorth.gallery.stochastic.methods import methods
 from genorth.gallery.stochastic.tasks import SUBJECTS, Subject
 from genorth.optional import installed, missing
 
@@ -74,6 +73,8 @@ def run(folder: Path | None, wanted: Iterable[str], **how: Any) -> Records:
     Returns:
         The records of all step sizes.
     """
+    from genorth.gallery.stochastic.methods import methods
+
     return training.train(
         [SUBJECTS[name].training for name in wanted],
         methods(tuple(name for name, each in SUBJECTS.items() if each.stiefel)),

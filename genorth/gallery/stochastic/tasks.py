@@ -11,7 +11,7 @@ import numpy as np
 import scipy.linalg
 
 import genorth as go
-from genorth.gallery.stochastic.base import Spot, Task, TorchLearner, split
+from genorth.gallery.stochastic.base import Spot, Task, split
 from genorth.linalg.arrays import Array
 from genorth.training import Training
 
@@ -190,6 +190,8 @@ def _lifted() -> dict[str, float]:
 
 def _held_out(task: Task, point: Array) -> float:
     """The held-out loss of a point, of a model that is one matrix."""
+    from genorth.gallery.stochastic.methods import TorchLearner
+
     spot = attrs.evolve(task.spots[0], start=point)
     return TorchLearner(task, attrs.evolve(task, spots=(spot,)).model(), None).losses()[1]
 
