@@ -325,7 +325,6 @@ def test_streams_that_are_gone_do_not_cost_the_report(line: str, tmp_path: Path)
         ("import nothing_of_this_name\n", 1, "nothing_of_this_name"),
         (None, 1, "my_problem.py: there is no such file"),
     ],
-    ids=["none", "empty", "number", "raises", "syntax", "import", "missing"],
 )
 @pytest.mark.parametrize("command", ["check", "solve", "compare"])
 def test_a_bad_file_is_told_in_a_sentence(command, text, code, said, file, capsys) -> None:

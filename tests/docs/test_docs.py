@@ -34,32 +34,22 @@ needs_chromium = pytest.mark.skipif(chromium.CHROMIUM is None, reason=chromium.R
 
 
 def _build(folder: Path) -> subprocess.CompletedProcess[str]:
-    """Build a copy of the pages, as the tour leaves files beside them.
-
-    What they link to lies where they expect it.
-    """
-    shutil.copytree(
-        DOCS,
-        folder / "docs",
-        ignore=shutil.ignore_patterns("_build", "gallery", "instances", "__pycache__"),
-    )
-    # The report of the results takes long, and has tests of its own.
+    """Build a copy of the pages, as the tour leaves files beside them."""
+    left = shutil.ignore_patterns("_build", "gallery", "instances", "__pycache__")
+    shutil.copytree(DOCS, folder / "docs", ignore=left)
+    # the report of the results takes long, and has tests of its own
     (folder / "docs" / "results" / "report.html").write_text("<!doctype html>", "utf-8")
-    for path in ROOT.iterdir():
+    for path in ROOT.iterdir():  # what pages link to lies where they expect it
         if path.name != "docs" and not path.name.startswith("."):
             (folder / path.name).symlink_to(path)
     options = ["-b", "html", "-W", "--keep-going", "-q", "-d", str(folder / "doctrees")]
-    environment = os.environ | {
-        "OPENBLAS_NUM_THREADS": "1",
-        "OMP_NUM_THREADS": "1",
-        "MPLBACKEND": "Agg",
-    }
+    threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
     return subprocess.run(
         [sys.executable, "-m", "sphinx", *options, str(folder / "docs"), str(folder / "html")],
         capture_output=True,
         text=True,
         check=False,
-        env=environment,
+        env=os.environ | threads | {"MPLBACKEND": "Agg"},
         timeout=900,  # two minutes on an idle machine; it may be a busy one
     )
 
@@ -67,20 +57,9 @@ def _build(folder: Path) -> subprocess.CompletedProcess[str]:
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     """The built pages; processes of one test run (xdist) share them, and the first builds them."""
-    fcntl = pytest.importorskip(
-        "fcntl", reason="the lock between test processes needs a POSIX system"
-    )
-    for package, module in (
-        ("sphinx", "sphinx"),
-        ("myst-parser", "myst_parser"),
-        ("furo", "furo"),
-        ("sphinx-gallery", "sphinx_gallery"),
-        ("latex2mathml", "latex2mathml"),
-        ("matplotlib", "matplotlib"),
-    ):
-        pytest.importorskip(
-            module, reason=f"{package} is not installed: pip install 'genorth[docs]'"
-        )
+    fcntl = pytest.importorskip("fcntl", reason="locks need a POSIX system")
+    for module in ("sphinx", "myst_parser", "furo", "sphinx_gallery", "latex2mathml", "matplotlib"):
+        pytest.importorskip(module, reason=f"{module} is missing: pip install 'genorth[docs]'")
     base = tmp_path_factory.getbasetemp()
     folder = (base if worker_id == "master" else base.parent) / "site"
     with (folder.parent / "site.lock").open("w") as lock:

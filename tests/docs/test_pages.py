@@ -16,17 +16,13 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
 #: Written by a program, or by the helpers of the comparison.
 _MADE = ("comparison.md", "api/compare.md", "api/paper_repro.md")
+_DOCS = {path.relative_to(ROOT / "docs").as_posix(): path for path in ROOT.rglob("docs/**/*.md")}
 PAGES = [
-    ROOT / "README.md",
-    ROOT / "CHANGELOG.md",
-    ROOT / "CONTRIBUTING.md",
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")),
     *(
-        path
-        for path in sorted((ROOT / "docs").rglob("*.md"))
-        if not re.match(
-            "(_build|gallery|instances|results)/", path.relative_to(ROOT / "docs").as_posix()
-        )
-        and path.relative_to(ROOT / "docs").as_posix() not in _MADE
+        _DOCS[name]
+        for name in sorted(_DOCS)
+        if name not in _MADE and not re.match("(_build|gallery|instances|results)/", name)
     ),
 ]
 
@@ -95,6 +91,7 @@ _STATED = {
     "penalty.md": ["less than 1.2 times as", "above 2.5 times the rule", "1.5 times it"],  # set
     "pytorch.md": ["of the 1000 runs failed"],  # the test above
     "real-problems.md": ["With 1000 rows"],  # of another program
+    # derived
     "scaling.md": [
         "160 GB",
         "with 9 arrays",
