@@ -10,7 +10,7 @@ from genorth.compare import Records, render, summary, tables
 from genorth.compare.render import Table
 from genorth.errors import refuse
 from genorth.files import replace_file
-from paper_repro import agreement, experiments, figures, findings
+from paper_repro import experiments, figures, findings
 from paper_repro.data import TIME_LIMIT
 from paper_repro.experiments import LABELS
 
@@ -25,8 +25,8 @@ def blocks(evidence: findings.Evidence) -> dict[str, Table]:
         "classes": findings.classes(evidence),
         "ingredients": findings.ingredients(evidence),
         "solvers": findings.solvers(evidence.union),
-        "claims": agreement.claims(evidence.paper),
-        "leads": agreement.leads(evidence.paper),
+        "claims": findings.claims(evidence.paper),
+        "leads": findings.leads(evidence.paper),
     }
 
 
@@ -60,7 +60,7 @@ def text(records: Records, format: str = "markdown") -> str:  # noqa: A002  as t
         table = tables.paper_layout(mine, format, beside, LABELS).strip()
         parts.append("\n".join([table, *(f"- {line}" for line in told.get(name, []))]))
     if told:
-        parts.append(getattr(render, format)(agreement.agreement(records)).strip())
+        parts.append(getattr(render, format)(findings.agreement(records)).strip())
     return "\n\n".join([*parts, *summary.sentences(records, LABELS)]) + "\n"
 
 
@@ -81,7 +81,7 @@ def report(folder: Path) -> Path:
     told = [f"{name}: {' '.join(lines)}" for name, lines in notes(records).items()]
     sections: list[tuple[str, Any]] = [
         *_everything(folder),
-        ("Agreement with the paper", [agreement.agreement(records), *told] if told else ""),
+        ("Agreement with the paper", [findings.agreement(records), *told] if told else ""),
     ]
     for number, data in figures.load_all(folder).items():
         content = [data.figure.caption, data.draw(), data.told()]

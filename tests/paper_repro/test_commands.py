@@ -15,7 +15,7 @@ from baselines import SOLVERS as REGISTRY
 from genorth import compare
 from genorth.compare import Records
 from genorth.gallery import comparison
-from paper_repro import agreement, data, experiments, figures, findings, ladder, report
+from paper_repro import data, experiments, figures, findings, ladder, report
 from paper_repro.commands import main
 from paper_repro.experiments import (
     OURS,
@@ -170,7 +170,7 @@ def test_all_results_together_are_computed_from_the_records(folder):
     for each in (*parts, whole):  # every row has a winner or none
         won = sum(int(cell.partition("(")[2].rstrip(")")) for cell in each[2:5])
         assert won + int(each[5]) == int(each[1])
-    assert len(made["claims"].blocks[0].lines) == 2 + len(agreement._CLAIMS)
+    assert len(made["claims"].blocks[0].lines) == 2 + len(findings._CLAIMS)
     assert "rtr" in [line.entries[0].text for line in made["solvers"].blocks[0].lines]
 
 
@@ -438,7 +438,7 @@ def _like_the_paper(number: int, **changes) -> Records:
 
 def _agreement(records: Records) -> dict[str, str]:
     """The one line of the table, by head."""
-    found = agreement.agreement(records)
+    found = findings.agreement(records)
     (line,) = found.blocks[0].lines
     return {head.name: entry.text for head, entry in zip(found.heads, line.entries, strict=True)}
 
@@ -485,7 +485,7 @@ def test_what_does_not_agree_is_told():
 def test_claims_are_counted_row_by_row():
     """With the paper's own figures its claims hold as it says, where its times are printed."""
     records = compare.join(_like_the_paper(number) for number in TABLES)
-    lines = agreement.claims(records).blocks[0].lines
+    lines = findings.claims(records).blocks[0].lines
     told = {line.entries[0].text.partition(" (")[0]: line.entries[1].text for line in lines}
     grows = "Penalty methods outperform Riemannian ones as n grows"
     assert told[grows].startswith("faster in 4 of 4 rows")
@@ -499,7 +499,7 @@ def test_leads_are_those_of_rows_in_which_the_reference_takes_long():
         record(REFERENCE, 60.0, size="late", status="TIME_LIMIT"),
         record("rtr", 2.0, size="late", seconds={"cost": 2.0}),
     ]
-    lines = agreement.leads(Records(made)).blocks[0].lines
+    lines = findings.leads(Records(made)).blocks[0].lines
     assert [[entry.text for entry in line.entries[1:]] for line in lines] == [
         ["9", "rtr", "18", "2"],
         ["> 60", "rtr", "> 30", "1"],
@@ -510,4 +510,4 @@ def test_nothing_is_told_of_what_was_not_measured():
     assert report.notes(Records([record(problem="mine")])) == {}
     mine = own("matching", [(8, 2)])
     assert experiments.reference(mine) == {}
-    assert not agreement.agreement(Records([])).blocks[0].lines
+    assert not findings.agreement(Records([])).blocks[0].lines
