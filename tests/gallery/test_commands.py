@@ -20,16 +20,6 @@ QUICK = ["run", "ergotropy-spins", "--quick", "--jobs", "1", "--solvers", "rtr"]
 
 
 @pytest.fixture
-def never_run(monkeypatch) -> None:
-    """What is refused is refused before anything is measured."""
-
-    def run(*_, **__):
-        raise AssertionError("measured")
-
-    monkeypatch.setattr(compare, "run", run)
-
-
-@pytest.fixture
 def no_report(monkeypatch) -> None:
     """Without the report, which takes most of the time."""
     monkeypatch.setattr(comparison, "report", lambda folder: folder / "report.html")
@@ -97,7 +87,6 @@ def test_all_solvers_of_an_instance_run_in_processes_of_their_own(tmp_path):
     assert {comparison.verdict(instance, record) for record in records} == {"solved"}
 
 
-@pytest.mark.usefixtures("never_run")
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
@@ -119,7 +108,6 @@ def test_numbers_that_make_no_sense_end_with_2(option, value, tmp_path, capsys):
     assert capsys.readouterr().err.startswith(f"error: {option[2:].replace('-', '_')}: need ")
 
 
-@pytest.mark.usefixtures("never_run")
 def test_a_missing_package_ends_with_1_where_it_is_asked_for(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(base, "installed", lambda module: module == "scipy")
     assert main(["run", "lda-wine", "--out", str(tmp_path / "out")]) == 1
