@@ -60,9 +60,8 @@ def _everything(options: Options) -> None:
     sizes = {"full": ladder.SIZES, "quick": ladder.SIZES[:1], "toy": ladder.TOY}[options.mode]
     rungs = ladder.run(options.out / "ladder", sizes, **how)
     print(*report.lines(rungs), sep="\n", flush=True)
-    reasons = gallery.reasons()
-    here = [name for name, reason in reasons.items() if reason is None]
-    print(f"Gallery: {len(here)} of {len(reasons)} instances are installed (genorth[gallery])")
+    here = gallery.here()
+    print(f"Gallery: {len(here)} instances are installed; pip install 'genorth[gallery]' has all")
     rows = gallery.DEFAULTS["full" if options.mode == "full" else "quick"]["solvers"]
     real = gallery.run(options.out / "gallery", here, rows, **how)
     print("Gallery:", *summary.headline(real, LABELS), flush=True)
@@ -150,24 +149,20 @@ def _run_all_tables(options: Options) -> None:
 def _run(options: Options, chosen: Sequence[Experiment], progress: str = "auto") -> Records:
     experiments.chosen(options.solvers)
     command.prepare(options.out)
-    for experiment in chosen:
-        for line in experiment.missing:
-            print(f"{experiment.name} {line}")
-    how = _settings(options, progress)
-    if options.mode == "quick":
-        how["tolerances"] = QUICK_TOLERANCES
+    tolerances = QUICK_TOLERANCES if options.mode == "quick" else experiments.TOLERANCES
+    how = _settings(options, progress) | {"tolerances": tolerances}
     return experiments.run(options.out, chosen, options.solvers, **how)
 
 
 def _settings(options: Options, progress: str) -> dict[str, Any]:
-    """What `genorth.compare.run` is given; no time limit for that of each table."""
-    how = {
+    """What `genorth.compare.run` is given; without a time limit, that of each table."""
+    return {
         "starts": options.seeds,
         "jobs": options.jobs,
         "progress": progress,
         "give_up": GIVE_UP if options.command == "all" else None,
+        "max_time": options.max_time,
     }
-    return how if options.max_time is None else how | {"max_time": options.max_time}
 
 
 def _show(options: Options, records: Records) -> None:

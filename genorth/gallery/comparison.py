@@ -70,6 +70,11 @@ def reasons(wanted: Iterable[str] | None = None) -> dict[str, str | None]:
     return {name: why_not(name) for name in wanted or names()}
 
 
+def here() -> list[str]:
+    """The instances that can be made."""
+    return [name for name, reason in reasons().items() if reason is None]
+
+
 def run(folder: Path | None, wanted: Iterable[str], solvers: Iterable[str], **how: Any) -> Records:
     """Make the runs that are missing in a folder: all solvers, and the domain's own.
 
@@ -268,9 +273,8 @@ def report(folder: Path) -> Path:
         ValueError: If there are no records.
     """
     records = compare.load(folder / "records")
-    sections = []
-    here = [name for name, reason in reasons().items() if reason is None]
-    for instance in (_loaded(name) for name in records.distinct("problem") if name in here):
+    sections, known = [], here()
+    for instance in (_loaded(name) for name in records.distinct("problem") if name in known):
         content = [sentence(instance), table(instance, records), picture(instance)]
         sections.append((instance.name, [part for part in content if part is not None]))
     return compare.report(records, folder / "report.html", TITLE, sections)

@@ -117,7 +117,7 @@ def quick_report(monkeypatch) -> None:
 def folder(tmp_path_factory):
     """All tables and figures at toy size, the ladder, and the first instance of the gallery."""
     out = tmp_path_factory.mktemp("paper") / "toy"
-    installed = [name for name, reason in comparison.reasons().items() if reason is None]
+    installed = comparison.here()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compare, "report", _words_only)
         patch.setattr(comparison, "names", lambda: installed[:1])
