@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: The command line; by default that of the process.
 
     Returns:
-        The exit code. What went wrong is told on stderr, in a sentence.
+        The exit code. Errors are printed to stderr, in a sentence.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     found = programs()
@@ -154,7 +154,7 @@ def _solved(options: Options, name: str, case: Any) -> bool:
 
 
 def _each(cases: Mapping[str, Any], work: Callable[[str, Any], bool]) -> int:
-    """Do something with each problem; 1 if one fails. What the user's functions raise is told."""
+    """Do something with each problem; 1 if one fails or raises."""
     from genorth.compare.runs.bench import told
 
     failed = 0

@@ -121,7 +121,7 @@ class Program:
             prog: How the help calls the program, where it is a subcommand of another one.
 
         Returns:
-            The exit code. What went wrong is told on stderr, in a sentence.
+            The exit code. Errors are printed to stderr, in a sentence.
         """
         options = self.options(arguments, prog)
         return exit_code(lambda: options.run(options))
@@ -160,10 +160,10 @@ def prepare(folder: Path) -> None:
 
 
 def exit_code(command: Callable[[], object]) -> int:
-    """Run a command of a command line; what goes wrong is told on stderr, in a sentence.
+    """Run a command of a command line; errors are printed to stderr, in a sentence.
 
     Args:
-        command: What to run; its whole number is the code of a success.
+        command: What to run; an integer that it returns is the exit code.
 
     Returns:
         0 or that number; 1 where a file or a package is missing; 2 for bad usage; 130 after Ctrl-C.

@@ -42,7 +42,7 @@ def _entry(runs: Runs) -> str:
 def draw(records: Any) -> None:
     """Write the picture, in few colours: it is small then."""
     picture = io.BytesIO()
-    training.plots.curves(records, look=look(records)).savefig(picture, dpi=90)
+    training.curves(records, look=look(records)).savefig(picture, dpi=90)
     octree = Image.Quantize.FASTOCTREE  # keeps the colours of thin lines apart
     Image.open(picture).convert("RGB").quantize(128, octree).save(PICTURE, optimize=True)
 

@@ -1,13 +1,13 @@
 """Train models whose weights are on manifolds, and compare the ways to do so.
 
 `train` makes records of every method with every step size; `tuned` chooses the step sizes, and
-`loss_tables`, `plots` and `report` show the results. Nothing here knows PyTorch or JAX.
+`loss_tables`, `curves`, `step_sizes` and `report` show the results. Nothing here knows PyTorch
+or JAX.
 """
 
-from genorth.training import plots
 from genorth.training.comparison import Tuning, load, save, train, tuned, tunings
 from genorth.training.method import Learner, Method, Training
-from genorth.training.report import loss_tables, report
+from genorth.training.report import curves, loss_tables, report, step_sizes
 from genorth.training.trainer import TrainingRecord
 
 __all__ = [
@@ -16,11 +16,12 @@ __all__ = [
     "Training",
     "TrainingRecord",
     "Tuning",
+    "curves",
     "load",
     "loss_tables",
-    "plots",
     "report",
     "save",
+    "step_sizes",
     "train",
     "tuned",
     "tunings",

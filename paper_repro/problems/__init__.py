@@ -1,6 +1,6 @@
 """The problems of the paper, one file each: generator, beta, tables, figures and why ours differ.
 
-A file with a `PROBLEM` is found by itself: adding a problem is adding a file.
+A file that defines a `PROBLEM` is found automatically.
 """
 
 from __future__ import annotations

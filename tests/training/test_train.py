@@ -247,7 +247,7 @@ def test_the_report_shows_all_of_it(tmp_path):
 def test_curves_are_the_median_within_the_range():
     pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
     records = train(starts=3)
-    figure = gt.plots.curves(records)
+    figure = gt.curves(records)
     costs = np.array([record.curve["held_out"] for record in records])
     costs -= costs.min()  # the distance from the least
     (line,), (band,) = figure.axes[0].get_lines(), figure.axes[0].collections

@@ -1,4 +1,4 @@
-"""The stochastic comparison: which runs are made, what is said of them, and the report."""
+"""The comparison of trainings: the runs, their tables and the report."""
 
 from __future__ import annotations
 
