@@ -109,7 +109,8 @@ class Program:
             for flag, how in command.arguments.items():
                 mine.add_argument(flag, **how)
         given = list(sys.argv[1:] if arguments is None else arguments)
-        if not given or (given[0].startswith("-") and given[0] not in ("-h", "--help")):
+        options = given and given[0].startswith("-") and given[0] not in ("-h", "--help")
+        if not given or (options and self.default in self.commands):
             given.insert(0, self.default)
         return parser.parse_args(given)
 

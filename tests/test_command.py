@@ -245,7 +245,7 @@ def test_an_interrupted_command_ends_with_130_and_its_notes(
 @pytest.mark.parametrize(
     ("program", "arguments"),
     [
-        *((main, line) for line in ("nothing", "solve", "solve my.py --tol small")),
+        *((main, line) for line in ("nothing", "--nothing", "solve", "solve my.py --tol small")),
         *((gallery_main, line) for line in ("nothing", "run --jobs two", "list x")),
         *(
             (paper_main, line)

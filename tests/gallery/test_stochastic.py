@@ -12,8 +12,7 @@ import scipy.linalg
 from genorth import training
 from genorth.gallery.commands import main
 from genorth.gallery.stochastic import comparison
-from genorth.gallery.stochastic.base import Task
-from genorth.gallery.stochastic.tasks import SUBJECTS
+from genorth.gallery.stochastic.tasks import SUBJECTS, Task
 from genorth.training import Method
 
 with warnings.catch_warnings():

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch.nn.utils import parametrizations, parametrize
 
-from genorth.gallery.stochastic.base import Spot, Task
+from genorth.gallery.stochastic.tasks import Spot, Task
 from genorth.interop.fit import fit
 from genorth.interop.torch import constrain, finish, penalty, place
 from genorth.optional import installed
