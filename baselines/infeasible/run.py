@@ -11,16 +11,15 @@ from typing import Any, TypeAlias, TypeVar, Unpack
 import attrs
 
 from genorth.errors import StepTooLong, refuse
-from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.newton import anywhere
 from genorth.geometry.place import Place
-from genorth.linalg.arrays import Array, ct, inner, namespace, norm
+from genorth.linalg.arrays import Array, inner, norm
 from genorth.problem.problem import Problem
 from genorth.solve.descent import NoStep, Settings, descend
 from genorth.solve.ending import BEST, end_at, outcome, result
-from genorth.solve.monitor import Monitor, Stop, check_value
+from genorth.solve.monitor import Monitor
 from genorth.solve.options import Common, Options, require
-from genorth.solve.result import Result, Status
+from genorth.solve.result import Result
 from genorth.solve.solver import INFEASIBLE
 
 #: |C| of every iterate of a landing method is at most this: repeated A leads to M from there (F6).
@@ -114,12 +113,7 @@ class Run:
         violation = at.feasibility
         if not violation <= self.tube * (1 + _SLACK):
             raise StepTooLong(f"|C| = {violation:.3g} after the step, outside of the tube")
-        self.monitor.check()
-        value, G = self.problem.evaluate(X)
-        check_value(value, first=self._last is None)
-        if not math.isfinite(norm(G)):
-            raise Stop(Status.NOT_FINITE)
-        return Point(at, value, G)
+        return Point(at, *self.monitor.evaluate(X, self._last is None))
 
     def accept(self, point: Point, measure: float | None = None) -> None:
         """The point is the next iterate: to the trace. Raises `Stop` where it is the last one.
@@ -157,7 +151,7 @@ def march(
     """Steps until `accept` raises `Stop`, or none is left; one that leaves the tube is halved."""
     with suppress(NoStep):
         if isinstance(steps, Settings):
-            descend(at, step, accept, steps)  # type: ignore[type-var]
+            descend(at, lambda at: lambda t: step(at, -t), accept, steps)  # type: ignore[type-var]
             return
         while True:
             at = _halved(at, step, steps(at))
@@ -173,16 +167,6 @@ def _halved(at: _P, step: Callable[[_P, float], _P], t: float) -> _P:
     raise NoStep
 
 
-def multiplier(manifold: GenOrthManifold, K: Array, R: Array) -> Array:
-    """A multiplier Theta in S1, exact at stationary points of M, from p x p matrices alone.
-
-    G = phi(X) Theta there, so that R = phi(X)^T G = K Theta, K = phi(X)^T phi(X). Where K = I on M
-    it is Phi(R^T)/2, as in the papers; else Phi((K^-1 R)^T)/2.
-    """
-    T = R if manifold.isometric else namespace(K).linalg.solve(K, R)
-    return manifold.symmetrize(ct(T)) / 2
-
-
-def merit(f: float, Theta: Array, C: Array, mu: float) -> float:
+def merit(f: float, dual: Array, C: Array, mu: float) -> float:
     """Fletcher's augmented Lagrangian f - <Theta^T, C>/2 + mu/4 |C|^2 [ablin2024infeasible]."""
-    return f - float(inner(ct(Theta), C)) / 2 + mu / 4 * float(inner(C, C))
+    return f - float(inner(dual, C)) / 2 + mu / 4 * float(inner(C, C))

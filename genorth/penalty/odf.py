@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Generator
 from typing import Any, cast, final
 
 import attrs
@@ -10,7 +11,6 @@ import numpy as np
 
 from genorth.errors import OutsideDomainError
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.geometry.newton import anywhere
 from genorth.geometry.place import Eigendecomposition, Place
 from genorth.linalg.arrays import (
     Array,
@@ -78,7 +78,7 @@ class OrthogonalDissolving(Penalty[_Point]):
         ValueError: If `beta` is not positive and finite.
     """
 
-    name, prefix = "orthogonal", "odf"
+    name, prefix, along = "orthogonal", "odf", True
     _STEPS, _TRIALS = 8, 6  # gradient steps on M, and how often each is shortened
     _LONGEST = 1.0  # of these steps, relative to |X|
     _THRESHOLD, _CURVATURE = 1.1, 0.3
@@ -110,20 +110,31 @@ class OrthogonalDissolving(Penalty[_Point]):
         if self._compiles(X):
             made, known, ratio = _dissolved(self.manifold, X)
             if number(ratio) > X.shape[-1] * eps(X):  # else singular values tell more, see below
-                return _Point(X=X, equation=_equation(self.manifold, X, made["P"], known), **made)
-        P = self.manifold.phi(X)
-        C = ct(X) @ P
+                equation = _equation(self.manifold, X, made["P"], known)
+                return _Point(X=X, place=self.manifold.place(X), equation=equation, **made)
+        place = equation = self.manifold.place(X)
+        P = place.P
+        C = mul(ct(X), P)
         C = C - eye_like(C)
         square = inner(C, C)
-        equation = anywhere(self.manifold, X, P)
-        if _regular(square, equation):
+        if _regular(square, place):
+            equation = place.general
             S = equation.solve(C)
-            D = P @ S
+            D = mul(P, S)
             Y, penalty = X - D, inner(D, D)
         else:
             S, D, Y, penalty = C, X, X, math.inf
         return _Point(
-            X=X, Y=Y, C=C, violation=square, penalty=penalty, P=P, equation=equation, S=S, D=D
+            X=X,
+            Y=Y,
+            C=C,
+            violation=square,
+            penalty=penalty,
+            P=P,
+            place=place,
+            equation=equation,
+            S=S,
+            D=D,
         )
 
     def _compiles(self, X: Array) -> bool:
@@ -140,7 +151,7 @@ class OrthogonalDissolving(Penalty[_Point]):
             made = _assembled(point.equation, S, D, point.G, self.beta)
         point.gradient, point.V, point.T = made
 
-    def _derivative(self, point: _Point, Z: Array) -> Array:
+    def _derivative(self, point: _Point, Z: Array) -> Generator[Array, Array, Array]:
         """Two phi, one Hessian product of f, twelve products, two equations with the same P.
 
         If Phi(K S) = R then Phi(K dS) = dR - Phi(dK S), K = P^T P. So
@@ -154,7 +165,7 @@ class OrthogonalDissolving(Penalty[_Point]):
         dS = solve(Phi(mul(Pt, Z) - mul(dK, S)))
         dD = mul(PZ, S)
         dD += mul(P, dS)
-        dG = self.problem.euclidean_hessian(point.Y, Z - dD)
+        dG = yield Z - dD
         dD *= self.beta
         dD -= dG
         dV = dD
@@ -206,7 +217,7 @@ class OrthogonalDissolving(Penalty[_Point]):
             return 1.0, X
         self.scale = here.curvature()
         here = self._descend(here)
-        return self._estimate(here.x, here.Theta), here.x
+        return self.estimate(here), here.x
 
     def _descend(self, here: Local) -> Local:
         """Barzilai-Borwein steps by Newton's map; each is shortened until f does not rise."""
@@ -254,8 +265,9 @@ class OrthogonalDissolving(Penalty[_Point]):
             feasibility = float(self.manifold.feasibility(here.x))
         self.monitor.iteration(here.x, here.cost, float(norm(here.gradient)), feasibility)
 
-    def _estimate(self, x: Array, Theta: Array) -> float:
-        return self._wanted(self.threshold(self.manifold, x, Theta, self._ACCURACY))
+    def estimate(self, here: Local) -> float:
+        """The beta that the threshold and the curvature at a point ask for."""
+        return self._wanted(self.threshold(self.manifold, here.x, here.Theta, self._ACCURACY))
 
     def _wanted(self, threshold: float) -> float:
         beta = self._THRESHOLD * threshold + self._CURVATURE * self.scale
@@ -301,7 +313,7 @@ class OrthogonalDissolving(Penalty[_Point]):
 
     def next(self, threshold: float, status: Status, end: End) -> float:  # noqa: ARG002
         """Three times as large, and above the threshold."""
-        return max(self._GROWTH * self.beta, threshold + self._CURVATURE * self.scale)
+        return np.maximum(self._GROWTH * self.beta, threshold + self._CURVATURE * self.scale)
 
 
 def _assembled(
@@ -311,12 +323,12 @@ def _assembled(
     P, St = equation.P, ct(S)
     V = beta * D
     V -= G
-    T = equation.coefficients(ct(P) @ V)
-    B = T @ St
-    inside = V @ St
-    inside -= P @ (B + ct(B))
+    T = equation.coefficients(mul(ct(P), V))
+    B = mul(T, St)
+    inside = mul(V, St)
+    inside -= mul(P, B + ct(B))
     gradient = equation.manifold.phi(inside) + G
-    gradient += P @ T
+    gradient += mul(P, T)
     return gradient, V, T
 
 
@@ -360,8 +372,8 @@ def _gradient(
     return _assembled(_equation(manifold, X, P, known), S, D, G, beta)
 
 
-def _regular(square: Any, equation: Place) -> bool:
+def _regular(square: Any, place: Place) -> bool:
     """Whether nothing has overflowed and phi(X) has full rank; unknown, so yes, under JAX."""
-    if is_lazy(equation.P):
+    if is_lazy(place.X):
         return True
-    return math.isfinite(square) and equation.regularity > equation.P.shape[-1] * eps(equation.P)
+    return math.isfinite(square) and place.general.regularity > place.X.shape[-1] * eps(place.X)

@@ -70,7 +70,7 @@ def test_choice_is_made_from_structure_and_visible(family, solver):
 def test_F5_companion_is_read_off_psi(manifold):
     """psi(T) = Q T Q^-1 and Q^T = e Q, from p evaluations of psi."""
     *batch, _, p = manifold.shape
-    read = read_companion(manifold.psi, (*batch, p, p), manifold.dtype)
+    read = read_companion(manifold.psi, manifold._random_small(0))
     declared = manifold.companion
     assert read is not None and declared is not None
     eye = np.eye(p, dtype=manifold.dtype)
@@ -92,14 +92,14 @@ def test_F5_sign_of_Q():
         (go.SymplecticStiefel(6, 4), -1),
         (go.IndefiniteStiefel([1.0, 1, -1], [1, -1]), 1),
     ):
-        assert read_companion(manifold.psi, (manifold.shape[-1],) * 2, manifold.dtype).sign == sign
+        assert read_companion(manifold.psi, manifold._random_small(0)).sign == sign
 
 
 @pytest.mark.parametrize(
     "psi", [lambda T: np.conj(T), lambda T: T.mT, lambda T: 2 * T, lambda T: 0 * T]
 )
 def test_maps_of_another_form_are_not_read_as_inner(psi):
-    assert read_companion(psi, (3, 3), np.dtype(complex)) is None
+    assert read_companion(psi, go.Stiefel(3, 3, complex)._random_small(0)) is None
 
 
 @given(
@@ -264,3 +264,19 @@ def test_what_a_place_knows_of_its_point(manifold, seed):
     assert here.size == pytest.approx(manifold.scale(X))
     assert here.length == pytest.approx(float(manifold.norm(X)))
     assert manifold.norm(here.dissolved() - manifold.dissolve(X)) <= unit * manifold.norm(X)
+
+
+@given(manifold=gt.manifolds(max_condition=1e3), seed=gt.seeds())
+def test_a_projection_for_many_vectors_is_the_projection(manifold, seed):
+    """In whatever frame; and a Hessian for many directions is `hessian`."""
+    X = manifold.random_point(seed)
+    place, D = manifold.place(X), manifold.random_ambient(seed + 1)
+    G, H = manifold.random_ambient(seed + 2), manifold.random_ambient(seed + 3)
+    Z = manifold.random_tangent(X, seed + 4)
+    bound = 1e4 * np.finfo(float).eps * float(np.linalg.cond(manifold.phi(X)).max()) ** 2
+    bound *= float(manifold.scale(X))
+    error = np.linalg.norm(place.projection()(D) - place.project(D))
+    assert error <= bound * np.linalg.norm(D)
+    found = place.curvature(place.split(G)[1])(H, Z)
+    size = np.linalg.norm(H) + np.linalg.norm(place.lagrangian(place.split(G)[1], H, Z))
+    assert np.linalg.norm(found - manifold.hessian(X, G, H, Z)) <= bound * size
