@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from genorth.compare.analysis.rows import Runs, by_row, leaders
-from genorth.compare.render.page import Content, Page, Section
+from genorth.compare.render.report import Content, Page, Section
 from genorth.compare.render.styles import (
     GREY,
     TEXT,

@@ -12,13 +12,13 @@ import attrs
 import numpy as np
 import pytest
 import scipy.linalg
-from compare_records import record
 from hypothesis import given
 from hypothesis import strategies as st
 
 import genorth as go
 from genorth import gallery
 from genorth.gallery import base, comparison
+from support.compare_records import record
 from support.refusals import refused
 
 ROOT = Path(__file__).parents[2]

@@ -4,7 +4,6 @@ import math
 import statistics
 
 import attrs
-from compare_records import record
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from genorth.compare import Records
 from genorth.compare.analysis import by_row
 from paper_repro.experiments import LONGER, REFERENCE
 from paper_repro.findings import FAMILIES, _equally_limited, ratios, slower, standings, won
+from support.compare_records import record
 
 PENALTY, SECOND, RIEMANNIAN = "cdf-gd", "cdf-lbfgs", "rtr"
 SOLVERS = (PENALTY, SECOND, RIEMANNIAN)
