@@ -63,7 +63,7 @@ def text(records: Records, format: str = "markdown") -> str:  # noqa: A002  as t
 def lines(records: Records) -> list[str]:
     """One line for each problem: who wins, and how far the families are behind."""
     return [
-        f"{name}: {summary.line(records.where(problem=name), LABELS)}"
+        f"{name}: {' '.join(summary.headline(records.where(problem=name), LABELS))}"
         for name in records.distinct("problem")
     ]
 

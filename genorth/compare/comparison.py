@@ -111,14 +111,13 @@ def run(
         require(submits, "executor", need, repr(executor))
         require(jobs == 1, "jobs", "1 with an executor, which has its own workers", repr(jobs))
     seeds, levels, given = seeds_of(starts), _tolerances(tolerances), as_solvers(solvers)
-    limit = float(max_time)
     setup = Setup(
         maker=Bench,
         cases=tuple(as_cases(problems)),
         solvers=given,
         about={name: About.of(name, solver) for name, solver in given.items()},
-        max_time=limit,
-        patience=limit + (max(10.0, limit) if grace is None else float(grace)),
+        max_time=float(max_time),
+        patience=max_time + (max(10.0, max_time) if grace is None else grace),
         preparation=float(preparation_limit),
         threads=threads,
         processes=min(jobs, cores()),

@@ -202,9 +202,8 @@ def verdict(instance: Instance, record: Record) -> str:
     error = instance.error(record.fun)
     if not error <= EXACT:
         return "not the minimum"
-    if instance.bound:
-        return "beaten"
-    return "solved" if error >= -EXACT else "below the truth"
+    reached = "solved" if error >= -EXACT else "below the truth"
+    return "beaten" if instance.bound else reached
 
 
 def table(instance: Instance, records: Records) -> Table:
@@ -273,8 +272,9 @@ def report(folder: Path) -> Path:
         ValueError: If there are no records.
     """
     records = compare.load(folder / "records")
-    sections, known = [], here()
-    for instance in (_loaded(name) for name in records.distinct("problem") if name in known):
-        content = [sentence(instance), table(instance, records), picture(instance)]
-        sections.append((instance.name, [part for part in content if part is not None]))
+    known = here()
+    sections = [
+        (each.name, [sentence(each), table(each, records), *filter(None, [picture(each)])])
+        for each in map(_loaded, filter(known.__contains__, records.distinct("problem")))
+    ]
     return compare.report(records, folder / "report.html", TITLE, sections)

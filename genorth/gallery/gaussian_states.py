@@ -15,7 +15,7 @@ first k modes as they are; the metric V makes f the square of the norm.
 
 from __future__ import annotations
 
-from functools import partial, reduce
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,15 +29,12 @@ def _network(modes: int) -> Array:
     """Thermal light, squeezed, mixed by a mesh of beam splitters, and squeezed again."""
     from thewalrus import symplectic
 
-    def mix(S: Array, at: tuple[int, int]) -> Array:
-        splitter = symplectic.beam_splitter(np.pi / 4, 0.7 * at[1])
-        return symplectic.expand(splitter, [at[1] - 1, at[1]], modes) @ S
-
-    mesh = [(layer, i) for layer in range(modes) for i in range(1 + layer % 2, modes, 2)]
-    S = reduce(mix, mesh, symplectic.squeezing(np.linspace(0.2, 1.0, modes)))
+    S = symplectic.squeezing(np.linspace(0.2, 1.0, modes))
+    for i in (i for layer in range(modes) for i in range(1 + layer % 2, modes, 2)):
+        splitter = symplectic.beam_splitter(np.pi / 4, 0.7 * i)
+        S = symplectic.expand(splitter, [i - 1, i], modes) @ S
     S = symplectic.squeezing(np.linspace(0.5, 0.1, modes)) @ S
-    photons = np.linspace(2.0, 0.1, modes)
-    return S * np.tile(2 * photons + 1, 2) @ S.T
+    return S * np.tile(2 * np.linspace(2.0, 0.1, modes) + 1, 2) @ S.T  # 2 to 0.1 photons
 
 
 def _entangled(modes: int) -> Array:

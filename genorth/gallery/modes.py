@@ -58,11 +58,10 @@ def _model(name: str) -> _Model:
 
     data = pyamg.gallery.load_example(name)
     A, vertices, elements = data["A"].tocsr(), data["vertices"], data["elements"].astype(int)
-    near_null, free = data["B"].astype(float), A.shape[0]
     mass = _triangles if name == "airfoil" else _bricks
-    precondition = amg_preconditioner(A, near_null, max_coarse=20)
-    B = mass(vertices, elements, free)
-    return _Model(A, B, precondition.cycle, vertices, elements)  # type: ignore[attr-defined]
+    precondition = amg_preconditioner(A, data["B"].astype(float), max_coarse=20)
+    B, cycle = mass(vertices, elements, A.shape[0]), precondition.cycle  # type: ignore[attr-defined]
+    return _Model(A, B, cycle, vertices, elements)
 
 
 def _triangles(vertices: Array, elements: Array, free: int) -> Any:
@@ -116,9 +115,8 @@ def _lobpcg(name: str, problem: go.Problem, x0: Array, visit: Visit) -> None:
 def _modes(name: str, p: int) -> Instance:
     model = _model(name)
     manifold = go.GeneralizedStiefel(model.B, p)
-    n = manifold.shape[0]
-    random = np.random.default_rng(0).standard_normal((n, p))
-    cycle = model.cycle.matmat(np.eye(n))
+    random = np.random.default_rng(0).standard_normal(manifold.shape)
+    cycle = model.cycle.matmat(np.eye(len(random)))
     W = np.linalg.inv((cycle + cycle.T) / 2)
     values = scipy.sparse.linalg.eigsh(
         model.A.tocsc(), p, model.mass.tocsc(), sigma=0.0, return_eigenvectors=False

@@ -94,11 +94,10 @@ def _compression(tensor: Array, p: int, transform: str, draw: Any) -> Instance:
     A = manifold.from_tensor(tensor)
     gram = A @ ct(A)
     whole = float(np.trace(gram, axis1=1, axis2=2).sum().real)
-    tail = np.linalg.svd(A, compute_uv=False)[:, p:]
     return Instance(
         problem=trace_problem(-gram, manifold, constant=whole / 2),
         start=orthonormal(manifold, A[:, :, :: A.shape[2] // p][:, :, :p]),  # some of the slices
-        truth=float(np.sum(tail**2)) / 2,
+        truth=float(np.sum(np.linalg.svd(A, compute_uv=False)[:, p:] ** 2)) / 2,
         truth_by="numpy.linalg.svd",
         draw=partial(draw, manifold, tensor),
     )

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from genorth.errors import refuse
+from genorth.errors import require
 from genorth.linalg.arrays import Array
 from genorth.linalg.cache import ContentCache
 from genorth.optional import optional
@@ -54,10 +54,8 @@ def orbital_preconditioner(
     Returns:
         preconditioner(C, V).
     """
-    if not callable(fock):
-        refuse("fock", "a function of C", repr(fock))
-    if not smallest_gap > 0:
-        refuse("smallest_gap", "smallest_gap > 0", smallest_gap)
+    require(callable(fock), "fock", "a function of C", repr(fock))
+    require(smallest_gap > 0, "smallest_gap", "smallest_gap > 0", smallest_gap)
     known = ContentCache()
 
     def precondition(C: Array, V: Array) -> Array:
@@ -86,8 +84,9 @@ def amg_preconditioner(A: Any, near_null: Any = None, **options: Any) -> Precond
     pyamg = optional("pyamg", "gallery", "amg_preconditioner")
     # the weights of "diagonal", the default, are drawn with the global random state
     smooth = options.pop("smooth", ("jacobi", {"weighting": "local"}))
-    hierarchy = pyamg.smoothed_aggregation_solver(A.tocsr(), near_null, smooth=smooth, **options)
-    cycle = hierarchy.aspreconditioner()
+    cycle = pyamg.smoothed_aggregation_solver(
+        A.tocsr(), near_null, smooth=smooth, **options
+    ).aspreconditioner()
 
     def precondition(X: Array, V: Array) -> Array:  # noqa: ARG001  the same everywhere
         return np.asarray(cycle.matmat(V)) / 2

@@ -29,10 +29,9 @@ def _dot(side: int, electrons: int) -> Instance:
     hops = scipy.sparse.kron(scipy.sparse.eye_array(side), hop) + scipy.sparse.kron(hop, phases)
     potential = 0.02 * np.add.outer(square**2, square**2).ravel()
     H = (scipy.sparse.diags_array(potential + 4) - hops - hops.conj().T).tocsr()
-    lowest = np.argsort(potential, kind="stable")[:electrons]
     return Instance(
         problem=trace_problem(H, go.Stiefel(side**2, electrons, complex)),
-        start=np.eye(side**2, dtype=complex)[:, lowest],
+        start=np.eye(side**2, dtype=complex)[:, np.argsort(potential, kind="stable")[:electrons]],
         truth=least_trace(H.toarray(), None, np.ones(electrons)),
         truth_by="scipy.linalg.eigh",
         draw=partial(_density, side),
@@ -54,13 +53,12 @@ def _chain(spins: int, field: tuple[float, float, float]) -> Array:
         return reduce(np.kron, (operator if k == site else np.eye(2) for k in range(spins)))
 
     x, y, z = ([on(pauli, site) for site in range(spins)] for pauli in _PAULI)
-    h = field[0] * x[0] + field[1] * y[0] + field[2] * z[0]
     bonds = range(spins - 1)
     return (
         sum(a[k] @ a[k + 1] for a in (x, y, z) for k in bonds)
         + 0.5 * sum(x[k] @ y[k + 1] - y[k] @ x[k + 1] for k in bonds)
         + sum(f * s for f, a in zip(field, (x, y, z), strict=True) for s in a)
-        + h / 2  # a stronger field at one end: no symmetry is left
+        + sum(f * a[0] for f, a in zip(field, (x, y, z), strict=True)) / 2  # no symmetry is left
     )
 
 

@@ -50,8 +50,8 @@ def basis(kind: str, vectors: Any, p: int) -> Array:
     """A symplectic basis of pyMOR for snapshots, by the name of the function."""
     import pymor.algorithms.symplectic
 
-    found = getattr(pymor.algorithms.symplectic, kind)(vectors, p)
-    return np.ascontiguousarray(found.to_array().to_numpy())
+    found = getattr(pymor.algorithms.symplectic, kind)(vectors, p).to_array()
+    return np.ascontiguousarray(found.to_numpy())
 
 
 def _row(kind: str, wave: tuple[float, ...], problem: go.Problem, _: Array, visit: Visit) -> None:

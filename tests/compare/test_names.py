@@ -16,7 +16,7 @@ from genorth.compare.render.table import csv_of, latex_escape, markdown_text, pl
 from genorth.compare.render.terminal import Bar, Lines
 from genorth.compare.runs.record import About
 from support.chromium import CHROMIUM, REASON, findings
-from support.compare_records import record, trace
+from support.compare_records import record, small_comparison, trace
 
 pytestmark = pytest.mark.slow
 
@@ -169,6 +169,9 @@ def test_cells_that_a_spreadsheet_would_run_are_quoted():
 
 def test_a_latex_line_never_begins_with_an_argument():
     assert latex_escape("[b]*") == "{[}b]{*}"
+    assert latex_escape(r"a_b & 5% #1 {x} ~^ \in $") == (
+        r"a\_b \& 5\% \#1 \{x\} \textasciitilde{}\textasciicircum{} \textbackslash{}in \$"
+    )
     body = tables.paper_layout(_hostile(), "latex")
     assert r"\input" not in body and not re.search(r"\\\\\s*[\[*]", body)
     assert body.count(r"\begin{table}") == body.count(r"\end{table}") == len(NAMES) + 1
@@ -229,34 +232,25 @@ def test_two_sections_of_one_title_have_two_anchors(tmp_path):
 _ONE = Records([record(trace=trace(1.0, 1e-6))])
 _CALLS: dict[str, tuple[Any, str]] = {
     "report of a list": (lambda p: report([record()], p / "a.html"), "records"),
-    "report of None": (lambda p: report(None, p / "a.html"), "records"),
     "report of nothing": (lambda p: report(Records([]), p / "a.html"), "records"),
     "report to nowhere": (lambda p: report(_ONE, ""), "path"),
-    "report to a number": (lambda p: report(_ONE, 3), "path"),
     "report with a number as title": (lambda p: report(_ONE, p / "a.html", 5), "title"),
     "report with sections=5": (lambda p: report(_ONE, p / "a.html", sections=5), "sections"),
-    "report with one section": (lambda p: report(_ONE, p / "a.html", sections=["a"]), "sections"),
     "report with a set": (lambda p: report(_ONE, p / "a.html", sections=[("a", {1})]), "sections"),
     "report with labels=5": (lambda p: report(_ONE, p / "a.html", labels=5), "labels"),
     "report with reference=5": (lambda p: report(_ONE, p / "a.html", reference=5), "reference"),
     "layout of a list": (lambda p: tables.paper_layout([record()]), "records"),
     "layout as pdf": (lambda p: tables.paper_layout(_ONE, "pdf"), "format"),
-    "layout as 3": (lambda p: tables.paper_layout(_ONE, 3), "format"),
-    "layout as a list": (lambda p: tables.paper_layout(_ONE, ["csv"]), "format"),
     "layout with labels=[]": (lambda p: tables.paper_layout(_ONE, labels=["a"]), "labels"),
-    "layout with a number": (lambda p: tables.paper_layout(_ONE, labels={"a": 1}), "labels"),
     "to_target of a record": (lambda p: tables.to_target(record()), "records"),
-    "best of a path": (lambda p: tables.best(p), "records"),
     "best_table of text": (lambda p: tables.best_table("records"), "records"),
-    "failures of a dict": (lambda p: tables.failures_table({}), "records"),
     "sentences of a list": (lambda p: summary.sentences([record()]), "records"),
-    "headline of None": (lambda p: summary.headline(None), "records"),
-    "lead of a list": (lambda p: summary.lead([], "a", 2, 1), "records"),
     "convergence of a list": (lambda p: plots.convergence([record()]), "records"),
     "profile of a list": (lambda p: plots.profile([record()]), "records"),
     "overview of a list": (lambda p: plots.overview([record()]), "records"),
     "phases of a list": (lambda p: plots.phases([record()]), "records"),
     "overview with labels=5": (lambda p: plots.overview(_ONE, labels=5), "labels"),
+    "convergence of two": (lambda p: plots.convergence(small_comparison()), "records"),
 }
 
 
@@ -271,14 +265,7 @@ def test_a_wrong_argument_is_named(call, tmp_path):
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [
-        ("problem", 3),
-        ("size", 3),
-        ("make", None),
-        ("start", 3),
-        ("options", []),
-        ("options", {1: 2}),
-    ],
+    [("problem", 3), ("size", 3), ("make", None), ("start", 3), ("options", []), ("options", {1: 2})],
 )
 def test_an_instance_of_wrong_parts_is_refused(field, value):
     from support.compare_cases import instance

@@ -228,10 +228,6 @@ def test_latex_is_the_papers_table():
     assert text.count("{") == text.count("}") and text.count(r"\begin{") == text.count(r"\end{")
 
 
-def test_latex_escapes():
-    assert latex_escape(r"a_b & 5% #1 {x} ~^ \in $") == (
-        r"a\_b \& 5\% \#1 \{x\} \textasciitilde{}\textasciicircum{} \textbackslash{}in \$"
-    )
 
 
 def _table(*texts: str, **entry: Any) -> Table:
@@ -283,12 +279,6 @@ def test_latex_without_groups_and_stub():
     assert "a & b \\\\\n\\midrule\nx & 1 \\\\\n\\bottomrule" in text and "{lr}" in text
 
 
-def test_an_unknown_format_lists_the_known():
-    with pytest.raises(
-        ValueError,
-        match="format: need one of 'markdown', 'text', 'csv', 'latex', 'html'; got 'pdf'",
-    ):
-        render([], "pdf")
 
 
 def test_numbers_read_as_in_the_paper():

@@ -2,14 +2,13 @@
 
 Begin with `by_row(records)`: for each row (problem, size, tolerance) the `Runs` of each solver. The
 other functions take the runs of one row (`best_of`, `leaders`, `best_by_family`, `behind`,
-`shared`, `elsewhere`), all rows (`duels`) or the records (`best`, `lead`, `effect`).
+`shared`, `elsewhere`), all rows (`duels`) or the records (`best`, `effect`).
 """
 
 from genorth.compare.analysis.rows import (
     Best,
     Duel,
     Effect,
-    Lead,
     Row,
     Runs,
     behind,
@@ -20,7 +19,6 @@ from genorth.compare.analysis.rows import (
     duels,
     effect,
     elsewhere,
-    lead,
     leaders,
     shared,
 )
@@ -29,7 +27,6 @@ __all__ = [
     "Best",
     "Duel",
     "Effect",
-    "Lead",
     "Row",
     "Runs",
     "behind",
@@ -40,7 +37,6 @@ __all__ = [
     "duels",
     "effect",
     "elsewhere",
-    "lead",
     "leaders",
     "shared",
 ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 from typing import Any
 
@@ -91,7 +91,9 @@ class Runs:
     @property
     def note(self) -> str:
         """Why runs failed and, if not all did, how many; empty if all succeeded."""
-        return note_of([record.status for record in self.failed], len(self.records))
+        failed, total = [record.status for record in self.failed], len(self.records)
+        share = f"{len(failed)} of {total} " if 0 < len(failed) < total else ""
+        return share + ", ".join(dict.fromkeys(map(short_status, failed)))
 
     def rank(self, figure: str = "time") -> tuple[float, float]:
         """Sorts the solvers of a row: by the share of seeds solved, then by time or a figure."""
@@ -101,12 +103,6 @@ class Runs:
 def short_status(status: str) -> str:
     """The status in a word or two: "time limit"."""
     return status.lower().replace("_", " ")
-
-
-def note_of(failed: Sequence[str], total: int) -> str:
-    """The statuses of the failed runs, of so many in all: "1 of 3 time limit"."""
-    share = f"{len(failed)} of {total} " if 0 < len(failed) < total else ""
-    return share + ", ".join(dict.fromkeys(map(short_status, failed)))
 
 
 def by_row(records: Records) -> dict[Row, dict[str, Runs]]:
@@ -133,15 +129,6 @@ def by_row(records: Records) -> dict[Row, dict[str, Runs]]:
     return {
         row: {solver: Runs(tuple(runs)) for solver, runs in entries.items() if runs}
         for row, entries in collected.items()
-    }
-
-
-def by_problem(records: Records) -> dict[str, dict[Row, dict[str, Runs]]]:
-    """Group the rows by problem."""
-    rows = by_row(records)
-    return {
-        problem: {row: runs for row, runs in rows.items() if row[0] == problem}
-        for problem in records.distinct("problem")
     }
 
 
@@ -214,10 +201,10 @@ def leaders(
 
 def best_by_family(runs: Mapping[str, Runs]) -> dict[str, str | None]:
     """The best solver of each family that runs in a row; None for one that solves nothing."""
-    present = [kind for kind in FAMILIES if any(each.family == kind for each in runs.values())]
     return {
-        kind: best_of(runs, [name for name in runs if runs[name].family == kind])
-        for kind in present
+        kind: best_of(runs, mine)
+        for kind in FAMILIES
+        if (mine := [name for name in runs if runs[name].family == kind])
     }
 
 
@@ -228,18 +215,17 @@ def elsewhere(runs: Mapping[str, Runs]) -> dict[str, float]:
     solver reached from the same start: this tells another minimum from rounding, also where f_best
     is zero.
     """
-    lowest: dict[int, float] = {}
-    start: dict[int, float] = {}
     every = [record for entry in runs.values() for record in entry.solved]
-    for record in every:
-        lowest[record.seed] = min(record.fun, lowest.get(record.seed, math.inf))
-        if record.trace.cost and not math.isnan(record.trace.cost[0]):
-            start[record.seed] = max(record.trace.cost[0], start.get(record.seed, -math.inf))
     found: dict[str, float] = {}
-    for record in every:
-        excess = record.fun - lowest[record.seed]
-        if record.seed in start and excess > _ANOTHER * (start[record.seed] - lowest[record.seed]):
-            found[record.solver] = max(excess, found.get(record.solver, 0.0))
+    for seed in dict.fromkeys(record.seed for record in every):
+        mine = [record for record in every if record.seed == seed]
+        costs = (record.trace.cost[0] for record in mine if record.trace.cost)
+        lowest = min(record.fun for record in mine)
+        start = max((cost for cost in costs if not math.isnan(cost)), default=math.inf)
+        for record in mine:
+            excess = record.fun - lowest
+            if excess > _ANOTHER * (start - lowest):
+                found[record.solver] = max(excess, found.get(record.solver, 0.0))
     return found
 
 
@@ -292,8 +278,8 @@ def best(records: Records) -> list[Best]:
             if math.isinf(ratios[solver]) and entry.out_of_time and time > 0
         }
         notes = {solver: entry.note for solver, entry in runs.items() if entry.note}
-        failed, tied = sum(len(entry.failed) for entry in runs.values()), leaders(runs)[1:]
-        higher = elsewhere(runs)
+        failed, higher = sum(len(entry.failed) for entry in runs.values()), elsewhere(runs)
+        tied = leaders(runs)[1:]
         found.append(Best(*row, winner, time, ratios, at_least, notes, higher, failed, tied))
     return found
 
@@ -313,14 +299,9 @@ def behind(runs: Mapping[str, Runs]) -> dict[str, float]:
     if best is None:
         return {}
     return {
-        kind: math.inf if name is None else _ratio(_same(runs, name, best), name, best)
+        kind: math.inf if name is None else _ratio(shared(runs, name, best) or runs, name, best)
         for kind, name in best_by_family(runs).items()
     }
-
-
-def _same(runs: Mapping[str, Runs], *names: str) -> Mapping[str, Runs]:
-    """The runs from the starts that the solvers share; all where they share none."""
-    return shared(runs, *names) or runs
 
 
 def _ratio(runs: Mapping[str, Runs], name: str, other: str) -> float:
@@ -359,53 +340,12 @@ def duels(rows: Mapping[Row, Mapping[str, Runs]]) -> Iterator[Duel]:
                 continue
             first, second = (found[kind] for kind in pair)
             if first is not None and second is not None:
-                same = _same(runs, first, second)
+                same = shared(runs, first, second) or runs
                 ratios.append(_ratio(same, second, first))
                 overlap.append(len(leaders(same, (first, second))) > 1)
             elif first is not None or second is not None:
                 alone[pair[0] if second is None else pair[1]] += 1
         yield Duel(*pair, tuple(ratios), alone, tuple(overlap))
-
-
-@attrs.frozen
-class Lead:
-    """How often the best solver of a row is so many times faster than a given one."""
-
-    #: Rows in which it is.
-    held: tuple[Row, ...]
-    #: Rows in which it is not.
-    missed: tuple[Row, ...]
-    #: Rows in which the given one ran out of time too early to tell.
-    undecided: tuple[Row, ...]
-
-
-def lead(records: Records, over: str, factor: float, from_seconds: float) -> Lead:
-    """Count the rows in which the best solver is at least `factor` times faster than `over`.
-
-    Both from the starts that `over` has.
-
-    Args:
-        records: The records.
-        over: The name of a solver.
-        factor: How many times faster.
-        from_seconds: Only rows in which `over` takes longer than this, or runs out of time later.
-
-    Returns:
-        The rows, by outcome.
-    """
-    found: dict[str, list[Row]] = {"held": [], "missed": [], "undecided": []}
-    for row, runs in by_row(require_records(records)).items():
-        if over not in runs:
-            continue
-        runs = shared(runs, over)
-        theirs = runs[over]
-        exact = math.isfinite(theirs.time)
-        seconds = theirs.time if exact else theirs.spent if theirs.out_of_time else math.nan
-        if seconds > from_seconds:
-            winner = best_of(runs)
-            held = winner is not None and seconds >= factor * runs[winner].time
-            found["held" if held else "missed" if exact else "undecided"].append(row)
-    return Lead(**{name: tuple(rows) for name, rows in found.items()})
 
 
 @attrs.frozen

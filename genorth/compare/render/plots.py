@@ -113,10 +113,8 @@ def _thinned(x: Sequence[float], y: Sequence[float], smallest: bool = False) -> 
     seen = (across > 0) & (up > 0) & np.isfinite(across) & np.isfinite(up)
     across, up = across[seen], up[seen]
     if across.size > _POINTS:
-        wanted = np.geomspace(across[0], across[-1], _POINTS)
-        kept = np.unique(
-            np.append(np.searchsorted(across, wanted).clip(0, across.size - 1), across.size - 1)
-        )
+        wanted = np.searchsorted(across, np.geomspace(across[0], across[-1], _POINTS))
+        kept = np.unique(wanted.clip(max=across.size - 1))
         across, up = across[kept], up[kept]
     return across, up
 
@@ -236,10 +234,8 @@ def _stacked(lines: Mapping[Any, int], height: float, margin: float) -> tuple[An
 
 def _tied(runs: Mapping[str, Runs], kind: str) -> bool:
     """Whether a solver of the family cannot be told from the best of another family."""
-    first = leaders(runs)
-    return len({runs[name].family for name in first}) > 1 and any(
-        runs[name].family == kind for name in first
-    )
+    families = {runs[name].family for name in leaders(runs)}
+    return len(families) > 1 and kind in families
 
 
 def _lane(
@@ -312,9 +308,8 @@ def _shares(runs: Runs) -> dict[str, float]:
 def _phase_colors(bars: Mapping[Any, Mapping[str, Mapping[str, float]]]) -> dict[str, str]:
     """The phases that occur, with their colours: those that we know first, the rest last."""
     found = {name for runs in bars.values() for shares in runs.values() for name in shares}
-    order = [*PHASES, *sorted(found - PHASES.keys())]
-    phases = {name: PHASES.get(name, ORANGE) for name in order if name in found}
-    return phases | ({"rest": phases.pop("rest")} if "rest" in phases else {})
+    colors = PHASES | dict.fromkeys(sorted(found - {*PHASES, "rest"}), ORANGE) | {"rest": GREY}
+    return {name: color for name, color in colors.items() if name in found}
 
 
 def _phase_bars(

@@ -200,10 +200,10 @@ def _citations(records: Records) -> Html:
 
 def _counted(records: Records) -> str:
     places = {(record.problem, record.size) for record in records}
-    counts = [(len(records.distinct("problem")), "problem"), (len(places), "size")]
-    counts += [(len(records.distinct(name)), name) for name in ("seed", "tolerance", "solver")]
-    counts.append((len(records), "run"))
-    return ", ".join(counted(count, name) for count, name in counts)
+    names = ("problem", "size", "seed", "tolerance", "solver")
+    counts = {name: len(records.distinct(name)) for name in names}
+    counts |= {"size": len(places), "run": len(records)}
+    return ", ".join(counted(count, name) for name, count in counts.items())
 
 
 def _document(title: str, lead: str, sections: Sequence[Section]) -> str:
@@ -227,8 +227,7 @@ def _document(title: str, lead: str, sections: Sequence[Section]) -> str:
 
 
 def _hash(text: str) -> str:
-    digest = hashlib.sha256(text.encode()).digest()
-    return f"'sha256-{base64.b64encode(digest).decode()}'"
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 # ---------------------------------------------------------------------- the report
@@ -347,8 +346,7 @@ def _families(page: Page, records: Records, names: Names) -> Section:
         parts = {"All problems": records, **parts}
     folds = [page.content(solved_table(records, names))]
     for number, (title, mine) in enumerate(parts.items()):
-        draw = partial(plots.families, mine)
-        figure = _drawn(page, draw, f"Families, {title}", _FAMILIES)
+        figure = _drawn(page, partial(plots.families, mine), f"Families, {title}", _FAMILIES)
         folds.append(_fold(title, figure, number == 0))
     return Section("Families side by side", Html("".join(folds)), "Families")
 

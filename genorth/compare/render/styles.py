@@ -33,14 +33,8 @@ _ALGORITHMS = {"gd": BLUE, "cg": VERMILLION, "lbfgs": GREEN, "tr": PURPLE}
 _OTHERS = (ORANGE, SKY, GREY)
 _MARKERS = ("D", "^", "v", "P", "*", "<", "8", "H")  # for those that would look alike
 
-#: Colours of the phases of `Record.seconds`, and of the rest.
-PHASES = {
-    "cost": SKY,
-    "gradient": GREEN,
-    "projection": ORANGE,
-    "retraction": VERMILLION,
-    "rest": GREY,
-}
+#: Colours of the phases of `Record.seconds`.
+PHASES = {"cost": SKY, "gradient": GREEN, "projection": ORANGE, "retraction": VERMILLION}
 
 
 @attrs.frozen

@@ -214,15 +214,12 @@ def markdown(table: Table) -> str:
     lines = [heads, marks]
     for block, line in table.lines:
         label = markdown_text(block.label) if line is block.lines[0] else ""
-        lines.append([label] * bool(table.stub) + list(map(_markdown_entry, line.entries)))
+        bold = ["**" * entry.bold for entry in line.entries]
+        shown = [f"{b}{markdown_text(e.full)}{b}" for b, e in zip(bold, line.entries, strict=True)]
+        lines.append([label] * bool(table.stub) + shown)
     body = "\n".join("| " + " | ".join(line) + " |" for line in lines)
     caption = f"**{markdown_text(table.caption)}**" if table.caption else ""
     return "\n\n".join(filter(None, [caption, body, table.footnote])) + "\n"
-
-
-def _markdown_entry(entry: Entry) -> str:
-    text = markdown_text(entry.full)
-    return f"**{text}**" if entry.bold else text
 
 
 # what begins markup; an underscore within a word does not, and names have many
@@ -316,17 +313,17 @@ def latex(table: Table) -> str:
     # braces are LaTeX's own
     marks = {"block_start_string": "<%", "block_end_string": "%>"}
     marks |= {"variable_start_string": "<<", "variable_end_string": ">>"}
-    made = templates().overlay(**marks, autoescape=False, finalize=_latex_value)
+    made = templates().overlay(
+        **marks,
+        autoescape=False,
+        finalize=lambda value: latex_escape(value) if type(value) is str else value,
+    )
     first, spans = 1 + bool(table.stub), []
     for group, size in _groups(table):
         spans.append((group, first, first + size - 1))
         first += size
     shown = spans if any(head.group for head in table.heads) else []
     return str(made.get_template("table.tex").render(table=table, spans=shown, width=first - 1))
-
-
-def _latex_value(value: Any) -> Any:
-    return latex_escape(value) if type(value) is str else value
 
 
 # ---------------------------------------------------------------------- HTML

@@ -192,8 +192,8 @@ def _time(runs: Runs) -> Entry:
         return Entry(seconds_text(runs.time), runs.time, note, hint)
     if math.isnan(runs.spent):
         return Entry(note=runs.note, hint=hint, failed=True)
-    more = "> " if runs.out_of_time else ""
-    return Entry(more + seconds_text(runs.spent), runs.spent, runs.note, hint, failed=True)
+    spent = f"{'> ' * runs.out_of_time}{seconds_text(runs.spent)}"
+    return Entry(spent, runs.spent, runs.note, hint, failed=True)
 
 
 def _theirs(column: Column, value: float | str | None) -> Entry:
@@ -328,18 +328,14 @@ def best_table(records: Records, labels: Labels | None = None, ratios: bool = Tr
 
 
 def _best_line(row: Best, solvers: Iterable[str], names: Names) -> Line:
+    best = " or ".join(names[solver] for solver in (row.solver, *row.tied) if solver) or "none"
     entries = [
-        words(names[row.problem]),
-        words(row.size),
+        *map(words, (names[row.problem], row.size)),
         _FORMS["tolerance"](row.tolerance),
+        words(best),
+        attrs.evolve(seconds(row.time), failed=row.solver is None),
     ]
-    if row.solver is None:
-        entries += [words("none"), Entry(failed=True)]
-    else:
-        best = " or ".join(names[solver] for solver in (row.solver, *row.tied))
-        entries += [words(best), Entry(seconds_text(row.time), row.time)]
-    last = [_ratio(row, solver) for solver in solvers] or [count(row.failed)]
-    return Line([*entries, *last])
+    return Line([*entries, *([_ratio(row, solver) for solver in solvers] or [count(row.failed)])])
 
 
 def _ratio(row: Best, solver: str) -> Entry:

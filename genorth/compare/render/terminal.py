@@ -17,8 +17,6 @@ from genorth.compare.runs.schedule import Observer
 from genorth.errors import require
 from genorth.optional import installed, optional
 
-_METHODS = ("start", "begin", "finish", "close")
-
 
 class Lines(Observer):
     """One line for each finished run, for log files.
@@ -39,12 +37,11 @@ class Lines(Observer):
         """Write the line."""
         self._finished += 1
         place = plain(f"{record.problem} {record.size} seed {record.seed}")
-        end = f"{record.status}, {record.time:.3g} s, {record.progress}"
         stream = self._stream or sys.stderr  # looked up now: it may have been redirected since
         with suppress(OSError, ValueError, AttributeError):  # closed: the records matter more
             stream.write(
                 f"[{self._finished}/{self._total}] {place}, {plain(record.solver)} to "
-                f"{record.tolerance:g}: {end}\n"
+                f"{record.tolerance:g}: {record.status}, {record.time:.3g} s, {record.progress}\n"
             )
             stream.flush()
 
@@ -62,9 +59,9 @@ def chosen(progress: Any, by_time: bool = True) -> Observer:
         if terminal() and installed("rich"):
             return Bar(winners=auto and by_time, best=by_time)
         return Lines() if auto else Observer()
-    able = all(callable(getattr(progress, name, None)) for name in _METHODS)
+    methods = (getattr(progress, name, None) for name in ("start", "begin", "finish", "close"))
     need = "'auto', 'brief', None, or an object with start, begin, finish and close"
-    require(able, "progress", need, repr(progress))
+    require(all(map(callable, methods)), "progress", need, repr(progress))
     observer: Observer = progress
     return observer
 

@@ -156,9 +156,6 @@ def told(error: BaseException) -> str:
 # ---------------------------------------------------------------------- what a solver evaluates
 
 
-_NEED = "x, a SciPy OptimizeResult, a pymanopt result or a genorth.Result"
-
-
 class Tally:
     """Counts the calls of a problem's functions; a solver may reset the problem's own counts."""
 
@@ -247,13 +244,6 @@ class Watched(Problem):
         Clock.measured(begin)
 
 
-def complete_lines(trace: Trace) -> Trace:
-    """The lines from the first on whose gradient norm is known; the cost may be NaN."""
-    norms = enumerate(trace.gradient_norm)
-    first = next((n for n, value in norms if not math.isnan(value)), len(trace))
-    return Trace(*(column[first:].tolist() for column in trace.as_arrays().values()))
-
-
 def as_result(returned: Any, problem: Watched) -> Result:
     """The result of what a solver returned, to be checked at its x.
 
@@ -271,7 +261,8 @@ def as_result(returned: Any, problem: Watched) -> Result:
         return returned
     x = getattr(returned, "x", getattr(returned, "point", returned))
     if isinstance(x, list | tuple) or np.asarray(x).dtype.kind not in "fciu":
-        refuse("solver", f"a solver that returns {_NEED}", type(returned).__name__)
+        need = "a solver that returns x, a SciPy OptimizeResult, a pymanopt result or a Result"
+        refuse("solver", need, type(returned).__name__)
     shape = problem.manifold.shape
     if np.size(x) != math.prod(shape):
         refuse("solver", f"x of shape {shape}, or as many entries", f"shape {np.shape(x)}")
@@ -327,7 +318,6 @@ class Bench(Maker):
         fresh: Any,
     ) -> Record:
         setup, problem, solver = self._setup, fresh, self._setup.solvers[task.solver]
-        tally = problem.tally
         assert self._problem is not None and self._start is not None
         start = self._start.copy()
         with interrupted(setup.preparation):
@@ -350,7 +340,7 @@ class Bench(Maker):
         with interrupted(setup.patience):
             result = as_result(returned, problem)
             at = measured(self._problem, result.x)
-            record = _reported(result, tally.counts, problem, at, fields)
+            record = _reported(result, problem, at, fields)
             claimed = bool(result.success) and result.status is Status.CONVERGED
             near = float(options.get("feasibility_tol") or _FEASIBILITY_TOL)
             says = "reports success" if isinstance(returned, Result) else "returned"
@@ -369,14 +359,15 @@ def _takes(solver: Any, argument: str) -> bool:
     return argument in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
 
 
-def _reported(
-    result: Result, counts: Counts, problem: Watched, at: Measure, fields: dict[str, Any]
-) -> Record:
+def _reported(result: Result, problem: Watched, at: Measure, fields: dict[str, Any]) -> Record:
     """The record of a Result: its words in plain types, with our clock, counts and trace."""
-    wall, cpu = problem.clock.seconds
+    (wall, cpu), counts = problem.clock.seconds, problem.tally.counts
     kept = problem.clock.kept(result.trace)
     if kept is None:
-        own = complete_lines(problem.trace)
+        # from the first line on whose gradient norm is known; the cost may be NaN
+        norms, columns = enumerate(problem.trace.gradient_norm), problem.trace.as_arrays().values()
+        first = next((n for n, value in norms if not math.isnan(value)), len(problem.trace))
+        own = Trace(*(column[first:].tolist() for column in columns))
         own.append(wall, at.cost, at.stationarity, at.feasibility, counts.evaluations)
         kept = own, 0.0, 0
     whole, seconds, evaluations = kept
@@ -408,8 +399,7 @@ def _count(reported: int, measured: int) -> int:
 
 def _phases(reported: Mapping[str, Any], counts: Counts) -> dict[str, Any]:
     """The seconds by phase; those in the user's functions are at most what the problem measured."""
-    cost = min(reported.get("cost", math.inf), counts.seconds)
-    found = {**reported, "cost": cost}
+    found = {**reported, "cost": min(reported.get("cost", math.inf), counts.seconds)}
     return {name: 0.0 if value < 0 else value for name, value in found.items()}
 
 

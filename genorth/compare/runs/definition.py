@@ -209,7 +209,7 @@ def changes(then: Any, now: Any, name: str = "") -> Iterator[str]:
         for key in dict.fromkeys([*then, *now]):
             yield from changes(then.get(key), now.get(key), f"{name}.{key}".lstrip("."))
     elif then != now:
-        yield f"{name} was {_short(then)}, is {_short(now)}"
+        yield f"{name} was {then!r:.80}, is {now!r:.80}"
 
 
 def _close(then: dict[str, Any], now: dict[str, Any]) -> bool:
@@ -222,8 +222,3 @@ def _close(then: dict[str, Any], now: dict[str, Any]) -> bool:
 
 def _figure(probe: dict[str, Any]) -> str:
     return f"{probe['re']:.6g}" if isinstance(probe["re"], float) else str(probe["re"])
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."

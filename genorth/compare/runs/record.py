@@ -310,8 +310,7 @@ class Records:
     @property
     def columns(self) -> tuple[Column, ...]:
         """The columns of these records."""
-        kind = type(self[0]) if self else Record
-        return kind.columns
+        return self[0].columns if self else Record.columns
 
 
 def join(parts: Iterable[Records]) -> Records:

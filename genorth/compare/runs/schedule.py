@@ -221,8 +221,7 @@ class Schedule:
 
 
 def _of(record: Outcome, what: str) -> str:
-    place = f"{record.problem} {record.size}, seed {record.seed}"
-    return f"{record.solver} on {place}: {what}"
+    return f"{record.solver} on {record.problem} {record.size}, seed {record.seed}: {what}"
 
 
 # ---------------------------------------------------------------------- in this process

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import attrs
@@ -151,14 +152,9 @@ def as_cases(problems: Any) -> list[Case]:
     return cases
 
 
-@attrs.frozen
-class _Same:
-    """The same problem for every seed; a class, as lambdas are not picklable."""
-
-    problem: Problem
-
-    def __call__(self, seed: int) -> Problem:  # noqa: ARG002  the seed is that of the start alone
-        return self.problem
+def _same(problem: Problem, seed: int) -> Problem:  # noqa: ARG001  that of the start alone
+    """The same problem for every seed; no lambda, as these are not picklable."""
+    return problem
 
 
 def _case(name: Any, entry: Any) -> Case:
@@ -167,7 +163,7 @@ def _case(name: Any, entry: Any) -> Case:
         return entry if name is None else attrs.evolve(entry, problem=name)
     if isinstance(entry, Problem):
         own = "problem" if entry.name == "<lambda>" else str(entry.name)
-        return Case(own if name is None else name, size_of(entry), _Same(entry))
+        return Case(own if name is None else name, size_of(entry), partial(_same, entry))
     got = _kind(entry) if name is None else f"{name!r}: {_kind(entry)}"
     require(name is not None and callable(entry), "problems", _PROBLEMS, got)
     return Case(name, None, entry)

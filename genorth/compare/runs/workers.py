@@ -96,12 +96,12 @@ class Workers:
 
     def make(self, schedule: Schedule) -> None:
         """Make the runs that are missing."""
-
-        def work(worker: Worker, tasks: list[Task]) -> None:
-            schedule.work(tasks, worker.record)
-
         chains = [list(tasks) for _, tasks in groupby(schedule.missing, lambda task: task.chain)]
-        self._share(chains, lambda tasks: tasks[0].place, work)
+        self._share(
+            chains,
+            lambda tasks: tasks[0].place,
+            lambda worker, tasks: schedule.work(tasks, worker.record),
+        )
 
     def _share(
         self,
@@ -174,7 +174,7 @@ class Worker:
     def _ask(self, what: Place | Task, limit: float, begin: Any = None) -> Any:
         """Have a problem made, or a task run, and wait so many seconds, or as long as a run takes.
 
-        A run has twice the patience, to cover measuring off the clock.
+        A run has four times the patience, to cover measuring off the clock.
         """
         self._start()
         said, began = f"{self._setup.preparation:g}", math.nan
@@ -184,8 +184,8 @@ class Worker:
             answer = self._hear(began)
             if answer != _BEGINS:
                 return answer
-            said, began, limit = f"{self._setup.max_time:g}", time.monotonic(), self._setup.patience
-            limit *= 4
+            said, began = f"{self._setup.max_time:g}", time.monotonic()
+            limit = 4 * self._setup.patience
             begin()
         raise self._lost("HUNG", f"Its limit was {said} s; its process was killed.", began)
 
@@ -215,8 +215,9 @@ class Worker:
             if self._process is not None and self._process.is_alive():
                 return
             self._connection, theirs = _context.Pipe()
-            arguments = theirs, self._payload
-            self._process = _context.Process(target=_work, args=arguments, daemon=True)
+            self._process = _context.Process(
+                target=_work, args=(theirs, self._payload), daemon=True
+            )
             self._process.start()
             theirs.close()
         try:
@@ -299,8 +300,7 @@ def _end_with_parent() -> None:
 def _dumps(value: Any) -> bytes:
     """Pickle a value by cloudpickle, which takes lambdas and closures along, where it is there."""
     module = "cloudpickle" if installed("cloudpickle") else "pickle"
-    found: bytes = importlib.import_module(module).dumps(value)
-    return found
+    return bytes(importlib.import_module(module).dumps(value))
 
 
 def pickled(setup: Setup) -> bytes:
@@ -419,10 +419,8 @@ class Futures:
         except Exception as error:
             if sent.attempt < ATTEMPTS:
                 return True
+            said = f"Its worker was lost {sent.attempt} times, at last by {told(error)[-_LENGTH:]}"
             for task in sent.tasks:
-                said = (
-                    f"Its worker was lost {sent.attempt} times, at last by {told(error)[-_LENGTH:]}"
-                )
                 fields = task.fields | {"environment": by}
                 schedule.finish(task, self._setup.maker.kind.failed("RAISED", said, fields))
             return False

@@ -56,10 +56,9 @@ def reasons(wanted: Iterable[str] | None = None) -> dict[str, str | None]:
 
 
 def _why_not(subject: Subject) -> str | None:
-    for module, extra in (("torch", "torch"), *((each, EXTRA) for each in subject.modules)):
-        if not installed(module):
-            return f"needs {missing(module, extra)}"
-    return None
+    needs = {"torch": "torch", **dict.fromkeys(subject.modules, EXTRA)}
+    absent = [missing(module, extra) for module, extra in needs.items() if not installed(module)]
+    return f"needs {absent[0]}" if absent else None
 
 
 def run(folder: Path | None, wanted: Iterable[str], **how: Any) -> Records:

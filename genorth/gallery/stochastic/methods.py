@@ -194,17 +194,28 @@ def methods(stiefel: tuple[str, ...]) -> list[Method]:
     theirs = {"finished": False, "only": stiefel}
     found = []
     for dissolving in ("oblique", "orthogonal"):
-        hold = partial(_dissolved, dissolving=dissolving)
-        how = {"hold": hold, "module": "torch.optim", "penalised": True}
-        found += _both(f"penalty {dissolving}", PENALTY, **how)
+        found += _both(
+            f"penalty {dissolving}",
+            PENALTY,
+            hold=partial(_dissolved, dissolving=dissolving),
+            module="torch.optim",
+            penalised=True,
+        )
     found += _both("Riemannian", RIEMANNIAN, kind="Riemannian{}", cites=_ADAM, **ours)
     found.append(
         _method("landing", INFEASIBLE, "SGD", kind="Landing", cites=("ablin2022fast",), **ours)
     )
     found += _both("torch orthogonal", OTHER, hold=_orthogonal, module="torch.optim", **theirs)
     if installed("geoopt"):
-        how = {"hold": _geoopt, "module": "geoopt.optim", "kind": "Riemannian{}"}
-        found += _both("geoopt", RIEMANNIAN, cites=_ADAM, **how, **theirs)
+        found += _both(
+            "geoopt",
+            RIEMANNIAN,
+            hold=_geoopt,
+            module="geoopt.optim",
+            kind="Riemannian{}",
+            cites=_ADAM,
+            **theirs,
+        )
     return found
 
 

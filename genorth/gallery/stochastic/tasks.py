@@ -253,8 +253,7 @@ def _lifted() -> dict[str, float]:
     from genorth.gallery.wave import BASES, basis, snapshots
 
     vectors = snapshots(1.0, 1.0, _CENTRES[0], 0.125).space.from_numpy(_waves()["train"].T)
-    bases = {kind: basis(kind, vectors, _BASIS) for kind in BASES}
-    return {f"pyMOR's {kind}": _held_out(wave(0), V) for kind, V in bases.items()}
+    return {f"pyMOR's {kind}": _held_out(wave(0), basis(kind, vectors, _BASIS)) for kind in BASES}
 
 
 def _held_out(task: Task, point: Array) -> float:
@@ -267,31 +266,33 @@ def _held_out(task: Task, point: Array) -> float:
         return float(task.loss(attrs.evolve(task, spots=(spot,)).model(), rows))
 
 
-_ALL = (
-    Subject(
-        Training("digits", "(64,32), (32,32)", digits),
-        ("sklearn",),
-        "A classifier of scikit-learn's digits, whose two hidden layers have orthonormal rows "
-        "(Stiefel manifold, single precision).",
-        "cross entropy",
-        stiefel=True,
-    ),
-    Subject(
-        Training("correlation", "(64,4)", correlation),
-        ("sklearn",),
-        "Canonical correlations of the upper and the lower half of scikit-learn's digits, with the "
-        "covariance of the training data in the constraint (generalized Stiefel manifold).",
-        "minus the mean correlation",
-        known=_exact,
-    ),
-    Subject(
-        Training("wave", "(100,8)", wave),
-        ("pymor",),
-        "A symplectic basis for snapshots of pyMOR's wave equation: the autoencoder "
-        "x -> V V^+ x (symplectic manifold).",
-        "error of the projection, relative",
-        known=_lifted,
-    ),
-)
 #: The trainings by name.
-SUBJECTS = {subject.training.problem: subject for subject in _ALL}
+SUBJECTS = {
+    subject.training.problem: subject
+    for subject in (
+        Subject(
+            Training("digits", "(64,32), (32,32)", digits),
+            ("sklearn",),
+            "A classifier of scikit-learn's digits, whose two hidden layers have orthonormal rows "
+            "(Stiefel manifold, single precision).",
+            "cross entropy",
+            stiefel=True,
+        ),
+        Subject(
+            Training("correlation", "(64,4)", correlation),
+            ("sklearn",),
+            "Canonical correlations of the upper and the lower half of scikit-learn's digits, with "
+            "the covariance of the training data in the constraint (generalized Stiefel manifold).",
+            "minus the mean correlation",
+            known=_exact,
+        ),
+        Subject(
+            Training("wave", "(100,8)", wave),
+            ("pymor",),
+            "A symplectic basis for snapshots of pyMOR's wave equation: the autoencoder "
+            "x -> V V^+ x (symplectic manifold).",
+            "error of the projection, relative",
+            known=_lifted,
+        ),
+    )
+}
