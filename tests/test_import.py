@@ -11,18 +11,8 @@ import pytest
 
 from genorth.optional import optional
 
-OPTIONAL = (
-    "pymanopt",
-    "matplotlib",
-    "rich",
-    "jax",
-    "torch",
-    "optax",
-    "hypothesis",
-    "pytest",
-    "array_api_strict",
-    "cdopt",
-)
+_NAMED = "pymanopt matplotlib rich jax torch optax hypothesis pytest array_api_strict cdopt"
+OPTIONAL = _NAMED.split()
 SECONDS = 0.3
 RUNS = 3
 

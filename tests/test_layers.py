@@ -13,37 +13,16 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("genorth", "baselines", "paper_repro")
 #: From the bottom up. A module belongs to the longest name that it begins with.
-LAYERS = (
-    "genorth.errors",
-    "genorth.optional",
-    "genorth.notebook",
-    "genorth.files",
-    "genorth.command",
-    "genorth.bibliography",
-    "genorth.linalg",
-    "genorth.geometry",
-    "genorth.manifolds",
-    "genorth.problem",
-    "genorth.checks",
-    "genorth.solve",
-    "genorth.riemannian",
-    "genorth.penalty",
-    "genorth.interop",
-    "genorth.auto",
-    "genorth.minimize",
-    "genorth",  # what `import genorth` gives
-    "genorth.machine",
-    "genorth.compare.runs",
-    "genorth.compare.analysis",
-    "genorth.compare.render",
-    "genorth.compare",  # the entry points, above all of its rooms
-    "genorth.training",
-    "genorth.gallery",
-    "genorth.testing",
-    "genorth.__main__",
-    "baselines",
-    "paper_repro",
+# `genorth` is what `import genorth` gives, `genorth.compare` the entry points above its rooms.
+_NAMED = (
+    "genorth.errors genorth.optional genorth.notebook genorth.files genorth.command "
+    "genorth.bibliography genorth.linalg genorth.geometry genorth.manifolds genorth.problem "
+    "genorth.checks genorth.solve genorth.riemannian genorth.penalty genorth.interop "
+    "genorth.auto genorth.minimize genorth genorth.machine genorth.compare.runs "
+    "genorth.compare.analysis genorth.compare.render genorth.compare genorth.training "
+    "genorth.gallery genorth.testing genorth.__main__ baselines paper_repro"
 )
+LAYERS = _NAMED.split()
 Graph = dict[str, set[str]]
 
 

@@ -324,8 +324,3 @@ def test_a_wrong_call_names_its_argument(expression, argument):
         with pytest.raises(ValueError, match=rf"^{re.escape(argument)}\b.*: need ") as caught:
             eval(expression, dict(NAMES))
     assert "; got " in str(caught.value)
-
-
-def test_the_table_is_as_large_as_promised():
-    calls = [call for group in WRONG.values() for call in group]
-    assert len(calls) == len(set(calls)) >= 400

@@ -13,7 +13,7 @@ import sys
 import threading
 import types
 from collections.abc import Callable, Iterator
-from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from genorth.compare.runs import workers
 from genorth.compare.runs.record import Record
 from genorth.compare.runs.schedule import ATTEMPTS, Here, Observer, Schedule
 from genorth.compare.runs.workers import Made, run_place
-from support.compare_cases import Killing, dying, instance, procrustes, raising, standing, stuck
+from support.compare_cases import Killing, dying, instance, raising, standing, stuck
 from support.processes import TESTS, processes, started, wait_for
 from support.refusals import refused
 
@@ -45,21 +45,11 @@ def run(problems: Any, solvers: Any, **arguments: Any) -> compare.Records:
 
 def figures(records: compare.Records) -> list[str]:
     """All of a record but for times, and for where it was made."""
+    names = ["key", "about", "status", "fun", "nit", "evaluations", "definition"]
     return [
-        repr(
-            (
-                *record.key,
-                record.about,
-                record.status,
-                record.message.partition(" (Not run again")[0],
-                record.fun,
-                record.nit,
-                record.evaluations,
-                record.trace.cost,
-                record.definition,
-            )
-        )
-        for record in records
+        repr([getattr(r, name) for name in names])
+        + repr((r.message.partition(" (Not run again")[0], r.trace.cost))
+        for r in records
     ]
 
 
@@ -241,11 +231,9 @@ class _NoFutures:
         (
             {
                 "executor": Drawn([], []),
-                "problems": {"open": instance(make=threading.Lock().acquire)},
+                "problems": instance("open", make=threading.Lock().acquire),
             },
-            "problems",
-            "can be pickled",
-            "'open (6,2)'",
+            *("problems", "can be pickled", "'open (6,2)'"),
         ),
     ],
     ids=["number", "name", "class", "no futures", "with jobs", "not picklable"],
@@ -289,6 +277,9 @@ def test_a_worker_without_the_code_of_a_problem_is_refused_by_the_name_of_the_mo
         del sys.modules["ghost"]
 
 
+_SWEEPS = "is not installed: pip install 'genorth[sweeps]'"
+
+
 @contextmanager
 def _processes(folder: Path) -> Iterator[Any]:
     with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
@@ -303,10 +294,7 @@ def _threads(folder: Path) -> Iterator[Any]:
 
 @contextmanager
 def _loky(folder: Path) -> Iterator[Any]:
-    loky = pytest.importorskip(
-        "loky", reason="loky is not installed: pip install 'genorth[sweeps]'"
-    )
-    pool = loky.ProcessPoolExecutor(2)
+    pool = pytest.importorskip("loky", reason=_SWEEPS).ProcessPoolExecutor(2)
     try:
         yield pool
     finally:
@@ -315,9 +303,7 @@ def _loky(folder: Path) -> Iterator[Any]:
 
 @contextmanager
 def _dask(folder: Path) -> Iterator[Any]:
-    dask = pytest.importorskip(
-        "distributed", reason="dask is not installed: pip install 'genorth[sweeps]'"
-    )
+    dask = pytest.importorskip("distributed", reason=_SWEEPS)
     arguments = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
     with (
         dask.LocalCluster(**arguments, local_directory=folder, silence_logs=50) as cluster,
@@ -328,9 +314,7 @@ def _dask(folder: Path) -> Iterator[Any]:
 
 @contextmanager
 def _submitit(folder: Path) -> Iterator[Any]:
-    submitit = pytest.importorskip(
-        "submitit", reason="submitit is not installed: pip install 'genorth[sweeps]'"
-    )
+    submitit = pytest.importorskip("submitit", reason=_SWEEPS)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
         # seconds that it waits for a slow file system, after a job has ended without a result
@@ -358,12 +342,7 @@ def test_every_executor_makes_the_same_records_also_if_a_worker_is_killed(name, 
     """A pool that is broken by it is replaced: the same call resumes."""
     flag, out = tmp_path / "flag", tmp_path / "out"
     limits: dict[str, Any] = {"max_time": 1.0, "grace": 0.1, "starts": 2}
-    solvers: dict[str, Any] = {
-        "cdf-gd": "cdf-gd",
-        "killing": Killing(flag),
-        "raising": raising,
-        "stuck": stuck,
-    }
+    solvers = {"cdf-gd": "cdf-gd", "killing": Killing(flag), "raising": raising, "stuck": stuck}
     if name == "threads":
         flag.touch()  # the worker is this very process
     for call in range(2):
@@ -391,17 +370,6 @@ def test_submitit_without_the_code_is_refused_by_the_name_of_the_module(tmp_path
         monkeypatch.setenv("PYTHONPATH", str(TESTS.parent))  # genorth, without tests/
         with refused("executor", "the code of all problems", "'support'", tolerance=False):
             run(instance(), ["cdf-gd"], executor=executor, starts=1)
-
-
-@pytest.mark.slow
-@theirs
-def test_lambdas_and_closures_go_along_where_cloudpickle_is_there(tmp_path):
-    pytest.importorskip("cloudpickle", reason="comes with loky, dask and submitit")
-    solvers = {"mine": lambda problem, x0, **arguments: standing(problem, x0)}
-    once: dict[str, Any] = {"starts": 1, "tolerances": 1e-6}
-    with _processes(tmp_path) as executor:
-        found = run(procrustes(0), solvers, executor=executor, **once)
-    assert [record.status for record in found] == ["STALLED"]
 
 
 _SCRIPT = """
@@ -441,16 +409,3 @@ def test_ctrl_c_ends_the_call_and_leaves_no_process(tmp_path):
         raise
     assert process.returncode != 0 and "KeyboardInterrupt" in said and "runs are finished" in said
     wait_for(lambda: process.pid not in {group for *_, group in processes()}, seconds=10)
-
-
-def test_a_finished_future_of_another_kind_is_taken_as_it_is():
-    """An executor that makes everything in submit(): its futures are finished at once."""
-
-    class Inline:
-        def submit(self, function: Any, *arguments: Any) -> Future[Any]:
-            future: Future[Any] = Future()
-            future.set_result(here(function, *arguments))
-            return future
-
-    found = run(SMALL, TWO, executor=Inline())
-    assert figures(found) == figures(run(SMALL, TWO))

@@ -265,7 +265,14 @@ def test_a_wrong_argument_is_named(call, tmp_path):
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("problem", 3), ("size", 3), ("make", None), ("start", 3), ("options", []), ("options", {1: 2})],
+    [
+        ("problem", 3),
+        ("size", 3),
+        ("make", None),
+        ("start", 3),
+        ("options", []),
+        ("options", {1: 2}),
+    ],
 )
 def test_an_instance_of_wrong_parts_is_refused(field, value):
     from support.compare_cases import instance

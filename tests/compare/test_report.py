@@ -30,21 +30,13 @@ from genorth.compare.render.plots import _thinned
 # ---------------------------------------------------------------------- in words
 
 
-def _rows(problem: str = "matching", **seconds: list[float]) -> list[Any]:
+def _rows(**seconds: list[float]) -> list[Any]:
     """The times of each solver, one for each size."""
+    ways = {True: "TIME_LIMIT", False: "CONVERGED"}
     return [
-        run
+        record(solver, min(time, 60.0), size=f"({n})", status=ways[math.isinf(time)])
         for solver, row in seconds.items()
         for n, time in enumerate(row)
-        for run in [
-            record(
-                solver,
-                60.0 if math.isinf(time) else time,
-                problem=problem,
-                size=f"({n})",
-                status="TIME_LIMIT" if math.isinf(time) else "CONVERGED",
-            )
-        ]
     ]
 
 
@@ -114,8 +106,6 @@ def test_sentences_tell_failures_labels_and_other_minima():
     assert second == "All 2 runs succeeded."
 
 
-
-
 def test_a_frame_has_one_row_for_each_run_and_one_column_for_each_of_the_list():
     pytest.importorskip("pandas", reason="frames need the extra: pip install 'genorth[report]'")
     records = small_comparison()
@@ -159,8 +149,6 @@ def test_convergence_draws_the_traces():
     assert [text.get_text() for text in legend.get_texts()] == list(records.solvers)
 
 
-
-
 def test_thinning_keeps_the_ends_and_the_smallest():
     x = np.arange(10_000.0)
     y = np.where(x % 2 == 0, 1.0, 1 / (1 + x))
@@ -178,39 +166,25 @@ def test_profile_is_drawn_in_steps():
 
 
 def test_phases_add_up_to_the_whole():
-    records = Records(
-        [
-            record("rgd", 2.0, seconds={"cost": 0.5, "retraction": 1.0, "own": 0.1}),
-            record("cdf-gd", 1.0),
-        ]
-    )
-    axis = plots.phases(records).axes[0]
+    timed = record("rgd", 2.0, seconds={"cost": 0.5, "retraction": 1.0, "own": 0.1})
+    axis = plots.phases(Records([timed, record("cdf-gd", 1.0)])).axes[0]
     widths = [bar.get_width() for bar in axis.patches]
     assert widths == pytest.approx([0.25, 0.5, 0.05, 0.2]) and sum(widths) == pytest.approx(1)
     assert [label.get_text() for label in axis.get_yticklabels()] == ["rgd"]
 
 
 def test_plots_of_runs_without_figures_can_be_drawn():
-    nothing = Records(
-        [
-            record(
-                "mine", status="RAISED", time=math.nan, trace=trace(0.0, math.nan, feasibility=0.0)
-            )
-        ]
-    )
+    empty = trace(0.0, math.nan, feasibility=0.0)
+    nothing = Records([record("mine", status="RAISED", time=math.nan, trace=empty)])
     for draw in (plots.overview, plots.convergence, plots.phases, plots.profile):
         draw(nothing).savefig(io.BytesIO(), format="svg")
 
 
 def test_overview_has_a_dot_for_each_success_and_an_arrow_for_each_time_limit():
     axis = plots.overview(Records(times(a=1.0, b=2.0, c=math.inf, d=math.nan))).axes[0]
-    drawn = [
-        (line.get_xdata()[0], line.get_marker())
-        for line in axis.get_lines()
-        if len(line.get_xdata())
-    ]
-    assert [x for x, _ in drawn] == [1.0, 2.0, 60.0]
-    assert [marker == ">" for _, marker in drawn] == [False, False, True]
+    drawn = [line for line in axis.get_lines() if len(line.get_xdata())]
+    assert [line.get_xdata()[0] for line in drawn] == [1.0, 2.0, 60.0]
+    assert [line.get_marker() == ">" for line in drawn] == [False, False, True]
 
 
 def test_plots_do_not_load_pyplot():
@@ -231,33 +205,16 @@ NUMBERS = ["3", "> 60", "1.2e-05", "-", "0.5", "1e3", "raised"]
 def _sections() -> list[tuple[str, Any]]:
     entries = [Entry(text, failed=text == "raised") for text in NUMBERS]
     numbers = Table("numbers", [Head("value")], [Block("", [Line([entry]) for entry in entries])])
-    return [
-        (
-            "Own section",
-            [
-                "One paragraph.\n\nAnother <b>one</b>.",
-                Html("<p id='own'>as <em>it</em> is</p>"),
-                numbers,
-            ],
-        ),
-        ("Own figure", plots.overview(Records(times(a=1.0)))),
-    ]
+    words = ["One paragraph.\n\nAnother <b>one</b>.", Html("<p id='own'>as <em>it</em> is</p>")]
+    figure = plots.overview(Records(times(a=1.0)))
+    return [("Own section", [*words, numbers]), ("Own figure", figure)]
 
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    attacked = [
-        record(
-            "cdf-gd",
-            status="RAISED",
-            time=math.nan,
-            message=ATTACK,
-            problem="<i>p</i>",
-            size='"&',
-            seed=9,
-        )
-    ]
-    records = Records([*small_comparison(), *attacked], small_comparison().settings)
+    key = {"problem": "<i>p</i>", "size": '"&', "seed": 9}
+    attacked = record("cdf-gd", status="RAISED", time=math.nan, message=ATTACK, **key)
+    records = Records([*small_comparison(), attacked], small_comparison().settings)
     path = tmp_path_factory.mktemp("report") / "below" / "report.html"
     assert report(records, path, "A <title>", _sections()) == path
     return path
@@ -296,21 +253,11 @@ def test_page_is_whole_and_loads_nothing(page):
 def test_page_holds_what_it_must(page):
     text = page.read_text(encoding="utf-8")
     titles = [unescape(title) for title in re.findall(r"<h2>(.*?)</h2>", text)]
-    assert titles == [
-        "Summary",
-        "Own section",
-        "Own figure",
-        "Families side by side",
-        "All solvers",
-        "All times",
-        "Results",
-        "Time to a common target",
-        "Convergence",
-        "Where the time goes",
-        "What failed",
-        "Settings and machine",
-        "What to cite",
-    ]
+    assert "; ".join(titles) == (
+        "Summary; Own section; Own figure; Families side by side; All solvers; All times; Results; "
+        "Time to a common target; Convergence; Where the time goes; What failed; "
+        "Settings and machine; What to cite"
+    )
     for sentence in summary.sentences(small_comparison())[:1]:
         assert unescape(text).count(sentence.partition(": ")[2]) == 1
     first = text[text.index('class="headline"') : text.index("<figure")]
@@ -331,12 +278,9 @@ def test_page_escapes_what_solvers_say(page):
     assert "<p id='own'>" in text
 
 
-
-
 def test_report_of_one_failed_run(tmp_path):
-    text = report(
-        Records([record("mine", status="RAISED", time=math.nan)]), tmp_path / "a.html"
-    ).read_text("utf-8")
+    failed = Records([record("mine", status="RAISED", time=math.nan)])
+    text = report(failed, tmp_path / "a.html").read_text("utf-8")
     assert "1 of 1 run failed: raised 1 (mine 1)." in text
 
 
@@ -419,11 +363,7 @@ def probe(page: Path) -> dict[str, Any]:
 
 
 def test_chromium_opens_the_page_without_errors(probe):
-    assert probe["seen"] == []
-    assert probe["console"] == []
-    assert probe["loads"] == []
-    assert probe["dead"] == []
-    assert probe["repeated"] == []
+    assert not any(probe[name] for name in ("seen", "console", "loads", "dead", "repeated"))
     assert not probe["hacked"]
 
 
@@ -472,15 +412,9 @@ def test_chromium_offers_the_bibtex_for_copying(probe):
 
 
 def _terminal() -> tuple[Any, io.StringIO]:
-    pytest.importorskip(
-        "rich", reason="the terminal needs the extra: pip install 'genorth[report]'"
-    )
-    from rich.console import Console
-
-    out = io.StringIO()
-    return Console(
-        file=out, width=140, force_terminal=True, color_system=None, _environ={"TERM": "xterm"}
-    ), out
+    rich = pytest.importorskip("rich.console", reason="needs the extra: genorth[report]")
+    out, how = io.StringIO(), {"force_terminal": True, "_environ": {"TERM": "xterm"}}
+    return rich.Console(file=out, width=140, color_system=None, **how), out
 
 
 def test_bar_shows_the_run_and_the_best_so_far():

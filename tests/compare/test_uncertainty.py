@@ -103,8 +103,6 @@ def test_the_range_is_shown_beside_the_median(times):
             assert f"{min(solved):.3g} to {max(solved):.3g}" in lines[solver].note
 
 
-
-
 @given(times=rows())
 def test_a_plot_shows_each_family_at_its_ratio_to_the_best(times):
     records, runs = _row(times)

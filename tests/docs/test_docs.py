@@ -19,16 +19,11 @@ from support import chromium
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 TOUR = DOCS / "tour" / "plot_tour.py"
-MODULES = (
-    "genorth",
-    "genorth.riemannian",
-    "genorth.compare",
-    "genorth.training",
-    "genorth.gallery",
-    "genorth.testing",
-    "genorth.interop.pymanopt",
-    "baselines",
+_NAMED = (
+    "genorth genorth.riemannian genorth.compare genorth.training genorth.gallery "
+    "genorth.testing genorth.interop.pymanopt baselines"
 )
+MODULES = _NAMED.split()
 
 needs_chromium = pytest.mark.skipif(chromium.CHROMIUM is None, reason=chromium.REASON)
 

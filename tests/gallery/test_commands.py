@@ -104,13 +104,6 @@ def test_wrong_names_end_with_2(arguments, word, tmp_path, capsys):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("option", ["--starts", "--jobs", "--max-time"])
-@pytest.mark.parametrize("value", ["0", "-1"])
-def test_numbers_that_make_no_sense_end_with_2(option, value, tmp_path, capsys):
-    assert main([*QUICK, option, value, "--out", str(tmp_path)]) == 2
-    assert capsys.readouterr().err.startswith(f"error: {option[2:].replace('-', '_')}: need ")
-
-
 def test_a_missing_package_ends_with_1_where_it_is_asked_for(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(base, "installed", lambda module: module == "scipy")
     assert main(["run", "lda-wine", "--out", str(tmp_path / "out")]) == 1

@@ -32,29 +32,13 @@ MANIFOLDS: dict[str, go.GenOrthManifold] = {
     "from-maps": go.from_maps((6, 4), np.conj, np.conj, dtype=complex),
 }
 #: Methods and the arrays they take; the last ones stand for the three retractions.
-METHODS = (
-    "gram",
-    "constraint",
-    "feasibility",
-    "constraint_differential",
-    "tangency",
-    "constraint_adjoint",
-    "dissolve",
-    "dissolve_differential",
-    "dissolve_adjoint",
-    "dissolve_second_adjoint",
-    "theta",
-    "project",
-    "gradient",
-    "hessian",
-    "transport",
-    "restore",
-    "retract-cayley",
-    "retract-polar",
-    "retract-exp",
-    "retract-normal",
-    "newton_step",
+_NAMED = (
+    "gram constraint feasibility constraint_differential tangency constraint_adjoint dissolve "
+    "dissolve_differential dissolve_adjoint dissolve_second_adjoint theta project gradient "
+    "hessian transport restore retract-cayley retract-polar retract-exp retract-normal "
+    "newton_step"
 )
+METHODS = _NAMED.split()
 
 
 def arguments(M: go.GenOrthManifold, method: str) -> dict[str, np.ndarray]:
@@ -111,35 +95,6 @@ def test_shapes(name, method):
                 call(M, method, good | {argument: bad})
 
 
-@pytest.mark.parametrize("method", [method for method in METHODS if method != "constraint_adjoint"])
-def test_entries_and_types(method):
-    M = MANIFOLDS["generalized"]
-    good = arguments(M, method)
-    for argument, value in good.items():
-        for dtype in (int, bool, np.float16, np.longdouble, object):
-            with refused(
-                argument,
-                "floating-point entries of single or double",
-                f"{np.dtype(dtype)}",
-                tolerance=False,
-            ):
-                call(M, method, good | {argument: value.astype(dtype)})
-        with refused(
-            argument, "real entries (the manifold is real)", "complex128", tolerance=False
-        ):
-            call(M, method, good | {argument: value + 0j})
-        for bad, kind in (
-            (value.tolist(), "list"),
-            (scipy.sparse.csr_array(value), "csr_array"),
-            (None, "NoneType"),
-        ):
-            if bad is not None or argument != "Y" or method != "gram":  # Y = None is X
-                with refused(
-                    argument, f"an array of shape {value.shape}", f"a {kind}", tolerance=False
-                ):
-                    call(M, method, good | {argument: bad})
-
-
 @pytest.mark.parametrize("library", ["array_api_strict", "torch", "jax.numpy"])
 def test_whole_numbers_of_other_libraries(library):
     xp = pytest.importorskip(library)
@@ -147,12 +102,6 @@ def test_whole_numbers_of_other_libraries(library):
         "X", "floating-point entries of single or double precision", "int", tolerance=False
     ):
         go.Stiefel(3, 2).dissolve(xp.ones((3, 2), dtype=xp.int32))
-
-
-def test_unknown_retraction():
-    M = go.Stiefel(3, 2)
-    with refused("kind", "one of 'cayley', 'polar', 'exp'", "'qr'", tolerance=False):
-        M.retract(M.random_point(0), np.zeros((3, 2)), "qr")
 
 
 def unit(n: int, p: int) -> np.ndarray:
@@ -208,17 +157,6 @@ def test_the_edge_of_the_domain(name, kind):
 
 
 @pytest.mark.parametrize("name", MANIFOLDS)
-def test_exp_never_fails(name):
-    M = MANIFOLDS[name]
-    X = M.random_point(0)
-    Z = M.random_tangent(X, 1)
-    Z = Z / np.sqrt(M.norm(Z) * M.norm(M.phi(Z)))
-    for t in (1e-8, 1.0, 5.0):
-        Y = M.retract(X, t * Z, "exp")
-        assert M.feasibility(Y) <= 1e-10 * M.scale(Y)
-
-
-@pytest.mark.parametrize("name", MANIFOLDS)
 @pytest.mark.parametrize(("factor", "map_"), [(1.2, "A"), (1e-9, "A"), (3.0, "N"), (1e6, "N")])
 def test_restore_from_far(name, factor, map_):
     """3 X has phi(X)^T X = 9 I, beyond 3: A leads away from M, Newton's map to it."""
@@ -229,13 +167,6 @@ def test_restore_from_far(name, factor, map_):
     assert M.feasibility(found.X) <= 1e-12 * M.scale(found.X)
     again = M.restoration(found.X)
     assert again.map == "none" and again.steps == 0 and again.X is found.X
-
-
-@pytest.mark.parametrize("tol", [-1.0, np.nan])
-def test_restore_tolerance(tol):
-    M = go.Stiefel(3, 2)
-    with refused("tol", "a number >= 0", str(tol).rstrip(".0"), tolerance=False):
-        M.restore(M.random_point(0), tol)
 
 
 @pytest.mark.parametrize("dtype", [float, np.float32])

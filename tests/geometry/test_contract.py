@@ -22,23 +22,16 @@ PROPERTIES = {prop.name: prop for prop in gt.PROPERTIES}
         pytest.param("F2", marks=pytest.mark.statement("F2")),
         pytest.param("F3", marks=pytest.mark.statement("F3")),
         pytest.param("F4", marks=pytest.mark.statement("F4")),
-        pytest.param(
-            "constraint", marks=[pytest.mark.statement("eq:C"), pytest.mark.statement("le1")]
-        ),
-        pytest.param(
-            "dissolving", marks=[pytest.mark.statement("eq:A"), pytest.mark.statement("le2")]
-        ),
+        pytest.param("constraint", marks=pytest.mark.statement("eq:C", "le1")),
+        pytest.param("dissolving", marks=pytest.mark.statement("eq:A", "le2")),
         pytest.param("composition", marks=pytest.mark.statement("le3")),
-        pytest.param("F6", marks=pytest.mark.statement("F6")),
+        pytest.param("F6", marks=pytest.mark.statement("F6", "eq:CA")),
         pytest.param(
-            "constraint-dissolving",
-            marks=[pytest.mark.statement("ass:dissolving"), pytest.mark.statement("Th:cdm")],
+            "constraint-dissolving", marks=pytest.mark.statement("ass:dissolving", "Th:cdm")
         ),
         pytest.param("F7", marks=pytest.mark.statement("F7")),
         pytest.param("projection", marks=pytest.mark.statement("prop:projection")),
-        pytest.param(
-            "theta", marks=[pytest.mark.statement("prop:projection"), pytest.mark.statement("F5")]
-        ),
+        pytest.param("theta", marks=pytest.mark.statement("prop:projection", "F5")),
         pytest.param("F10", marks=pytest.mark.statement("F10")),
         pytest.param("F12", marks=pytest.mark.statement("F12")),
         pytest.param("F13", marks=pytest.mark.statement("F13")),

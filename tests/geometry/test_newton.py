@@ -76,14 +76,6 @@ def test_every_solver_gives_the_same_step(manifold, seed):
         assert norm(P @ kind(manifold, s.Y, P).solve(C) - oracle) <= bound, kind.name
 
 
-def test_the_eigendecomposition_is_shared_with_theta():
-    manifold = go.SymplecticStiefel(8, 4)
-    here = manifold.at(manifold.random_point(0))
-    here.theta(manifold.random_ambient(1))
-    assert "_factored" in vars(here.general)
-    assert type(go.Stiefel(5, 2).at(np.eye(5, 2)).general) is Eigendecomposition
-
-
 @pytest.mark.parametrize("family", gt.FAMILIES)
 def test_without_full_rank_it_is_refused(family):
     """Equal columns, and zero; on the skew manifolds two columns less leave a kernel too."""
@@ -254,28 +246,6 @@ def test_the_velocity_of_a_step_too_short_for_newton_is_tangent():
     assert manifold.tangency(c, Z) > 1e-10 * norm(Z)
 
 
-@pytest.mark.parametrize("kind", [1, "newton", None])
-def test_an_unknown_retraction_is_refused(kind):
-    manifold = go.Stiefel(4, 2)
-    X = manifold.random_point(0)
-    for call in (manifold.retract, manifold.ray):
-        with refused("kind", "one of 'cayley', 'polar', 'exp', 'normal'", str(kind), False):
-            call(X, 0 * X, kind)
-
-
-@given(manifold=gt.manifolds(max_condition=1e4), seed=gt.seeds(), length=st.floats(-2, 3))
-def test_a_long_step_ends_on_the_manifold_or_is_refused(manifold, seed, length):
-    X = manifold.random_point(seed)
-    Z = 10**length * manifold.random_tangent(X, seed)
-    try:
-        R = manifold.retract(X, Z, "normal")
-    except go.OutsideDomainError:
-        return
-    s = gt.Sample(manifold, seed)
-    rounding = 100 * s.u * s.q * max(1.0, s.L * norm(R) ** 2)
-    assert manifold.feasibility(R) <= rounding
-
-
 @pytest.mark.parametrize("z", [0.5, 5.0, 1e3])
 def test_long_steps_on_the_hyperbola(z):
     """x^2 - y^2 = 1 from (1, 0) along (0, z), where polar ends at 1 and Cayley at 2."""
@@ -329,10 +299,3 @@ def test_traced_steps_outside_the_domain_of_normal_are_not_finite(jax):
     retract = jax.jit(lambda Z: manifold.retract(X, Z, "normal"))
     assert np.all(np.isfinite(retract(Z / 2)))
     assert not np.any(np.isfinite(retract(1e3 * Z)))
-
-
-@given(manifold=gt.manifolds(max_condition=100), seed=gt.seeds())
-def test_the_length_of_a_step_is_that_of_D(manifold: go.GenOrthManifold, seed: int) -> None:
-    """|D|^2 = <S, K S>."""
-    step = NewtonStep(anywhere(manifold, 1.1 * manifold.random_point(seed)))
-    assert step.length == pytest.approx(float(norm(step.D)), rel=1e-6)

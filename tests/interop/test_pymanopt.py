@@ -1,5 +1,6 @@
 """What pymanopt sees of a manifold and of a problem, and what we see of one of pymanopt's."""
 
+import importlib
 import inspect
 import subprocess
 import sys
@@ -45,12 +46,8 @@ def test_it_is_one_of_pymanopts_manifolds_with_its_names():
     manifold = go.SymplecticStiefel(8, 4)
     W = PymanoptManifold(manifold)
     assert isinstance(W, RiemannianSubmanifold)
-    assert (
-        W.dim == manifold.dim
-        and W.num_values == 1
-        and W.point_layout == 1
-        and str(W) == "SymplecticStiefel(8, 4)"
-    )
+    assert (W.dim, W.num_values, W.point_layout) == (manifold.dim, 1, 1)
+    assert str(W) == "SymplecticStiefel(8, 4)"
     for name in METHODS:
         ours, theirs = (
             inspect.signature(getattr(cls, name)) for cls in (PymanoptManifold, Manifold)
@@ -277,30 +274,6 @@ def test_a_point_is_evaluated_once_whatever_is_tried_in_between():
     assert problem.counts.nfev == 4 and problem.counts.njev == 1 and problem.counts.nhev == 3
 
 
-def test_a_fused_cost_and_gradient_is_called_once_per_point():
-    calls = 0
-
-    def both(X: Matrix) -> tuple[float, Matrix]:
-        nonlocal calls
-        calls += 1
-        return float(np.sum(X**2)) / 2, X
-
-    theirs = to_pymanopt(go.Problem(go.Stiefel(6, 2), cost_and_gradient=both), rng=0)
-    X = theirs.manifold.random_point()
-    theirs.cost(X), theirs.riemannian_gradient(X), theirs.cost(X)
-    assert calls == 1
-
-
-def test_a_point_that_its_owner_changes_is_a_new_one():
-    theirs = to_pymanopt(
-        go.Problem(go.Stiefel(6, 2), lambda X: float(X[0, 0]), lambda X: np.eye(6, 2)), rng=0
-    )
-    X = theirs.manifold.random_point()
-    first = theirs.cost(X)
-    X *= -1
-    assert theirs.cost(X) == -first
-
-
 def test_derivatives_that_are_missing_stay_missing():
     theirs = to_pymanopt(go.Problem(go.Stiefel(6, 2), lambda X: float(np.sum(X**4))), rng=0)
     X = theirs.manifold.random_point()
@@ -317,16 +290,11 @@ def _quartic(backend: str, W: PymanoptManifold) -> pymanopt.Problem:
     """f(X) = sum |X|^4 / 4 + Re<B, X>, in the words of each library; derivatives by the backend."""
     B = W.manifold.random_ambient(1)
 
-    if backend == "autograd":
-        import autograd.numpy as anp
+    if backend != "pytorch":
+        xp = importlib.import_module(f"{backend}.numpy")
 
         def cost(X: Any) -> Any:
-            return anp.sum(anp.abs(X) ** 4) / 4 + anp.sum(anp.real(anp.conj(B) * X))
-    elif backend == "jax":
-        import jax.numpy as jnp
-
-        def cost(X: Any) -> Any:
-            return jnp.sum(jnp.abs(X) ** 4) / 4 + jnp.sum(jnp.real(jnp.conj(B) * X))
+            return xp.sum(xp.abs(X) ** 4) / 4 + xp.sum(xp.real(xp.conj(B) * X))
     else:
         import torch
 
@@ -440,9 +408,6 @@ def test_a_subclass_of_pymanopts_problem_is_known_to_minimize():
 
 def test_the_package_of_interfaces_loads_nothing():
     code = "import sys, genorth.interop; print('pymanopt' in sys.modules)"
-    assert (
-        subprocess.run(
-            [sys.executable, "-c", code], check=True, capture_output=True, text=True
-        ).stdout
-        == "False\n"
-    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert done.stdout == "False\n"

@@ -9,8 +9,6 @@ import pymanopt
 import pytest
 from pymanopt.optimizers import (
     ConjugateGradient,
-    NelderMead,
-    ParticleSwarm,
     SteepestDescent,
     TrustRegions,
 )
@@ -470,13 +468,6 @@ def test_a_run_that_drifted_is_restored(monkeypatch):
     assert result.trace.feasibility[-1] >= 1e-10 and result.fun == problem.evaluate_cost(result.x)
 
 
-def test_a_feasibility_below_rounding_is_told():
-    for name, (problem, best) in KNOWN.items():
-        result = run(TrustRegions, problem, rng=1, feasibility_tol=1e-18)
-        assert result.status is go.Status.NOT_FEASIBLE and not result.success, name
-        assert result.fun == pytest.approx(best, rel=1e-8) and result.gradient_norm <= 1e-6, name
-
-
 def test_pymanopts_problem_keeps_its_retraction_and_its_preconditioner():
     problem, calls = _weighted(), Counter[str]()
 
@@ -495,13 +486,6 @@ def test_pymanopts_problem_keeps_its_retraction_and_its_preconditioner():
     assert not np.array_equal(result.x, other.x)
 
 
-@pytest.mark.parametrize("optimizer", [NelderMead, ParticleSwarm])
-def test_solvers_that_need_a_logarithm_say_so(optimizer):
-    theirs = to_pymanopt(_weighted(4, 1), rng=0)
-    with pytest.raises(NotImplementedError, match=r"provides no implementation for '(dist|log)'"):
-        optimizer(verbosity=0).run(theirs)
-
-
 @pytest.mark.parametrize(
     ("message", "optimizer", "problem"),
     [
@@ -513,24 +497,6 @@ def test_solvers_that_need_a_logarithm_say_so(optimizer):
 def test_an_optimizer_and_a_problem_are_needed(message, optimizer, problem):
     with pytest.raises(ValueError, match=message):
         run(optimizer, problem or _weighted())
-
-
-@pytest.mark.parametrize(
-    ("message", "options"),
-    [
-        ("tol: need tol >= 0", {"tol": -1.0}),
-        ("feasibility_tol: need feasibility_tol > 0", {"feasibility_tol": 0}),
-        ("max_iterations: need max_iterations > 0", {"max_iterations": 0}),
-        (
-            "retraction: need one of 'cayley', 'polar', 'exp', 'normal', 'auto'",
-            {"retraction": "qr"},
-        ),
-        ("x0: need an array of shape", {"x0": np.ones((3, 3))}),
-    ],
-)
-def test_bad_options_of_a_run(message, options):
-    with pytest.raises(ValueError, match=message):
-        run(SteepestDescent, _weighted(), **options)
 
 
 def test_a_run_on_a_problem_of_pymanopt_counts_too():

@@ -99,14 +99,6 @@ def test_operator_that_is_not_symmetric(name):
         MATRICES[name](operator(M))
 
 
-@pytest.mark.parametrize(
-    "J", [np.array([1.0, 2.0]), np.array([[1.0, 0.5], [0.5, -1.0]]), sparse(np.diag([1.0, 2.0]))]
-)
-def test_j_not_an_involution(J):
-    with refused("J", "J^2 = I", "|J^2 - I| = "):
-        go.IndefiniteStiefel(INDEFINITE, J)
-
-
 @pytest.mark.parametrize("kind", ["dense", "diagonal", "sparse"])
 @pytest.mark.parametrize("B", [INDEFINITE, np.eye(6, k=1) + np.eye(6, k=-1)])
 def test_b_not_positive_definite(kind, B):
@@ -243,61 +235,6 @@ def test_skew_operator_of_small_rank_has_no_point():
     M = go.BilinearStiefel(operator(A), SKEW[:4, :4])
     with refused("A", "rank at least 4, that of R", "rank 2", error=go.EmptyManifoldError):
         M.random_point(0)
-
-
-SIZES: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "Stiefel-n": ("n", lambda k: go.Stiefel(k, 1)),
-    "Stiefel-p": ("p", lambda k: go.Stiefel(6, k)),
-    "GeneralizedStiefel": ("p", lambda k: go.GeneralizedStiefel(SPD, k)),
-    "HyperbolicStiefel": ("p", lambda k: go.HyperbolicStiefel(SPD, k)),
-    "SymplecticStiefel-n": ("n", lambda k: go.SymplecticStiefel(k, 2)),
-    "SymplecticStiefel-p": ("p", lambda k: go.SymplecticStiefel(6, k)),
-    "TensorStiefel-n": ("n", lambda k: go.TensorStiefel(k, 1, 2)),
-    "TensorStiefel-p": ("p", lambda k: go.TensorStiefel(6, k, 2)),
-    "TensorStiefel-l": ("l", lambda k: go.TensorStiefel(6, 2, k)),
-}
-
-
-@pytest.mark.parametrize("name", SIZES)
-@pytest.mark.parametrize("size", [0, -1, 2.0, 2.5, "2", None, True])
-def test_size_that_is_not_a_positive_integer(name, size):
-    argument, make = SIZES[name]
-    with refused(argument, "a positive integer", repr(size), tolerance=False):
-        make(size)
-
-
-@pytest.mark.parametrize("name", [name for name, (argument, _) in SIZES.items() if argument == "p"])
-def test_p_larger_than_n(name):
-    with refused("p", "p <= n = 6", "8"):
-        SIZES[name][1](8)
-
-
-@pytest.mark.parametrize("shape", [(3,), (2, 3, 2, 2), (3, 0), (3.0, 2), 5, "ab", None])
-def test_shape_of_from_maps(shape):
-    with refused("shape", "(n, p) or (l, n, p), positive integers", repr(shape), tolerance=False):
-        go.from_maps(shape, lambda X: X, lambda T: T)
-
-
-@pytest.mark.parametrize("dtype", [int, bool, np.float16, np.longdouble, object])
-def test_dtype_of_points(dtype):
-    formula = "float32, float64, complex64 or complex128"
-    with refused("dtype", formula, str(np.dtype(dtype)), tolerance=False):
-        go.Stiefel(3, 2, dtype=dtype)
-    with refused("dtype", formula, str(np.dtype(dtype)), tolerance=False):
-        go.from_maps((3, 2), lambda X: X, lambda T: T, dtype=dtype)
-
-
-def test_maps_that_are_no_maps():
-    for argument in ("phi", "psi", "ambient"):
-        maps: dict[str, Any] = {"phi": np.asarray, "psi": np.asarray, argument: np.eye(6)}
-        with refused(argument, "a function of one array", "a ndarray", tolerance=False):
-            go.from_maps((6, 2), **maps)
-    M = go.from_maps((6, 2), lambda X: X.T, lambda T: T)
-    with refused("phi", "an array of shape (6, 2)", "shape (2, 6)", tolerance=False):
-        M.constraint(np.ones((6, 2)))
-    M = go.from_maps((6, 2), lambda X: X, lambda T: T[0])
-    with refused("psi", "an array of shape (2, 2)", "shape (2,)", tolerance=False):
-        M.constraint_differential(np.ones((6, 2)), np.ones((6, 2)))
 
 
 TURN = np.array([[0.0, 1.0], [-1.0, 0.0]])

@@ -47,23 +47,9 @@ def test_points_have_their_natural_shape(name: str) -> None:
     assert M.shape == shape and M.dim == dim
     X, D = M.random_point(0), M.random_ambient(1)
     Z = M.random_tangent(X, 2)
-    arrays = [
-        X,
-        D,
-        Z,
-        M.project(X, D),
-        M.retract(X, 0.1 * Z),
-        M.gradient(X, D),
-        M.restore(X + 0.01 * D),
-    ]
-    arrays += [
-        M.hessian(X, D, D, Z),
-        M.transport(X, X, Z),
-        M.newton_step(X),
-        M.dissolve(X),
-        M.phi(X),
-    ]
-    assert {np.shape(V) for V in arrays} == {shape}
+    arrays = [X, D, Z, M.project(X, D), M.retract(X, 0.1 * Z), M.gradient(X, D), M.phi(X)]
+    arrays += [M.hessian(X, D, D, Z), M.transport(X, X, Z), M.newton_step(X), M.dissolve(X)]
+    assert {np.shape(V) for V in (*arrays, M.restore(X + 0.01 * D))} == {shape}
     assert M.feasibility(X) < 1e-12 and M.tangency(X, Z) < 1e-12
     assert M.inner(X, X) == pytest.approx(float(np.vdot(X, X).real))
     np.testing.assert_array_equal(M.outward(M.inward(D)), D)

@@ -118,20 +118,6 @@ def test_projection_is_onto_the_kernel_of_DC(manifold, seed):
     )
 
 
-@pytest.mark.statement("pro:rg")
-@drawn(manifold=gt.manifolds(max_n=6), seed=gt.seeds())
-def test_gradient_and_hessian_as_printed(manifold, seed):
-    """eq:rg: grad f = G - phi(X) Theta, hess f[Z] = P_X(H - phi(Z) Theta)."""
-    s = Sample(manifold, seed)
-    G, H, Z = s.ambient(), s.ambient(), s.tangent()
-    Theta = np.asarray(manifold.theta(s.X, G))
-    rest = 100 * (s.u * s.kappa + s.c)
-    assert norm(manifold.gradient(s.X, G) - (G - s.P @ Theta)) <= rest
-    inside = H - np.asarray(manifold.phi(Z)) @ Theta
-    expected = inside - s.P @ np.asarray(manifold.theta(s.X, inside))
-    assert norm(manifold.hessian(s.X, G, H, Z) - expected) <= rest * (1 + norm(inside))
-
-
 @pytest.mark.statement("def:first-order")
 @drawn(manifold=gt.manifolds(max_n=6, max_condition=1e6), seed=gt.seeds())
 def test_first_order_stationary_points(manifold, seed):

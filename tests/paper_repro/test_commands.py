@@ -125,16 +125,7 @@ def folder(tmp_path_factory):
     return out
 
 
-@pytest.mark.statement("Ta1")
-@pytest.mark.statement("Ta2")
-@pytest.mark.statement("Ta3")
-@pytest.mark.statement("Ta4")
-@pytest.mark.statement("Ta5")
-@pytest.mark.statement("Ta6")
-@pytest.mark.statement("Ta7")
-@pytest.mark.statement("fig:1")
-@pytest.mark.statement("fig:2")
-@pytest.mark.statement("fig:3")
+@pytest.mark.statement("Ta1", "Ta2", "Ta3", "Ta4", "Ta5", "Ta6", "Ta7", "fig:1", "fig:2", "fig:3")
 def test_all_makes_every_table_and_figure(folder):
     records = compare.load(folder / "records")
     assert records.distinct("problem") == [table(number).name for number in TABLES]

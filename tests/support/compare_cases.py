@@ -35,22 +35,10 @@ def instance(name: str = "procrustes", **fields: Any) -> compare.Case:
 
 def ended(x: Any, **fields: Any) -> go.Result:
     """A Result that claims success at x."""
-    claimed = {
-        "x": x,
-        "fun": 0.0,
-        "gradient_norm": 0.0,
-        "feasibility": 0.0,
-        "success": True,
-        "status": go.Status.CONVERGED,
-        "message": "fine",
-        "method": "stand-in",
-        "nit": 0,
-        "nfev": 0,
-        "njev": 0,
-        "nhev": 0,
-        "time": 0.0,
-        "trace": go.Trace(),
-    }
+    claimed: dict[str, Any] = {"x": x, "success": True, "status": go.Status.CONVERGED}
+    claimed |= {"message": "fine", "method": "stand-in", "trace": go.Trace()}
+    claimed |= dict.fromkeys(("fun", "gradient_norm", "feasibility", "time"), 0.0)
+    claimed |= dict.fromkeys(("nit", "nfev", "njev", "nhev"), 0)
     return go.Result(**claimed | fields)
 
 
@@ -75,9 +63,8 @@ def hanging(*arguments: Any, **named: Any) -> Any:
 
 def stuck(*arguments: Any, **named: Any) -> Any:
     """Cannot be interrupted from inside: as a call into C that does not return."""
-    signal.signal(
-        signal.SIGALRM, signal.SIG_IGN
-    )  # a mask would hold for this thread only, and BLAS has others
+    # a mask would hold for this thread only, and BLAS has others
+    signal.signal(signal.SIGALRM, signal.SIG_IGN)
     while True:
         time.sleep(0.01)
 

@@ -3,7 +3,6 @@
 All are picklable, for worker processes. `SOLVERS` and `PROBLEMS` say how each must be recorded.
 """
 
-import asyncio
 import ctypes
 import gc
 import os
@@ -239,16 +238,10 @@ LONG = go.Trace(*([1.0] * 200_000 for _ in range(4)), [1] * 200_000)  # type: ig
 SOLVERS: dict[str, Fault] = {
     # ------------------------------------------------------------------ exceptions
     "an exception": Fault(Raises(ZeroDivisionError("no such\nstep")), "RAISED", "no such step"),
-    "an exception without text": Fault(Raises(ValueError()), "RAISED", "ValueError"),
     "an exception whose text raises": Fault(Raises(Mute()), "RAISED", "Mute: (its message raised"),
     "an exception whose text is none": Fault(Raises(Numb()), "RAISED", "Numb: (its message raised"),
     "a base exception": Fault(Raises(Base("base")), "RAISED", "Base: base"),
     "sys.exit()": Fault(Raises(SystemExit()), "RAISED", "SystemExit"),
-    "sys.exit(text)": Fault(Raises(SystemExit("bye")), "RAISED", "bye"),
-    "generator exit": Fault(Raises(GeneratorExit()), "RAISED", "GeneratorExit"),
-    "cancelled": Fault(Raises(asyncio.CancelledError()), "RAISED", "CancelledError"),
-    "stop iteration": Fault(Raises(StopIteration(3)), "RAISED", "StopIteration"),
-    "warning as error": Fault(Raises(UserWarning("odd")), "RAISED", "odd"),
     "recursion": Fault(recursion, "RAISED", "RecursionError"),
     "too much memory": Fault(Does(np.ones, (10**8, 10**8)), "RAISED", "MemoryError"),
     "text that no encoding takes": Fault(Raises(ValueError("\ud800")), "RAISED", "\ud800"),
@@ -258,12 +251,10 @@ SOLVERS: dict[str, Fault] = {
     # ------------------------------------------------------------------ what it returns
     "None": Fault(Returns(None), "RAISED", "got NoneType"),
     "a dictionary": Fault(Returns({"x": X}), "RAISED", "got dict"),
-    "a class": Fault(Returns(go.Result), "RAISED", "got type"),
     "a generator": Fault(generator, "RAISED", "got generator"),
     "wrong arguments": Fault(lambda problem: problem, "RAISED", "TypeError"),
     "a result whose fields raise": Fault(broken, "RAISED"),
     "x of another shape": Fault(Claims({"x": X[:1]}), "NOT_FINITE", "|C| is nan"),
-    "x is None": Fault(Claims({"x": None}), "NOT_FINITE", "|C| is nan"),
     "x is text": Fault(Claims({"x": "here"}), "NOT_FINITE", "|C| is nan"),
     "x has NaN": Fault(Claims({"x": X * np.nan}), "NOT_FINITE", "|C| is nan"),
     "x is complex": Fault(Claims({"x": X + 1j}), "RAISED", ""),
@@ -272,14 +263,11 @@ SOLVERS: dict[str, Fault] = {
     "x is the start": Fault(Claims({}), "NOT_STATIONARY", "gradient norm is"),
     "status is text": Fault(Claims({"status": "CONVERGED"}), "RAISED", "name"),
     "nit is text": Fault(Claims({"nit": "many"}), "RAISED", "nit: need a whole number, got str"),
-    "nit is half": Fault(Claims({"nit": 1.5}), "RAISED", "nit: need a whole number, got float"),
-    "nit is astronomical": Fault(Claims({"nit": 10**400}), "RAISED", "nit: need"),
     "nit has no decimals": Fault(Claims({"nit": 10**5000}), "RAISED", "nit: need"),
     "nit is negative": Fault(Claims({"nit": -1}), "RAISED", "nit: need"),
     "nfev is None": Fault(Claims({"nfev": None}), "RAISED", "NoneType"),
     "message is a number": Fault(Claims({"message": 5}), "RAISED", "text, got int"),
     "seconds are a list": Fault(Claims({"seconds": [1.0]}), "RAISED", "list"),
-    "seconds are text": Fault(Claims({"seconds": {"a": "b"}}), "RAISED", "TypeError"),
     "seconds are negative": Fault(Claims({"seconds": {"a": -1.0}}), "NOT_STATIONARY"),
     "beta is text": Fault(Claims({"beta": "auto"}), "RAISED", "beta: need a number"),
     "no trace": Fault(Claims({"trace": None}), "NOT_STATIONARY"),
@@ -288,11 +276,9 @@ SOLVERS: dict[str, Fault] = {
     "time runs back in the trace": Fault(Claims({"trace": BACK}), "NOT_STATIONARY"),
     "a long trace": Fault(Claims({"trace": LONG}), "NOT_STATIONARY"),
     "success is text": Fault(Claims({"success": "yes"}), "NOT_STATIONARY"),
-    "time is text": Fault(Claims({"time": "long"}), "NOT_STATIONARY"),
     "time is negative": Fault(Claims({"time": -5.0}), "NOT_STATIONARY"),
     # ------------------------------------------------------------------ before it runs
     "load raises": Fault(Late(load=Raises(ImportError("no licence"))), "RAISED", "no licence"),
-    "load exits": Fault(Late(load=Raises(SystemExit(1))), "RAISED", "SystemExit"),
     "why_not raises": Fault(Late(why_not=Raises(KeyError("k"))), "RAISED", "KeyError"),
     "why_not is a number": Fault(Late(why_not=Returns(7)), "UNSUPPORTED", "7."),
     "no signature": Fault(Unsigned(), "CONVERGED"),
@@ -333,7 +319,6 @@ SOLVERS: dict[str, Fault] = {
     "cannot be interrupted": Fault(stuck, "HUNG", "process was killed", survived=False, late=True),
     "exits the process": Fault(exited, "RAISED", "exit code 3", survived=False),
     "segmentation fault": Fault(segmentation_fault, "RAISED", "exit code -11", survived=False),
-    "is killed": Fault(killed, "RAISED", "exit code -9", survived=False),
     "aborts": Fault(Does(os.abort), "RAISED", "exit code -6", survived=False),
 }
 
@@ -360,28 +345,20 @@ def _started(deed: Any) -> compare.Case:
 #: Functions in a mapping, whose size is not known before they are called.
 PROBLEMS: dict[str, Fault] = {
     "make raises": Fault(_made(Raises(LookupError("no data"))), "UNPREPARED", "no data"),
-    "make exits": Fault(_made(Raises(SystemExit(2))), "UNPREPARED", "SystemExit"),
-    "make is mute": Fault(_made(Raises(Mute())), "UNPREPARED", "Mute"),
-    "make raises a base exception": Fault(_made(Raises(Base())), "UNPREPARED", "Base"),
     "make hangs": Fault(_made(hanging), "UNPREPARED", "longer than 1 s", late=True),
     "make returns None": Fault(_made(Returns(None)), "UNPREPARED", "to return a Problem"),
     "a function raises": Fault(Raises(LookupError("no data")), "UNPREPARED", "no data"),
     "a function hangs": Fault(hanging, "UNPREPARED", "longer than 1 s", late=True),
-    "a function returns text": Fault(Returns("problem"), "UNPREPARED", "to return a Problem"),
     "start raises": Fault(_started(Raises(LookupError("no start"))), "UNPREPARED", "no start"),
-    "start exits": Fault(_started(Raises(SystemExit(2))), "UNPREPARED", "SystemExit"),
     "start hangs": Fault(_started(hanging), "UNPREPARED", "longer than 1 s", late=True),
     "start of another shape": Fault(_started(Returns(X[:1])), "UNPREPARED", "shape"),
     "start has NaN": Fault(_started(Returns(X * np.nan)), "UNPREPARED", "x0"),
-    "start is text": Fault(_started(Returns("here")), "UNPREPARED", "x0"),
     "the gradient raises": Fault(_made(Costs(Raises(ValueError("f")))), "RAISED", "ValueError: f"),
-    "the gradient exits": Fault(_made(Costs(Raises(SystemExit(2)))), "RAISED", "SystemExit"),
     "the gradient hangs": Fault(_made(Costs(hanging)), "HUNG", "max_time was", late=True),
     "the gradient is None": Fault(_made(Costs(Returns(None))), "RAISED", "cost_and_gradient"),
     "the gradient is NaN": Fault(_made(Costs(Returns((1.0, X * np.nan)))), "NOT_FINITE"),
     "make is stuck": Fault(_made(stuck), "UNPREPARED", "killed", survived=False, late=True),
     "make kills": Fault(_made(killed), "UNPREPARED", "exit code -9", survived=False),
-    "make exits the process": Fault(_made(exited), "UNPREPARED", "exit code 3", survived=False),
     "a function kills": Fault(killed, "UNPREPARED", "exit code -9", survived=False),
     "start crashes": Fault(
         _started(segmentation_fault), "UNPREPARED", "exit code -11", survived=False

@@ -4,6 +4,7 @@ Every figure in them is chosen, none is measured.
 """
 
 import math
+from itertools import product
 from typing import Any
 
 import attrs
@@ -31,14 +32,8 @@ def record(
     **more: Any,
 ) -> Record:
     """A run that succeeds unless `status` says otherwise."""
-    figures: dict[str, Any] = {
-        "fun": 0.5,
-        "nit": 10,
-        "gradient_norm": 5e-6,
-        "feasibility": 1e-15,
-        "nfev": 12,
-        "njev": 12,
-    }
+    figures: dict[str, Any] = {"fun": 0.5, "gradient_norm": 5e-6, "feasibility": 1e-15}
+    figures |= {"nit": 10, "nfev": 12, "njev": 12}
     if status in ("RAISED", "UNSUPPORTED", "UNPREPARED"):
         figures = {}
     return Record(
@@ -83,55 +78,37 @@ def small_comparison() -> Records:
 
     Some fail in each way.
     """
-    records = []
+    places = [
+        ("matching", "(40,6)", 0),
+        ("matching", "(100,10)", 1),
+        ("extrinsic mean", "(20,4)", 0),
+    ]
     ways = {"cdf-lbfgs": 1.0, "cdf-gd": 3.0, "rgd-paper": 40.0, "rtr": 0.5}
-    for problem, sizes in {
-        "matching": ["(40,6)", "(100,10)"],
-        "extrinsic mean": ["(20,4)"],
-    }.items():
-        for place, size in enumerate(sizes):
-            for seed in (0, 1):
-                for tolerance in (1e-5, 1e-9):
-                    for solver, factor in ways.items():
-                        records.append(_run(problem, size, place, seed, tolerance, solver, factor))
+    every = product(places, (0, 1), (1e-5, 1e-9), ways.items())
+    records = [_run(*place, seed, tol, *way) for place, seed, tol, way in every]
     return Records(records, {"max_time": 60.0, "note": "made <by> hand & safe"})
 
 
 def _run(
     problem: str, size: str, place: int, seed: int, tolerance: float, solver: str, factor: float
 ) -> Record:
-    key: dict[str, Any] = {
-        "problem": problem,
-        "size": size,
-        "seed": seed,
-        "tolerance": tolerance,
-        "solver": solver,
-    }
+    key: dict[str, Any] = {"problem": problem, "size": size, "seed": seed}
+    key |= {"tolerance": tolerance, "solver": solver}
     key["environment"] = {"genorth": "0.1", "python": "3.11", "blas": "OpenBLAS <x>"}
     key["definition"] = {"options": {"beta": 0.5} if solver == "cdf-gd" else {}}
     if solver == "rgd-paper" and tolerance < 1e-8:
-        return record(
-            status="TIME_LIMIT",
-            **{"time": 60.0, "trace": trace(1.0, 1e-2, 1e-4, 1e-6, seconds=15)} | key,
-        )
+        late = trace(1.0, 1e-2, 1e-4, 1e-6, seconds=15)
+        return record(status="TIME_LIMIT", time=60.0, trace=late, **key)
     if solver == "cdf-gd" and problem == "extrinsic mean" and seed == 1:
-        return record(
-            status="RAISED",
-            message="The solver raised <b>ValueError</b>: a & b",
-            time=math.nan,
-            **key,
-        )
+        said = "The solver raised <b>ValueError</b>: a & b"
+        return record(status="RAISED", message=said, time=math.nan, **key)
     if solver == "rtr" and problem == "matching" and place == 1:
-        return record(
-            status="UNSUPPORTED", message="the problem has no Hessian product", time=math.nan, **key
-        )
+        said = "the problem has no Hessian product"
+        return record(status="UNSUPPORTED", message=said, time=math.nan, **key)
     lines = 6 if tolerance > 1e-8 else 10
     norms = [10.0 ** (-n) for n in range(lines)]
     seconds = factor * (1 + place) * (1 + 0.1 * seed) / lines
-    phases = {"cost": 0.4 * seconds * lines} | (
-        {"retraction": 0.5 * seconds * lines} if solver[0] == "r" else {}
-    )
-    return record(
-        **{"time": seconds * lines, "trace": trace(*norms, seconds=seconds), "seconds": phases}
-        | key
-    )
+    phases = {"cost": 0.4 * seconds * lines}
+    phases |= {"retraction": 0.5 * seconds * lines} if solver[0] == "r" else {}
+    whole = trace(*norms, seconds=seconds)
+    return record(time=seconds * lines, trace=whole, seconds=phases, **key)

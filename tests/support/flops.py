@@ -23,13 +23,8 @@ def _square(factor: float) -> Callable[..., float]:
 
 
 def _matmul(A: Any, B: Any) -> float:
-    return (
-        2
-        * math.prod(np.broadcast_shapes(A.shape[:-2], B.shape[:-2]))
-        * A.shape[-2]
-        * A.shape[-1]
-        * B.shape[-1]
-    )
+    blocks = math.prod(np.broadcast_shapes(A.shape[:-2], B.shape[:-2]))
+    return 2 * blocks * A.shape[-2] * A.shape[-1] * B.shape[-1]
 
 
 def _solve(A: Any, B: Any) -> float:
