@@ -50,14 +50,6 @@ def test_accents_become_characters():
     assert "fran\u00e7aise" in str(bibliography.entries()["polak1969note"])
 
 
-def test_a_citation_is_seen():
-    assert cited("Newton [higham2008functions], [Nocedal 1980].") == [
-        "higham2008functions",
-        "Nocedal 1980",
-    ]
-    assert not cited("x[abc1999z] and [text2000a](page.md) and A[Z, T]")
-
-
 def test_every_citation_resolves():
     known = bibliography.entries().keys()
     unknown = {

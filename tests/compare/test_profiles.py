@@ -9,14 +9,13 @@ from hypothesis import strategies as st
 from genorth.compare import Records, plots, tables
 from genorth.compare.analysis.profiles import Profile, profile
 from genorth.solve.solver import FAMILIES
-from support.compare_records import record, small_comparison, trace
+from support.compare_records import record, small_comparison, timed, trace
 
 
 def _rows(**times: list[float]) -> Records:
     """The times of each solver, one for each row; infinity is a failure."""
-    ways = {True: "TIME_LIMIT", False: "CONVERGED"}
     return Records(
-        record(solver, min(t, 60.0), size=str(n), status=ways[math.isinf(t)])
+        timed(solver, t, size=str(n))
         for solver, seconds in times.items()
         for n, t in enumerate(seconds)
     )

@@ -21,7 +21,7 @@ from genorth.compare.render.table import Block, Entry, Head, Line, Table
 from genorth.compare.runs.columns import COLUMNS
 from genorth.compare.runs.record import About
 from support.chromium import CHROMIUM, REASON, findings
-from support.compare_records import record, small_comparison, times, trace
+from support.compare_records import record, small_comparison, timed, times, trace
 
 pytest.importorskip("matplotlib", reason="plots need the extra: pip install 'genorth[report]'")
 from genorth.compare import plots
@@ -32,9 +32,8 @@ from genorth.compare.render.plots import _thinned
 
 def _rows(**seconds: list[float]) -> list[Any]:
     """The times of each solver, one for each size."""
-    ways = {True: "TIME_LIMIT", False: "CONVERGED"}
     return [
-        record(solver, min(time, 60.0), size=f"({n})", status=ways[math.isinf(time)])
+        timed(solver, time, size=f"({n})")
         for solver, row in seconds.items()
         for n, time in enumerate(row)
     ]

@@ -18,7 +18,7 @@ from genorth.compare.analysis.rows import (
 )
 from genorth.compare.render.table import markdown
 from genorth.compare.runs.record import Records
-from support.compare_records import record
+from support.compare_records import timed
 from support.refusals import refused
 
 SOLVERS = ("cdf-gd", "cdf-lbfgs", "rtr", "rgd")
@@ -27,12 +27,7 @@ seconds = st.one_of(st.sampled_from([1.0, 2.0, 4.0, math.inf]), st.floats(0.1, 1
 
 def _runs(solver: str, times: list[float], **more: Any) -> list[Any]:
     """One run for each seed; infinite where the time ran out."""
-    return [
-        record(solver, 60.0, seed=n, status="TIME_LIMIT", **more)
-        if math.isinf(time)
-        else record(solver, time, seed=n, **more)
-        for n, time in enumerate(times)
-    ]
+    return [timed(solver, time, seed=n, **more) for n, time in enumerate(times)]
 
 
 @st.composite

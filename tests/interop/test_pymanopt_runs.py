@@ -193,15 +193,6 @@ def test_the_counts_are_those_of_an_independent_counter_and_nothing_is_evaluated
         assert len(points) == len(set(points))
 
 
-def test_no_gradient_is_evaluated_twice_where_trust_regions_reject():
-    counted = Counted(_weighted())
-    optimizer = TrustRegions(verbosity=0)
-    optimizer.run(to_pymanopt(counted.problem, rng=0), Delta0=60.0, Delta_bar=500.0)
-    points, costs = counted.points["gradient"], counted.points["cost"]
-    assert len(costs) > len(points), "the test needs rejected steps"
-    assert len(points) == len(set(points))
-
-
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_the_figures_belong_to_the_returned_point(optimizer):
     """Pymanopt reports the gradient norm of the iterate before the last."""
@@ -257,33 +248,6 @@ def test_a_start_at_a_critical_point_returns_it(optimizer, tol):
     result = run(optimizer, trace(manifold, D), x0, tol=tol)
     assert result.success and result.nit == 0 and result.fun == 3.0 and result.gradient_norm == 0
     np.testing.assert_array_equal(result.x, x0)
-
-
-@pytest.mark.parametrize("optimizer", OPTIMIZERS)
-def test_a_budget_of_evaluations_is_kept_inside_line_searches_and_inner_iterations(optimizer):
-    for budget in (1, 2, 5, 11):
-        result = run(optimizer, _weighted(), rng=0, max_evaluations=budget)
-        checked = len(result.trace) == 0  # the start that is returned is evaluated then
-        assert result.status is go.Status.EVALUATION_LIMIT
-        assert result.evaluations == budget + checked
-
-
-def test_a_budget_of_time_is_kept():
-    problem = _weighted()
-
-    def slow(X: Matrix) -> float:
-        import time
-
-        time.sleep(0.02)
-        return problem.evaluate_cost(X)
-
-    slowed = go.Problem(
-        problem.manifold, slow, problem.evaluate_gradient, problem.euclidean_hessian
-    )
-    for optimizer in OPTIMIZERS:
-        result = run(optimizer, slowed, rng=0, max_time=0.1)
-        assert result.status is go.Status.TIME_LIMIT and result.time >= 0.1
-        assert result.nfev <= 6
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)

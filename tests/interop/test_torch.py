@@ -115,21 +115,6 @@ def test_loss_and_penalty_share_what_they_can_and_no_more(name, kind):
         assert penalty(model).item() == pytest.approx(fresh, rel=1e-12)
 
 
-def test_the_residual_is_computed_once_for_loss_and_penalty(monkeypatch):
-    manifold = go.SymplecticStiefel(8, 4)
-    model = Weight(manifold.random_point(0), target(manifold, 1))
-    constrain(model, "weight", manifold)
-    parametrisation, calls = model.parametrizations.weight[0], []
-    computed = parametrisation._computed
-    monkeypatch.setattr(
-        parametrisation, "_computed", lambda *given: calls.append(1) or computed(*given)
-    )
-    off(model, near(manifold, 2))
-    for count in (1, 2):
-        (model() + penalty(model)).backward()
-        assert len(calls) == count
-
-
 def test_a_weight_that_is_assigned_is_restored():
     layer = torch.nn.Linear(6, 3).double()
     constrain(layer, "weight", go.Stiefel(6, 3))

@@ -25,12 +25,6 @@ from genorth.interop.torch import (  # noqa: E402  needs torch
 )
 
 EPS = 2.0**-52
-ON_M = {
-    "SGD": lambda p, **kw: RiemannianSGD(p, lr=0.02, **kw),
-    "momentum": lambda p, **kw: RiemannianSGD(p, lr=0.01, momentum=0.8, **kw),
-    "Nesterov": lambda p, **kw: RiemannianSGD(p, lr=0.01, momentum=0.8, nesterov=True, **kw),
-    "Adam": lambda p, **kw: RiemannianAdam(p, lr=0.01, **kw),
-}
 
 
 class Weight(torch.nn.Module):
@@ -117,17 +111,6 @@ def test_one_step_of_landing_follows_the_field(name):
     model.step(Landing(model.parameters(), lr=lr, attraction=2.0))
     assert np.linalg.norm(model.X - (X - lr * ahead.D)) <= 1e3 * EPS * float(M.scale(X)) ** 2
     assert M.feasibility(model.X) < M.feasibility(X)
-
-
-@pytest.mark.parametrize("optimizer", ON_M)
-@pytest.mark.parametrize("name", MANIFOLDS)
-def test_the_loss_falls_on_the_manifold(name, optimizer):
-    M = MANIFOLDS[name]
-    model = Weight(M)
-    make = ON_M[optimizer](model.parameters(), retraction="polar" if M.definite else "cayley")
-    losses = [model.step(make) for _ in range(100)]
-    assert losses[-1] < losses[0]
-    assert feasibility(model)["weight"] <= 1e-12 * float(M.scale(model.X))
 
 
 def test_rounding_does_not_add_up_in_single_precision():

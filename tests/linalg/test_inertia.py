@@ -1,6 +1,5 @@
 """Inertia of symmetric and skew matrices, and directions of one sign."""
 
-import array_api_strict as strict
 import numpy as np
 import pytest
 import scipy.sparse
@@ -22,35 +21,6 @@ def test_inertia_of_the_identity_and_of_a_skew_matrix():
     found = Sparse(scipy.sparse.csr_array(K)).inertia()
     assert found.positive is None and found.negative is None
     assert found.margin == pytest.approx(0.25, rel=0.9)
-
-
-def test_products_of_scipy_take_numpy_arrays_only():
-    S = conditioned_symmetric(6, 10.0, 0)
-    op = Sparse(scipy.sparse.csr_array(S), name="B")
-    with pytest.raises(ValueError, match="a NumPy array, as B is a SciPy matrix"):
-        op.left(strict.asarray(S))
-
-
-class _Factors:
-    """Stands for an LU factorisation: x -> factor x."""
-
-    def __init__(self, factor: float) -> None:
-        self.solve = lambda B: factor * B
-
-
-def test_a_factorisation_that_overflows_has_no_margin():
-    M = scipy.sparse.csc_array(np.diag([1.0, 2.0]))
-    with np.errstate(invalid="ignore"):
-        assert inertia._margin(M, np.ones(2), _Factors(np.inf)) == 0.0
-    assert inertia._margin(M, np.ones(2), _Factors(1.0)) == 0.5
-
-
-def test_a_count_between_two_numbers_is_unknown():
-    """The arguments of 1 + i tau and -1 + i tau sum to pi; too large a tau tells nothing."""
-    M = scipy.sparse.csc_array(np.diag([1.0, -1.0, 2.0]))
-    probes = inertia._gaussian(M)
-    assert inertia._shifted_count(M, scipy.sparse.linalg.splu(M), probes) == 1
-    assert inertia._shifted_count(M, _Factors(1e-6), probes) is None
 
 
 def test_directions_of_a_sign_leave_the_kernel_out():

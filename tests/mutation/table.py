@@ -1,6 +1,6 @@
 """`Planted`: one wrong formula. The tables in `planted/` hold them, one for each folder.
 
-    genorth/manifolds/symplectic.py: manifolds/test_symplectic.py geometry/test_contract.py
+    genorth/manifolds/symplectic.py: geometry/test_contract.py manifolds/test_named.py
 
       SymplecticStiefel.psi
         # psi(T) = -J T J

@@ -53,19 +53,6 @@ def test_DC_is_onto_S1_and_gives_the_dimension(manifold, seed):
     assert np.all(values[rank_Phi:] <= 1e3 * s.u * s.q * float(values[0]))
 
 
-@pytest.mark.statement("prop:submanifold")
-@given(manifold=gt.manifolds(max_n=6), seed=gt.seeds())
-def test_M_is_closed(manifold, seed):
-    """If X_k on M tends to X, X is on M: |C(X)| <= 2 L_phi r |X - X_k|, r = max |.|."""
-    s = Sample(manifold, seed)
-    Z = s.tangent()
-    for k in range(1, 5):
-        X_k = np.asarray(manifold.retract(s.X, Z / 2**k, kind="exp"))
-        r, rest = max(norm(X_k), norm(s.X)), 100 * (s.u * s.g * s.q + s.c)
-        assert norm(manifold.constraint(s.X)) <= 2 * s.L * r * norm(s.X - X_k) + rest
-        assert float(manifold.feasibility(X_k)) <= rest
-
-
 def _spaces(manifold: go.GenOrthManifold, X: Matrix) -> tuple[Matrix, Matrix]:
     """Orthonormal coordinates (columns) of ker DC(X) in F, and of the span of phi(X) Phi(T)."""
     basis = ambient_basis(manifold)

@@ -77,17 +77,6 @@ def test_gradient_of_h_grows_with_the_violation(arena):
     ) >= 6 * bound
 
 
-@pytest.mark.statement("the:first")
-@ALL
-def test_the_first_quotient_is_within_reach(family):
-    """Not vacuous: a point off M is stationary for a beta of at least 1e-4 times it."""
-    arena = build(gt.Recipe(family, 4, 2, 2.0, 11), exact=False)
-    Y, _ = arena.offset()
-    f = arena.stationary_off_M(Y)
-    assert arena.violation(Y) > 1e4 * arena.noise
-    assert 1e-4 < 1 / arena.quotients(arena.M.norm(f.B))[0] < 1
-
-
 @pytest.mark.statement("const:beta")
 @drawn(arena=arenas())
 def test_the_threshold_is_above_the_sharp_one(arena):

@@ -7,8 +7,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from support.statement_map import PAGE, ROOT, Mark, checks_by_row, marks, rows, updated
 
 #: Every label of the paper but those of sections.
@@ -106,43 +104,3 @@ def _resolved(path: str) -> Any:
             importlib.import_module(".".join(path.split(".")[: depth + 2]))
         found = getattr(found, name)
     return found
-
-
-_SAMPLE = """
-| id | statement | implemented by | checked by | verdict |
-|---|---|---|---|---|
-| `a` `b` | $x$ | `genorth.Stiefel` | | holds |
-| `c` | $y$ | `genorth.Stiefel` | `old` | holds |
-
-| id | other |
-|---|---|
-| `d` | not a statement |
-"""
-
-
-def test_rows_and_columns_are_read_and_written():
-    assert [row.ids for row in rows(_SAMPLE)] == [["a", "b"], ["c"]]
-    text = updated(
-        _SAMPLE,
-        [Mark("b", "t::one"), Mark("a", "t::two"), Mark("b", "t::two"), Mark("z", "t::none")],
-    )
-    assert [row.cells[3] for row in rows(text)] == ["`t::one` `t::two`", ""]
-    assert updated(text, []).replace("`old`", "") == updated(_SAMPLE, []).replace("`old`", "")
-    assert "| `d` | not a statement |" in text
-
-
-def test_marks_of_functions_and_parameters_are_found(tmp_path):
-    (tmp_path / "tests").mkdir()
-    file = tmp_path / "tests" / "test_x.py"
-    source = """
-@pytest.mark.statement("a")
-@pytest.mark.parametrize("x", [pytest.param(1, marks=pytest.mark.statement("b"))])
-def test_one(x): pass
-"""
-    file.write_text(source, "utf-8")
-    one = "tests/test_x.py::test_one"
-    assert marks(tmp_path) == [Mark("a", one), Mark("b", one)]
-    for wrong in ("one = ", "@", "def helper(): "):
-        file.write_text(f'{wrong}pytest.mark.statement("a")\ndef helper(): pass\n', "utf-8")
-        with pytest.raises(ValueError, match="has to decorate a test function"):
-            marks(tmp_path)

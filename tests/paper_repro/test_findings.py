@@ -11,7 +11,7 @@ from genorth.compare import Records
 from genorth.compare.analysis import by_row
 from paper_repro.experiments import LONGER, REFERENCE
 from paper_repro.findings import FAMILIES, _equally_limited, ratios, slower, standings, won
-from support.compare_records import record
+from support.compare_records import record, timed
 
 PENALTY, SECOND, RIEMANNIAN = "cdf-gd", "cdf-lbfgs", "rtr"
 SOLVERS = (PENALTY, SECOND, RIEMANNIAN)
@@ -22,13 +22,9 @@ tables = st.lists(st.tuples(seconds, seconds, seconds), min_size=1, max_size=6)
 
 def _records(rows: list[tuple[float, ...]]) -> Records:
     return Records(
-        [
-            record(solver, 60.0, size=f"({n})", status="TIME_LIMIT")
-            if math.isinf(time)
-            else record(solver, time, size=f"({n})")
-            for n, row in enumerate(rows)
-            for solver, time in zip(SOLVERS, row, strict=True)
-        ]
+        timed(solver, time, size=f"({n})")
+        for n, row in enumerate(rows)
+        for solver, time in zip(SOLVERS, row, strict=True)
     )
 
 

@@ -59,18 +59,15 @@ def trace(
     return made
 
 
-def times(**seconds: float) -> list[Record]:
-    """One record for each solver.
+def timed(solver: str, time: float, **more: Any) -> Record:
+    """A run of so many seconds; infinity: it ended at its time limit, NaN: it raised."""
+    status = "TIME_LIMIT" if math.isinf(time) else "RAISED" if math.isnan(time) else "CONVERGED"
+    return record(solver, 60.0 if math.isinf(time) else time, status=status, **more)
 
-    Infinity is a run that ended at its time limit, NaN one that raised.
-    """
-    status = {True: "RAISED", False: "CONVERGED"}
-    return [
-        record(solver, 60.0, status="TIME_LIMIT")
-        if math.isinf(time)
-        else record(solver, time, status=status[time != time])
-        for solver, time in seconds.items()
-    ]
+
+def times(**seconds: float) -> list[Record]:
+    """One record for each solver, as by `timed`."""
+    return [timed(solver, time) for solver, time in seconds.items()]
 
 
 def small_comparison() -> Records:

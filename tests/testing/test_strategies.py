@@ -110,8 +110,3 @@ def test_the_recipe_of_a_failing_manifold_is_shown():
     with pytest.raises(AssertionError) as caught:
         fails()
     assert any("manifold = Recipe(" in note for note in caught.value.__notes__)
-
-
-def test_complex_matrices_are_complex():
-    A = gt.conditioned_symmetric(6, 10.0, 0, dtype=complex)
-    assert np.linalg.norm(A.imag) > 0.1 * np.linalg.norm(A)
