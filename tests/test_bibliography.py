@@ -13,16 +13,8 @@ ROOT = Path(__file__).parents[1]
 BIB = ROOT / "genorth" / "bibliography.bib"
 #: [author2008word], and the other forms in which a citation could be meant.
 _CITED = re.compile(r"(?<![\w\]])\[([a-z]+\d{4}[a-z]+|[a-z]+-improved|[A-Z]\w+ \d{4})\](?!\()")
-SOURCES = [
-    *(
-        path
-        for name in ("genorth", "baselines", "paper_repro")
-        for path in ROOT.glob(f"{name}/**/*.py")
-    ),
-    *ROOT.glob("docs/*.md"),
-    *ROOT.glob("docs/api/*.md"),
-    ROOT / "README.md",
-]
+_NAMED = "genorth/**/*.py baselines/**/*.py paper_repro/**/*.py docs/*.md docs/api/*.md README.md"
+SOURCES = [path for pattern in _NAMED.split() for path in ROOT.glob(pattern)]
 
 
 def cited(text: str) -> list[str]:

@@ -39,6 +39,13 @@ solvers = {"mine": mine}
 """
 
 
+def ran(*command: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    """Run a program as a user does."""
+    own = {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    how = {"capture_output": True, "text": True, "env": os.environ | own, "timeout": 300}
+    return subprocess.run(command, cwd=cwd, check=False, **how)
+
+
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A first file, in the working directory; what running it changes is put back."""
@@ -56,13 +63,7 @@ def test_from_an_empty_file_to_a_report(tmp_path: Path) -> None:
     """Under ten lines of code and one command, as a user types it."""
     assert len(MY.splitlines()) < 10
     (tmp_path / "my.py").write_text(MY, "utf-8")
-    run = subprocess.run(
-        [sys.executable, "-m", "genorth", "compare", "my.py", "--starts", "2"],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])},
-        capture_output=True,
-        text=True,
-    )
+    run = ran(sys.executable, "-m", "genorth", "compare", "my.py", "--starts", "2", cwd=tmp_path)
     assert run.returncode == 0, run.stderr
     assert "[6/6]" in run.stderr and "All 6 runs succeeded." in run.stdout
     page = tmp_path / "genorth_out" / "my" / "report.html"
@@ -175,10 +176,7 @@ TOY = ["--toy", "--solvers", "rtr"]
 #: Commands of every program, without --out; none takes long.
 COMPARISONS = {
     "genorth": (main, ["compare", "FILE", "--solvers", "rtr"]),
-    "gallery": (
-        gallery_main,
-        ["run", "ergotropy-spins", "--quick", "--jobs", "1", "--solvers", "rtr"],
-    ),
+    "gallery": (gallery_main, ["run", "ergotropy-spins", "--quick", *TOY[1:]]),
     "paper table": (paper_main, ["table", "1", *TOY]),
     "paper figure": (paper_main, ["figure", "2", *TOY]),
     "paper all": (paper_main, ["all", *TOY]),
@@ -274,14 +272,7 @@ runpy.run_module("{program}", run_name="__main__", alter_sys=True)
 
 @pytest.mark.parametrize("program", ["genorth.gallery", "paper_repro"])
 def test_ctrl_c_during_imports_ends_with_130(program: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", _INTERRUPTED.format(program=program)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    done = ran(sys.executable, "-c", _INTERRUPTED.format(program=program))
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "\nInterrupted.\n")
 
 
@@ -296,14 +287,7 @@ def test_ctrl_c_during_imports_ends_with_130(program: str) -> None:
 )
 def test_streams_that_are_gone_do_not_cost_the_report(line: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "paper_repro", "table", "1", *TOY, "--out", str(tmp_path)]
-    done = subprocess.run(
-        ["bash", "-c", line, "bash", *command],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+    done = ran("bash", "-c", line, "bash", *command)
     assert done.returncode == 0
     assert "Traceback" not in done.stderr + done.stdout and "Exception" not in done.stderr
     assert "</html>" in (tmp_path / "report.html").read_text("utf-8")

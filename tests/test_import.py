@@ -4,12 +4,11 @@ No optional package, and under 0.3 s on top of NumPy and scipy.linalg.
 """
 
 import math
-import subprocess
-import sys
 
 import pytest
 
 from genorth.optional import optional
+from support.processes import printed
 
 _NAMED = "pymanopt matplotlib rich jax torch optax hypothesis pytest array_api_strict cdopt"
 OPTIONAL = _NAMED.split()
@@ -25,15 +24,9 @@ print(time.process_time() - start)
 """
 
 
-def _run(code: str) -> str:
-    return subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, text=True
-    ).stdout.strip()
-
-
 def test_import_brings_in_no_optional_package():
-    found = _run(f"import sys, genorth; print(*sorted(set({OPTIONAL!r}) & set(sys.modules)))")
-    assert found == ""
+    found = printed(f"import sys, genorth; print(*sorted(set({OPTIONAL!r}) & set(sys.modules)))")
+    assert found == "\n"
 
 
 def test_import_takes_under_a_third_of_a_second():
@@ -41,7 +34,7 @@ def test_import_takes_under_a_third_of_a_second():
 
     An import does not wait, except for other work on the machine.
     """
-    assert min(float(_run(_CLOCK)) for _ in range(RUNS)) < SECONDS
+    assert min(float(printed(_CLOCK)) for _ in range(RUNS)) < SECONDS
 
 
 def test_a_missing_package_is_named_with_its_extra():

@@ -15,6 +15,7 @@ import types
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -322,13 +323,8 @@ def _submitit(folder: Path) -> Iterator[Any]:
         yield submitit.LocalExecutor(folder)
 
 
-EXECUTORS: dict[str, Callable[[Path], Any]] = {
-    "processes": _processes,
-    "threads": _threads,
-    "loky": _loky,
-    "dask": _dask,
-    "submitit": _submitit,
-}
+_MAKERS = (_processes, _threads, _loky, _dask, _submitit)
+EXECUTORS: dict[str, Callable[[Path], Any]] = {make.__name__[1:]: make for make in _MAKERS}
 each = pytest.mark.parametrize("name", EXECUTORS)
 # of the executors of others: what they warn of, is theirs
 theirs = pytest.mark.filterwarnings("ignore")
@@ -390,15 +386,10 @@ if __name__ == "__main__":
 def test_ctrl_c_ends_the_call_and_leaves_no_process(tmp_path):
     """Also in the middle of a run that nothing interrupts."""
     calls = tmp_path / "calls"
-    process = started(
-        _SCRIPT,
-        calls,
-        folder=tmp_path,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-        # a background job inherits a SIGINT that is ignored, and Python then leaves it so
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
+    how = {"folder": tmp_path, "stderr": subprocess.PIPE, "start_new_session": True}
+    # a background job inherits a SIGINT that is ignored, and Python then leaves it so
+    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    process = started(_SCRIPT, calls, preexec_fn=heard, **how)
     wait_for(lambda: calls.exists() and len(calls.read_text().splitlines()) >= 2, process)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     try:

@@ -149,13 +149,10 @@ def test_a_family_is_its_best_solver_in_each_run(table, tau):
 )
 def test_the_way_to_the_target_ends_at_the_first_iterate_that_meets_it(norms, measure):
     """Also where the run itself went on, or was stopped, after that."""
+    ends = ("CONVERGED", "TIME_LIMIT", "CONVERGED")
     records = Records(
-        [
-            record(name, 9.0, status=status, tolerance=1e-5, trace=trace(*each))
-            for name, each, status in zip(
-                _NAMES, norms, ("CONVERGED", "TIME_LIMIT", "CONVERGED"), strict=False
-            )
-        ]
+        record(name, 9.0, status=end, tolerance=1e-5, trace=trace(*each))
+        for name, each, end in zip(_NAMES, norms, ends, strict=False)
     )
     found = profile(records, measure, at="target")
     for name, each in zip(_NAMES, norms, strict=False):

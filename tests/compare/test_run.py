@@ -11,14 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import genorth as go
 from baselines import SOLVERS
 from genorth import compare
 from genorth.compare.render.terminal import Lines
-from genorth.compare.runs.store import decode, encode, thinned
+from genorth.compare.runs.store import decode, encode
 from genorth.machine import PastLimitError, interrupted
 from genorth.solve.clock import Clock
 from support.compare_cases import (
@@ -355,18 +353,6 @@ def test_a_solver_that_runs_out_of_time_is_given_up_after_so_many_starts(give_up
     assert len(calls) == before
     assert all(record.status != "GIVEN_UP" for record in run(procrustes(0), [slow], **how))
     assert len(calls) == 10
-
-
-@given(lines=st.integers(0, 60), kept=st.integers(1, 12))
-def test_a_thinned_trace_keeps_both_ends_and_the_order(lines, kept):
-    trace = go.Trace(*([float(i) for i in range(lines)] for _ in range(4)), list(range(lines)))
-    thin = thinned(trace, kept)
-    assert len(thin) == min(lines, kept + 1) or (lines == kept + 1 and len(thin) == lines)
-    assert thin.evaluations == sorted(set(thin.evaluations)) and thin.time == [
-        float(i) for i in thin.evaluations
-    ]
-    if lines:
-        assert (thin.evaluations[0], thin.evaluations[-1]) == (0, lines - 1)
 
 
 class _Heard:

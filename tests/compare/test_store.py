@@ -5,8 +5,6 @@ Records survive, a second call makes what is missing, another comparison is refu
 
 import json
 import signal
-import subprocess
-import sys
 import tempfile
 import time
 import tracemalloc
@@ -27,7 +25,7 @@ from genorth.compare.runs.definition import changes, fingerprint
 from genorth.compare.runs.record import About
 from genorth.compare.runs.store import decode, encode
 from support.compare_cases import Counting, ended, instance, procrustes, raising, standing
-from support.processes import environment, started, wait_for
+from support.processes import printed, started, wait_for
 from support.refusals import refused
 
 pytest.importorskip("threadpoolctl", reason="comparisons pin BLAS threads by threadpoolctl")
@@ -77,13 +75,8 @@ def test_every_record_survives_a_round_trip(texts, seed, figures, positive, colu
 
 
 def test_load_gives_what_run_gave(tmp_path):
-    made = compare.run(
-        [instance("a"), instance("b")],
-        ["cdf-lbfgs", "cdf-cg"],
-        out=tmp_path,
-        progress=None,
-        starts=2,
-    )
+    how: dict[str, Any] = {"out": tmp_path, "progress": None, "starts": 2}
+    made = compare.run([instance("a"), instance("b")], ["cdf-lbfgs", "cdf-cg"], **how)
     read = compare.load(tmp_path)
     assert len(made) == 8 and list(read) == list(made) and read.settings == made.settings
     assert read.settings["max_time"] == 60.0 and read.settings["format"] == 2
@@ -230,12 +223,9 @@ class Shifted:
 
     def __call__(self, seed: int) -> go.Problem:
         base = procrustes(seed)
-        return go.Problem(
-            base.manifold,
-            lambda X: base.cost(X) + self.shift,
-            lambda X: self.scale * base.euclidean_gradient(X),
-            name="procrustes",
-        )
+        gradient = lambda X: self.scale * base.euclidean_gradient(X)  # noqa: E731
+        cost = lambda X: base.cost(X) + self.shift  # noqa: E731
+        return go.Problem(base.manifold, cost, gradient, name="procrustes")
 
 
 def _beta(problem: go.Problem, x0: Any, beta: float, **arguments: Any) -> go.Result:
@@ -375,16 +365,7 @@ def test_a_description_is_the_same_in_another_process():
         "print(json.dumps(described([partial(raising, a={'x': {1, 2}}), SOLVERS['cdf-gd'],"
         " Counting('p'), {'text'}])))"
     )
-    told = [
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env=environment(PYTHONHASHSEED=seed),
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in ("1", "2")
-    ]
+    told = [printed(code, PYTHONHASHSEED=seed) for seed in ("1", "2")]
     assert told[0] == told[1] and "raising" in told[0]
 
 
@@ -478,9 +459,8 @@ def test_many_records_share_what_is_the_same(tmp_path):
 
 # ---------------------------------------------------------------------- strict reading
 
-_TRACE = {"time": [0.0], "cost": [1.0], "gradient_norm": [1.0], "feasibility": [0.0]} | {
-    "evaluations": [1]
-}
+_TRACE: dict[str, Any] = {"time": [0.0], "cost": [1.0], "gradient_norm": [1.0]}
+_TRACE |= {"feasibility": [0.0], "evaluations": [1]}
 _ABOUT = {"label": "a", "family": "penalty", "algorithm": "", "variant": "", "cites": []}
 #: Values that a field must not have.
 WRONG: list[tuple[str, Any]] = [
@@ -499,29 +479,10 @@ WRONG: list[tuple[str, Any]] = [
     *(("environment", value) for value in ([], {"a": 1}, None)),
     *(("definition", value) for value in ([], None, 3)),
     *(("traced_by", value) for value in ("nobody", None)),
-    *(
-        ("trace", value)
-        for value in (
-            None,
-            _TRACE | {"cost": ["a"]},
-            _TRACE | {"cost": [1.0, 2.0]},
-            _TRACE | {"time": 3},
-            _TRACE | {"evaluations": [1.5]},
-            _TRACE | {"more": []},
-        )
-    ),
-    *(
-        ("about", value)
-        for value in (
-            None,
-            "cdf-gd",
-            _ABOUT | {"family": "none"},
-            _ABOUT | {"cites": "key"},
-            _ABOUT | {"cites": [3]},
-            _ABOUT | {"label": 3},
-            _ABOUT | {"more": 3},
-        )
-    ),
+    *(("trace", _TRACE | each) for each in ({"cost": ["a"]}, {"cost": [1.0, 2.0]}, {"time": 3})),
+    *(("trace", each) for each in (None, _TRACE | {"evaluations": [1.5]}, _TRACE | {"more": []})),
+    *(("about", _ABOUT | each) for each in ({"family": "none"}, {"cites": "key"}, {"cites": [3]})),
+    *(("about", each) for each in (None, "cdf-gd", _ABOUT | {"label": 3}, _ABOUT | {"more": 3})),
     ("unknown", 3),
 ]
 

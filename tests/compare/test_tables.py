@@ -96,14 +96,6 @@ def test_solvers_are_sorted_by_the_family_of_their_record():
     assert best_by_family(runs) == {family: name for name, family in placed.items()}
 
 
-def test_a_name_says_nothing():
-    """A solver that is called like one of ours is what its record says."""
-    posing = About(label="cdf-gd", family="Riemannian", algorithm="tr")
-    records = Records([record("cdf-gd", 1.0, about=posing), record("rgd", 2.0)])
-    (runs,) = by_row(records).values()
-    assert best_by_family(runs) == {"Riemannian": "cdf-gd"}
-
-
 # ---------------------------------------------------------------------- the paper's layout
 
 REFERENCE = {
@@ -170,12 +162,8 @@ def test_latex_is_the_papers_table():
 
 
 def _table(*texts: str, **entry: Any) -> Table:
-    return Table(
-        "a <b>",
-        [Head("N|c", "g<h")],
-        [Block("B|l", [Line([Entry(text, **entry)]) for text in texts])],
-        "Stub",
-    )
+    block = Block("B|l", [Line([Entry(text, **entry)]) for text in texts])
+    return Table("a <b>", [Head("N|c", "g<h")], [block], "Stub")
 
 
 def test_markdown_escapes():

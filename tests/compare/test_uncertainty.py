@@ -156,11 +156,9 @@ def test_solvers_with_other_starts_are_compared_from_those_they_share(one, many)
 def test_in_words():
     clear = _runs("cdf-gd", [4.0, 5.0, 6.0], size="(1)") + _runs("rtr", [1.0, 2.0, 3.0], size="(1)")
     close = _runs("cdf-gd", [2.0, 3.0, 4.0], size="(2)") + _runs("rtr", [1.0, 2.0, 3.0], size="(2)")
+    near = "The ranges of the fastest over the starts overlap in 1 of 2 rows: no winner there."
     assert summary.headline(Records(clear + close)) == [
-        (
-            "rtr is fastest in 1 of 2 rows. "
-            "The ranges of the fastest over the starts overlap in 1 of 2 rows: no winner there."
-        ),
+        f"rtr is fastest in 1 of 2 rows. {near}",
         "Riemannian wins 1 of 2 rows (1 undecided), 2x faster in the median (1.5x to 2.5x).",
         "Medians over 3 starts; who wins, wins over the whole range of them.",
     ]

@@ -37,15 +37,10 @@ def insert(path: Path, anchor: str, text: str) -> None:
 
 def run(copy: Path, script: str, warnings: str = "error") -> str:
     """What the script prints in the changed copy."""
-    done = subprocess.run(
-        [sys.executable, "-W", warnings, "-c", script],
-        cwd=copy,
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | {"PYTHONPATH": str(copy), "OPENBLAS_NUM_THREADS": "1"},
-        timeout=120,
-    )
+    own = os.environ | {"PYTHONPATH": str(copy), "OPENBLAS_NUM_THREADS": "1"}
+    how = {"cwd": copy, "env": own, "capture_output": True, "text": True, "timeout": 120}
+    command = [sys.executable, "-W", warnings, "-c", script]
+    done = subprocess.run(command, check=False, **how)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -189,9 +189,7 @@ LONG_CALLS: dict[str, Call] = {  # JAX takes a second to compile each
     "velocity exp": lambda m, a: m.ray(a.X, a.Z, "exp").velocity(0.5),
     "velocity normal": lambda m, a: m.ray(a.X, a.Z, "normal").velocity(0.5),
 }
-EAGER_CALLS: dict[str, Call] = {
-    "restore": lambda m, a: m.restore(a.X + a.Z / 100)
-}  # looks at values
+EAGER_CALLS: dict[str, Call] = {"restore": lambda m, a: m.restore(a.X + a.Z / 100)}
 ALL_CALLS = CALLS | LONG_CALLS | EAGER_CALLS
 
 
@@ -223,10 +221,8 @@ def reference(name: str) -> Reference:
 def assert_close(what: str, result: Array, expected: Array, unit: float) -> None:
     result, expected = np.asarray(result), np.asarray(expected)
     assert result.shape == expected.shape, what
-    defect, size = (
-        float(np.linalg.norm(result - expected)),
-        max(1.0, float(np.linalg.norm(expected))),
-    )
+    defect = float(np.linalg.norm(result - expected))
+    size = max(1.0, float(np.linalg.norm(expected)))
     assert defect <= 100 * N * unit * size, f"{what}: differs from NumPy by {defect:.3g}"
 
 
@@ -329,12 +325,10 @@ def test_types_may_be_mixed(name, narrow, kind):
     wide, unit = X.astype(manifold.dtype), N * float(np.finfo(narrow).eps)
     Z = manifold.project(wide, D) / 10
     assert_close("project", manifold.project(X, D), 10 * Z, unit)
-    assert (
-        manifold.project(X, X).dtype == narrow
-    )  # what is remembered of the wide X is not taken for that of X
-    assert_close(
-        "hessian", manifold.hessian(X, X, D, X), manifold.hessian(wide, wide, D, wide), unit
-    )
+    # what is remembered of the wide X is not taken for that of X
+    assert manifold.project(X, X).dtype == narrow
+    exact = manifold.hessian(wide, wide, D, wide)
+    assert_close("hessian", manifold.hessian(X, X, D, X), exact, unit)
     assert_close(kind, manifold.retract(X, Z, kind), manifold.retract(wide, Z, kind), unit)
 
 
@@ -349,16 +343,9 @@ def test_single_precision_in_other_libraries(name, wrap):
 def test_scipy_matrices_take_numpy_arrays_alone(form, any_wrap):
     manifold = go.GeneralizedStiefel(form(np.diag(POSITIVE)), P)
     X = manifold.random_point(0)
-    for call in (
-        manifold.phi,
-        manifold.constraint,
-        manifold.dissolve,
-        lambda Y: manifold.project(Y, Y),
-    ):
-        with pytest.raises(
-            ValueError,
-            match=r"X: need a NumPy array, as B is a SciPy matrix.*; .*Pass B as an array",
-        ):
+    said = r"X: need a NumPy array, as B is a SciPy matrix.*; .*Pass B as an array"
+    for call in (manifold.phi, manifold.dissolve, lambda Y: manifold.project(Y, Y)):
+        with pytest.raises(ValueError, match=said):
             call(any_wrap(X))
 
 
@@ -371,11 +358,8 @@ def _outside(kind: str) -> tuple[go.GenOrthManifold, Array, Array]:
     inside its domain.
     """
     manifold = go.HyperbolicStiefel(np.array([1.0, 1.0, -1.0, -1.0]), 2)
-    return (
-        manifold,
-        np.eye(4, 2),
-        np.eye(4, 2, k=-2) * np.array([2.0 if kind == "cayley" else 1.5, 0.5]),
-    )
+    step = np.array([2.0 if kind == "cayley" else 1.5, 0.5])
+    return manifold, np.eye(4, 2), np.eye(4, 2, k=-2) * step
 
 
 @pytest.mark.parametrize("kind", ["cayley", "polar"])

@@ -50,12 +50,8 @@ def matrix_of(kind: str, values: np.ndarray, seed: int) -> object:
         )
         S = scipy.sparse.csr_array(G @ scipy.sparse.diags_array(values) @ G.T)
         return (S + S.T) / 2
-    return scipy.sparse.linalg.LinearOperator(
-        (n, n),
-        matvec=lambda v: values * v.ravel(),
-        matmat=lambda V: values[:, None] * V,
-        dtype=float,
-    )
+    products = {"matvec": lambda v: values * v.ravel(), "matmat": lambda V: values[:, None] * V}
+    return scipy.sparse.linalg.LinearOperator((n, n), dtype=float, **products)
 
 
 def signed_values(n: int, negative: int, condition: float, seed: int) -> np.ndarray:

@@ -182,12 +182,8 @@ def test_landing_counts_the_steps_of_a_schedule():
 def test_every_retraction_stays_on_the_manifold(kind):
     M = MANIFOLDS["generalized"]
     T = target(M, 1)
-    X = _steps(
-        riemannian(optax.adam(1e-2), M, retraction=kind),
-        _distance(T),
-        jnp.asarray(M.random_point(0)),
-        3,
-    )
+    optimizer = riemannian(optax.adam(1e-2), M, retraction=kind)
+    X = _steps(optimizer, _distance(T), jnp.asarray(M.random_point(0)), 3)
     assert M.feasibility(X) <= 1e3 * EPS
 
 

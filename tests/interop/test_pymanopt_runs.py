@@ -73,12 +73,8 @@ def test_the_pieces_of_a_product_are_solved_together():
     def hessian(X: Matrix, Y: Matrix, U: Matrix, V: Matrix) -> list[Matrix]:
         return [problems[0].euclidean_hessian(X, U), problems[1].euclidean_hessian(Y, V)]
 
-    problem = pymanopt.Problem(
-        product,
-        function(cost),
-        euclidean_gradient=function(gradient),
-        euclidean_hessian=function(hessian),
-    )
+    given = {"euclidean_gradient": function(gradient), "euclidean_hessian": function(hessian)}
+    problem = pymanopt.Problem(product, function(cost), **given)
     for optimizer in OPTIMIZERS:
         end = optimizer(verbosity=0, min_gradient_norm=1e-5, max_iterations=5000).run(problem)
         assert end.cost == pytest.approx(sum(best for _, best in parts), rel=1e-6), optimizer

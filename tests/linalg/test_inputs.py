@@ -58,21 +58,16 @@ def assert_same(M: go.GenOrthManifold, N: go.GenOrthManifold, condition: float, 
 def test_definite(kind, n, condition, seed, data):
     p, complex_ = data.draw(st.integers(1, n)), data.draw(st.booleans())
     B = conditioned_symmetric(n, condition, seed, dtype=complex if complex_ else float)
-    assert_same(
-        go.GeneralizedStiefel(B, p), go.GeneralizedStiefel(FORMATS[kind](B), p), condition, seed
-    )
+    other = go.GeneralizedStiefel(FORMATS[kind](B), p)
+    assert_same(go.GeneralizedStiefel(B, p), other, condition, seed)
 
 
 @given(kind=formats, R_kind=formats, n=st.integers(2, 12), condition=CONDITIONS, seed=seeds())
 def test_complex(kind, R_kind, n, condition, seed):
     A = conditioned_symmetric(n, condition, seed, negative=1, dtype=complex)
     R = conditioned_symmetric(2, 2.0, seed, negative=1, dtype=complex)
-    assert_same(
-        go.BilinearStiefel(A, R),
-        go.BilinearStiefel(FORMATS[kind](A), FORMATS[R_kind](R)),
-        condition,
-        seed,
-    )
+    other = go.BilinearStiefel(FORMATS[kind](A), FORMATS[R_kind](R))
+    assert_same(go.BilinearStiefel(A, R), other, condition, seed)
     M = go.BilinearStiefel(A, R)
     X = M.random_point(seed)
     unit = n * np.finfo(float).eps * condition
@@ -84,41 +79,23 @@ def test_indefinite(kind, n, condition, seed, data):
     plus = data.draw(st.integers(0, n))
     minus = data.draw(st.integers(int(plus == 0), n - plus)) if plus < n else 0
     negative = data.draw(st.integers(minus, n - plus))
-    A, J = (
-        conditioned_symmetric(n, condition, seed, negative=negative),
-        np.r_[np.ones(plus), -np.ones(minus)],
-    )
+    A = conditioned_symmetric(n, condition, seed, negative=negative)
+    J = np.r_[np.ones(plus), -np.ones(minus)]
     J_kind = data.draw(formats)
     M = go.IndefiniteStiefel(A, J)
-    assert_same(
-        M, go.IndefiniteStiefel(FORMATS[kind](A), FORMATS[J_kind](np.diag(J))), condition, seed
-    )
-    assert_same(
-        M, go.BilinearStiefel(FORMATS[kind](A), FORMATS[J_kind](np.diag(J))), condition, seed
-    )
+    for make in (go.IndefiniteStiefel, go.BilinearStiefel):
+        assert_same(M, make(FORMATS[kind](A), FORMATS[J_kind](np.diag(J))), condition, seed)
     if minus == 0:
         assert_same(M, go.HyperbolicStiefel(FORMATS[kind](A), plus), condition, seed)
 
 
-@given(
-    kind=formats,
-    R_kind=formats,
-    m=st.integers(1, 6),
-    condition=CONDITIONS,
-    seed=seeds(),
-    data=st.data(),
-)
-def test_skew(kind, R_kind, m, condition, seed, data):
-    A, R = (
-        conditioned_skew(2 * m, condition, seed),
-        conditioned_skew(2 * data.draw(st.integers(1, m)), 2.0, seed),
-    )
-    assert_same(
-        go.BilinearStiefel(A, R),
-        go.BilinearStiefel(FORMATS[kind](A), FORMATS[R_kind](R)),
-        condition,
-        seed,
-    )
+@given(kind=formats, m=st.integers(1, 6), condition=CONDITIONS, seed=seeds(), data=st.data())
+def test_skew(kind, m, condition, seed, data):
+    R_kind = data.draw(formats)
+    A = conditioned_skew(2 * m, condition, seed)
+    R = conditioned_skew(2 * data.draw(st.integers(1, m)), 2.0, seed)
+    other = go.BilinearStiefel(FORMATS[kind](A), FORMATS[R_kind](R))
+    assert_same(go.BilinearStiefel(A, R), other, condition, seed)
 
 
 @given(kind=formats, n=st.integers(1, 12), condition=CONDITIONS, seed=seeds(), data=st.data())
@@ -130,12 +107,8 @@ def test_diagonal(kind, n, condition, seed, data):
     M = go.HyperbolicStiefel(d, p)
     assert_same(M, go.HyperbolicStiefel(FORMATS[kind](np.diag(d)), p), condition, seed)
     r = np.linspace(1, 2, p)
-    assert_same(
-        go.BilinearStiefel(d, r),
-        go.BilinearStiefel(FORMATS[kind](np.diag(d)), np.diag(r)),
-        condition,
-        seed,
-    )
+    other = go.BilinearStiefel(FORMATS[kind](np.diag(d)), np.diag(r))
+    assert_same(go.BilinearStiefel(d, r), other, condition, seed)
 
 
 @pytest.mark.parametrize("kind", FORMATS)
@@ -180,13 +153,8 @@ def test_maps_in_single_precision_draw_single_precision(Q, definite):
     skew = Q[0, 1] != 0
     A = np.kron(np.eye(3), [[0.0, 1], [-1, 0]]) if skew else np.diag(np.arange(1.0, 7))
     inverse = np.linalg.inv(Q)
-    M = go.from_maps(
-        (6, 2),
-        lambda X: A @ X @ inverse,
-        lambda T: Q @ T @ inverse,
-        dtype=np.float32,
-        definite=definite and not skew,
-    )
+    how = {"dtype": np.float32, "definite": definite and not skew}
+    M = go.from_maps((6, 2), lambda X: A @ X @ inverse, lambda T: Q @ T @ inverse, **how)
     X = M.random_point(0)
     Z = 0.1 * M.random_tangent(X, 1)
     values = [X, Z, M.phi(X), M.psi(X.T @ X), *(M.retract(X, Z, kind) for kind in RETRACTIONS)]
@@ -206,32 +174,22 @@ _off = 0.4 * np.cos(np.arange(N - 1.0))
 _tridiagonal = scipy.sparse.diags_array([_off, _d, _off], offsets=[-1, 0, 1])
 _definite = scipy.sparse.diags_array([_off, 1 + np.abs(_d), _off], offsets=[-1, 0, 1])
 _no_diagonal = scipy.sparse.diags_array([1 + _off, 1 + _off], offsets=[-1, 1])
+_few = scipy.sparse.diags_array(np.where(np.arange(N) < 2, -1.0, 1.0))
+_skew = scipy.sparse.diags_array([1 + _off, -1 - _off], offsets=[1, -1])
+_signs, _turn = np.array([1.0, 1.0, -1.0]), np.array([[0.0, 1.0], [-1.0, 0.0]])
+_operator = scipy.sparse.linalg.aslinearoperator
 LARGE = {
     "stiefel": lambda: go.Stiefel(N, P),
     "symplectic": lambda: go.SymplecticStiefel(N, 4),
     "generalized-diagonal": lambda: go.GeneralizedStiefel(np.abs(_d), P),
     "generalized-sparse": lambda: go.GeneralizedStiefel(_definite, P),
-    "generalized-operator": lambda: go.GeneralizedStiefel(
-        scipy.sparse.linalg.aslinearoperator(_definite), P
-    ),
-    "indefinite-diagonal": lambda: go.IndefiniteStiefel(_d, np.array([1.0, 1.0, -1.0])),
-    "indefinite-sparse": lambda: go.IndefiniteStiefel(_tridiagonal, np.array([1.0, 1.0, -1.0])),
-    "indefinite-zero-diagonal": lambda: go.IndefiniteStiefel(
-        _no_diagonal, np.array([1.0, 1.0, -1.0])
-    ),
-    "indefinite-operator": lambda: go.IndefiniteStiefel(
-        scipy.sparse.linalg.aslinearoperator(_tridiagonal), np.array([1.0, 1.0, -1.0])
-    ),
-    "few-negative-operator": lambda: go.IndefiniteStiefel(
-        scipy.sparse.linalg.aslinearoperator(
-            scipy.sparse.diags_array(np.where(np.arange(N) < 2, -1.0, 1.0))
-        ),
-        np.array([1.0, -1.0, -1.0]),
-    ),
-    "skew-sparse": lambda: go.BilinearStiefel(
-        scipy.sparse.diags_array([1 + _off, -1 - _off], offsets=[1, -1]),
-        np.array([[0.0, 1.0], [-1.0, 0.0]]),
-    ),
+    "generalized-operator": lambda: go.GeneralizedStiefel(_operator(_definite), P),
+    "indefinite-diagonal": lambda: go.IndefiniteStiefel(_d, _signs),
+    "indefinite-sparse": lambda: go.IndefiniteStiefel(_tridiagonal, _signs),
+    "indefinite-zero-diagonal": lambda: go.IndefiniteStiefel(_no_diagonal, _signs),
+    "indefinite-operator": lambda: go.IndefiniteStiefel(_operator(_tridiagonal), _signs),
+    "few-negative-operator": lambda: go.IndefiniteStiefel(_operator(_few), -_signs),
+    "skew-sparse": lambda: go.BilinearStiefel(_skew, _turn),
 }
 
 

@@ -4,6 +4,7 @@ It names the argument, the formula, the value and the tolerance.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -170,31 +171,15 @@ def test_skew_matrix_of_odd_size(n, kind):
 _BILINEAR = conditioned_symmetric(3, 2.0, 0, negative=2)
 #: A form, a manifold that needs more directions than it has, the argument, how many positive and
 #: negative ones the manifold needs, and what there is.
+_ONE, _FIVE = (conditioned_symmetric(6, 10.0, 0, negative=k) for k in (1, 5))
+_LONG = np.diag(np.linspace(0.5, 1, 300))
 EMPTY: dict[str, tuple[np.ndarray, Callable[[Any], Any], str, tuple[int, int], str]] = {
     "hyperbolic": (-SPD, MATRICES["H"], "H", (2, 0), "0 positive and 6 negative"),
-    "hyperbolic-just": (
-        conditioned_symmetric(6, 10.0, 0, negative=5),
-        MATRICES["H"],
-        "H",
-        (2, 0),
-        "1 positive and 5 negative",
-    ),
+    "hyperbolic-just": (_FIVE, MATRICES["H"], "H", (2, 0), "1 positive and 5 negative"),
     "indefinite": (SPD, MATRICES["A"], "A", (2, 1), "6 positive and 0 negative"),
-    "indefinite-just": (
-        conditioned_symmetric(6, 10.0, 0, negative=1),
-        lambda A: go.IndefiniteStiefel(A, -SIGNS),
-        "A",
-        (1, 2),
-        "5 positive and 1 negative",
-    ),
-    "bilinear": (
-        -SPD,
-        lambda A: go.BilinearStiefel(A, _BILINEAR),
-        "A",
-        (1, 2),
-        "0 positive and 6 negative",
-    ),
-    "large": (np.diag(np.linspace(0.5, 1, 300)), MATRICES["A"], "A", (2, 1), "0 negative"),
+    "indefinite-just": (_ONE, partial(go.IndefiniteStiefel, J=-SIGNS), "A", (1, 2), "5 positive"),
+    "bilinear": (-SPD, partial(go.BilinearStiefel, R=_BILINEAR), "A", (1, 2), "0 positive"),
+    "large": (_LONG, MATRICES["A"], "A", (2, 1), "0 negative"),
 }
 RIGHT = {"hyperbolic": "I_2", "indefinite": "J", "bilinear": "R", "large": "J"}
 
@@ -241,7 +226,6 @@ TURN = np.array([[0.0, 1.0], [-1.0, 0.0]])
 SYMMETRIC = ("A", "A^T = -A, as R is skew", "|A + A^T| = ", True)
 NOT_SYMMETRIC = ("A", "A^T = A, as R is symmetric", "|A - A^T| = ", True)
 FLAT = "smallest / largest |eigenvalue| about "
-TENSORS = go.TensorStiefel(3, 2, 4, "dft")
 #: A call, then the argument, the condition, the value, and whether a tolerance is shown.
 CALLS: list[tuple[Callable[..., Any], tuple[Any, ...], tuple[str, str, str, bool]]] = [
     (SMALL["R"], (np.triu(np.ones((2, 2))),), ("R", "R^T = R or R^T = -R", "|R - R^T| = ", True)),
@@ -285,18 +269,6 @@ CALLS: list[tuple[Callable[..., Any], tuple[Any, ...], tuple[str, str, str, bool
     ),
     (go.IndefiniteStiefel, (INDEFINITE, np.ones(7)), ("J", "size p <= n = 6", "7", True)),
     (go.BilinearStiefel, (SKEW, conditioned_skew(8, 1.0, 0)), ("R", "size p <= n = 6", "8", True)),
-    (go.from_maps, ((2, 3), np.asarray, np.asarray), ("shape", "p <= n", "(n, p) = (2, 3)", True)),
-    (SMALL["companion"], (np.eye(3),), ("companion", "size p = 2", "3", True)),
-    (go.SymplecticStiefel, (5, 2), ("n", "n even, as J_n = [[0, I], [-I, 0]]", "5", True)),
-    (go.SymplecticStiefel, (6, 3), ("p", "p even, as J_p = [[0, I], [-I, 0]]", "3", True)),
-    (go.TensorStiefel, (3, 2, 2, "fft"), ("transform", "'dct', 'dft' or an", "'fft'", False)),
-    (go.TensorStiefel, (3, 2, 2, np.eye(3)), ("transform", "2 x 2", "shape (3, 3)", False)),
-    (go.TensorStiefel, (3, 2, 2, NAN[:2, :2]), ("transform", "finite entries", "1 of 4", True)),
-    (go.TensorStiefel, (3, 2, 2, np.ones((2, 2))), ("transform", "2 x 2", "condition", True)),
-    (go.TensorStiefel, (3, 2, 2, ["a", "b"]), ("transform", "complex numbers", "dtype", False)),
-    (TENSORS.from_tensor, (np.ones((4, 3, 2)),), ("tensor", "(n, p, 4)", "(4, 3, 2)", False)),
-    (TENSORS.to_tensor, (np.ones((3, 2, 4)),), ("X", "(4, n, p)", "(3, 2, 4)", False)),
-    (TENSORS.from_tensor, (np.ones((3, 2, 4)) + 0j,), ("tensor", "real", "complex128", False)),
 ]
 
 

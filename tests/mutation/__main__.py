@@ -47,15 +47,9 @@ class Copy:
         own = {"PYTHONPATH": str(self.path), "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
         try:
-            ended = subprocess.run(
-                command,
-                cwd=self.path,
-                env={**os.environ, "HYPOTHESIS_PROFILE": "mutation", **own},
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=time_limit,
-                check=False,
-            )
+            how = {"stdin": subprocess.DEVNULL, "capture_output": True, "timeout": time_limit}
+            own |= {"HYPOTHESIS_PROFILE": "mutation"}
+            ended = subprocess.run(command, cwd=self.path, env=os.environ | own, check=False, **how)
         except subprocess.TimeoutExpired:
             return "found: time limit"
         last = ended.stdout.decode(errors="replace").strip().splitlines()[-1:]

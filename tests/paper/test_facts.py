@@ -34,13 +34,8 @@ def test_F3(manifold, seed):
     """Re tr(T*) = Re tr(T), so that Re tr(AB) = 0 for A* = A, B* = -B."""
     s = Sample(manifold, seed)
     S, T = s.algebra(), s.algebra()
-    close(
-        s,
-        "Re tr(T*) = Re tr(T)",
-        np.asarray(_trace(manifold.psi(T))),
-        np.asarray(_trace(T)),
-        s.u * s.q,
-    )
+    left, right = np.asarray(_trace(manifold.psi(T))), np.asarray(_trace(T))
+    close(s, "Re tr(T*) = Re tr(T)", left, right, s.u * s.q)
     A, B = S + ct(manifold.psi(S)), T - ct(manifold.psi(T))
     holds("Re tr(AB) = 0", abs(_trace(A @ B)), 10 * s.u * s.q**3)
 

@@ -17,18 +17,12 @@ CHROMIUM = (
 )
 REASON = "no Chromium is installed (Debian: apt install chromium)"
 
+# one page looks at the others, in frames; a page that needs the network fails
 _FLAGS = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-dev-shm-usage",
-    "--no-first-run",
-    "--hide-scrollbars",
-    "--window-size=1200,900",
-    "--allow-file-access-from-files",  # one page looks at the others, in frames
-    "--host-resolver-rules=MAP * ~NOTFOUND",  # a page that needs the network fails
-    "--enable-logging=stderr",
-    "--virtual-time-budget=60000",
+    *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
+    *("--no-first-run", "--hide-scrollbars", "--window-size=1200,900"),
+    *("--allow-file-access-from-files", "--host-resolver-rules=MAP * ~NOTFOUND"),
+    *("--enable-logging=stderr", "--virtual-time-budget=60000"),
 )
 
 # Loads the pages one after the other into a frame and writes down what is wrong with each. Text in
@@ -85,13 +79,8 @@ def findings(page: Path, name: str) -> tuple[Any, list[str]]:
     assert CHROMIUM is not None
     profile = page.with_name("_profile")
     try:
-        done = subprocess.run(
-            [CHROMIUM, *_FLAGS, f"--user-data-dir={profile}", "--dump-dom", page.as_uri()],
-            capture_output=True,
-            text=True,
-            timeout=240,
-            check=True,
-        )
+        command = [CHROMIUM, *_FLAGS, f"--user-data-dir={profile}", "--dump-dom", page.as_uri()]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=True)
     finally:
         shutil.rmtree(profile, ignore_errors=True)
     match = re.search(rf'<pre id="{name}">(.*?)</pre>', done.stdout, re.DOTALL)

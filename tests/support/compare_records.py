@@ -36,17 +36,10 @@ def record(
     figures |= {"nit": 10, "nfev": 12, "njev": 12}
     if status in ("RAISED", "UNSUPPORTED", "UNPREPARED"):
         figures = {}
-    return Record(
-        problem=problem,
-        size=size,
-        seed=seed,
-        solver=solver,
-        tolerance=tolerance,
-        status=status,
-        time=time,
-        success=status == "CONVERGED",
-        **{"about": about(solver), "message": ENDINGS[status]} | figures | more,
-    )
+    key = {"problem": problem, "size": size, "seed": seed, "solver": solver, "tolerance": tolerance}
+    end = {"status": status, "time": time, "success": status == "CONVERGED"}
+    told = {"about": about(solver), "message": ENDINGS[status]}
+    return Record(**key | end | told | figures | more)
 
 
 def trace(

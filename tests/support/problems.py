@@ -50,24 +50,14 @@ def trace(
 
 def linear(manifold: go.GenOrthManifold, B: Matrix) -> go.Problem:
     """f(X) = <B, X>."""
-    return go.Problem(
-        manifold,
-        lambda X: float(np.vdot(B, X).real),
-        lambda X: B,
-        lambda X, Z: np.zeros_like(Z),
-        name="linear",
-    )
+    functions = (lambda X: float(np.vdot(B, X).real), lambda X: B, lambda X, Z: np.zeros_like(Z))
+    return go.Problem(manifold, *functions, name="linear")
 
 
 def nearest(manifold: go.GenOrthManifold, C: Matrix) -> go.Problem:
     """f(X) = |X - C|^2."""
-    return go.Problem(
-        manifold,
-        lambda X: float(np.sum(np.abs(X - C) ** 2)),
-        lambda X: 2 * (X - C),
-        lambda X, Z: 2 * Z,
-        name="nearest",
-    )
+    cost = lambda X: float(np.sum(np.abs(X - C) ** 2))  # noqa: E731
+    return go.Problem(manifold, cost, lambda X: 2 * (X - C), lambda X, Z: 2 * Z, name="nearest")
 
 
 def spd(n: int, condition: float, rng: Any) -> Matrix:

@@ -48,3 +48,9 @@ def processes() -> list[tuple[int, int, int]]:
         if state != "Z":
             found.append((int(status.parent.name), int(parent), int(group)))
     return found
+
+
+def printed(code: str, **variables: str) -> str:
+    """What a script prints in a process of its own."""
+    command, own = [sys.executable, "-c", code], environment(**variables)
+    return subprocess.run(command, env=own, check=True, capture_output=True, text=True).stdout

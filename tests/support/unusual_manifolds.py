@@ -21,24 +21,16 @@ def complex_bilinear(
     rng = np.random.default_rng(seed)
     A, Q = _complex_form(n, rng, skew), _complex_form(p, rng, skew)
     Qinv = np.linalg.inv(Q)
-    return go.from_maps(
-        (n, p),
-        lambda X: np.conj(A @ X) @ Qinv,
-        lambda T: Q @ np.conj(T) @ Qinv,
-        dtype=complex,
-        name="complex bilinear",
-    ), Q
+    phi, psi = lambda X: np.conj(A @ X) @ Qinv, lambda T: Q @ np.conj(T) @ Qinv
+    return go.from_maps((n, p), phi, psi, dtype=complex, name="complex bilinear"), Q
 
 
 def _complex_form(n: int, rng: np.random.Generator, skew: bool) -> Matrix:
     """U^t D U, U unitary, D = I or blocks [[0, 1], [-1, 0]], times numbers between 1 and 2."""
     G = rng.standard_normal((n, n)) + 1j * rng.standard_normal((n, n))
     U = np.linalg.qr(G)[0]
-    D = (
-        np.kron(np.diag(rng.uniform(1, 2, n // 2)), [[0, 1], [-1, 0]])
-        if skew
-        else np.diag(rng.uniform(1, 2, n))
-    )
+    D = np.diag(rng.uniform(1, 2, n // 2 if skew else n))
+    D = np.kron(D, [[0, 1], [-1, 0]]) if skew else D
     A = U.T @ D @ U
     return np.asarray((A - A.T) / 2 if skew else (A + A.T) / 2)
 
@@ -57,12 +49,5 @@ def quaternionic(n: int, p: int) -> go.GenOrthManifold:
     def onto(X: Matrix) -> Matrix:
         return (X + unit(X.shape[-2] // 2) @ X.conj() @ unit(X.shape[-1] // 2).T) / 2
 
-    return go.from_maps(
-        (2 * n, 2 * p),
-        lambda X: X,
-        lambda T: T,
-        dtype=complex,
-        ambient=onto,
-        definite=True,
-        name=f"quaternionic({n},{p})",
-    )
+    how = {"dtype": complex, "ambient": onto, "definite": True, "name": f"quaternionic({n},{p})"}
+    return go.from_maps((2 * n, 2 * p), lambda X: X, lambda T: T, **how)

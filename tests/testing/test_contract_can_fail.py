@@ -1,6 +1,7 @@
 """The contract finds what it states: each formula fails where the method behind it is wrong."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,28 +26,20 @@ def _same(X: Any) -> Any:
 
 
 #: Maps that break Assumption 1 or F2, with the formula that they break.
+_maps, _wide = partial(go.from_maps, (7, 3)), partial(go.from_maps, (8, 4))
+_SKEW, _INVERSE = gt.conditioned_skew(8, 3, 0), np.linalg.inv(TRIANGLE)
+_BLOCKS = _wide(lambda X: _SKEW @ X, _same, ambient=lambda Y: MASK * Y)
+_ODD = _maps(_same, lambda T: 2 * T if np.allclose(T, T.mT) else T)
 MAPS = {
-    ("assumption-1", "XT in F"): go.from_maps((8, 4), _same, _same, ambient=np.triu),
-    ("assumption-1", "phi(X) in F"): go.from_maps(
-        (8, 4), lambda X: gt.conditioned_skew(8, 3, 0) @ X, _same, ambient=lambda Y: MASK * Y
-    ),
-    ("assumption-1", "<phi(U), V> = <U, phi(V)>"): go.from_maps(
-        (7, 3), lambda X: np.triu(B) @ X, _same
-    ),
-    ("assumption-1", "phi(XT) = phi(X) psi(T)"): go.from_maps(
-        (7, 3), lambda X: X @ np.diag([1.0, 2, 3]), _same
-    ),
-    ("assumption-1", "psi(phi(X)^T X) = X^T phi(X)"): go.from_maps(
-        (7, 3), _same, lambda T: 2 * T if np.allclose(T, T.mT) else T
-    ),
-    ("F1", "psi(phi(U)^T V) = U^T phi(V)"): go.from_maps((7, 3), _same, lambda T: 2 * T),
-    ("F2", "psi(ST) = psi(S) psi(T)"): go.from_maps((7, 3), _same, lambda T: T.mT),
-    ("F2", "psi(I) = I"): go.from_maps(
-        (7, 3), _same, lambda T: 2 * T if np.allclose(T, np.eye(3)) else T
-    ),
-    ("F2", "<psi(S), T> = <S, psi(T)>"): go.from_maps(
-        (7, 3), _same, lambda T: TRIANGLE @ T @ np.linalg.inv(TRIANGLE)
-    ),
+    ("assumption-1", "XT in F"): _wide(_same, _same, ambient=np.triu),
+    ("assumption-1", "phi(X) in F"): _BLOCKS,
+    ("assumption-1", "<phi(U), V> = <U, phi(V)>"): _maps(lambda X: np.triu(B) @ X, _same),
+    ("assumption-1", "phi(XT) = phi(X) psi(T)"): _maps(lambda X: X @ np.diag([1.0, 2, 3]), _same),
+    ("assumption-1", "psi(phi(X)^T X) = X^T phi(X)"): _ODD,
+    ("F1", "psi(phi(U)^T V) = U^T phi(V)"): _maps(_same, lambda T: 2 * T),
+    ("F2", "psi(ST) = psi(S) psi(T)"): _maps(_same, lambda T: T.mT),
+    ("F2", "psi(I) = I"): _maps(_same, lambda T: 2 * T if np.allclose(T, np.eye(3)) else T),
+    ("F2", "<psi(S), T> = <S, psi(T)>"): _maps(_same, lambda T: TRIANGLE @ T @ _INVERSE),
 }
 
 
@@ -77,6 +70,10 @@ def _instead(kind: str, other: str) -> Callable[..., Any]:
     return replaced
 
 
+def _longer(original: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self, X, Z, kind: original(self, X, 1.1 * Z, kind=kind)
+
+
 def _kept(original: Callable[..., Any]) -> Callable[..., Any]:
     return lambda self, rng=None: original(self, 0)
 
@@ -101,18 +98,8 @@ METHODS = [
     ("gradient", "slope of the first-order error", "gradient", _scaled),
     ("hessian", "slope of the second-order error", "hessian", _scaled),
     ("retractions", "|C(R(Z))|", "retract", lambda old: lambda self, X, Z, kind: X + Z),
-    (
-        "retractions",
-        "R(0) = X",
-        "retract",
-        lambda old: lambda self, X, Z, kind: -old(self, X, Z, kind=kind),
-    ),
-    (
-        "retractions",
-        "slope of |R(tZ) - X - tZ|",
-        "retract",
-        lambda old: lambda self, X, Z, kind: old(self, X, 1.1 * Z, kind=kind),
-    ),
+    ("retractions", "R(0) = X", "retract", lambda old: lambda *args, kind: -old(*args, kind=kind)),
+    ("retractions", "slope of |R(tZ) - X - tZ|", "retract", _longer),
     ("F9", "(I - Omega/2) R = (I + Omega/2) X", "retract", _instead("cayley", "polar")),
     ("F9", "R = exp(Omega) X", "retract", _instead("exp", "cayley")),
     ("F9", "<<R,Y>>^2 = <<Y,Y>>", "retract", _instead("polar", "cayley")),
