@@ -9,6 +9,7 @@ returns arrays of the natural shape; a `Problem` on it does the same, and solver
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -51,6 +52,10 @@ class Shaped:
         X = xp.reshape(X, tuple(self.shape[axis] for axis in self.axes))
         return xp.permute_dims(X, tuple(map(int, np.argsort(self.axes))))
 
+    def mapped(self, function: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:
+        """A function of two points, such as a preconditioner, as one of blocks."""
+        return lambda X, V: self.inward(function(self.outward(X), self.outward(V)))
+
     def __repr__(self) -> str:
         entries = "complex" if self.blocks.dtype.kind == "c" else "real"
         return f"<{self.name}: {' x '.join(map(str, self.shape))}, {entries}>"
@@ -59,7 +64,7 @@ class Shaped:
         """Y, as F is the whole space."""
         return Y
 
-    def component(self, X: Array) -> Array:
+    def to_component(self, X: Array) -> Array:
         """X, as all of M is meant."""
         return X
 
@@ -82,16 +87,22 @@ class Shaped:
 
         def natural(*arguments: Any, **named: Any) -> Any:
             call = inspect.signature(method).bind(*arguments, **named)
+            if "points" in call.arguments:
+                call.arguments["points"] = [self._inside(X) for X in call.arguments["points"]]
             for name in _POINTS & call.arguments.keys():
                 if (value := call.arguments[name]) is not None and not self._is_small(value):
-                    self._check(**{name: value})
-                    call.arguments[name] = self.inward(value)
+                    call.arguments[name] = self._inside(value, name)
             result = method(*call.args, **call.kwargs)
             is_point = is_array(result) and tuple(result.shape) == self.blocks.shape
             return self.outward(result) if is_point else result
 
         natural.__doc__ = method.__doc__
         return natural
+
+    def _inside(self, X: Any, name: str = "points") -> Array:
+        """The blocks of an argument."""
+        self._check(**{name: X})
+        return self.inward(X)
 
     def _is_small(self, T: Any) -> bool:
         """Whether T is a p x p matrix, or a block of them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import attrs
@@ -75,9 +76,15 @@ class Power(GenOrthManifold):
         """The companion of M."""
         return self.manifold.companion
 
-    def component(self, X: Array) -> Array:
+    @property
+    def components(self) -> int | None:
+        """Those of M, for each point."""
+        one = self.manifold.components
+        return None if one is None else one ** math.prod(self.batch)
+
+    def to_component(self, X: Array) -> Array:
         """The component of M, for each point."""
-        return self.manifold.component(X)
+        return self.manifold.to_component(X)
 
     def phi(self, X: Array) -> Array:
         """The map phi of M, for each point."""

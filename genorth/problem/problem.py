@@ -257,8 +257,8 @@ class Problem:
             refuse("x0", need, wrong[0], None, wrong[1])
         manifold._require_finite(x0=X)
         manifold._require_finite_maps(x0=X)
-        if manifold.component(X) is not X:
-            hint = "manifold.component(x0) is there."
+        if manifold.to_component(X) is not X:
+            hint = "manifold.to_component(x0) is there."
             refuse("x0", f"a point of the component of {manifold}", "another one", None, hint)
         if type(X) is np.ndarray:
             X = X.astype(complex if manifold.dtype.kind == "c" else float)

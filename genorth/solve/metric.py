@@ -98,9 +98,7 @@ def in_blocks(
     start = None if x0 is None else inward(problem.start(x0, on_device=on_device))
     given = arguments.get("preconditioner")
     if callable(given):
-        arguments = arguments | {
-            "preconditioner": lambda X, V: inward(given(outward(X), outward(V)))
-        }
+        arguments = arguments | {"preconditioner": problem.manifold.mapped(given)}  # type: ignore[attr-defined]
     try:
         return _outside(solve(problem.in_blocks, start, **_shown(arguments, outward)), outward)
     except Interrupted as stop:

@@ -1,0 +1,149 @@
+"""`certify`: a minimum or a saddle; and the step that leads down from a saddle."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+import attrs
+
+from genorth.errors import StepTooLong, refuse
+from genorth.geometry.gauge import random_skew
+from genorth.geometry.manifold import GenOrthManifold
+from genorth.geometry.shaped import Shaped
+from genorth.linalg.arrays import Array, as_like, norm, number
+from genorth.linalg.inputs import as_generator
+from genorth.problem.measure import Measure
+from genorth.problem.problem import Problem
+from genorth.riemannian.run import OnManifold
+from genorth.solve.certificate import SADDLE, UNDECIDED, Certificate, verdict
+from genorth.solve.monitor import Stop
+from genorth.solve.options import Common
+from genorth.solve.run import Iterate, Preconditioner
+
+_LIMIT = 60  # Hessian products of a certificate
+_NEAR = 1e-8  # |C(x)|, relative, of a point that is on M
+_FIRST, _SHARE, _TRIALS = 0.3, 0.1, 12  # of a step down: its length relative to |X|, the least fall
+
+
+def certify(
+    problem: Problem,
+    x: Any,
+    *,
+    tol: float = 1e-4,
+    metric: Any = None,
+    preconditioner: Preconditioner | None = None,
+    max_products: int = _LIMIT,
+    rng: Any = None,
+) -> Certificate:
+    """Decide whether a stationary point is a minimum or a saddle.
+
+    Lanczos with full reorthogonalisation finds the smallest eigenvalue of hess f(x) on T_x M from
+    Hessian products alone: those of the problem, or differences of gradients. "saddle" is a proof,
+    as the Rayleigh quotient of a tangent vector is negative beyond the error of the products.
+    "minimum" holds up to a small chance, which the certificate states. It says nothing of other
+    minima.
+
+    Args:
+        problem: The problem.
+        x: A stationary point on M, such as the `x` of a Result.
+        tol: The largest norm of the Riemannian gradient of a stationary point.
+        metric: The eigenvalues are those in this inner product, as for `minimize`.
+        preconditioner: `preconditioner(X, V)`, which makes Lanczos faster and leaves signs
+            unchanged. Default: that of the problem.
+        max_products: The largest number of Hessian products.
+        rng: A seed or a Generator, for the start of Lanczos.
+
+    Returns:
+        The certificate. It is "undecided", with the reason, where x is not on M or not stationary.
+
+    Raises:
+        ValueError: If the problem has no gradient, or an argument is wrong.
+    """
+    if not isinstance(problem, Problem):
+        refuse("problem", "a genorth.Problem", type(problem).__name__)
+    if not (isinstance(max_products, int) and max_products > 1):
+        refuse("max_products", "an integer > 1", repr(max_products))
+    given = problem.preconditioner if preconditioner is None and metric is None else preconditioner
+    return examine(problem, x, tol, metric, given, limit=max_products, rng=rng)[0]
+
+
+def examine(
+    problem: Problem,
+    x: Array,
+    tol: float,
+    metric: Any = None,
+    preconditioner: Preconditioner | None = None,
+    *,
+    limit: int = _LIMIT,
+    leave: bool = False,
+    rng: Any = None,
+    **common: Unpack[Common],
+) -> tuple[Certificate, Array | None]:
+    """The certificate of x, and with `leave` a lower point of M near a saddle, if there is one."""
+    x, manifold, outward = problem.start(x, on_device=True), problem.manifold, []
+    if isinstance(manifold, Shaped):
+        problem, x = problem.in_blocks, manifold.inward(x)
+        outward.append(manifold.outward)
+        if preconditioner is not None:
+            preconditioner = manifold.mapped(preconditioner)
+    if metric is not None:
+        problem = problem.substitute(problem.manifold.metric(metric))
+        T = problem.manifold.T  # type: ignore[attr-defined]
+        x = T.solve(x)
+        outward.insert(0, T.apply)
+    at = Measure.at(problem, x)
+    known: dict[str, Any] = {"verdict": UNDECIDED, "gradient_norm": at.stationarity}
+    if not at.feasible(_NEAR):
+        text = f"x is not on M: |C(x)| = {at.feasibility:.2g}."
+        return Certificate(explanation=text, **known), None
+    if not at.stationarity <= tol:
+        text = f"x is not stationary: the gradient norm is {at.stationarity:.2g}, above {tol:.2g}."
+        return Certificate(explanation=text, **known), None
+    run = OnManifold(problem, x, "certify", precondition=preconditioner, **common)
+    try:
+        point = Iterate(run.place(x), at.cost, at.G, run.phases)
+        found = _certificate(run, point, at.stationarity, limit, as_generator(rng))
+        lower = _lower(run, point, found) if leave and found.verdict == SADDLE else None
+    except Stop as stop:
+        return Certificate(explanation=f"No certificate: {stop.status.value}", **known), None
+    for apply in outward:
+        found = attrs.evolve(found, direction=apply(found.direction))
+        lower = None if lower is None else apply(lower)
+    return found, lower
+
+
+def _certificate(
+    run: OnManifold, point: Iterate, gradient_norm: float, limit: int, rng: Any
+) -> Certificate:
+    """What the Hessian at the point says."""
+    manifold, X = run.manifold, point.X
+    start = point.place.project(as_like(manifold.random_ambient(rng), X))
+    gauge = None
+    if isinstance(manifold, GenOrthManifold):
+        _, G, trace = manifold.dimensions()
+        gauge = X @ as_like(random_skew(manifold, rng), X), (G - trace) // 2
+    return verdict(
+        run.hessian(point),
+        run.precondition(point),
+        start,
+        gradient_norm=gradient_norm,
+        dimension=run.dimension,
+        limit=limit,
+        exact=run.problem.has_hessian,
+        gauge=gauge,
+    )
+
+
+def _lower(run: OnManifold, point: Iterate, found: Certificate) -> Array | None:
+    """The end of a step along the Ritz vector that decreases f as its curvature says."""
+    Z = -found.direction if point.slope(found.direction) > 0 else found.direction
+    step, t = run.line(point, Z), _FIRST * number(norm(point.X))
+    for _ in range(_TRIALS):
+        try:
+            trial = step(t)
+        except StepTooLong:
+            trial = None
+        if trial is not None and trial.value < point.value + _SHARE * found.eigenvalue * t * t / 2:
+            return trial.X
+        t /= 2
+    return None
