@@ -93,11 +93,11 @@ def auto(
             return attrs.evolve(first, message=f"{first.message} {why}")
         start = first.x
     result = solver(problem, start, **arguments)
-    return _joined(first, result, f"{result.message} {why}")
+    return joined(first, result, f"{result.message} {why}")
 
 
-def _joined(first: Result | None, result: Result, message: str) -> Result:
-    """The result of two runs, one after the other."""
+def joined(first: Result | None, result: Result, message: str) -> Result:
+    """The result of two runs, one after the other; the first may be none."""
     if first is None:
         return attrs.evolve(result, message=message)
     before, after = first.trace, result.trace

@@ -10,6 +10,7 @@ from genorth.checks.start import check_start
 from genorth.errors import refuse
 from genorth.linalg.arrays import stays
 from genorth.problem.problem import Problem
+from genorth.rounds import BUDGETS, Plan, balanced, best_of
 from genorth.solve.options import Options
 from genorth.solve.progress import hint
 from genorth.solve.result import Progress, Result
@@ -36,6 +37,11 @@ def minimize(
     rng: Any = None,
     metric: Any = None,
     preconditioner: Callable[[Any, Any], Any] | None = None,
+    certify: bool | str = "auto",
+    escapes: int = 5,
+    starts: int = 1,
+    jobs: int = 1,
+    gauge: bool | str = "auto",
     **options: Any,
 ) -> Result:
     """Minimise f over M by any solver: a penalty method, a Riemannian one, another package's.
@@ -78,6 +84,17 @@ def minimize(
         preconditioner: `preconditioner(X, V)`, an approximation of the inverse Hessian at X applied
             to V, symmetric and positive definite. Default: that of the problem. docs/metrics.md
             says how to write one. "auto" and the methods named above use it; others refuse it.
+        certify: "auto" or True: after convergence x is certified (`result.certificate`, see
+            `genorth.certify`), and where it is a saddle the solver goes on from a lower point.
+            "auto" leaves that out where the problem is not smooth. False costs nothing.
+        escapes: How many saddles are left before the run ends with the status SADDLE.
+        starts: The number of starts: x0, random points (in other components of M where there are
+            some), and perturbations of x0. The best result is returned, and `result.starts` says
+            what each start found.
+        jobs: How many processes run the starts; with more than one, cloudpickle is needed.
+        gauge: "auto": where f(X T) = f(X) for all T with T*T = I (two random T tell) and x0 has a
+            much smaller representative, the run starts there, see `GenOrthManifold.balance`. True:
+            f is invariant, which is tested. False: x0 as it is.
         **options: Arguments of the solver's own, such as `memory`.
 
     Returns:
@@ -121,7 +138,30 @@ def minimize(
         refuse("check", "True or False", repr(check))
     if check and isinstance(problem, Problem) and problem.has_gradient and not stays(x0):
         check_start(problem, x0)
-    return solver(problem, x0, **checked.changed(), **options)
+    choices: dict[str, Any] = {"certify": certify, "gauge": gauge}
+    for name, choice in choices.items():
+        if not isinstance(choice, bool) and choice != "auto":
+            refuse(name, "True, False or 'auto'", repr(choice))
+    value: Any
+    for name, value, least in (("escapes", escapes, 0), ("starts", starts, 1), ("jobs", jobs, 1)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            refuse(name, f"an integer >= {least}", repr(value))
+    smooth = not (getattr(problem, "nonsmooth", None) or getattr(problem, "constraints", ()))
+    if certify is True and not smooth:
+        refuse("certify", "a smooth problem without further constraints", repr(problem))
+    plan = Plan(
+        solver=solver,
+        arguments=checked.changed() | options,
+        tol=checked.tol,
+        escapes=escapes if certify and smooth else -1,
+        budgets={name: getattr(checked, name) for name in BUDGETS},
+        rng=rng,
+    )
+    if isinstance(problem, Problem) and problem.has_gradient:
+        x0 = balanced(problem, x0, gauge)
+    if starts > 1:
+        return best_of(plan, problem, x0, starts, jobs)
+    return plan.run(problem, x0)
 
 
 def _is_pymanopts(problem: Any) -> bool:

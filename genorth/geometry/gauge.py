@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from genorth.errors import refuse
 from genorth.linalg.arrays import Array, as_like, ct, eye_like, namespace
-from genorth.linalg.functions import inverse
+from genorth.linalg.functions import eigh, inverse
 
 if TYPE_CHECKING:
     from genorth.geometry.manifold import GenOrthManifold
@@ -25,6 +26,27 @@ def random_element(manifold: GenOrthManifold, rng: np.random.Generator) -> np.nd
     """A random T with T*T = I: (I - S)^-1 (I + S), S* = -S and |S| = 1/2."""
     S = random_skew(manifold, rng) / 2
     return np.asarray(inverse(eye_like(S) - S, "I - S") @ (eye_like(S) + S))
+
+
+def horizontal(manifold: GenOrthManifold, X: Array) -> Callable[[Array], Array] | None:
+    """The orthogonal projection onto the complement of {X S : S* = -S}; None where Q is not known.
+
+        Z - N W, N = X Q^-1, N^T N W + W N^T N = N^T Z - e Z^T N, W^T = -e W
+
+    As S* = -S where W = Q S has W^T = -e W, this is the equation of the normal space with -e for e.
+    """
+    companion = manifold.companion
+    if companion is None:
+        return None
+    N = companion.Qinv.right(X)
+    values, U = eigh(ct(N) @ N)
+    frame, sums = N @ U, values[..., :, None] + values[..., None, :]
+
+    def project(Z: Array) -> Array:
+        R = ct(frame) @ Z @ U
+        return Z - frame @ ((R - companion.sign * ct(R)) / sums) @ ct(U)
+
+    return project
 
 
 def balance(manifold: GenOrthManifold, X: Array) -> Array:

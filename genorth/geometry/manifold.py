@@ -17,7 +17,8 @@ from typing import Any, SupportsFloat, TypeVar, final
 import numpy as np
 
 from genorth.errors import NotRestorableError, refuse, require_known
-from genorth.geometry import bases, between, components, gauge, sampling, substitution
+from genorth.geometry import bases, between, gauge, sampling, substitution
+from genorth.geometry import components as component_tests
 from genorth.geometry.companion import Companion, read_companion, read_companion_on
 from genorth.geometry.newton import NewtonStep, Restoration
 from genorth.geometry.newton import restore as restore_by_maps
@@ -799,7 +800,7 @@ class GenOrthManifold(ABC):
 
             K = |Q|^(-1/2) X^T X |Q|^(-1/2), J = |Q|^(-1/2) Q |Q|^(-1/2)
 
-        # is the geometric mean of positive definite matrices. The norm is |X T |Q|^(-1/2)|, which is
+        # is the geometric mean of positive definite matrices. The norm is |X T |Q|^(-1/2)|, that is
         |X T| where Q is orthogonal, as on all manifolds but some bilinear ones. A cost with
         f(X T) = f(X) has the same value there, and solvers need fewer steps. Where the group is
         compact all representatives have the same norm, and the result is X.
@@ -842,8 +843,8 @@ class GenOrthManifold(ABC):
 
     @final
     @cached_property
-    def _component_tests(self) -> list[list[components.Test]] | None:
-        return components.tests(self)
+    def _component_tests(self) -> list[list[component_tests.Test]] | None:
+        return component_tests.tests(self)
 
     @final
     def restore(self, X: Array, tol: float | None = None) -> Array:

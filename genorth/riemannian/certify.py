@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Any
 
 import attrs
 
 from genorth.errors import StepTooLong, refuse
-from genorth.geometry.gauge import random_skew
+from genorth.geometry.gauge import horizontal, random_skew
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.shaped import Shaped
 from genorth.linalg.arrays import Array, as_like, norm, number
@@ -17,10 +17,9 @@ from genorth.problem.problem import Problem
 from genorth.riemannian.run import OnManifold
 from genorth.solve.certificate import SADDLE, UNDECIDED, Certificate, verdict
 from genorth.solve.monitor import Stop
-from genorth.solve.options import Common
 from genorth.solve.run import Iterate, Preconditioner
 
-_LIMIT = 60  # Hessian products of a certificate
+_LIMIT = 40  # Hessian products of a certificate
 _NEAR = 1e-8  # |C(x)|, relative, of a point that is on M
 _FIRST, _SHARE, _TRIALS = 0.3, 0.1, 12  # of a step down: its length relative to |X|, the least fall
 
@@ -77,7 +76,7 @@ def examine(
     limit: int = _LIMIT,
     leave: bool = False,
     rng: Any = None,
-    **common: Unpack[Common],
+    **budgets: Any,
 ) -> tuple[Certificate, Array | None]:
     """The certificate of x, and with `leave` a lower point of M near a saddle, if there is one."""
     x, manifold, outward = problem.start(x, on_device=True), problem.manifold, []
@@ -99,10 +98,10 @@ def examine(
     if not at.stationarity <= tol:
         text = f"x is not stationary: the gradient norm is {at.stationarity:.2g}, above {tol:.2g}."
         return Certificate(explanation=text, **known), None
-    run = OnManifold(problem, x, "certify", precondition=preconditioner, **common)
+    run = OnManifold(problem, x, "certify", precondition=preconditioner, **budgets)
     try:
         point = Iterate(run.place(x), at.cost, at.G, run.phases)
-        found = _certificate(run, point, at.stationarity, limit, as_generator(rng))
+        found = _certificate(run, point, at.stationarity, limit, as_generator(rng).spawn(1)[0])
         lower = _lower(run, point, found) if leave and found.verdict == SADDLE else None
     except Stop as stop:
         return Certificate(explanation=f"No certificate: {stop.status.value}", **known), None
@@ -121,7 +120,8 @@ def _certificate(
     gauge = None
     if isinstance(manifold, GenOrthManifold):
         _, G, trace = manifold.dimensions()
-        gauge = X @ as_like(random_skew(manifold, rng), X), (G - trace) // 2
+        along = X @ as_like(random_skew(manifold, rng), X)
+        gauge = along, (G - trace) // 2, horizontal(manifold, X)
     return verdict(
         run.hessian(point),
         run.precondition(point),
@@ -136,7 +136,9 @@ def _certificate(
 
 def _lower(run: OnManifold, point: Iterate, found: Certificate) -> Array | None:
     """The end of a step along the Ritz vector that decreases f as its curvature says."""
-    Z = -found.direction if point.slope(found.direction) > 0 else found.direction
+    Z = found.direction
+    assert Z is not None
+    Z = -Z if point.slope(Z) > 0 else Z
     step, t = run.line(point, Z), _FIRST * number(norm(point.X))
     for _ in range(_TRIALS):
         try:

@@ -19,6 +19,7 @@ from genorth.notebook import html_table
 _Map = Callable[[Array], Array]
 MINIMUM, SADDLE, UNDECIDED = "minimum", "saddle", "undecided"
 ACCURACY = 0.01  # of the smallest Ritz value, relative to the largest
+_ZERO = 1e-4  # a residual, relative to the largest Ritz value, beyond which zero is zero
 _SURE = 0.3  # residual of a negative Ritz value, relative to it: its vector is a good way down
 _UNITS = 10.0  # of roundoff in a product, or of its root in one by differences
 _GRADIENT = 10.0  # eigenvalues that are zero at a solution are about |grad f| near it
@@ -77,6 +78,7 @@ class Ritz(NamedTuple):
     largest: float
     noise: float
     steps: int
+    exhausted: bool
     Z: Array
     HZ: Array
 
@@ -85,13 +87,18 @@ class Ritz(NamedTuple):
         """Whether the smallest Ritz value is known well enough."""
         if self.value < -self.noise:
             return self.residual <= max(_SURE * -self.value, self.noise)
-        if self.residual > ACCURACY * self.largest:
-            return False
-        return self.residual <= max(self.value, ACCURACY**2 * self.largest, self.noise)
+        certain = max(self.value, _ZERO * self.largest, self.noise)
+        return self.residual <= min(certain, max(ACCURACY * self.largest, self.noise))
 
 
 def lanczos(
-    hessian: _Map, precondition: _Map | None, U: Array, limit: int, noise: float, unit: float
+    hessian: _Map,
+    precondition: _Map | None,
+    U: Array,
+    limit: int,
+    noise: float,
+    unit: float,
+    first: Array | None = None,
 ) -> Ritz:
     """The smallest Ritz value of the Hessian H, or of M^-1 H, by Lanczos from U.
 
@@ -107,6 +114,7 @@ def lanczos(
         limit: The largest number of products.
         noise: The error of a product, besides what is measured.
         unit: The error of a product, relative to the largest Ritz value.
+        first: H U, where it is known and there is no preconditioner.
 
     Returns:
         What was found.
@@ -116,13 +124,14 @@ def lanczos(
     images: list[Array] = []
     diagonal: list[float] = []
     off: list[float] = []
-    defect, W = 0.0, U
+    defect, W, first_image = 0.0, U, first
     while True:
         Z = W if precondition is None else precondition(W)
         off.append(math.sqrt(max(number(inner(W, Z)), 0.0)))
         us.append(W / off[-1])
         zs.append(Z / off[-1])
-        W = hessian(zs[-1])
+        W = hessian(zs[-1]) if first_image is None else first_image / off[-1]
+        first_image = None
         images.append(W)
         seen = np.array([number(inner(W, Z)) for Z in zs])
         diagonal.append(seen[-1])
@@ -138,25 +147,27 @@ def lanczos(
         largest = float(np.abs(values).max())
         error = noise + unit * largest + 2 * defect
         value, residual = float(values[0]), left * abs(float(S[-1, 0]))
-        found = Ritz(value, residual, largest, error, len(zs), W, W)
-        if found.done or len(zs) >= limit or left <= error:
-            Z, HZ = (sum(float(s) * V for s, V in zip(S[:, 0], Vs, strict=True)) for Vs in (zs, images))
+        found = Ritz(value, residual, largest, error, len(zs), left <= error, W, W)
+        if found.done or found.exhausted or len(zs) >= limit:
+            Z, HZ = (
+                sum(float(s) * V for s, V in zip(S[:, 0], Vs, strict=True)) for Vs in (zs, images)
+            )
             return found._replace(Z=Z, HZ=HZ)
 
 
 def unseen(steps: int, dimension: int) -> float:
     """The d for which an eigenvalue below -d L would have been missed with a chance of 1 %.
 
-        (2 n/(pi (1 + d^3 T_k(1 + 2 d)^2)))^(1/2) = 0.01
+        (2 n/(pi (1 + d T_k(1 + 2 d)^2)))^(1/2) = 0.01
 
     L is the largest eigenvalue, n the dimension, T_k Chebyshev's polynomial of degree k = steps -
-    1: in q(H) H z with that q on [0, L] an eigenvector of eigenvalue -d L outweighs all others
-    unless its share of the random z is below 1/(1 + d^3 T_k^2).
+    1: in T_k(H) z, mapped to [0, L], an eigenvector of eigenvalue -d L outweighs all others unless
+    its share of the random z is below 1/(1 + d T_k^2).
     """
     low, high = 0.0, 1e3
     for _ in range(60):
         d = (low + high) / 2
-        growth = 3 * math.log(d) + 2 * (steps - 1) * math.acosh(1 + 2 * d) - math.log(4)
+        growth = math.log(d) + 2 * (steps - 1) * math.acosh(1 + 2 * d) - math.log(4)
         missed = math.sqrt(2 * dimension / math.pi / (1 + math.exp(min(growth, 600.0))))
         low, high = (d, high) if missed > CHANCE else (low, d)
     return high
@@ -171,11 +182,9 @@ def verdict(
     dimension: int,
     limit: int,
     exact: bool,
-    gauge: tuple[Array, int] | None = None,
+    gauge: tuple[Array, int, _Map | None] | None = None,
 ) -> Certificate:
     """Examine the Hessian at a stationary point.
-
-    Lanczos starts from H z, z random: so it never sees the kernel of H, however large.
 
     Args:
         hessian: The Hessian, a map of the tangent space.
@@ -185,33 +194,47 @@ def verdict(
         dimension: The dimension of the tangent space.
         limit: The largest number of products.
         exact: Whether products are exact, not differences.
-        gauge: A tangent vector along which f is constant if f(X T) = f(X), and the dimension of all
-            such vectors.
+        gauge: A random one of the tangent vectors X S along which f is constant if f(X T) = f(X),
+            their dimension, and the projection onto their complement, if it is known. They are
+            zeros of the Hessian H where H z is orthogonal to the random one, and are left out.
 
     Returns:
         The certificate.
     """
     noise = _GRADIENT * gradient_norm
     unit = _UNITS * (eps(start) if exact else eps(start) ** 0.5)
-    products, zeros, size = 1, 0, number(norm(start))
-    U = hessian(start)
-    scale = number(norm(U)) / size if size > 0 else 0.0
+    zeros, size = 0, number(norm(start))
+    image = hessian(start)
+    scale = number(norm(image)) / size if size > 0 else 0.0
     if gauge is not None and gauge[1] > 0:
-        products += 1
-        image = number(norm(hessian(gauge[0]))) / number(norm(gauge[0]))
-        zeros = gauge[1] if image <= max(noise, 100 * unit * scale) else 0
-    known: dict[str, Any] = {"gradient_norm": gradient_norm, "zeros": zeros}
-    free = dimension - zeros
+        overlap = abs(number(inner(image, gauge[0]))) / number(norm(gauge[0]))
+        zeros = gauge[1] if overlap <= max(noise, 100 * unit * scale) else 0
+    known: dict[str, Any] = {"gradient_norm": gradient_norm, "zeros": zeros, "products": 1}
     explained = f" {zeros} eigenvalues are zero, as f(X T) = f(X)." if zeros else ""
-    if free <= 0:
+    if dimension <= zeros:
         text = f"No direction is left in which f could change.{explained}"
-        return Certificate(verdict=MINIMUM, products=products, explanation=text, **known)
+        return Certificate(verdict=MINIMUM, explanation=text, **known)
     if not scale > noise:
         text = f"The Hessian is zero up to {noise:.1g}: second derivatives decide nothing here."
         return Certificate(
-            verdict=UNDECIDED, eigenvalue=0.0, error=noise, products=products, explanation=text, **known
+            verdict=UNDECIDED, eigenvalue=0.0, error=noise, explanation=text, **known
         )
-    ritz = lanczos(hessian, precondition, U, min(limit - products, free), noise, unit)
+    product, apply = hessian, precondition
+    if zeros and gauge is not None and (outside := gauge[2]) is not None:
+        # H (start - X S) = H start, as H X S = 0
+        start, image = outside(start), outside(image)
+
+        def product(Z: Array) -> Array:
+            return outside(hessian(Z))
+
+        if precondition is not None:
+
+            def apply(V: Array) -> Array:
+                return outside(precondition(V))
+
+    first = image if precondition is None else None
+    most = min(limit if precondition is None else limit - 1, dimension - zeros)
+    ritz = lanczos(product, apply, start, most, noise, unit, first)
     length = number(norm(ritz.Z))
     value = number(inner(ritz.Z, ritz.HZ)) / length**2
     error = number(norm(ritz.HZ - value * ritz.Z)) / length + ritz.noise
@@ -219,18 +242,18 @@ def verdict(
         "eigenvalue": value,
         "error": error,
         "direction": ritz.Z / length,
-        "products": products + ritz.steps,
+        "products": ritz.steps + (precondition is not None),
     }
     if ritz.value < -ritz.noise:
         text = f"The Hessian has an eigenvalue of at most {value:.3g}: f falls along `direction`."
         return Certificate(verdict=SADDLE, explanation=text, **known)
-    bound = unseen(ritz.steps, dimension) * ritz.largest
+    bound = ritz.noise if ritz.exhausted else unseen(ritz.steps, dimension) * ritz.largest
     text = (
         f"No negative curvature was found; the smallest eigenvalue away from zero is {value:.3g}, "
         f"up to {error:.1g}. With a chance of 99 % none is below -{bound:.2g}.{explained} "
         "Other minima may be lower."
     )
-    if not (ritz.done and ritz.value > ritz.noise):
+    if ritz.residual > max(ACCURACY * ritz.largest, ritz.noise) or ritz.value <= ritz.noise:
         text = (
             f"The smallest eigenvalue found is {value:.3g}, up to {error:.1g}: its sign is not "
             f"certain.{explained}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import textwrap
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import attrs
 import numpy as np
@@ -17,6 +17,9 @@ from genorth.linalg.arrays import Array
 from genorth.notebook import html_table
 from genorth.problem.problem import evaluations
 
+if TYPE_CHECKING:
+    from genorth.solve.certificate import Certificate
+
 _Column = np.ndarray[Any, Any]
 
 
@@ -24,6 +27,7 @@ class Status(Enum):
     """Why a run ended; the value is a sentence that says so."""
 
     CONVERGED = "The gradient norm is at most tol, and x is on the manifold."
+    SADDLE = "The gradient norm is at most tol, but x is a saddle: f falls in some direction."
     NOT_FEASIBLE = "The gradient norm is at most tol, but x misses feasibility_tol."
     NOT_STATIONARY = "The run stopped at a point that, restored to the manifold, is not stationary."
     ITERATION_LIMIT = "The run was stopped by max_iterations."
@@ -56,6 +60,9 @@ _GO_ON = "Raise the limit, or go on from the x of this result."
 #: What to do next, for one family or ("") for all others.
 _ADVICE = {
     (Status.NOT_FEASIBLE, ""): "Rounding limits it here: raise feasibility_tol.",
+    (Status.SADDLE, ""): (
+        "See result.certificate; raise escapes or a budget, or use starts=5, or another x0."
+    ),
     (Status.NOT_STATIONARY, "penalty"): "beta is too small: use beta='auto' or a larger beta.",
     (Status.NOT_STATIONARY, ""): "Run again from the x of this result.",
     (Status.ITERATION_LIMIT, ""): _GO_ON,
@@ -130,6 +137,20 @@ class Progress:
     time: float
 
 
+class Start(NamedTuple):
+    """What one of several starts of `minimize` found."""
+
+    #: "given", "random" or "perturbed".
+    kind: str
+    x: Array
+    fun: float
+    status: Status
+    #: The component of M that x is in, see `GenOrthManifold.component`.
+    component: int
+    #: Starts with the same number found the same point, up to T with f(X T) = f(X).
+    minimum: int
+
+
 @attrs.frozen(eq=False, repr=False, kw_only=True)
 class Result:
     """The outcome of a run.
@@ -175,6 +196,10 @@ class Result:
     metric_gradient_norm: float | None = None
     #: How often a Riemannian solver used each retraction.
     retractions: dict[str, int] = attrs.field(factory=dict)
+    #: Whether x is a minimum or a saddle, where `minimize` has certified it.
+    certificate: Certificate | None = None
+    #: With starts > 1: what each start found.
+    starts: tuple[Start, ...] = ()
 
     @property
     def evaluations(self) -> int:
@@ -204,6 +229,8 @@ class Result:
             ),
             "time": f"{self.time:.3g} s",
         }
+        if self.certificate is not None:
+            lines["certificate"] = self.certificate.verdict
         if self.beta is not None:
             above = "" if self.margin is None else f" ({self.margin:.3g} times the threshold at x)"
             lines["beta"] = f"{self.beta:.4g}{above}, raised {self.beta_raised} times"
