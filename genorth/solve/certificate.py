@@ -15,12 +15,15 @@ import scipy.linalg
 
 from genorth.linalg.arrays import Array, eps, inner, norm, number
 from genorth.notebook import html_table
+from genorth.solve.monitor import Stop
+from genorth.solve.result import Status
 
 _Map = Callable[[Array], Array]
 MINIMUM, SADDLE, UNDECIDED = "minimum", "saddle", "undecided"
-ACCURACY = 0.01  # of the smallest Ritz value, relative to the largest
+ACCURACY = 0.02  # of the smallest Ritz value, relative to the largest
+_LEAST = 5  # steps: after fewer a Ritz value may have converged to another eigenvalue by chance
 _ZERO = 1e-4  # a residual, relative to the largest Ritz value, beyond which zero is zero
-_SURE = 0.3  # residual of a negative Ritz value, relative to it: its vector is a good way down
+_SURE = 0.5  # residual of a Ritz value, relative to it, at which its sign is taken for certain
 _UNITS = 10.0  # of roundoff in a product, or of its root in one by differences
 _GRADIENT = 10.0  # eigenvalues that are zero at a solution are about |grad f| near it
 CHANCE = 0.01  # that an eigenvalue below -unseen was missed
@@ -85,10 +88,13 @@ class Ritz(NamedTuple):
     @property
     def done(self) -> bool:
         """Whether the smallest Ritz value is known well enough."""
+        certain = max(_SURE * abs(self.value), self.noise)
         if self.value < -self.noise:
-            return self.residual <= max(_SURE * -self.value, self.noise)
-        certain = max(self.value, _ZERO * self.largest, self.noise)
-        return self.residual <= min(certain, max(ACCURACY * self.largest, self.noise))
+            return self.residual <= certain
+        known = max(ACCURACY * self.largest, self.noise)
+        return self.steps >= _LEAST and self.residual <= min(
+            known, max(certain, _ZERO * self.largest)
+        )
 
 
 def lanczos(
@@ -134,6 +140,8 @@ def lanczos(
         first_image = None
         images.append(W)
         seen = np.array([number(inner(W, Z)) for Z in zs])
+        if not np.isfinite(seen).all():
+            raise Stop(Status.NOT_FINITE)
         diagonal.append(seen[-1])
         if len(zs) > 1:
             seen[-2] -= off[-1]
