@@ -15,7 +15,8 @@ from genorth.auto import joined
 from genorth.errors import NotRestorableError, refuse
 from genorth.geometry.gauge import random_element
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.linalg.arrays import Array, as_like, norm, number
+from genorth.geometry.shaped import Front
+from genorth.linalg.arrays import Array, as_like, ct, norm, number
 from genorth.linalg.inputs import as_generator
 from genorth.optional import optional
 from genorth.problem.measure import SLACK
@@ -31,6 +32,7 @@ _INVARIANT = 1e-8  # relative change of a cost that is rounding
 _GAIN = 0.9  # a balanced start is taken where |X| becomes at least so much smaller
 _PERTURBED = 0.1  # length of the step to a perturbed start, relative to |X|
 _TRIES = 8  # random starts that are drawn to meet another component
+_COUNTS = ("nfev", "njev", "nhev", "time")
 _SAME, _VALUE = 1e-3, 1e-6  # relative distance and difference of costs of equal minima
 
 
@@ -80,7 +82,7 @@ class Plan:
             after = self.solver(problem, lower, **(self.arguments | rest))
             left_one = f"The run left a saddle of eigenvalue {found.eigenvalue:.2g}."
             result = joined(result, after, f"{after.message} {left_one}")
-        return result
+        return _located(result, problem.manifold)
 
     def _rest(self, result: Result) -> dict[str, Any] | None:
         """What is left of the budgets; None where one is used up."""
@@ -88,6 +90,15 @@ class Plan:
         pairs = zip(self.budgets.items(), used, strict=True)
         rest = {name: budget - spent for (name, budget), spent in pairs if budget is not None}
         return rest if all(value > 0 for value in rest.values()) else None
+
+
+def _located(result: Result, manifold: Any) -> Result:
+    """The result, whose message says in which component x is; only where a determinant tells."""
+    square = isinstance(manifold, GenOrthManifold) and len(set(manifold.shape[-2:])) == 1
+    if not square or manifold.components in (None, 1):
+        return result
+    here = f"x is in component {manifold.component(result.x)} of {manifold.components} of M."
+    return attrs.evolve(result, message=f"{result.message} {here}")
 
 
 def _counted(result: Result, counts: Any, time: float, certificate: Any) -> Result:
@@ -115,28 +126,37 @@ def best_of(plan: Plan, problem: Problem, x0: Any, starts: int, jobs: int) -> Re
     Returns:
         The best result; its `starts` say what each of them found, and its counts are of all.
     """
-    chosen = _starts(problem, x0, starts, as_generator(plan.rng))
-    tasks = [(attrs.evolve(plan, rng=k), problem, X) for k, (_, X) in enumerate(chosen)]
+    manifold, inside = problem.manifold, problem.in_blocks
+    front = isinstance(manifold, Front)
+    if x0 is not None and front:
+        x0 = manifold.inward(problem.start(x0, on_device=True))
+    chosen = _starts(inside, x0, starts, as_generator(plan.rng))
+    tasks = [
+        (attrs.evolve(plan, rng=k), problem, manifold.outward(X) if front else X)
+        for k, (_, X) in enumerate(chosen)
+    ]
     if jobs == 1:
         results = [one.run(problem, X) for one, _, X in tasks]
     else:
         dumps = optional("cloudpickle", "compare", "jobs > 1").dumps
         with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
             results = list(pool.map(_unpickled_run, map(dumps, tasks)))
-    order = sorted(range(starts), key=lambda k: (not results[k].success, results[k].fun))
-    best, manifold = results[order[0]], problem.manifold
-    free = invariant(problem, best.x, as_generator(plan.rng)) <= _INVARIANT
+    ends = [manifold.inward(r.x) if front else r.x for r in results]
+    first = min(range(starts), key=lambda k: (not results[k].success, results[k].fun))
+    free = invariant(inside, ends[first], as_generator(plan.rng)) <= _INVARIANT
     found: list[Start] = []
-    for (kind, _), result in zip(chosen, results, strict=True):
-        equal = (s.minimum for s in found if _same(manifold, s, result, free))
-        number_ = next(equal, len({s.minimum for s in found}))
-        found.append(
-            Start(kind, result.x, result.fun, result.status, manifold.component(result.x), number_)
+    for k, result in enumerate(results):
+        equal = (
+            s.minimum
+            for s, X in zip(found, ends, strict=False)
+            if _same(inside.manifold, (s.fun, X), (result.fun, ends[k]), free)
         )
-    counts = {name: sum(getattr(r, name) for r in results) for name in ("nfev", "njev", "nhev")}
-    message = f"{best.message} {_compared(found, found[order[0]])}"
-    time = sum(r.time for r in results)
-    return attrs.evolve(best, starts=tuple(found), message=message, time=time, **counts)
+        which = next(equal, len({s.minimum for s in found}))
+        part = inside.manifold.component(ends[k])
+        found.append(Start(chosen[k][0], result.x, result.fun, result.status, part, which))
+    counts = {name: sum(getattr(r, name) for r in results) for name in _COUNTS}
+    message = f"{results[first].message} {_compared(found, found[first], inside.manifold)}"
+    return attrs.evolve(results[first], starts=tuple(found), message=message, **counts)
 
 
 def _unpickled_run(task: bytes) -> Result:
@@ -152,16 +172,14 @@ def _starts(
     manifold = problem.manifold
     chosen = [("random" if x0 is None else "given", problem.start(x0, rng, on_device=True))]
     first, met = chosen[0][1], {manifold.component(chosen[0][1])}
-    drawn = starts - 1 if x0 is None else starts // 2
-    for _ in range(drawn):
+    for _ in range(starts - 1 if x0 is None else starts // 2):
         for _ in range(_TRIES):
             X = manifold.random_point(rng)
             if manifold.components in (None, 1) or manifold.component(X) not in met:
                 break
         met.add(manifold.component(X))
         chosen.append(("random", as_like(X, first)))
-    if starts > len(chosen):
-        near = manifold.restore(first)
+    near = manifold.restore(first) if len(chosen) < starts else first
     for _ in range(starts - len(chosen)):
         Z = manifold.random_tangent(near, rng)
         Z = Z * (_PERTURBED * number(norm(near)) / max(number(norm(Z)), 1e-300))
@@ -169,24 +187,27 @@ def _starts(
     return chosen
 
 
-def _same(manifold: Any, known: Start, other: Result, free: bool) -> bool:
-    """Whether two minima are equal, where `free` up to T with T*T = I."""
-    X, Y = known.x, other.x
-    if abs(known.fun - other.fun) > _VALUE * max(abs(known.fun), abs(other.fun)):
+def _same(manifold: Any, one: tuple[float, Array], other: tuple[float, Array], free: bool) -> bool:
+    """Whether two minima (f, X) are equal, where `free` up to T with T*T = I."""
+    (f, X), (g, Y) = one, other
+    if abs(f - g) > _VALUE * max(abs(f), abs(g)):
         return False
-    moved = X @ (manifold.phi(X).mT.conj() @ Y) if free else X
+    moved = X @ (ct(manifold.phi(X)) @ Y) if free else X
     return number(norm(Y - moved)) <= _SAME * number(norm(Y))
 
 
-def _compared(found: list[Start], best: Start) -> str:
-    """A sentence on what the starts found."""
+def _compared(found: list[Start], best: Start, manifold: Any) -> str:
+    """Sentences on what the starts found, and how many components they met."""
     alike = sum(s.minimum == best.minimum for s in found)
     values = sorted({f"{s.fun:.8g}" for s in found if s.minimum != best.minimum})
-    if not values:
-        return f"All {len(found)} starts found the same point."
-    return (
-        f"{alike} of {len(found)} starts found this point; the others ended at {', '.join(values)}."
-    )
+    text = f"All {len(found)} starts found the same point."
+    if values:
+        others = ", ".join(values)
+        text = f"{alike} of {len(found)} starts found this point; the others ended at {others}."
+    if manifold.components in (None, 1):
+        return text
+    tried = len({s.component for s in found})
+    return f"{text} They met {tried} of {manifold.components} components of M."
 
 
 def invariant(problem: Problem, X: Array, rng: np.random.Generator) -> float:

@@ -39,7 +39,7 @@ def mean(manifold: GenOrthManifold, points: Sequence[Array], weights: Any, tol: 
     w /= w.sum()
     X, step, before = points[int(np.argmax(w))], 1.0, np.inf
     for _ in range(_ROUNDS):
-        Z = sum(float(a) * inverse_retract(manifold, X, Y) for a, Y in zip(w, points, strict=True))
+        Z = sum(float(a) * manifold.inverse_retract(X, Y) for a, Y in zip(w, points, strict=True))
         size = number(norm(Z))
         if size <= tol * max(1.0, number(norm(X))):
             return X

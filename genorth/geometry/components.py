@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _Matrix = np.ndarray[Any, Any]
 #: A V and U: the sign of det((A V)^T X U) tells the two components of a block apart.
 Test: TypeAlias = tuple[_Matrix, _Matrix]
-_LARGEST = 2000  # n up to which a form that is known by its products is made dense
+_LARGEST = 200  # n up to which a form that is known by its products is made dense
 
 
 def tests(manifold: GenOrthManifold) -> list[list[Test]] | None:
@@ -34,12 +34,14 @@ def tests(manifold: GenOrthManifold) -> list[list[Test]] | None:
         return None
     if companion.sign < 0 or manifold.dtype.kind == "c":
         return []
-    found = [_of_block(A, Q) for A, Q in forms(manifold)]
+    found = [_of_block(A, Q, manifold.definite) for A, Q in forms(manifold)]
     return None if None in found else found  # type: ignore[return-value]
 
 
-def _of_block(A: Operator, Q: _Matrix) -> list[Test] | None:
+def _of_block(A: Operator, Q: _Matrix, definite: bool) -> list[Test] | None:
     values, U = np.linalg.eigh((Q + Q.T) / 2)
+    if definite:  # A and Q have one sign, det((A V)^T X U) is that of X up to a factor
+        return [(np.eye(A.size), np.eye(A.size))] if A.size == len(Q) else []
     known = A.inertia()
     if known.positive is None or known.negative is None:
         if A.size > _LARGEST:
@@ -49,6 +51,5 @@ def _of_block(A: Operator, Q: _Matrix) -> list[Test] | None:
     for sign, size in ((1, known.positive), (-1, known.negative)):
         chosen = sign * values > 0
         if size and size == chosen.sum():
-            V = np.eye(size) if size == A.size else A.directions(size, sign)
-            found.append((np.asarray(A.left(V)), U[:, chosen]))
+            found.append((np.asarray(A.left(A.directions(size, sign))), U[:, chosen]))
     return found

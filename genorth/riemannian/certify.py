@@ -9,7 +9,7 @@ import attrs
 from genorth.errors import StepTooLong, refuse
 from genorth.geometry.gauge import horizontal, random_skew
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.geometry.shaped import Shaped
+from genorth.geometry.shaped import Front
 from genorth.linalg.arrays import Array, as_like, norm, number
 from genorth.linalg.inputs import as_generator
 from genorth.problem.measure import Measure
@@ -80,17 +80,19 @@ def examine(
 ) -> tuple[Certificate, Array | None]:
     """The certificate of x, and with `leave` a lower point of M near a saddle, if there is one."""
     x, manifold, outward = problem.start(x, on_device=True), problem.manifold, []
-    if isinstance(manifold, Shaped):
+    if isinstance(manifold, Front):
         problem, x = problem.in_blocks, manifold.inward(x)
         outward.append(manifold.outward)
         if preconditioner is not None:
             preconditioner = manifold.mapped(preconditioner)
+        if metric is not None and hasattr(manifold, "metrics"):
+            metric = manifold.metrics(metric)
     if metric is not None:
         problem = problem.substitute(problem.manifold.metric(metric))
-        T = problem.manifold.T  # type: ignore[attr-defined]
+        T = problem.manifold.T
         x = T.solve(x)
         outward.insert(0, T.apply)
-    at = Measure.at(problem, x)
+    at = Measure.at(problem, x, problem.evaluate(x))
     known: dict[str, Any] = {"verdict": UNDECIDED, "gradient_norm": at.stationarity}
     if not at.feasible(_NEAR):
         text = f"x is not on M: |C(x)| = {at.feasibility:.2g}."
