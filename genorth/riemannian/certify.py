@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import attrs
@@ -9,13 +10,14 @@ import attrs
 from genorth.errors import StepTooLong, refuse
 from genorth.geometry.gauge import horizontal, random_skew
 from genorth.geometry.manifold import GenOrthManifold
+from genorth.geometry.product import Blockwise
 from genorth.geometry.shaped import Front
 from genorth.linalg.arrays import Array, as_like, norm, number
 from genorth.linalg.inputs import as_generator
 from genorth.problem.measure import Measure
 from genorth.problem.problem import Problem
 from genorth.riemannian.run import OnManifold
-from genorth.solve.certificate import SADDLE, UNDECIDED, Certificate, verdict
+from genorth.solve.certificate import SADDLE, UNDECIDED, Certificate, Gauge, verdict
 from genorth.solve.monitor import Stop
 from genorth.solve.run import Iterate, Preconditioner
 
@@ -108,7 +110,8 @@ def examine(
     except Stop as stop:
         return Certificate(explanation=f"No certificate: {stop.status.value}", **known), None
     for apply in outward:
-        found = attrs.evolve(found, direction=apply(found.direction))
+        if found.direction is not None:
+            found = attrs.evolve(found, direction=apply(found.direction))
         lower = None if lower is None else apply(lower)
     return found, lower
 
@@ -117,13 +120,7 @@ def _certificate(
     run: OnManifold, point: Iterate, gradient_norm: float, limit: int, rng: Any
 ) -> Certificate:
     """What the Hessian at the point says."""
-    manifold, X = run.manifold, point.X
-    start = point.place.project(as_like(manifold.random_ambient(rng), X))
-    gauge = None
-    if isinstance(manifold, GenOrthManifold):
-        _, G, trace = manifold.dimensions()
-        along = X @ as_like(random_skew(manifold, rng), X)
-        gauge = along, (G - trace) // 2, horizontal(manifold, X)
+    start = point.place.project(as_like(run.manifold.random_ambient(rng), point.X))
     return verdict(
         run.hessian(point),
         run.precondition(point),
@@ -132,8 +129,34 @@ def _certificate(
         dimension=run.dimension,
         limit=limit,
         exact=run.problem.has_hessian,
-        gauge=gauge,
+        gauges=_gauges(run.manifold, point.X, rng),
     )
+
+
+def _gauges(manifold: Any, X: Array, rng: Any) -> Iterator[Gauge]:
+    """The gauge directions of M, or of each factor of a product."""
+    if not isinstance(manifold, Blockwise):
+        yield from _own_gauge(manifold, X, rng)
+        return
+    points, parts = manifold.points, manifold.points.split(X)
+    for k, (M, x) in enumerate(zip(manifold.factors, parts, strict=True)):
+        for own in _own_gauge(M, x, rng):
+            along = points.join([own.along if i == k else 0 * part for i, part in enumerate(parts)])
+
+            def outside(Z: Array, k: int = k, own: Gauge = own) -> Array:
+                split = enumerate(points.split(Z))
+                return points.join([own.outside(z) if i == k else z for i, z in split])
+
+            yield Gauge(along, own.dimension, outside)
+
+
+def _own_gauge(M: Any, X: Array, rng: Any) -> Iterator[Gauge]:
+    """The gauge directions of one manifold, where they are known and there are some."""
+    outside = horizontal(M, X) if isinstance(M, GenOrthManifold) else None
+    if outside is not None:
+        _, G, trace = M.dimensions()
+        if trace < G:
+            yield Gauge(X @ as_like(random_skew(M, rng), X), (G - trace) // 2, outside)
 
 
 def _lower(run: OnManifold, point: Iterate, found: Certificate) -> Array | None:

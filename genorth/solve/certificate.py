@@ -6,7 +6,7 @@ It knows a tangent space by what a `Run` gives: Hessian products, the preconditi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import attrs
@@ -181,6 +181,16 @@ def unseen(steps: int, dimension: int) -> float:
     return high
 
 
+class Gauge(NamedTuple):
+    """The directions X S, S* = -S, along which f is constant if f(X T) = f(X)."""
+
+    #: A random one of them.
+    along: Array
+    dimension: int
+    #: The projection onto their complement.
+    outside: _Map
+
+
 def verdict(
     hessian: _Map,
     precondition: _Map | None,
@@ -190,33 +200,35 @@ def verdict(
     dimension: int,
     limit: int,
     exact: bool,
-    gauge: tuple[Array, int, _Map | None] | None = None,
+    gauges: Iterable[Gauge] = (),
 ) -> Certificate:
-    """Examine the Hessian at a stationary point.
+    """Examine the Hessian H at a stationary point.
 
     Args:
-        hessian: The Hessian, a map of the tangent space.
+        hessian: H, a map of the tangent space.
         precondition: The preconditioner there, or None.
         start: A Gaussian tangent vector z.
         gradient_norm: The norm of the gradient.
         dimension: The dimension of the tangent space.
         limit: The largest number of products.
         exact: Whether products are exact, not differences.
-        gauge: A random one of the tangent vectors X S along which f is constant if f(X T) = f(X),
-            their dimension, and the projection onto their complement, if it is known. They are
-            zeros of the Hessian H where H z is orthogonal to the random one, and are left out.
+        gauges: What may be zeros of H. They are where H z is orthogonal to a random one of them, as
+            <H z, X S> = <z, H X S>, and are left out then.
 
     Returns:
         The certificate.
     """
     noise = _GRADIENT * gradient_norm
     unit = _UNITS * (eps(start) if exact else eps(start) ** 0.5)
-    zeros, size = 0, number(norm(start))
-    image = hessian(start)
+    size, image = number(norm(start)), hessian(start)
     scale = number(norm(image)) / size if size > 0 else 0.0
-    if gauge is not None and gauge[1] > 0:
-        overlap = abs(number(inner(image, gauge[0]))) / number(norm(gauge[0]))
-        zeros = gauge[1] if overlap <= max(noise, 100 * unit * scale) else 0
+    rounding = max(noise, 100 * unit * scale)
+    free = [
+        gauge
+        for gauge in gauges
+        if abs(number(inner(image, gauge.along))) <= rounding * number(norm(gauge.along))
+    ]
+    zeros = sum(gauge.dimension for gauge in free)
     known: dict[str, Any] = {"gradient_norm": gradient_norm, "zeros": zeros, "products": 1}
     explained = f" {zeros} eigenvalues are zero, as f(X T) = f(X)." if zeros else ""
     if dimension <= zeros:
@@ -227,22 +239,29 @@ def verdict(
         return Certificate(
             verdict=UNDECIDED, eigenvalue=0.0, error=noise, explanation=text, **known
         )
-    product, apply = hessian, precondition
-    if zeros and gauge is not None and (outside := gauge[2]) is not None:
-        # H (start - X S) = H start, as H X S = 0
-        start, image = outside(start), outside(image)
 
-        def product(Z: Array) -> Array:
-            return outside(hessian(Z))
+    def outside(Z: Array) -> Array:
+        for gauge in free:
+            Z = gauge.outside(Z)
+        return Z
 
-        if precondition is not None:
+    def product(Z: Array) -> Array:
+        return outside(hessian(Z))
 
-            def apply(V: Array) -> Array:
-                return outside(precondition(V))
+    def apply(V: Array) -> Array:
+        assert precondition is not None
+        return outside(precondition(V))
 
-    first = image if precondition is None else None
-    most = min(limit if precondition is None else limit - 1, dimension - zeros)
-    ritz = lanczos(product, apply, start, most, noise, unit, first)
+    most, once = dimension - zeros, precondition is None
+    ritz = lanczos(
+        product,
+        None if once else apply,
+        outside(start),
+        min(limit if once else limit - 1, most),
+        noise,
+        unit,
+        outside(image) if once else None,  # H does not see what was left out of the start
+    )
     length = number(norm(ritz.Z))
     value = number(inner(ritz.Z, ritz.HZ)) / length**2
     error = number(norm(ritz.HZ - value * ritz.Z)) / length + ritz.noise
@@ -250,7 +269,7 @@ def verdict(
         "eigenvalue": value,
         "error": error,
         "direction": ritz.Z / length,
-        "products": ritz.steps + (precondition is not None),
+        "products": ritz.steps + (not once),
     }
     if ritz.value < -ritz.noise:
         text = f"The Hessian has an eigenvalue of at most {value:.3g}: f falls along `direction`."
