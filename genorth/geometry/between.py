@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from genorth.errors import OutsideDomainError, refuse
-from genorth.linalg.arrays import Array, ct, eye_like, norm, number
-from genorth.linalg.functions import inverse
+from genorth.linalg.arrays import Array, ct, eye_like, is_lazy, norm, number
+from genorth.linalg.functions import inverse, require_condition
 
 if TYPE_CHECKING:
     from genorth.geometry.manifold import GenOrthManifold
 
 _ROUNDS = 200  # of the fixed-point iteration, which takes about ten for points that are near
+_FORMULA = "(I + <<X, Y>>)/2"
 _HINT = "Y is too far from X for one step of Cayley: go by points between them."
 
 
@@ -25,7 +26,9 @@ def inverse_retract(manifold: GenOrthManifold, X: Array, Y: Array) -> Array:
         refuse("Y", "a point of the component of X", got, None, "", OutsideDomainError)
     D = Y - X
     W = ct(manifold.phi(X)) @ D
-    B = inverse(eye_like(W) + W / 2, "(I + <<X, Y>>)/2", _HINT)
+    B = inverse(eye_like(W) + W / 2, _FORMULA, _HINT)
+    if not is_lazy(B):  # near -X the sum is rounding, which may be well conditioned
+        require_condition((1 + number(norm(W))) * number(norm(B)), B, _FORMULA, _HINT)
     E = W @ B
     return D @ B - X @ ((E + ct(manifold.psi(E))) / 2)
 
