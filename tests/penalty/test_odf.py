@@ -208,3 +208,37 @@ def test_small_singular_values_are_no_rank_deficiency():
     X = np.eye(5, 3) * [1.0, 1.0, 1e-6]
     h = go.OrthogonalDissolving(smooth(go.Stiefel(5, 3), 0), 1.0)
     assert 1e10 < abs(h.value(X)) < np.inf
+
+
+@given(data=st.data(), manifold=MANIFOLDS, seed=gt.seeds(), exponent=st.floats(-6, -2))
+def test_the_model_of_a_trust_region_is_the_hessian_up_to_D(data, manifold, seed, exponent):
+    """On M the tangent part of hess h_n(X)[Z], Z tangent; beside it up to a multiple of |D|.
+
+    The multiple is that of a hundred times the distance: the error is linear, so at a distance d
+    it is at most a few times d/d' of that at d' = 100 d.
+    """
+    x = data.draw(gt.points(manifold))
+    if not manifold.dim:
+        return
+    s, Z = Setting(manifold, x, 1.0, seed), manifold.random_tangent(x, seed)
+    Z = Z * (float(np.linalg.norm(x)) / max(float(np.linalg.norm(Z)), 1e-300))
+    away = manifold.random_ambient(seed + 2)
+    away = away * (float(np.linalg.norm(s.Z)) / float(np.linalg.norm(away)))
+
+    def error(distance: float) -> tuple[float, float]:
+        X = x + distance * away
+        point = s.h.complete(s.h.point(X))
+        gradient, product = s.h.model(point)
+        place = manifold.place(X).general
+        U = place.project(Z)
+        exact = place.project(s.h.hessian_product(X, U))
+        norm = np.linalg.norm
+        assert norm(place.project(point.gradient) - gradient) <= (
+            10 * distance + 1e6 * EPS * s.condition
+        ) * norm(point.gradient) * float(manifold.scale(X))
+        return float(norm(product(U) - exact)), float(norm(exact) + norm(point.G))
+
+    near, far = error(10**exponent), error(10 ** (exponent + 2))
+    size = 1e5 * EPS * s.condition * float(manifold.scale(x)) * (near[1] + float(s.h.beta))
+    assert near[0] <= 0.2 * far[0] + size
+    assert error(0.0)[0] <= size
