@@ -104,7 +104,7 @@ def examine(
         return Certificate(explanation=text, **known), None
     run = OnManifold(problem, x, "certify", precondition=preconditioner, **budgets)
     try:
-        point = Iterate(run.place(x), at.cost, at.G, run.phases)
+        point = Iterate(run, run.place(x), at.cost, at.G)
         found = _certificate(run, point, at.stationarity, limit, as_generator(rng).spawn(1)[0])
         lower = _lower(run, point, found) if leave and found.verdict == SADDLE else None
     except Stop as stop:
@@ -122,7 +122,7 @@ def _certificate(
     """What the Hessian at the point says."""
     start = point.place.project(as_like(run.manifold.random_ambient(rng), point.X))
     return verdict(
-        run.hessian(point),
+        run.model(point)[1],
         run.precondition(point),
         start,
         gradient_norm=gradient_norm,
@@ -168,7 +168,7 @@ def _lower(run: OnManifold, point: Iterate, found: Certificate) -> Array | None:
     for _ in range(_TRIALS):
         try:
             trial = step(t)
-        except StepTooLong:
+        except (StepTooLong, Stop):  # outside a domain, or a budget is used up
             trial = None
         if trial is not None and trial.value < point.value + _SHARE * found.eigenvalue * t * t / 2:
             return trial.X

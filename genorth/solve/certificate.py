@@ -52,7 +52,8 @@ class Certificate:
     zeros: int = 0
     #: The norm of the Riemannian gradient at x.
     gradient_norm: float
-    #: With a chance of 99 % no eigenvalue is below minus this; NaN for a saddle.
+    #: With a chance of 99 % no eigenvalue is below minus this; NaN for a saddle, and with a
+    #: preconditioner.
     unseen: float = math.nan
     #: What was found and what it means, in words.
     explanation: str
@@ -130,18 +131,16 @@ def lanczos(
     images: list[Array] = []
     diagonal: list[float] = []
     off: list[float] = []
-    defect, W, first_image = 0.0, U, first
+    defect, W, known = 0.0, U, first
+    Z, left = _with_length(W, precondition)
     while True:
-        Z = W if precondition is None else precondition(W)
-        off.append(math.sqrt(max(number(inner(W, Z)), 0.0)))
-        us.append(W / off[-1])
-        zs.append(Z / off[-1])
-        W = hessian(zs[-1]) if first_image is None else first_image / off[-1]
-        first_image = None
+        off.append(left)
+        us.append(W / left)
+        zs.append(Z / left)
+        W = hessian(zs[-1]) if known is None else known / left
+        known = None
         images.append(W)
         seen = np.array([number(inner(W, Z)) for Z in zs])
-        if not np.isfinite(seen).all():
-            raise Stop(Status.NOT_FINITE)
         diagonal.append(seen[-1])
         if len(zs) > 1:
             seen[-2] -= off[-1]
@@ -149,18 +148,25 @@ def lanczos(
         for _ in range(2):
             for Z, V in zip(zs, us, strict=True):
                 W = W - number(inner(W, Z)) * V
+        Z, left = _with_length(W, precondition)
+        if not math.isfinite(left + seen[-1]):
+            raise Stop(Status.NOT_FINITE)
         values, S = scipy.linalg.eigh_tridiagonal(diagonal, off[1:])
-        Z = W if precondition is None else precondition(W)
-        left = math.sqrt(max(number(inner(W, Z)), 0.0))
         largest = float(np.abs(values).max())
         error = noise + unit * largest + 2 * defect
         value, residual = float(values[0]), left * abs(float(S[-1, 0]))
         found = Ritz(value, residual, largest, error, len(zs), left <= error, W, W)
         if found.done or found.exhausted or len(zs) >= limit:
-            Z, HZ = (
+            vector, image = (
                 sum(float(s) * V for s, V in zip(S[:, 0], Vs, strict=True)) for Vs in (zs, images)
             )
-            return found._replace(Z=Z, HZ=HZ)
+            return found._replace(Z=vector, HZ=image)
+
+
+def _with_length(W: Array, precondition: _Map | None) -> tuple[Array, float]:
+    """Z = M^-1 W, and <W, Z>^(1/2)."""
+    Z = W if precondition is None else precondition(W)
+    return Z, math.sqrt(max(number(inner(W, Z)), 0.0))
 
 
 def unseen(steps: int, dimension: int) -> float:
@@ -275,10 +281,12 @@ def verdict(
         text = f"The Hessian has an eigenvalue of at most {value:.3g}: f falls along `direction`."
         return Certificate(verdict=SADDLE, explanation=text, **known)
     bound = ritz.noise if ritz.exhausted else unseen(ritz.steps, dimension) * ritz.largest
+    if not once:
+        bound = math.nan  # the start is not Gaussian in the inner product of the preconditioner
+    chance = f" With a chance of 99 % none is below -{bound:.2g}." if once else ""
     text = (
         f"No negative curvature was found; the smallest eigenvalue away from zero is {value:.3g}, "
-        f"up to {error:.1g}. With a chance of 99 % none is below -{bound:.2g}.{explained} "
-        "Other minima may be lower."
+        f"up to {error:.1g}.{chance}{explained} Other minima may be lower."
     )
     if ritz.residual > max(ACCURACY * ritz.largest, ritz.noise) or ritz.value <= ritz.noise:
         text = (
