@@ -27,7 +27,7 @@ Test: TypeAlias = tuple[_Matrix, _Matrix]
 _LARGEST = 200  # n up to which a form that is known by its products is made dense
 
 
-def tests(manifold: GenOrthManifold) -> list[list[Test]] | None:
+def sign_tests(manifold: GenOrthManifold) -> list[list[Test]] | None:
     """What tells the components apart, for each block; None where the structure is not known."""
     companion = manifold.companion
     if companion is None or manifold.ambient_projector is not None:

@@ -846,7 +846,7 @@ class GenOrthManifold(ABC):
     @final
     @cached_property
     def _component_tests(self) -> list[list[component_tests.Test]] | None:
-        return component_tests.tests(self)
+        return component_tests.sign_tests(self)
 
     @final
     def restore(self, X: Array, tol: float | None = None) -> Array:
