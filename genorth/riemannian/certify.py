@@ -107,8 +107,8 @@ def examine(
         point = Iterate(run, run.place(x), at.cost, at.G)
         found = _certificate(run, point, at.stationarity, limit, as_generator(rng).spawn(1)[0])
         lower = _lower(run, point, found) if leave and found.verdict == SADDLE else None
-    except Stop as stop:
-        return Certificate(explanation=f"No certificate: {stop.status.value}", **known), None
+    except (Stop, FloatingPointError) as error:
+        return Certificate(explanation=f"No certificate: {error}", **known), None
     for apply in outward:
         if found.direction is not None:
             found = attrs.evolve(found, direction=apply(found.direction))

@@ -15,8 +15,6 @@ import scipy.linalg
 
 from genorth.linalg.arrays import Array, eps, inner, norm, number
 from genorth.notebook import html_table
-from genorth.solve.monitor import Stop
-from genorth.solve.result import Status
 
 _Map = Callable[[Array], Array]
 MINIMUM, SADDLE, UNDECIDED = "minimum", "saddle", "undecided"
@@ -125,6 +123,9 @@ def lanczos(
 
     Returns:
         What was found.
+
+    Raises:
+        FloatingPointError: If a product is not finite.
     """
     us: list[Array] = []
     zs: list[Array] = []
@@ -150,7 +151,7 @@ def lanczos(
                 W = W - number(inner(W, Z)) * V
         Z, left = _with_length(W, precondition)
         if not math.isfinite(left + seen[-1]):
-            raise Stop(Status.NOT_FINITE)
+            raise FloatingPointError("a Hessian product is not finite")
         values, S = scipy.linalg.eigh_tridiagonal(diagonal, off[1:])
         largest = float(np.abs(values).max())
         error = noise + unit * largest + 2 * defect

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import textwrap
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import attrs
 import numpy as np
@@ -16,9 +16,7 @@ import numpy as np
 from genorth.linalg.arrays import Array
 from genorth.notebook import html_table
 from genorth.problem.problem import evaluations
-
-if TYPE_CHECKING:
-    from genorth.solve.certificate import Certificate
+from genorth.solve.certificate import Certificate
 
 _Column = np.ndarray[Any, Any]
 

@@ -96,7 +96,7 @@ def test_a_product_goes_part_by_part():
 
 @pytest.mark.parametrize(
     ("points", "weights"),
-    [([], None), ("two", [1.0]), ("two", [1.0, -1.0]), ("two", [0.0, 0.0]), ("two", [1.0, np.nan])],
+    [([], None), ("two", [1.0]), ("two", [2.0, -1.0]), ("two", [0.0, 0.0]), ("two", [1.0, np.nan])],
 )
 def test_points_and_weights_have_to_fit(points, weights):
     M = go.Stiefel(4, 2)

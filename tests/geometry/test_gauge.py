@@ -22,6 +22,8 @@ def test_elements_keep_M_and_directions_are_tangent(recipe, seed):
     size = float(np.linalg.norm(T)) ** 2 * max(1.0, float(np.linalg.norm(M.psi(S))))
     assert float(M.feasibility(X @ T)) <= 10 * size * unit(M, X)
     assert float(M.tangency(X, X @ S)) <= 10 * size * unit(M, X)
+    _, G, trace = M.dimensions()
+    assert trace == G or float(np.linalg.norm(T - np.eye(T.shape[-1]))) > 0.1
 
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))

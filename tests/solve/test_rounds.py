@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import genorth as go
+from genorth.rounds import _starts
 from genorth.testing.strategies import FAMILIES, Recipe
 from support.problems import smooth, spd, trace
 from support.stationary import spectrum, stationary
@@ -90,6 +91,15 @@ def test_several_starts_on_two_components():
     assert "met 2 of 2 components" in result.message
     same = [s for s in result.starts if s.component == M.component(best)]
     assert all(s.minimum == same[0].minimum for s in same if abs(s.fun - result.fun) < 1e-9)
+
+
+def test_a_random_start_is_in_the_other_component():
+    problem = smooth(go.Orthogonal(3), 0)
+    X = problem.manifold.random_point(0)
+    for seed in range(10):
+        (_, first), (kind, second) = _starts(problem, X, 2, np.random.default_rng(seed))
+        assert kind == "random"
+        assert problem.manifold.component(first) != problem.manifold.component(second)
 
 
 def test_minima_are_compared_up_to_the_invariance():
