@@ -160,12 +160,7 @@ def _newton(molecule: str, problem: go.Problem, x0: Array, visit: Visit) -> Any:
 def _stable(molecule: str, problem: go.Problem, x0: Array, visit: Visit) -> None:
     """Newton's method, and again from where `stability` leads, until that finds a minimum."""
     tol, visit.monitor.tol = visit.monitor.tol, 0.0  # a small gradient is not yet the end
-    solver = _newton(molecule, problem, x0, visit)
-    for _ in range(_STABLE):
-        orbitals, _, stable, _ = solver.stability(return_status=True)
-        if stable:
-            break
-        solver.kernel(orbitals, solver.mo_occ)
+    solver = _stabilised(_newton(molecule, problem, x0, visit))
     visit.monitor.tol = tol
     visit(np.ascontiguousarray(solver.mo_coeff[:, solver.mo_occ > 0]))
 
@@ -182,7 +177,7 @@ def _certified(problem: go.Problem, x0: Any = None, **arguments: Any) -> go.Resu
 def _hartree_fock(molecule: str, stable: bool = True) -> Instance:
     """The ground state; the core guess leads to a saddle where it is not `stable`."""
     here, field = energy(molecule), mean_field(molecule)
-    truth = float(field.kernel()) if stable else _lowest(field)
+    best = field.run() if stable else _stabilised(field.newton().run())
     further = (
         domain_solver("pyscf-stability", partial(_stable, molecule), cites="sun2020recent"),
         go.Solver(name="auto-certified", family=RIEMANNIAN, run=_certified, algorithm="auto"),
@@ -194,8 +189,9 @@ def _hartree_fock(molecule: str, stable: bool = True) -> Instance:
             euclidean_hessian=here.hessian,
         ),
         start=np.ascontiguousarray(scipy.linalg.eigh(here.h, here.S)[1][:, : here.pairs]),
-        truth=truth,
+        truth=float(best.e_tot),
         truth_by="pyscf.scf.RHF" if stable else "pyscf.scf.newton with stability",
+        bound=not stable,
         metric="B",
         solvers=(
             *(() if stable else further),
@@ -214,19 +210,14 @@ def _hartree_fock(molecule: str, stable: bool = True) -> Instance:
     )
 
 
-def _lowest(field: Any) -> float:
-    """The energy of the lowest state that PySCF finds from its guesses, each until it is stable."""
-    found = []
-    for guess in ("minao", "1e", "atom"):
-        solver = field.newton()
-        solver.kernel(dm0=field.get_init_guess(key=guess))
-        for _ in range(_STABLE):
-            orbitals, _, stable, _ = solver.stability(return_status=True)
-            if stable:
-                break
-            solver.kernel(orbitals, solver.mo_occ)
-        found.append(float(solver.e_tot))
-    return min(found)
+def _stabilised(solver: Any) -> Any:
+    """PySCF's Newton method after a run, led on by its `stability` until that finds a minimum."""
+    for _ in range(_STABLE):
+        orbitals, _, stable, _ = solver.stability(return_status=True)
+        if stable:
+            break
+        solver.kernel(orbitals, solver.mo_occ)
+    return solver
 
 
 def _draw(molecule: str, ax: Any, C: Array) -> None:

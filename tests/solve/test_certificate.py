@@ -5,6 +5,7 @@ import pytest
 import scipy.linalg
 
 import genorth as go
+from genorth.riemannian.certify import examine
 from genorth.solve.certificate import lanczos, unseen
 from genorth.testing.strategies import FAMILIES, Recipe
 from support.problems import smooth, spd, trace
@@ -143,6 +144,30 @@ def test_a_flat_cost_decides_nothing():
     assert found.verdict == "undecided" and "decide nothing" in found.explanation
 
 
+@pytest.mark.parametrize("hessian", ["auto", "differences"])
+def test_a_zero_that_is_not_explained_is_undecided(hessian):
+    M = go.Stiefel(5, 2)
+    values = np.concatenate([[0.0], np.linspace(1, 2, M.dim - 1)])
+    found = go.certify(*stationary(M, values, 0, hessian=hessian), rng=0)
+    assert found.verdict == "undecided" and "its sign is not certain" in found.explanation
+    assert abs(found.eigenvalue) <= found.error
+
+
+def test_the_way_down_is_short_enough():
+    """-x_1^2 + 1000 x_1^4 near the last unit vector: a long step rises."""
+    M = go.Sphere(4)
+
+    def both(x):
+        rest = x[1:3]
+        value = -(x[0] ** 2) + 1000 * x[0] ** 4 + rest @ rest
+        return float(value), np.array([-2 * x[0] + 4000 * x[0] ** 3, *(2 * rest), 0.0])
+
+    problem = go.Problem(M, cost_and_gradient=both)
+    found, lower = examine(problem, np.eye(4)[3], 1e-4, leave=True, rng=0)
+    assert found.verdict == "saddle"
+    assert problem.cost(lower) < 0 and abs(lower[0]) < 0.05
+
+
 def test_a_point_of_a_finite_set_is_a_minimum():
     M = go.Orthogonal(1)
     problem = go.Problem(M, lambda X: float(X[0, 0]), lambda X: np.ones((1, 1)))
@@ -187,6 +212,13 @@ def test_errors_of_products_are_measured():
     E = 1e-4 * rng.standard_normal((30, 30))
     found = lanczos(lambda Z: (H + E) @ Z, None, rng.standard_normal(30), 12, 0.0, 1e-15)
     assert 1e-4 <= found.noise <= 1e-1
+
+
+@pytest.mark.parametrize(("steps", "dimension"), [(3, 10), (20, 1000)])
+def test_the_chance_of_a_miss_by_its_formula(steps, dimension):
+    d = unseen(steps, dimension)
+    growth = d * np.polynomial.Chebyshev.basis(steps - 1)(1 + 2 * d) ** 2
+    assert np.sqrt(2 * dimension / np.pi / (1 + growth)) == pytest.approx(0.01, rel=1e-2)
 
 
 def test_the_chance_of_a_miss_holds():
