@@ -75,7 +75,7 @@ def mean_field(molecule: str) -> Any:
     field = scf.RHF(mol)
     if molecule.endswith("-pbe"):
         field = dft.RKS(mol, xc="pbe")
-        field.grids.level = 1
+        field.grids.level = 0
     field.chkfile, field.conv_tol, field.conv_tol_grad = None, 1e-13, 1e-8
     field.max_cycle = 500
     return field
