@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar, Generic, TypeVar, final
 
 import attrs
@@ -94,6 +95,8 @@ class Penalty(ABC, Generic[_P]):
     scale: float = 0.0
     #: The last point of `first`, where it takes steps.
     last: Array | None = None
+    #: That of the run, an approximate inverse Hessian of f on M; or None.
+    preconditioner: Callable[[Array, Array], Array] | None = None
 
     def __init__(self, problem: Problem, beta: float, keep: int = 1) -> None:
         if not isinstance(problem, Problem):

@@ -56,7 +56,7 @@ class Settings:
         sufficient: Share of the decrease along the gradient that a step must make.
         backtracking: Factor by which a rejected step is shortened.
         outside: Factor by which a step outside the domain is shortened.
-        trials: The last one is accepted in any case.
+        trials: From this one on a rise is accepted too, up to what the slope accounts for.
         averaging: Weight of the past in the average of the costs; 0 makes the search monotone.
         shortest: The smallest t.
         longest: The largest t.
@@ -124,8 +124,8 @@ def descend(
 ) -> None:
     """Iterate until `accept` raises.
 
-    A trial is accepted if its value is at most the average minus sufficient * t * decrease, or
-    after the last trial.
+    A trial is accepted if its value is at most the average minus sufficient * t * decrease; from
+    the last trial on, if it is at most the average plus t * decrease.
 
     Args:
         point: The start.
@@ -178,7 +178,8 @@ def _search(
             t *= settings.outside
             continue
         enough = candidate.value <= average - settings.sufficient * t * fall + slack
-        if enough or (trial >= settings.trials and math.isfinite(candidate.value)):
+        # a rise beyond what the slope accounts for is no step of a nonmonotone search
+        if enough or (trial >= settings.trials and candidate.value <= average + t * fall):
             return candidate, t, enough
         t *= settings.backtracking
     raise NoStep

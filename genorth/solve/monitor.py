@@ -48,7 +48,9 @@ class Monitor:
     def __init__(self, problem: Problem, options: Options | None = None) -> None:
         self.problem = problem
         self.options = options = Options() if options is None else options
-        self.tol = float(options.tol)
+        self._tol, self._rtol = float(options.tol), float(options.rtol)
+        if self._rtol:
+            problem.first_size = None  # asked for
         self.trace = Trace(points=[] if options.keep_points else None)
         self._watchers = [w for w in (options.progress, options.callback) if w is not None]
         self._iterations, self._evaluations, self._time = (
@@ -60,6 +62,14 @@ class Monitor:
         self._failures = 0
         self._begin = time.perf_counter()
         Clock.hear(self)
+
+    @property
+    def tol(self) -> float:
+        """On the stopping measure; rtol counts once a gradient is known."""
+        if self._rtol and (size := self.problem.first_size) is not None:
+            self._tol = max(self._tol, self._rtol * size) if size < math.inf else self._tol
+            self._rtol = 0.0
+        return self._tol
 
     @property
     def elapsed(self) -> float:
@@ -171,6 +181,7 @@ class Monitor:
                 trace.gradient_norm[-1],
                 trace.feasibility[-1],
                 trace.time[-1],
+                self.tol,
             )
             for watcher in self._watchers:
                 if isinstance(said := watcher(progress), bool | np.bool_) and said:

@@ -153,7 +153,7 @@ def test_options_and_their_keywords_agree():
 @pytest.mark.parametrize(
     ("name", "values"),
     [
-        ("tol", [-1.0, math.nan, math.inf, True, "1e-6", None]),
+        ("tol", [-1.0, math.nan, math.inf, True, "1e-6"]),
         ("feasibility_tol", [0, -1.0, math.nan, math.inf, True, "1e-6", None]),
         ("max_iterations", [0, -1, 1.5, 10.0, math.nan, True, "10"]),
         ("max_evaluations", [0, -1, 1.5, 10.0, math.nan, True, "10"]),
