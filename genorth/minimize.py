@@ -10,7 +10,6 @@ import attrs
 import numpy as np
 
 import genorth.auto  # noqa: F401  registers all solvers of genorth
-from genorth.checks.stall import explain
 from genorth.checks.start import check_start
 from genorth.errors import refuse
 from genorth.linalg.arrays import eps, stays
@@ -19,6 +18,7 @@ from genorth.solve.options import Options
 from genorth.solve.progress import hint
 from genorth.solve.result import Progress, Result
 from genorth.solve.solver import PENALTY, SOLVERS, Solver
+from genorth.solve.stall import explain
 
 _PENALTY = "odf-lbfgs"
 

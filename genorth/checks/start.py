@@ -38,9 +38,9 @@ def check_start(problem: Problem, x0: Any = None, preconditioner: Any = None) ->
 
         phi(X T) = phi(X) psi(T)
 
-        <U, B V> = <B U, V>, <U, B U> > 0 for the preconditioner B
+        <U, B V> = <B U, V>, <U, B U> > 0
 
-    E is the sum of G and a random direction of equal length: an error of G shows along G itself, in
+    B is the preconditioner. E is the sum of G and a random direction of equal length: an error of G shows along G itself, in
     any dimension. Where the cost is not finite near the start nothing more is tested. A relative
     error above 1e-3 is refused, one above 1e-4 gets a warning. A cost that combines X entry by
     entry with an array of fewer or more axes, so that the result is larger than both, is refused.
@@ -99,29 +99,38 @@ def check_start(problem: Problem, x0: Any = None, preconditioner: Any = None) ->
         )
 
 
+class _Watched(np.ndarray[Any, Any]):
+    """An X that notes the shapes that it is combined with, entry by entry."""
+
+    met: list[tuple[Any, ...]] | None = None
+
+    def __array_finalize__(self, source: Any) -> None:
+        self.met = getattr(source, "met", None)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        plain = [v.view(np.ndarray) if isinstance(v, _Watched) else v for v in inputs]
+        if "out" in options:
+            options["out"] = tuple(np.asarray(v) for v in options["out"])
+        result = getattr(ufunc, method)(*plain, **options)
+        if method == "__call__" and ufunc.signature is None and self.met is not None:
+            self.met.append(tuple(np.shape(v) for v in plain))
+        if type(result) is np.ndarray:
+            result = result.view(_Watched)
+            result.met = self.met
+        return result
+
+
 def _evaluated(problem: Problem, X: np.ndarray[Any, Any]) -> tuple[float, Array]:
     """f and G; refused where X broadcasts against an array of another number of axes."""
     if X.ndim > 1 and X.shape[-1] > 1:
         return problem.evaluate(X)
-    found: list[tuple[Any, ...]] = []
-
-    class Watched(np.ndarray[Any, Any]):
-        """An X that notes what it is combined with."""
-
-        def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-            inputs = tuple(v.view(np.ndarray) if isinstance(v, Watched) else v for v in inputs)
-            if "out" in options:
-                options["out"] = tuple(np.asarray(v) for v in options["out"])
-            result = getattr(ufunc, method)(*inputs, **options)
-            if method == "__call__" and ufunc.signature is None:
-                found.append(tuple(np.shape(v) for v in inputs))
-            return result.view(Watched) if type(result) is np.ndarray else result
-
+    watched = X.view(_Watched)
+    watched.met = []
     try:
-        f, G = problem.evaluate(X.view(Watched))
+        f, G = problem.evaluate(watched)
     except Exception:  # not every function takes it
         f, G = problem.evaluate(X)
-    for shapes in (*found, *_promoted(problem, X)):
+    for shapes in (*watched.met, *_promoted(problem, X)):
         sizes = [math.prod(shape) for shape in shapes]
         mixed = X.shape in shapes and len({len(shape) for shape in shapes if shape}) > 1
         if mixed and math.prod(np.broadcast_shapes(*shapes)) > max(sizes):

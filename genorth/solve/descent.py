@@ -57,6 +57,7 @@ class Settings:
         backtracking: Factor by which a rejected step is shortened.
         outside: Factor by which a step outside the domain is shortened.
         trials: From this one on a rise is accepted too, up to what the slope accounts for.
+        blind: Whether any rise is.
         averaging: Weight of the past in the average of the costs; 0 makes the search monotone.
         shortest: The smallest t.
         longest: The largest t.
@@ -67,6 +68,7 @@ class Settings:
     backtracking: float = 0.1
     outside: float = 0.5
     trials: int = 5
+    blind: bool = False
     averaging: float = 0.85
     shortest: float = 1e-20
     longest: float = 1e20
@@ -178,8 +180,8 @@ def _search(
             t *= settings.outside
             continue
         enough = candidate.value <= average - settings.sufficient * t * fall + slack
-        # a rise beyond what the slope accounts for is no step of a nonmonotone search
-        if enough or (trial >= settings.trials and candidate.value <= average + t * fall):
+        late = trial >= settings.trials and math.isfinite(candidate.value)
+        if enough or (late and (settings.blind or candidate.value <= average + t * fall)):
             return candidate, t, enough
         t *= settings.backtracking
     raise NoStep

@@ -43,7 +43,7 @@ def _is_count(value: Any) -> bool:
 
 def _is_seed(value: Any) -> bool:
     try:
-        return bool(np.random.default_rng(value))
+        return value is None or bool(np.random.default_rng(value))  # None would read entropy
     except (TypeError, ValueError):
         return False
 

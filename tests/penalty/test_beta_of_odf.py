@@ -48,6 +48,67 @@ def test_the_estimate():
     assert _watched()._estimate(x, 0 * Theta) == 1.0, "where nothing is known"
 
 
+def test_the_estimate_where_every_beta_is_exact():
+    """<V, V Theta> >= b |V|^2 on the Stiefel manifold, b the smallest eigenvalue of Theta."""
+    x, Theta = STIEFEL.random_point(0), np.diag([2.0, 3.0, 5.0])
+    assert go.OrthogonalDissolving.threshold(STIEFEL, x, Theta) == 0
+    for c, expected in ((10.0, 8.0), (2.1, 0.21), (1.0, 0.1)):
+        assert _watched(scale=c)._estimate(x, Theta) == pytest.approx(expected, rel=1e-6)
+
+
+def _nonlinear_eigenvalues(n: int, p: int) -> go.Problem:
+    """tr(X^T L X)/2 + r^T L^-1 r/4, r = diag(X X^T), L the second difference."""
+    L = 2 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1)
+    inverse = np.linalg.inv(L)
+
+    def both(X: Matrix) -> tuple[float, Matrix]:
+        density = (X * X).sum(axis=1)
+        potential, LX = inverse @ density, L @ X
+        f = float(np.vdot(X, LX)) / 2 + float(density @ potential) / 4
+        return f, LX + potential[:, None] * X
+
+    return go.Problem(go.Stiefel(n, p), cost_and_gradient=both)
+
+
+def test_a_curvature_that_falls_on_the_way_is_not_held_against_beta():
+    """At a random start f is a hundred times as curved as at its minimum."""
+    problem = _nonlinear_eigenvalues(300, 5)
+    for seed in range(2):
+        start = problem.manifold.random_point(seed)
+        best = min(
+            go.minimize(problem, start, method="odf-lbfgs", beta=beta, tol=1e-5).evaluations
+            for beta in (1.0, 10.0)
+        )
+        result = go.minimize(problem, start, method="odf-lbfgs", tol=1e-5)
+        assert result.success and result.evaluations <= 1.6 * best
+        assert "every beta > 0 is exact at x" in repr(result) and "inf" not in repr(result)
+
+
+@pytest.mark.parametrize("method", ["odf-lbfgs", "odf-cg", "odf-tr"])
+def test_beta_suits_a_preconditioner(method):
+    """The smallest eigenvalues of a stiff matrix, with its inverse; condition 1.6e4."""
+    n, p = 200, 4
+    A = (n + 1) ** 2 * (2 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1))
+    inverse, N = np.linalg.inv(A), np.arange(4.0, 0.0, -1.0)
+    problem = go.Problem(
+        go.Stiefel(n, p), lambda X: float(np.vdot(X, A @ X * N)) / 2, lambda X: A @ X * N
+    )
+
+    def runs(**options):
+        return go.minimize(
+            problem,
+            problem.manifold.random_point(0),
+            method=method,
+            tol=1e-4,
+            preconditioner=lambda X, V: inverse @ V,
+            **options,
+        )
+
+    best = min(runs(beta=beta).evaluations for beta in (10.0, 100.0, 1000.0))
+    result = runs()
+    assert result.success and result.evaluations <= 2 * best
+
+
 @pytest.mark.parametrize("manifold", [STIEFEL, go.SymplecticStiefel(8, 4)], ids=repr)
 def test_a_look_at_the_threshold_needs_no_evaluation(manifold, monkeypatch):
     """Theta = beta S - T is Theta_X(G), G at X - D: off M, from what the gradient has computed."""

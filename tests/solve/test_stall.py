@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import genorth as go
-from genorth.checks.stall import explain, laborious
+from genorth.solve.stall import explain, laborious
 from support.problems import spd
 
 M = go.Stiefel(20, 3)

@@ -52,9 +52,12 @@ def metric_hint(manifold: GenOrthManifold, result: Result) -> str:
 def explain(problem: Problem, result: Result) -> str:
     """What it means that the run stalled or was laborious, from a dozen costs beside x.
 
-        noise     the third differences of f at steps of 1e-9 |x|
-        a kink    f(x + tE) + f(x - tE) - 2 f(x) is of the order of t
-        slopes    (f(x + tE) - f(x - tE))/2t is not <G, E>
+        (f(x + tE) + f(x - tE) - 2 f(x)) / t = O(t)
+
+        (f(x + tE) - f(x - tE)) / (2t) = <G, E> + O(t^2)
+
+    The first fails at a kink, the second where derivatives do not fit. Noise is read off the third
+    differences of f at steps of 1e-9 |x|.
 
     Args:
         problem: The problem. Its counts stay as they are.
