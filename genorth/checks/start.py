@@ -15,6 +15,7 @@ import numpy as np
 
 from genorth.errors import refuse
 from genorth.geometry.manifold import GenOrthManifold
+from genorth.geometry.product import factors_of
 from genorth.geometry.shaped import in_blocks
 from genorth.linalg.arrays import Array, ct, eps, norm
 from genorth.optional import optional
@@ -40,9 +41,9 @@ def check_start(problem: Problem, x0: Any = None, preconditioner: Any = None) ->
 
         <U, B V> = <B U, V>, <U, B U> > 0
 
-    B is the preconditioner. E is the sum of G and a random direction of equal length: an error of G shows along G itself, in
-    any dimension. Where the cost is not finite near the start nothing more is tested. A relative
-    error above 1e-3 is refused, one above 1e-4 gets a warning. A cost that combines X entry by
+    B is the preconditioner. E is the sum of G and a random direction of equal length: an error of G
+    shows along G itself, in any dimension. Where the cost is not finite near the start nothing more
+    is tested. A relative error above 1e-3 is refused, one above 1e-4 gets a warning. A cost that combines X entry by
     entry with an array of fewer or more axes, so that the result is larger than both, is refused.
 
     Args:
@@ -54,16 +55,19 @@ def check_start(problem: Problem, x0: Any = None, preconditioner: Any = None) ->
         ValueError: If one of them fails by far.
     """
     problem, rng = problem.fresh(), np.random.default_rng(0)
-    _check_companion(in_blocks(problem.manifold)[0], rng)
-    start = np.asarray(problem.start(x0, rng))
-    random = problem.manifold.random_ambient
-    X = start + _sized(random(rng), _NEAR * float(norm(start)))
+    for factor in factors_of(in_blocks(problem.manifold)[0]):
+        _check_companion(factor, rng)
+    manifold, start = in_blocks(problem.manifold, problem.start(x0, rng))
+    X = start + _sized(manifold.random_ambient(rng), _NEAR * float(norm(start)))
     f, G = _evaluated(problem, X)
+    if preconditioner is not None and manifold is problem.manifold:
+        U, V = (manifold.random_ambient(rng) for _ in range(2))
+        _check_preconditioner(preconditioner, X, U, V)
+    problem = problem.in_blocks
     if not (math.isfinite(f) and math.isfinite(float(norm(G)))):
         return
-    if preconditioner is not None:
-        _check_preconditioner(preconditioner, X, random(rng), random(rng))
-    step = _sized(_sized(G, 1.0) + _sized(random(rng), 1.0), _STEP * float(norm(X)))
+    E = _sized(G, 1.0) + _sized(manifold.random_ambient(rng), 1.0)
+    step = _sized(E, _STEP * float(norm(X)))
     f_ahead, G_ahead = problem.evaluate(X + step)
     if not (math.isfinite(f_ahead) and math.isfinite(float(norm(G_ahead)))):
         return
@@ -121,37 +125,38 @@ class _Watched(np.ndarray[Any, Any]):
 
 
 def _evaluated(problem: Problem, X: np.ndarray[Any, Any]) -> tuple[float, Array]:
-    """f and G; refused where X broadcasts against an array of another number of axes."""
-    if X.ndim > 1 and X.shape[-1] > 1:
-        return problem.evaluate(X)
+    """f and G in blocks; refused where X broadcasts against an array of other axes."""
+    inside, shape = problem.in_blocks, tuple(problem.manifold.shape)
+    if len(shape) > 1 and shape[-1] != 1:
+        return inside.evaluate(X)
     watched = X.view(_Watched)
-    watched.met = []
+    watched.met = met = []
     try:
-        f, G = problem.evaluate(watched)
+        f, G = inside.evaluate(watched)
     except Exception:  # not every function takes it
-        f, G = problem.evaluate(X)
-    for shapes in (*watched.met, *_promoted(problem, X)):
-        sizes = [math.prod(shape) for shape in shapes]
-        mixed = X.shape in shapes and len({len(shape) for shape in shapes if shape}) > 1
+        f, G = inside.evaluate(X)
+    for shapes in (*met, *_promoted(problem, shape)):
+        sizes = [math.prod(each) for each in shapes]
+        mixed = shape in shapes and len({len(each) for each in shapes if each}) > 1
         if mixed and math.prod(np.broadcast_shapes(*shapes)) > max(sizes):
-            need = f"a cost of points of shape {X.shape}"
-            got = f"one that broadcasts X against shape {next(s for s in shapes if s != X.shape)}"
+            need = f"a cost of points of shape {shape}"
+            got = f"one that broadcasts X against shape {next(s for s in shapes if s != shape)}"
             hint = (
                 "Reshape one of them; go.Sphere and go.Oblique have points of shape (n,) and "
                 f"(n, k). If it is meant, write the new axis as A[None]. {_SKIP}"
             )
             refuse("cost", need, got, None, hint)
-    return f, G
+    return f, np.asarray(G)
 
 
-def _promoted(problem: Problem, X: Array) -> list[tuple[Any, ...]]:
+def _promoted(problem: Problem, shape: tuple[int, ...]) -> list[tuple[Any, ...]]:
     """The shapes that JAX gives new axes to while it traces the cost; nothing is evaluated."""
     if problem.autodiff != "jax" or problem._cost is None:
         return []
     jax = optional("jax", "jax", "autodiff='jax'")
     with warnings.catch_warnings(record=True) as seen, jax.numpy_rank_promotion("warn"):
         warnings.simplefilter("always")
-        jax.eval_shape(problem._cost, jax.ShapeDtypeStruct(X.shape, X.dtype))
+        jax.eval_shape(problem._cost, jax.ShapeDtypeStruct(shape, problem.manifold.dtype))
     said = (re.findall(r"\(([\d, ]*)\)", str(w.message).partition("on shapes")[2]) for w in seen)
     return [tuple(tuple(map(int, re.findall(r"\d+", s))) for s in shapes) for shapes in said]
 

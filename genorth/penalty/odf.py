@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Generator
 from typing import Any, cast, final
 
 import attrs
@@ -149,7 +150,7 @@ class OrthogonalDissolving(Penalty[_Point]):
             made = _assembled(point.equation, S, D, point.G, self.beta)
         point.gradient, point.V, point.T = made
 
-    def _derivative(self, point: _Point, Z: Array) -> Array:
+    def _derivative(self, point: _Point, Z: Array) -> Generator[Array, Array, Array]:
         """Two phi, one Hessian product of f, twelve products, two equations with the same P.
 
         If Phi(K S) = R then Phi(K dS) = dR - Phi(dK S), K = P^T P. So
@@ -163,7 +164,7 @@ class OrthogonalDissolving(Penalty[_Point]):
         dS = solve(Phi(mul(Pt, Z) - mul(dK, S)))
         dD = mul(PZ, S)
         dD += mul(P, dS)
-        dG = self.problem.euclidean_hessian(point.Y, Z - dD)
+        dG = yield Z - dD
         dD *= self.beta
         dD -= dG
         dV = dD
@@ -206,7 +207,7 @@ class OrthogonalDissolving(Penalty[_Point]):
             here = self._descend(here)
         else:
             self.scale = self._preconditioned(here)
-        return self._estimate(here.x, here.Theta), here.x
+        return self.estimate(here), here.x
 
     def _preconditioned(self, here: Local) -> float:
         """What stands for the curvature where there is a preconditioner."""
@@ -264,8 +265,9 @@ class OrthogonalDissolving(Penalty[_Point]):
             feasibility = float(self.manifold.feasibility(here.x))
         self.monitor.iteration(here.x, here.cost, float(norm(here.gradient)), feasibility)
 
-    def _estimate(self, x: Array, Theta: Array) -> float:
-        return self._wanted(lowest_form(self.manifold, x, Theta, self._ACCURACY))
+    def estimate(self, here: Local) -> float:
+        """The beta that the threshold and the curvature at a point ask for."""
+        return self._wanted(lowest_form(self.manifold, here.x, here.Theta, self._ACCURACY))
 
     def _wanted(self, lowest: float) -> float:
         c = self.scale
@@ -321,7 +323,7 @@ class OrthogonalDissolving(Penalty[_Point]):
             self._lost += 1
             if self._lost <= self._PATIENCE and self.beta >= threshold:
                 return self.beta
-        return max(self._GROWTH * self.beta, threshold + self._CURVATURE * self.scale)
+        return np.maximum(self._GROWTH * self.beta, threshold + self._CURVATURE * self.scale)
 
 
 def lowest_form(manifold: GenOrthManifold, X: Array, Theta: Array, accuracy: float = 1e-8) -> float:

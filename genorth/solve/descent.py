@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import attrs
 
 from genorth.errors import StepTooLong
-from genorth.linalg.arrays import Array, eps, inners, norm, number
+from genorth.linalg.arrays import Array, eps, inners, number
 from genorth.linalg.compiled import Owner, compiled
 
 if TYPE_CHECKING:
@@ -57,10 +57,10 @@ class Settings:
         backtracking: Factor by which a rejected step is shortened.
         outside: Factor by which a step outside the domain is shortened.
         trials: From this one on a rise is accepted too, up to what the slope accounts for.
-        blind: Whether any rise is.
         averaging: Weight of the past in the average of the costs; 0 makes the search monotone.
         shortest: The smallest t.
         longest: The largest t.
+        blind: Whether any rise is accepted from the last trial on.
     """
 
     first_step: float = 1e-3
@@ -68,10 +68,10 @@ class Settings:
     backtracking: float = 0.1
     outside: float = 0.5
     trials: int = 5
-    blind: bool = False
     averaging: float = 0.85
     shortest: float = 1e-20
     longest: float = 1e20
+    blind: bool = False
 
 
 _HALVINGS = 60  # from the longest step that makes sense down to rounding
@@ -80,9 +80,6 @@ _NOISE = 16.0  # units of roundoff: smaller differences of values, relative, are
 
 class NoStep(Exception):
     """No step along the negative gradient leads to an acceptable value."""
-
-
-_SHORT = 0.1  # the longest first step, relative to |X|
 
 
 def gd(run: runs.Run, settings: Settings | None = None) -> None:
@@ -94,15 +91,14 @@ def gd(run: runs.Run, settings: Settings | None = None) -> None:
 
     Args:
         run: The run.
-        settings: The constants. Default: those of OptM, with a first step of at most |X|/10.
+        settings: The constants. Default: those of OptM, with the first step of the run.
     """
     own = None if run.preconditioner is None else lru_cache(maxsize=2)(run.steepest)
     steepest = run.steepest if own is None else own
 
     def chosen(first: runs.Iterate) -> Settings:
-        size = number(norm(steepest(first)[0]))
-        longest = _SHORT * number(norm(first.X)) / size if size > 0 else math.inf
-        return Settings(first_step=min(Settings().first_step, longest), outside=run.outside)
+        step = run.first_step(first, steepest(first)[0])
+        return Settings(first_step=step, outside=run.outside)
 
     @lru_cache(maxsize=1)  # the trials of one line search share what depends on the point alone
     def line(point: runs.Iterate) -> Callable[[float], runs.Iterate]:

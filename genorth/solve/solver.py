@@ -16,7 +16,7 @@ from typing import Any, Unpack, get_args, get_origin
 import attrs
 
 from genorth.errors import did_you_mean, refuse, require_known
-from genorth.geometry.shaped import Shaped
+from genorth.geometry.shaped import Front
 from genorth.linalg.arrays import library, stays
 from genorth.problem import Problem
 from genorth.solve.metric import in_blocks
@@ -91,7 +91,7 @@ class Solver:
 
     def why_not(self, problem: Problem) -> str | None:
         """Why the solver cannot run on the problem; None where it can."""
-        return problem.lacks() or (None if self.reason is None else self.reason(problem))
+        return problem.lacks() or (None if self.reason is None else self.reason(problem.in_blocks))
 
     def load(self) -> None:
         """Import what it needs, which may take seconds."""
@@ -142,7 +142,7 @@ class Solver:
         given = getattr(problem, "preconditioner", None)
         if given is not None and self.takes("preconditioner"):
             arguments.setdefault("preconditioner", given)
-        if isinstance(getattr(problem, "manifold", None), Shaped):
+        if isinstance(getattr(problem, "manifold", None), Front):
             result = in_blocks(self.run, problem, x0, arguments, self.on_device)
         else:
             result = self.run(problem, x0, **arguments)

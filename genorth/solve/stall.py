@@ -34,10 +34,10 @@ def laborious(result: Result) -> bool:
 
 def metric_hint(manifold: GenOrthManifold, result: Result) -> str:
     """Where phi(X) = B X is ill-conditioned and the run was long or failed: the metric to pass."""
-    form = manifold.form
+    form = getattr(manifold, "form", None)  # a product has none
     if result.metric_gradient_norm is not None or (result.success and result.nit < _TIRED):
         return ""
-    if form is None or not manifold.definite or form.is_identity or form.size > _DENSE:
+    if form is None or not manifold.definite or form.size > _DENSE:
         return ""
     values = np.linalg.eigvalsh(np.asarray(form.left(np.eye(form.size, dtype=form.dtype))))
     condition = float(values[-1] / max(values[0], eps(values) * values[-1]))

@@ -356,15 +356,10 @@ def test_scipy_matrices_take_numpy_arrays_alone(form, any_wrap):
         lambda Y: manifold.project(Y, Y),
     ):
         with pytest.raises(
-            ValueError, match=r"X: need a NumPy array, as B is a SciPy \w+; .*Pass B as an array"
+            ValueError,
+            match=r"X: need a NumPy array, as B is a SciPy matrix.*; .*Pass B as an array",
         ):
             call(any_wrap(X))
-
-
-def test_scipy_matrices_keep_single_precision():
-    manifold = go.GeneralizedStiefel(scipy.sparse.diags_array(POSITIVE).tocsr(), P)
-    X = manifold.random_point(0).astype(np.float32)
-    assert manifold.phi(X).dtype == np.float32
 
 
 def _outside(kind: str) -> tuple[go.GenOrthManifold, Array, Array]:

@@ -1,6 +1,7 @@
 """The rule for the beta of h_n: the first estimate, looks at the threshold, runs that leave M."""
 
 import itertools
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,10 @@ def _point(h: go.OrthogonalDissolving, X: Matrix) -> Any:
     return h.complete(h.at(X))
 
 
+def _at(x: Matrix, Theta: Matrix) -> Any:
+    return SimpleNamespace(x=x, Theta=Theta)
+
+
 def test_the_estimate():
     """max(c, 1.1 beta_n* + 0.3 c)."""
     x = STIEFEL.random_point(0)
@@ -44,8 +49,8 @@ def test_the_estimate():
     assert threshold > 0
     for c in (0.1 * threshold, 10 * threshold):
         expected = max(c, 1.1 * threshold + 0.3 * c)
-        assert _watched(scale=c)._estimate(x, Theta) == pytest.approx(expected, rel=1e-6)
-    assert _watched()._estimate(x, 0 * Theta) == 1.0, "where nothing is known"
+        assert _watched(scale=c).estimate(_at(x, Theta)) == pytest.approx(expected, rel=1e-6)
+    assert _watched().estimate(_at(x, 0 * Theta)) == 1.0, "where nothing is known"
 
 
 def test_the_estimate_where_every_beta_is_exact():
@@ -53,7 +58,7 @@ def test_the_estimate_where_every_beta_is_exact():
     x, Theta = STIEFEL.random_point(0), np.diag([2.0, 3.0, 5.0])
     assert go.OrthogonalDissolving.threshold(STIEFEL, x, Theta) == 0
     for c, expected in ((10.0, 8.0), (2.1, 0.21), (1.0, 0.1)):
-        assert _watched(scale=c)._estimate(x, Theta) == pytest.approx(expected, rel=1e-6)
+        assert _watched(scale=c).estimate(_at(x, Theta)) == pytest.approx(expected, rel=1e-6)
 
 
 def _nonlinear_eigenvalues(n: int, p: int) -> go.Problem:
