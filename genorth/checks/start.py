@@ -43,8 +43,9 @@ def check_start(problem: Problem, x0: Any = None, preconditioner: Any = None) ->
 
     B is the preconditioner. E is the sum of G and a random direction of equal length: an error of G
     shows along G itself, in any dimension. Where the cost is not finite near the start nothing more
-    is tested. A relative error above 1e-3 is refused, one above 1e-4 gets a warning. A cost that combines X entry by
-    entry with an array of fewer or more axes, so that the result is larger than both, is refused.
+    is tested. A relative error above 1e-3 is refused, one above 1e-4 gets a warning. A cost that
+    combines X entry by entry with an array of fewer or more axes, so that the result is larger than
+    both, is refused.
 
     Args:
         problem: The problem, with a gradient. Its counts stay as they are.
@@ -120,7 +121,7 @@ class _Watched(np.ndarray[Any, Any]):
             self.met.append(tuple(np.shape(v) for v in plain))
         if type(result) is np.ndarray:
             result = result.view(_Watched)
-            result.met = self.met
+            setattr(result, "met", self.met)  # noqa: B010  a view has it from its class
         return result
 
 
@@ -130,7 +131,8 @@ def _evaluated(problem: Problem, X: np.ndarray[Any, Any]) -> tuple[float, Array]
     if len(shape) > 1 and shape[-1] != 1:
         return inside.evaluate(X)
     watched = X.view(_Watched)
-    watched.met = met = []
+    met: list[tuple[Any, ...]] = []
+    watched.met = met
     try:
         f, G = inside.evaluate(watched)
     except Exception:  # not every function takes it

@@ -75,6 +75,7 @@ class Settings:
 
 
 _HALVINGS = 60  # from the longest step that makes sense down to rounding
+_RISE = 2.0  # times t |grad f|^2: more is not the slope, however wrong its sign may be
 _NOISE = 16.0  # units of roundoff: smaller differences of values, relative, are rounding
 
 
@@ -123,7 +124,7 @@ def descend(
     """Iterate until `accept` raises.
 
     A trial is accepted if its value is at most the average minus sufficient * t * decrease; from
-    the last trial on, if it is at most the average plus t * decrease.
+    the last trial on, if it is at most the average plus 2 t * decrease.
 
     Args:
         point: The start.
@@ -177,7 +178,7 @@ def _search(
             continue
         enough = candidate.value <= average - settings.sufficient * t * fall + slack
         late = trial >= settings.trials and math.isfinite(candidate.value)
-        if enough or (late and (settings.blind or candidate.value <= average + t * fall)):
+        if enough or (late and (settings.blind or candidate.value <= average + _RISE * t * fall)):
             return candidate, t, enough
         t *= settings.backtracking
     raise NoStep
