@@ -128,16 +128,16 @@ class Monitor:
             found: Whether it found one, without many trials.
 
         Raises:
-            Stop: After three failures in a row, which rounding seldom makes and wrong derivatives
-                always do.
+            Stop: After three failures more than successes, which rounding seldom makes and wrong
+                derivatives always do.
         """
-        self._failures = 0 if found else self._failures + 1
+        self._failures = max(self._failures - 1, 0) if found else self._failures + 1
         if self.stuck:
             raise Stop(Status.STALLED)
 
     @property
     def stuck(self) -> bool:
-        """Whether the last three line searches failed."""
+        """Whether three line searches more have failed than succeeded since."""
         return self._failures >= _FAILURES
 
     def iteration(self, X: Array, cost: float, gradient_norm: float, feasibility: float) -> None:

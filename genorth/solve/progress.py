@@ -69,7 +69,7 @@ class Estimate:
 
     def __str__(self) -> str:
         left = self.seconds()
-        return "end not in sight" if math.isnan(left) else f"about {left:.2g} s left"
+        return "no end in sight" if math.isnan(left) else f"{left:.1g} s left"
 
 
 class Line(Reporter):
@@ -172,8 +172,8 @@ def hint() -> Reporter | None:
 def text(progress: Progress) -> str:
     """The figures of an iterate, on one line whose columns stay where they are."""
     return (
-        f"iteration {progress.nit:<6} f = {progress.fun:<17.10g} "
-        f"|grad| = {progress.gradient_norm:.2e}  |C| = {progress.feasibility:.1e}  "
+        f"iteration {progress.nit:<5} f = {progress.fun:<12.7g} "
+        f"|grad| = {progress.gradient_norm:.1e} |C| = {progress.feasibility:.0e} "
         f"{progress.time:.1f} s"
     )
 

@@ -236,7 +236,7 @@ def test_the_end_is_estimated_from_the_fall_of_the_gradient() -> None:
     assert _seen(shown.Estimate(), exact) == pytest.approx(4.0, rel=1e-6)
     rough = exact * np.exp(0.3 * np.random.default_rng(0).standard_normal(17))
     assert 2.0 < _seen(shown.Estimate(), rough) < 8.0
-    assert str(shown.Estimate()) == "end not in sight"
+    assert str(shown.Estimate()) == "no end in sight"
 
 
 @pytest.mark.parametrize(
@@ -250,5 +250,5 @@ def test_no_end_is_claimed_where_none_is_in_sight(norms: Any) -> None:
 def test_the_lines_carry_the_estimate(capsys: Any) -> None:
     go.minimize(_problem(), method="rgd", rng=0, progress=1)
     *lines, last = capsys.readouterr().err.splitlines()
-    assert all(line.endswith(("end not in sight", "s left")) for line in lines)
+    assert all(line.endswith(("no end in sight", "s left")) for line in lines)
     assert any(line.endswith("s left") for line in lines) and last.startswith("iteration")
