@@ -6,15 +6,17 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from genorth.errors import OutsideDomainError
+from genorth.errors import OutsideDomainError, StepTooLong
 from genorth.geometry.newton import anywhere
 from genorth.geometry.retractions import Line, Ray
-from genorth.linalg.arrays import Array
+from genorth.linalg.arrays import Array, norm
 from genorth.penalty.base import Penalty, Point
 from genorth.solve.ending import BEST, outcome
 from genorth.solve.monitor import Monitor, Stop, check_value
 from genorth.solve.result import Status
-from genorth.solve.run import Iterate, Preconditioner, Run, Step
+from genorth.solve.run import Iterate, Preconditioner, Run
+
+_NEAR = 1e-3  # of a step: a trial that is nearer to M need not be led there
 
 
 class Flat:
@@ -35,10 +37,6 @@ class Flat:
     def project(self, D: Array) -> Array:
         """D."""
         return D
-
-    def curved(self, T: None, ehess: Array, Z: Array) -> Array:  # noqa: ARG002
-        """The Hessian."""
-        return ehess
 
 
 class OnSpace(Run):
@@ -92,16 +90,16 @@ class OnSpace(Run):
             raise OutsideDomainError("the trial is farther from M than the penalty admits")
         return Flat(self.h, point)
 
-    def evaluate(self, place: Flat, step: Step | None = None) -> Iterate:
+    def evaluate(self, place: Flat, ray: Ray | None = None, t: float = 0.0) -> Iterate:
         """h and its gradient; a value that is not finite ends the run."""
         self.monitor.check()
-        return self.known(place, step)
+        return self.known(place, ray, t)
 
-    def known(self, place: Flat, step: Step | None = None) -> Iterate:
+    def known(self, place: Flat, ray: Ray | None = None, t: float = 0.0) -> Iterate:
         """As `evaluate`, where f is known already: no budget is asked for."""
         point = self.h.complete(place.point)
-        iterate = Iterate(place, float(self.h.value_at(point)), point.gradient, self.phases, step)
-        check_value(iterate.value, first=self.last is None)
+        value = check_value(float(self.h.value_at(point)), first=self.last is None)
+        iterate = Iterate(self, place, value, point.gradient, ray, t)
         if not math.isfinite(iterate.decrease):
             raise Stop(Status.NOT_FINITE)
         return iterate
@@ -109,25 +107,43 @@ class OnSpace(Run):
     def accept(self, point: Iterate) -> None:
         """The next iterate: to the trace, and to the rule for beta."""
         assert isinstance(point.place, Flat)
-        self.last, self.turned_back, known = point.place, False, point.place.point
         if self._best is None or point.value < self._best[0]:
             self._best = point.value, point.place
         gradient_norm = math.sqrt(point.decrease)
+        self.last, self.turned_back, known = point.place, False, point.place.point
         self.monitor.iteration(
             point.X, float(known.cost), gradient_norm, math.sqrt(known.violation)
         )
         self.h.watch(known, gradient_norm)
 
-    def hessian(self, point: Iterate) -> Callable[[Array], Array]:
-        """The Hessian of h."""
+    def model(self, point: Iterate) -> tuple[Array, Callable[[Array], Array]]:
+        """That of the penalty."""
         assert isinstance(point.place, Flat)
-        known = point.place.point
+        gradient, hessian = self.h.model(point.place.point)
 
         def product(Z: Array) -> Array:
             self.monitor.check()
-            return self.h.derivative(known, Z)
+            return hessian(Z)
 
-        return product
+        return gradient, product
+
+    def step(self, point: Iterate, Z: Array) -> Iterate:
+        """X + Z, led towards M by Y where the model is along M.
+
+        X + Z leaves M by the square of |Z|, so that h grows by its fourth power, of which no model
+        knows. Above the threshold h is smaller at Y.
+        """
+        if not self.h.along:
+            return super().step(point, Z)
+        point.settle()
+        line = Line(point.place, Z)
+        try:
+            place = self.arrive(line, line.point(1.0))
+        except OutsideDomainError as error:
+            raise StepTooLong from error
+        if place.point.penalty > (_NEAR * float(norm(Z))) ** 2:
+            place = Flat(self.h, self.h.point(place.point.Y))
+        return self.evaluate(place, line, 1.0)
 
     def where(self, point: Iterate) -> Array:
         """Y(X), where f is evaluated."""

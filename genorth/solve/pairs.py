@@ -35,7 +35,7 @@ class Pairs:
         self._memory = memory
         self._B: Stack | None = None
         # <s_i, y_j> for i <= j and <y_i, y_j>, oldest first
-        self._SY, self._YY = np.zeros((memory, memory)), np.zeros((memory, memory))
+        self._SY, self._YY = np.zeros((memory, memory), order="F"), np.zeros((memory, memory))
         self._order: list[int] = []  # of the pairs, oldest first
 
     def __len__(self) -> int:
@@ -60,12 +60,11 @@ class Pairs:
         order.append(i)
         self._B.put(2 * i, x, x0)
         self._B.put(2 * i + 1, g, g0)
-        self._s = s = 2 * np.array(order)
-        self._y = y = s + 1
-        m = len(order)
-        column = self._B.products(2 * m, 2 * i + 1, 2 * i + 2)[:, 0]
-        self._SY[:m, m - 1] = column[s]
-        self._YY[:m, m - 1] = self._YY[m - 1, :m] = column[y]
+        m, s = len(order), 2 * np.array(order)
+        self._places = np.concatenate((s, s + 1))
+        column = self._B.products(2 * m, 2 * i + 1, 2 * i + 2)[self._places, 0]
+        self._SY[:m, m - 1] = column[:m]
+        self._YY[:m, m - 1] = self._YY[m - 1, :m] = column[m:]
 
     def inverse(self, g: Array, first: Callable[[Array], Array] | None = None) -> Array:
         """H g, where H starts from a multiple of the identity or of `first`.
@@ -82,20 +81,20 @@ class Pairs:
         if not self._order:
             return 1.0 * (g if first is None else first(g))
         assert self._B is not None
-        m, s, y, B = len(self._order), self._s, self._y, self._B
+        m, places, B = len(self._order), self._places, self._B
         R, YY = self._SY[:m, :m], self._YY[:m, :m]
-        Bg, c = B.against(2 * m, g), np.zeros(2 * m)
-        a = _triangular(R, Bg[s])
+        Bg, c = B.against(2 * m, g)[places], np.zeros(2 * m)
+        a = _triangular(R, Bg[:m])
         if first is None:
             scale = float(R[-1, -1] / YY[-1, -1])
-            c[y] = -scale * a
-            q, Yq = scale * g, scale * (Bg[y] - YY @ a)
+            c[places[m:]] = -scale * a
+            q, Yq = scale * g, scale * (Bg[m:] - YY.dot(a))
         else:
-            c[y] = -a
-            q, newest = first(g + B.combined(c)), B.combined(np.eye(2 * m)[y[-1]])
+            c[places[m:]] = -a
+            q, newest = first(g + B.combined(c)), B.combined(np.eye(2 * m)[places[-1]])
             q = q * (R[-1, -1] / number(inner(newest, first(newest))))
-            Yq, c[y] = B.against(2 * m, q)[y], 0
-        c[s] = _triangular(R, R.diagonal() * a - Yq, transposed=True)
+            Yq, c[places[m:]] = B.against(2 * m, q)[places[m:]], 0
+        c[places[:m]] = _triangular(R, R.diagonal() * a - Yq, transposed=True)
         return plus(q, B.combined(c))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import attrs
 
@@ -66,7 +67,7 @@ def tr(run: Run, settings: Settings | None = None) -> None:
     while True:
         goal = max(accuracy * math.sqrt(point.decrease), 0.1 * run.monitor.tol)
         step = truncated_cg(
-            model.hessian, model.precondition, point.gradient, radius, goal, run.dimension
+            model.hessian, model.precondition, model.gradient, radius, goal, run.dimension
         )
         trial, ratio, error = _tried(run, point, step)
         accuracy = chosen.accuracy
@@ -118,7 +119,7 @@ def _tried(run: Run, point: Iterate, step: Step) -> tuple[Iterate | None, float,
     if not predicted < 0:
         return None, -math.inf, math.inf
     try:
-        trial = run.line(point, step.Z)(1.0)
+        trial = run.step(point, step.Z)
     except StepTooLong:
         return None, -math.inf, math.inf
     unit = eps(point.X)
@@ -129,24 +130,23 @@ def _tried(run: Run, point: Iterate, step: Step) -> tuple[Iterate | None, float,
 
 
 class _Model:
-    """The Hessian and the preconditioner at one point."""
+    """The gradient, the Hessian and the preconditioner at one point."""
 
     def __init__(self, run: Run, point: Iterate) -> None:
-        self._point, self.hessian = point, run.hessian(point)
+        self.gradient, self.hessian = run.model(point)
         self.precondition = run.precondition(point)
 
     def stretch(self) -> float:
         """The length of V = preconditioner(g) in the norm of the preconditioner, over |V|."""
         if self.precondition is None:
             return 1.0
-        V = self.precondition(self._point.gradient)
+        V = self.precondition(self.gradient)
         length = float(norm(V))
-        slope = max(float(inner(V, self._point.gradient)), 0.0)
+        slope = max(float(inner(V, self.gradient)), 0.0)
         return math.sqrt(slope) / length if length > 0 else 1.0
 
 
-@attrs.frozen(eq=False)
-class Step:
+class Step(NamedTuple):
     """Z, hess[Z], the length of Z in the preconditioner's norm, and whether that is the radius."""
 
     Z: Array
@@ -176,8 +176,7 @@ def truncated_cg(
     Returns:
         The step.
     """
-    Z, HZ = 0 * gradient, 0 * gradient
-    residual = kept(gradient)
+    Z, residual = 0 * gradient, kept(gradient)  # which is gradient + hess[Z]
     V = residual if precondition is None else precondition(residual)
     D = -V
     rv = float(inner(residual, V))
@@ -191,10 +190,9 @@ def truncated_cg(
         t = rv / curvature if curvature > 0 else math.inf
         if not zz + 2 * t * zd + t * t * dd < radius**2:
             t = (math.sqrt(zd * zd + dd * (radius**2 - zz)) - zd) / dd
-            return Step(Z + t * D, HZ + t * HD, radius, True)
+            return Step(Z + t * D, residual - gradient + t * HD, radius, True)
         Z += t * D
         HD *= t
-        HZ += HD
         residual += HD
         zz = zz + 2 * t * zd + t * t * dd
         V = residual if precondition is None else precondition(residual)
@@ -204,4 +202,4 @@ def truncated_cg(
         D *= rv / before
         D -= V
         zd, dd = (rv / before) * (zd + t * dd), rv + (rv / before) ** 2 * dd
-    return Step(Z, HZ, math.sqrt(zz), False)
+    return Step(Z, residual - gradient, math.sqrt(zz), False)
