@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -19,7 +20,6 @@ from genorth.geometry.shaped import Front
 from genorth.linalg.arrays import Array, as_like, ct, norm, number
 from genorth.linalg.inputs import as_generator
 from genorth.optional import optional
-from genorth.problem.measure import SLACK
 from genorth.problem.problem import Problem
 from genorth.riemannian.certify import examine
 from genorth.solve.certificate import SADDLE
@@ -43,7 +43,6 @@ class Plan:
     Args:
         solver: The solver.
         arguments: Its arguments.
-        tol: The tolerance of the run.
         escapes: How many saddles are left; -1 if x is not certified.
         budgets: max_iterations, max_evaluations and max_time.
         rng: A seed or a Generator.
@@ -51,7 +50,6 @@ class Plan:
 
     solver: Solver
     arguments: dict[str, Any]
-    tol: float
     escapes: int
     budgets: dict[str, Any]
     rng: Any
@@ -70,7 +68,7 @@ class Plan:
                 break
             before, begin = problem.counts, perf_counter()
             found, lower = examine(
-                problem, result.x, SLACK * self.tol, **own, leave=left > 0, rng=self.rng, **rest
+                problem, result.x, math.inf, **own, leave=left > 0, rng=self.rng, **rest
             )
             result = _counted(result, problem.counts - before, perf_counter() - begin, found)
             if found.verdict != SADDLE:

@@ -31,6 +31,7 @@ are also the metric, a diagonal: that of A without its two-electron integrals.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
@@ -76,9 +77,8 @@ def mean_field(molecule: str) -> Any:
     if molecule.endswith("-pbe"):
         field = dft.RKS(mol, xc="pbe")
         field.grids.level = 0
-    field.chkfile, field.conv_tol, field.conv_tol_grad = None, 1e-13, 1e-8
-    field.max_cycle = 500
-    return field
+    how = {"chkfile": None, "conv_tol": 1e-13, "conv_tol_grad": 1e-8, "max_cycle": 500}
+    return field.set(**how)
 
 
 class Energy:
@@ -122,7 +122,7 @@ energy = cache(Energy)  # one for each molecule and process: problem and rows sh
 
 
 def _visited(
-    here: Energy, visit: Visit, _: Any = None, dm: Any = None, *__: Any, **___: Any
+    here: Energy, visit: Callable[[Array], Any], _: Any = None, dm: Any = None, *__: Any, **___: Any
 ) -> Any:
     """PySCF's get_veff(mol, dm, ...), evaluated where it is counted."""
     C = np.ascontiguousarray(dm.mo_coeff[:, dm.mo_occ > 0])
@@ -136,7 +136,7 @@ def _diis(molecule: str, _: go.Problem, x0: Array, visit: Visit) -> None:
     field.kernel(dm0=field.make_rdm1(x0, np.full(here.pairs, 2.0)))
 
 
-def _newton(molecule: str, problem: go.Problem, x0: Array, visit: Visit) -> Any:
+def _newton(molecule: str, problem: go.Problem, x0: Array, visit: Callable[[Array], Any]) -> Any:
     here, field = energy(molecule), mean_field(molecule)
     field.get_veff = partial(_visited, here, visit)
     solver = field.newton()
@@ -159,9 +159,12 @@ def _newton(molecule: str, problem: go.Problem, x0: Array, visit: Visit) -> Any:
 
 def _stable(molecule: str, problem: go.Problem, x0: Array, visit: Visit) -> None:
     """Newton's method, and again from where `stability` leads, until that finds a minimum."""
-    tol, visit.monitor.tol = visit.monitor.tol, 0.0  # a small gradient is not yet the end
-    solver = _stabilised(_newton(molecule, problem, x0, visit))
-    visit.monitor.tol = tol
+
+    def quietly(C: Array) -> Any:  # a small gradient is not yet the end
+        visit.monitor.check()
+        return problem.evaluate(C)
+
+    solver = _stabilised(_newton(molecule, problem, x0, quietly))
     visit(np.ascontiguousarray(solver.mo_coeff[:, solver.mo_occ > 0]))
 
 

@@ -22,6 +22,7 @@ from genorth.solve.monitor import Stop
 from genorth.solve.run import Iterate, Preconditioner
 
 _LIMIT = 40  # Hessian products of a certificate
+_STATIONARY = 1e-4, 1e-6  # the norm of the gradient, and relative to the Euclidean one
 _NEAR = 1e-8  # |C(x)|, relative, of a point that is on M
 _FIRST, _SHARE, _TRIALS = 0.3, 0.1, 12  # of a step down: its length relative to |X|, the least fall
 
@@ -30,7 +31,7 @@ def certify(
     problem: Problem,
     x: Any,
     *,
-    tol: float = 1e-4,
+    tol: float | None = None,
     metric: Any = None,
     preconditioner: Preconditioner | None = None,
     max_products: int = _LIMIT,
@@ -47,7 +48,8 @@ def certify(
     Args:
         problem: The problem.
         x: A stationary point on M, such as the `x` of a Result.
-        tol: The largest norm of the Riemannian gradient of a stationary point.
+        tol: The largest norm of the Riemannian gradient of a stationary point. Default: the larger
+            of 1e-4 and 1e-6 times that of the Euclidean gradient.
         metric: The eigenvalues are those in this inner product, as for `minimize`.
         preconditioner: `preconditioner(X, V)`, which makes Lanczos faster and leaves signs
             unchanged. Default: that of the problem.
@@ -71,7 +73,7 @@ def certify(
 def examine(
     problem: Problem,
     x: Array,
-    tol: float,
+    tol: float | None = None,
     metric: Any = None,
     preconditioner: Preconditioner | None = None,
     *,
@@ -99,6 +101,8 @@ def examine(
     if not at.feasible(_NEAR):
         text = f"x is not on M: |C(x)| = {at.feasibility:.2g}."
         return Certificate(explanation=text, **known), None
+    if tol is None:
+        tol = max(_STATIONARY[0], _STATIONARY[1] * number(norm(at.G)))
     if not at.stationarity <= tol:
         text = f"x is not stationary: the gradient norm is {at.stationarity:.2g}, above {tol:.2g}."
         return Certificate(explanation=text, **known), None

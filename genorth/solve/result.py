@@ -27,6 +27,7 @@ class Status(Enum):
     CONVERGED = "The gradient norm is at most tol, and x is on the manifold."
     SADDLE = "The gradient norm is at most tol, but x is a saddle: f falls in some direction."
     NOT_FEASIBLE = "The gradient norm is at most tol, but x misses feasibility_tol."
+    OTHER_COMPONENT = "The run left the component of the manifold that was asked for."
     NOT_STATIONARY = "The run stopped at a point that, restored to the manifold, is not stationary."
     ITERATION_LIMIT = "The run was stopped by max_iterations."
     EVALUATION_LIMIT = "The run was stopped by max_evaluations."
@@ -61,6 +62,9 @@ _ADVICE = {
     (Status.SADDLE, ""): (
         "See result.certificate; raise escapes or a budget, or use starts=5, or another x0."
     ),
+    (Status.OTHER_COMPONENT, ""): (
+        "Only Riemannian solvers stay in a component: use method='auto', or start elsewhere."
+    ),
     (Status.NOT_STATIONARY, "penalty"): "beta is too small: use beta='auto' or a larger beta.",
     (Status.NOT_STATIONARY, ""): "Run again from the x of this result.",
     (Status.ITERATION_LIMIT, ""): _GO_ON,
@@ -81,6 +85,7 @@ _ADVICE = {
 }
 
 
+_ANY = 1e9  # times the threshold: it is zero but for rounding
 _WIDTH = 100  # of a line of `print(result)`
 _COLUMNS = ("time", "cost", "gradient_norm", "feasibility", "evaluations")
 
@@ -133,6 +138,8 @@ class Progress:
     gradient_norm: float
     feasibility: float
     time: float
+    #: What the gradient norm is compared with.
+    tol: float = 0.0
 
 
 class Start(NamedTuple):
@@ -233,6 +240,8 @@ class Result:
             lines["certificate"] = self.certificate.verdict
         if self.beta is not None:
             above = "" if self.margin is None else f" ({self.margin:.3g} times the threshold at x)"
+            if self.margin is not None and self.margin > _ANY:
+                above = " (every beta > 0 is exact at x)"
             betas = ", ".join(f"{beta:.4g}" for beta in np.atleast_1d(self.beta))
             lines["beta"] = f"{betas}{above}, raised {self.beta_raised} times"
         parts = self.x if isinstance(self.x, tuple) else (self.x,)
