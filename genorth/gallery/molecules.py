@@ -195,6 +195,7 @@ def _hartree_fock(molecule: str, stable: bool = True) -> Instance:
         truth=float(best.e_tot),
         truth_by="pyscf.scf.RHF" if stable else "pyscf.scf.newton with stability",
         bound=not stable,
+        several=not stable,
         metric="B",
         solvers=(
             *(() if stable else further),
