@@ -123,3 +123,16 @@ def test_far_points_have_a_mean_or_are_refused(seed):
     except go.OutsideDomainError:
         return
     assert float(M.norm(sum(M.inverse_retract(mean, Y) for Y in points))) <= 1e-9
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_arrays_of_jax(compiled):
+    jax = pytest.importorskip("jax")
+    for M in (go.SymplecticStiefel(8, 4), go.Orthogonal(3)):
+        X = M.random_point(0)
+        Z = step(M, X, 1)
+        inverse = jax.jit(M.inverse_retract) if compiled else M.inverse_retract
+        found = inverse(*map(jax.numpy.asarray, (X, M.retract(X, Z))))
+        unit = float(jax.numpy.finfo(found.dtype).eps)
+        assert isinstance(found, jax.Array)
+        np.testing.assert_allclose(np.asarray(found), Z, atol=100 * unit)
