@@ -36,6 +36,7 @@ class Status(Enum):
     NOT_FINITE = (
         "The cost or its gradient returned NaN or infinity; x is the best iterate before that."
     )
+    INFEASIBLE = "No point of the manifold was found that keeps the constraints."
     UNBOUNDED = "The cost falls without bound on this manifold."
     DIVERGED = "The iterates went so far from the manifold that they cannot be restored."
 
@@ -181,6 +182,8 @@ class Result:
     feasibility_before: float | None = None
     #: With metric=W: the norm of the Riemannian gradient in W, which was compared with tol.
     metric_gradient_norm: float | None = None
+    #: With further constraints: multipliers, violation and complementarity at x.
+    kkt: Any = None
     #: How often a Riemannian solver used each retraction.
     retractions: dict[str, int] = attrs.field(factory=dict)
 
