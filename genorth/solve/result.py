@@ -57,6 +57,7 @@ _GO_ON = "Raise the limit, or go on from the x of this result."
 
 #: What to do next, for one family or ("") for all others.
 _ADVICE = {
+    (Status.INFEASIBLE, ""): "Loosen the constraint that is named, or start elsewhere.",
     (Status.NOT_FEASIBLE, ""): "Rounding limits it here: raise feasibility_tol.",
     (Status.OTHER_COMPONENT, ""): (
         "Only Riemannian solvers stay in a component: use method='auto', or start elsewhere."
