@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-import genorth.auto  # noqa: F401  registers all solvers of genorth
+import genorth.alm  # noqa: F401  registers all solvers of genorth
 from genorth.checks.start import check_start
 from genorth.errors import refuse
 from genorth.linalg.arrays import eps, stays
@@ -159,7 +159,7 @@ def minimize(
     for name, value, least in (("escapes", escapes, 0), ("starts", starts, 1), ("jobs", jobs, 1)):
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             refuse(name, f"an integer >= {least}", repr(value))
-    smooth = not (getattr(problem, "nonsmooth", None) or getattr(problem, "constraints", ()))
+    smooth = not (getattr(problem, "nonsmooth", None) or getattr(problem, "constraints", None))
     if certify is True and not smooth:
         refuse("certify", "a smooth problem without further constraints", repr(problem))
     plan = Plan(

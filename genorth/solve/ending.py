@@ -135,6 +135,7 @@ def result(
         gradient_norm=end.at.stationarity,
         feasibility=end.at.feasibility,
         feasibility_before=end.before,
+        kkt=end.at.kkt,
         success=status is Status.CONVERGED,
         status=status,
         message=" ".join(

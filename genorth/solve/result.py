@@ -38,6 +38,7 @@ class Status(Enum):
     NOT_FINITE = (
         "The cost or its gradient returned NaN or infinity; x is the best iterate before that."
     )
+    INFEASIBLE = "No point of the manifold was found that keeps the constraints."
     UNBOUNDED = "The cost falls without bound on this manifold."
     DIVERGED = "The iterates went so far from the manifold that they cannot be restored."
 
@@ -58,6 +59,7 @@ _GO_ON = "Raise the limit, or go on from the x of this result."
 
 #: What to do next, for one family or ("") for all others.
 _ADVICE = {
+    (Status.INFEASIBLE, ""): "Loosen the constraint that is named, or start elsewhere.",
     (Status.NOT_FEASIBLE, ""): "Rounding limits it here: raise feasibility_tol.",
     (Status.SADDLE, ""): (
         "See result.certificate; raise escapes or a budget, or use starts=5, or another x0."
@@ -200,6 +202,8 @@ class Result:
     feasibility_before: float | None = None
     #: With metric=W: the norm of the Riemannian gradient in W, which was compared with tol.
     metric_gradient_norm: float | None = None
+    #: With further constraints: multipliers, violation and complementarity at x.
+    kkt: Any = None
     #: How often a Riemannian solver used each retraction.
     retractions: dict[str, int] = attrs.field(factory=dict)
     #: Whether x is a minimum or a saddle, where `minimize` has certified it.
