@@ -17,7 +17,7 @@ from typing import Any, Unpack
 import attrs
 import numpy as np
 
-from genorth.auto import joined_runs
+from genorth.auto import joined
 from genorth.errors import refuse
 from genorth.linalg.arrays import Array, norm
 from genorth.problem.kkt import KKT
@@ -152,7 +152,7 @@ class _Rounds:
             lagrangian = _Lagrangian(self.problem, y, rho)
             rest = self._rest(done)
             result = self.solver(lagrangian.smooth(), x, tol=goal, **rest, **self.given)
-            done, x = joined_runs(done, result), result.x
+            done, x = joined(done, result, result.message), result.x
             y = np.clip(lagrangian.excess(x), -_MOST, _MOST)
             kkt = KKT.at(self.problem, x, y)
             if result.status in _ENDS or self._rest(done) is None:

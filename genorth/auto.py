@@ -123,11 +123,6 @@ def joined(first: Result | None, result: Result, message: str) -> Result:
     return attrs.evolve(result, message=message, trace=trace, **counts)
 
 
-def joined_runs(first: Result | None, result: Result) -> Result:
-    """The result of a run that goes on where another one ended."""
-    return _joined(first, result, result.message)
-
-
 _COUNTED = ("nit", "nfev", "njev", "nhev", "time")
 
 SOLVERS.register(
