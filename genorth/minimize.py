@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import attrs
 import numpy as np
 
 import genorth.alm  # noqa: F401  registers all solvers of genorth
@@ -19,7 +18,6 @@ from genorth.solve.options import Options
 from genorth.solve.progress import hint
 from genorth.solve.result import Progress, Result
 from genorth.solve.solver import PENALTY, SOLVERS, Solver
-from genorth.solve.stall import explain
 
 _PENALTY = "odf-lbfgs"
 
@@ -165,17 +163,16 @@ def minimize(
     plan = Plan(
         solver=solver,
         arguments=checked.changed() | options,
+        explains=check,
         escapes=escapes if certify and smooth else -1,
         budgets={name: getattr(checked, name) for name in BUDGETS},
         rng=rng,
     )
     if isinstance(problem, Problem) and problem.has_gradient:
         x0 = balanced(problem, x0, gauge)
-    several = starts > 1
-    result = best_of(plan, problem, x0, starts, jobs) if several else plan.run(problem, x0)
-    if check and type(result.x) is np.ndarray and (found := explain(problem, result)):
-        result = attrs.evolve(result, message=f"{result.message} {found}")
-    return result
+    if starts > 1:
+        return best_of(plan, problem, x0, starts, jobs)
+    return plan.run(problem, x0)
 
 
 def _is_pymanopts(problem: Any) -> bool:

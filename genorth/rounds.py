@@ -25,6 +25,7 @@ from genorth.riemannian.certify import examine
 from genorth.solve.certificate import SADDLE
 from genorth.solve.result import Result, Start, Status
 from genorth.solve.solver import Solver
+from genorth.solve.stall import explain
 
 #: The budgets of a run, in the order of nit, evaluations and time of its Result.
 BUDGETS = ("max_iterations", "max_evaluations", "max_time")
@@ -43,6 +44,7 @@ class Plan:
     Args:
         solver: The solver.
         arguments: Its arguments.
+        explains: Whether the message says what may be wrong with a slow run.
         escapes: How many saddles are left; -1 if x is not certified.
         budgets: max_iterations, max_evaluations and max_time.
         rng: A seed or a Generator.
@@ -50,13 +52,14 @@ class Plan:
 
     solver: Solver
     arguments: dict[str, Any]
+    explains: bool
     escapes: int
     budgets: dict[str, Any]
     rng: Any
 
     def run(self, problem: Problem, x0: Any) -> Result:
         """Run the solver, certify x, and go on from a lower point where x is a saddle."""
-        result = self.solver(problem, x0, **self.arguments)
+        result = self._solved(problem, x0, self.arguments)
         own: dict[str, Any] = {
             name: self.arguments.get(name) for name in ("metric", "preconditioner")
         }
@@ -77,10 +80,17 @@ class Plan:
             if lower is None or rest is None:
                 message = Status.SADDLE.message(self.solver.family)
                 return attrs.evolve(result, status=Status.SADDLE, success=False, message=message)
-            after = self.solver(problem, lower, **(self.arguments | rest))
+            after = self._solved(problem, lower, self.arguments | rest)
             left_one = f"The run left a saddle of eigenvalue {found.eigenvalue:.2g}."
             result = joined(result, after, f"{after.message} {left_one}")
         return _located(result, problem.manifold)
+
+    def _solved(self, problem: Problem, x0: Any, arguments: dict[str, Any]) -> Result:
+        """One run of the solver, whose message explains what it can."""
+        result = self.solver(problem, x0, **arguments)
+        if self.explains and type(result.x) is np.ndarray and (found := explain(problem, result)):
+            return attrs.evolve(result, message=f"{result.message} {found}")
+        return result
 
     def _rest(self, result: Result) -> dict[str, Any] | None:
         """What is left of the budgets; None where one is used up."""
