@@ -174,6 +174,19 @@ def test_constraints_that_exclude_the_manifold_are_found_out():
     assert "entry 0 of constraints (linear)" in result.message
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_active_bounds_hold_to_rounding_at_the_end(method):
+    """By Newton's map for both; without it to constraint_tol."""
+    rng = np.random.default_rng(2)
+    A = rng.standard_normal((8, 8))
+    problem = _quadratic(go.Stiefel(8, 1), A + A.T, Bounds(0, np.inf))
+    result = go.minimize(problem, rng=0, method=method, tol=1e-6)
+    assert result.success and result.kkt.violation <= 1e-12 and result.feasibility <= 1e-12
+    assert np.sum(np.abs(result.x) <= 1e-12) >= 1, "some bound is active"
+    rough = go.minimize(problem, rng=0, method=method, tol=1e-6, polish=False)
+    assert rough.success and rough.fun == pytest.approx(result.fun, abs=1e-5)
+
+
 def test_a_budget_ends_the_run_between_and_within_rounds():
     result = go.minimize(_cap(0.3), rng=1, max_evaluations=4, check=False)
     assert result.status is go.Status.EVALUATION_LIMIT and not result.success
