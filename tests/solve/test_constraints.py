@@ -244,6 +244,13 @@ def test_a_jacobian_of_wrong_shape_bounds_of_complex_entries_and_unknown_factors
         go.Problem(product, lambda x, t: 0.0, constraints={"y": Bounds(0, 1)})
 
 
+def test_a_wrong_jacobian_is_refused_by_the_check_at_the_start():
+    wrong = NonlinearConstraint(lambda x: x @ x, 0, 1, jac=lambda x: x[None])  # half of it
+    problem = go.Problem(_SPHERE, lambda x: x[0], lambda x: np.eye(3)[0], constraints=wrong)
+    with pytest.raises(ValueError, match="constraints: need jac to be the derivative of fun"):
+        go.minimize(problem, rng=0)
+
+
 def test_a_solver_without_constraints_names_those_that_take_them():
     with pytest.raises(
         ValueError, match=r"'rtr' takes no constraints .*'ralm', 'odf-alm', 'cdf-alm'"
