@@ -16,9 +16,12 @@ from typing import Any, Unpack
 
 import attrs
 import numpy as np
+from scipy.sparse.linalg import LinearOperator, lsmr
 
 from genorth.auto import joined
 from genorth.errors import refuse
+from genorth.geometry.bases import realvec
+from genorth.geometry.newton import anywhere
 from genorth.linalg.arrays import Array, norm
 from genorth.problem.kkt import KKT
 from genorth.problem.problem import Problem
@@ -34,6 +37,7 @@ _FALL = 0.25  # by which the violation has to fall, else rho grows
 _GROWTH = 10.0
 _STUCK, _FLAT = 0.9, 1e-3  # a violation that does not fall, and whose slope on M is no slope
 _MOST = 1e8  # |y|, a safeguard
+_POLISH, _EXACT = 6, 1e-14  # steps of Newton's map, and where they end, relative
 _ENDS = (
     Status.ITERATION_LIMIT,
     Status.EVALUATION_LIMIT,
@@ -52,6 +56,7 @@ def alm(
     *,
     inner: str = "rtr",
     constraint_tol: float = 1e-6,
+    polish: bool = True,
     preconditioner: Any = None,
     **common: Unpack[Common],
 ) -> Result:
@@ -62,6 +67,8 @@ def alm(
         x0: Start, as the inner solver takes it.
         inner: The solver of the inner problems.
         constraint_tol: On the largest violation of a constraint, and on complementarity.
+        polish: Whether the last point is moved to the active bounds by Newton's map, so that they
+            hold to rounding.
         preconditioner: For the inner solver, if it takes one.
         metric: Inner product to use (default: Euclidean), as for `GenOrthManifold.metric`.
         **common: The arguments of every solver, see `genorth.minimize`.
@@ -79,7 +86,49 @@ def alm(
         refuse("constraint_tol", "0 < constraint_tol < 1", repr(constraint_tol))
     given = {} if preconditioner is None else {"preconditioner": preconditioner}
     run = _Rounds(problem, SOLVERS[inner], float(constraint_tol), Options(**common), given)
+    run.polish = polish
     return run.solve(problem.start(x0, run.options.rng))
+
+
+def polished(problem: Problem, x: Array, y: Array) -> Array:
+    """x on M and on the active constraints: the smallest D with DC(x)[D] = C(x), J D = c - bound.
+
+    Steps of Newton's map for both, X <- X - D, each by least squares without a matrix.
+
+    Args:
+        problem: The problem, with constraints.
+        x: A point near both.
+        y: The multipliers; a constraint is active where its multiplier is not zero.
+
+    Returns:
+        The point.
+    """
+    constraint: Any = problem.constraints
+    active = np.flatnonzero((y != 0) | (constraint.lower == constraint.upper))
+    for _ in range(_POLISH):
+        place = anywhere(problem.manifold, x)
+        c, C = constraint.value(x), realvec(np.asarray(place.constraint))
+        missed = np.concatenate([C, (c - constraint.nearest(c + y))[active]])
+        if float(norm(missed)) <= _EXACT * max(1.0, place.size):
+            break
+
+        def across(v: Array, place: Any = place, x: Array = x) -> Array:
+            D = np.ascontiguousarray(v).view(x.dtype).reshape(x.shape)
+            C = realvec(np.asarray(place.differential(D)))
+            return np.concatenate([C, constraint.push(x, D)[active]])
+
+        def back(w: Array, place: Any = place, x: Array = x) -> Array:
+            T = w[: w.size - active.size].view(place.constraint.dtype)
+            full = np.zeros_like(y)
+            full[active] = w[w.size - active.size :]
+            normal = place.normal(T.reshape(place.constraint.shape))
+            return realvec(np.asarray(normal + constraint.pull(x, full)))
+
+        size = realvec(x).size
+        operator = LinearOperator((missed.size, size), across, back, dtype=float)
+        found = lsmr(operator, missed, atol=1e-14, btol=1e-14, maxiter=10 * size)[0]
+        x = x - found.view(x.dtype).reshape(x.shape)
+    return x
 
 
 class _Lagrangian:
@@ -125,6 +174,8 @@ class _Lagrangian:
 class _Rounds:
     """The outer iteration."""
 
+    polish = True
+
     def __init__(
         self,
         problem: Problem,
@@ -140,35 +191,42 @@ class _Rounds:
     def solve(self, x: Array) -> Result:
         """Rounds until the conditions of Karush, Kuhn and Tucker hold, or a budget ends the run."""
         c = self.constraint.value(x)
-        f, G = self.problem.cost_and_gradient(x)
+        _, G = self.problem.cost_and_gradient(x)
         scale = float(norm(G))
         tol = max(self.options.tol, self.options.rtol * scale)
         goal, y = max(tol, _FIRST * max(scale, 1e-300)), np.zeros_like(c)
-        gap = float(np.sum((c - self.constraint.nearest(c)) ** 2))
-        rho = min(max(1e-6, 2 * abs(f) / gap if gap > 0 else 10.0), 10.0)
+        rho = scale / float(norm(x)) or 1.0  # of the size of the curvature of f
         done: Any = None
         before, excluded = math.inf, False
-        for _ in range(_ROUNDS):
+        for count in range(1, _ROUNDS + 1):
             lagrangian = _Lagrangian(self.problem, y, rho)
             rest = self._rest(done)
             result = self.solver(lagrangian.smooth(), x, tol=goal, **rest, **self.given)
             done, x = joined(done, result, result.message), result.x
             y = np.clip(lagrangian.excess(x), -_MOST, _MOST)
-            kkt = KKT.at(self.problem, x, y)
+            kkt = attrs.evolve(KKT.at(self.problem, x, y), rounds=count)
             if result.status in _ENDS or self._rest(done) is None:
                 return self._result(done, kkt, result.status)
             if kkt.holds(tol, self.tol):
                 break
             miss = max(kkt.violation, kkt.complementarity)
-            if miss > _FALL * before:
+            fallen = miss <= _FALL * before
+            if not fallen:
                 rho *= _GROWTH
             excluded = kkt.violation > max(self.tol, _STUCK * before) and self._excluded(x)
             if excluded:
                 break
-            before, goal = miss, max(tol, _TIGHTER * goal)
+            before, goal = miss, max(tol, _TIGHTER * goal) if fallen else goal
         status = Status.CONVERGED if kkt.holds(tol, self.tol) else Status.STALLED
         if excluded:
             status = Status.INFEASIBLE
+        if status is Status.CONVERGED and self.polish:
+            x = polished(self.problem, x, y)
+            exact = KKT.estimate(self.problem, x)
+            if exact.holds(tol, self.tol) and exact.violation <= kkt.violation:
+                feasibility = float(self.problem.manifold.feasibility(x))
+                done = attrs.evolve(done, x=x, feasibility=feasibility)
+                kkt = attrs.evolve(exact, rounds=count)
         return self._result(done, kkt, status)
 
     def _rest(self, done: Result | None) -> Any:

@@ -37,6 +37,8 @@ class KKT:
     violation: float
     complementarity: float
     worst: str = attrs.field(repr=False)
+    #: Rounds of the augmented Lagrangian.
+    rounds: int = 0
 
     @classmethod
     def at(cls, problem: Problem, X: Array, y: np.ndarray[Any, Any]) -> KKT:

@@ -174,6 +174,19 @@ def test_constraints_that_exclude_the_manifold_are_found_out():
     assert "entry 0 of constraints (linear)" in result.message
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_active_bounds_hold_to_rounding_at_the_end(method):
+    """By Newton's map for both; without it to constraint_tol."""
+    rng = np.random.default_rng(2)
+    A = rng.standard_normal((8, 8))
+    problem = _quadratic(go.Stiefel(8, 1), A + A.T, Bounds(0, np.inf))
+    result = go.minimize(problem, rng=0, method=method, tol=1e-6)
+    assert result.success and result.kkt.violation <= 1e-12 and result.feasibility <= 1e-12
+    assert np.sum(np.abs(result.x) <= 1e-12) >= 1, "some bound is active"
+    rough = go.minimize(problem, rng=0, method=method, tol=1e-6, polish=False)
+    assert rough.success and rough.fun == pytest.approx(result.fun, abs=1e-5)
+
+
 def test_a_budget_ends_the_run_between_and_within_rounds():
     result = go.minimize(_cap(0.3), rng=1, max_evaluations=4, check=False)
     assert result.status is go.Status.EVALUATION_LIMIT and not result.success
@@ -229,6 +242,13 @@ def test_a_jacobian_of_wrong_shape_bounds_of_complex_entries_and_unknown_factors
     product = go.Product(x=_SPHERE, t=go.Euclidean(1))
     with pytest.raises(ValueError, match="names of x, t; got 'y'"):
         go.Problem(product, lambda x, t: 0.0, constraints={"y": Bounds(0, 1)})
+
+
+def test_a_wrong_jacobian_is_refused_by_the_check_at_the_start():
+    wrong = NonlinearConstraint(lambda x: x @ x, 0, 1, jac=lambda x: x[None])  # half of it
+    problem = go.Problem(_SPHERE, lambda x: x[0], lambda x: np.eye(3)[0], constraints=wrong)
+    with pytest.raises(ValueError, match="constraints: need jac to be the derivative of fun"):
+        go.minimize(problem, rng=0)
 
 
 def test_a_solver_without_constraints_names_those_that_take_them():
