@@ -20,7 +20,8 @@ from genorth.solve.result import Result, Trace
 from genorth.solve.run import Preconditioner
 from genorth.solve.solver import RIEMANNIAN, SOLVERS, Solver
 
-_LOOSE = 1e-2  # the gradient norm at which a penalty method has done its part: the way to M
+_LOOSE = 1e4  # times tol, the gradient norm at which a penalty method has led to M
+_LOOSEST = 0.1  # relative to |G|
 
 
 class Choice(NamedTuple):
@@ -40,6 +41,8 @@ def choose(problem: Problem, expensive: bool = False) -> Choice:
     Returns:
         The name of the solver, and a sentence that says why.
     """
+    if problem.constraints is not None:
+        return Choice("ralm", "auto took 'ralm', as the problem has further constraints.")
     if expensive:
         return Choice("rlbfgs", "auto took 'rlbfgs', which needs the fewest evaluations of f.")
     if problem.has_hessian:
@@ -74,6 +77,10 @@ def auto(
         The result; `method` is the solver that ran, and `message` says why.
     """
     require(problem, "auto")
+    if problem.constraints is not None:
+        chosen = choose(problem)
+        result = SOLVERS[chosen.method](problem, x0, metric=metric, **common)
+        return attrs.evolve(result, message=f"{result.message} {chosen.why}")
     if not isinstance(expensive, bool):
         refuse("expensive", "True or False", repr(expensive))
     options = Options(**common)
@@ -86,18 +93,21 @@ def auto(
         start = problem.manifold.restore(start, options.feasibility_tol)
     except NotRestorableError:
         penalty = f"{PENALTIES['orthogonal'].prefix}-lbfgs"
-        loose = arguments | {"tol": max(options.tol, _LOOSE)}
+        loose = arguments | {
+            "tol": _LOOSE * options.tol,
+            "rtol": min(_LOOSE * options.rtol, _LOOSEST),
+        }
         first = SOLVERS[penalty](problem, start, **loose)
         why = f"From this start auto took {penalty!r} to reach M. {why}"
-        if not first.success or options.tol >= _LOOSE:
+        if not first.success or first.gradient_norm <= options.tol or options.rtol >= _LOOSEST:
             return attrs.evolve(first, message=f"{first.message} {why}")
         start = first.x
     result = solver(problem, start, **arguments)
-    return _joined(first, result, f"{result.message} {why}")
+    return joined(first, result, f"{result.message} {why}")
 
 
-def _joined(first: Result | None, result: Result, message: str) -> Result:
-    """The result of two runs, one after the other."""
+def joined(first: Result | None, result: Result, message: str) -> Result:
+    """The result of two runs, one after the other; the first may be none."""
     if first is None:
         return attrs.evolve(result, message=message)
     before, after = first.trace, result.trace

@@ -183,7 +183,7 @@ rng | go.check_hessian(problem, rng={}) | SEEDS
 """
 #: Options of every solver, and what they cannot be.
 OPTIONS = """
-tol | CALL(problem, tol={}) | -1 nan inf '1' None True [1]
+tol | CALL(problem, tol={}) | -1 nan inf '1' True [1]
 feasibility_tol | CALL(problem, feasibility_tol={}) | 0 -1 nan inf '1' None True
 max_iterations | CALL(problem, max_iterations={}) | 0 -1 1.5 10.0 nan True '5'
 max_evaluations | CALL(problem, max_evaluations={}) | 0 -1 1.5 10.0 nan True '5'

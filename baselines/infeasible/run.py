@@ -14,6 +14,8 @@ from genorth.errors import StepTooLong, refuse
 from genorth.geometry.newton import anywhere
 from genorth.geometry.place import Place
 from genorth.linalg.arrays import Array, inner, norm
+from genorth.problem.kkt import KKT
+from genorth.problem.measure import VIOLATION
 from genorth.problem.problem import Problem
 from genorth.solve.descent import NoStep, Settings, descend
 from genorth.solve.ending import BEST, end_at, outcome, result
@@ -125,7 +127,11 @@ class Run:
             self._best = point
         with self.monitor.paused():
             violation = point.at.feasibility
-            if measure is None:
+            if self.problem.constraints is not None:
+                kkt = KKT.estimate(self.problem, point.X)
+                missed = 0.0 if kkt.violation <= VIOLATION else 1 + kkt.violation
+                measure = max(kkt.stationarity, missed)
+            elif measure is None:
                 measure = float(norm(point.at.project(point.G)))
             measure += max(1.0, float(norm(point.G))) * violation
         self.monitor.iteration(point.X, point.f, measure, violation)

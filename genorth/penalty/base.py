@@ -104,6 +104,8 @@ class Penalty(ABC, Generic[_P]):
     along: ClassVar[bool] = False
     #: The last point of `first`, where it takes steps.
     last: Array | None = None
+    #: That of the run, an approximate inverse Hessian of f on M; or None.
+    preconditioner: Callable[[Array, Array], Array] | None = None
 
     def __new__(cls, *arguments: Any, **named: Any) -> Any:
         """On a product, the penalties of its factors."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from genorth.linalg.arrays import Array, all_finite, eps, norm, number
+from genorth.problem.kkt import KKT
 
 if TYPE_CHECKING:
     from genorth.problem.problem import Problem
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 ON_MANIFOLD = 1e-6
 #: The gradient norm of a success, relative to tol: restoring moves x.
 SLACK = 2.0
+#: The largest violation of a further constraint in a success.
+VIOLATION = 1e-6
 #: A unit roundoff above this is that of single precision.
 SINGLE = 2.0**-40
 _ROUNDING = 100.0  # units of roundoff that single precision leaves in |C(x)|, relative
@@ -35,6 +38,7 @@ class Measure:
         stationarity: The norm of the Riemannian gradient, NaN where G is not finite.
         feasibility: |C(X)|.
         scale: max(1, |X| |phi(X)|), what the feasibility is relative to.
+        kkt: With further constraints, their figures; then `stationarity` is that of the Lagrangian.
     """
 
     X: Array = attrs.field(repr=False)
@@ -43,6 +47,7 @@ class Measure:
     stationarity: float
     feasibility: float
     scale: float
+    kkt: KKT | None = None
 
     @classmethod
     def at(cls, problem: Problem, X: Array, known: tuple[float, Array] | None = None) -> Measure:
@@ -59,18 +64,22 @@ class Measure:
         manifold = problem.manifold
         cost, G = problem.cost_and_gradient(X) if known is None else known
         finite = all_finite(G)
+        kkt = KKT.estimate(problem, X) if finite and problem.constraints is not None else None
+        stationarity = number(norm(manifold.gradient(X, G))) if finite else math.nan
         return cls(
             X,
             cost,
             G,
-            number(norm(manifold.gradient(X, G))) if finite else math.nan,
+            stationarity if kkt is None else kkt.stationarity,
             number(manifold.feasibility(X)),
             number(manifold.scale(X)),
+            kkt,
         )
 
     def stationary(self, tol: float) -> bool:
         """Whether the gradient norm is that of a success."""
-        return self.stationarity <= SLACK * tol
+        kept = self.kkt is None or self.kkt.violation <= VIOLATION
+        return kept and self.stationarity <= SLACK * tol
 
     def feasible(self, feasibility_tol: float) -> bool:
         """Whether X is on M."""

@@ -26,6 +26,7 @@ from genorth.linalg.arrays import (
     is_array,
     is_complex,
     library,
+    norm,
     number,
     read_only,
     same_devices,
@@ -34,6 +35,7 @@ from genorth.linalg.arrays import (
 )
 from genorth.linalg.cache import ContentCache
 from genorth.linalg.inputs import check_returned
+from genorth.problem.constraints import Constraint, as_constraint, on_factors
 from genorth.problem.differences import Differences
 
 _Cost = Callable[[Array], Any]
@@ -106,6 +108,9 @@ class Problem:
             uses it with the solvers that can, and says so with the others.
         hessian: "auto": Hessian products as given, else by `autodiff`, else by differences of
             gradients; "differences": by differences in any case, one gradient for each product.
+        constraints: lower <= c(X) <= upper besides X^T phi(X) = I: `Bounds`, `LinearConstraint` or
+            `NonlinearConstraint` of scipy.optimize, or a list of them; docs/constraints.md. On a
+            product a mapping from the names of factors to their constraints.
         name: The name in tables and reports. Default: that of the cost.
 
     Raises:
@@ -124,6 +129,7 @@ class Problem:
         autodiff: str | None = None,
         preconditioner: Callable[[Array, Array], Array] | None = None,
         hessian: str = "auto",
+        constraints: Any = (),
         name: str | None = None,
     ) -> None:
         blocks: Any = getattr(manifold, "blocks", None)
@@ -155,7 +161,7 @@ class Problem:
 
             given = complete(autodiff, **given)
         self.manifold: Any = manifold  # a GenOrthManifold, or what has its methods
-        self.preconditioner = preconditioner
+        self.preconditioner, self.autodiff = preconditioner, autodiff
         # what the functions are called with: on a product flat vectors, see `_of_vectors`
         self._space: Any = blocks if self._several else manifold
         self._shape, self._dtype = self._space.shape, self._space.dtype
@@ -168,6 +174,14 @@ class Problem:
         self._hessian, self._fused = given["euclidean_hessian"], given["cost_and_gradient"]
         if hessian == "differences":
             self._hessian = None
+        #: |G| of the first gradient after this was set to None, which a run with rtol does.
+        self.first_size: float | None = 0.0
+        self.constraints: Constraint | None = None
+        if isinstance(constraints, Constraint):
+            self.constraints = constraints
+        elif not (isinstance(constraints, list | tuple | dict) and not constraints):
+            read = on_factors if self._several else as_constraint
+            self.constraints = read(constraints, manifold)
         self._forget()
 
     def __repr__(self) -> str:
@@ -228,6 +242,7 @@ class Problem:
             if self._hessian
             else None,
             fused if self._fused else None,
+            constraints=() if self.constraints is None else self.constraints.mapped(apply, adjoint),
             name=self.name,
         )
 
@@ -327,7 +342,7 @@ class Problem:
                 here.cost, here.gradient = self.evaluate(here.X)
             else:
                 here.gradient = self.evaluate_gradient(here.X)
-        return self._as_given(here.gradient, X)
+        return self._as_given(self._sized(here.gradient), X)
 
     def cost_and_gradient(self, X: Array) -> tuple[float, Array]:
         """The cost and the Euclidean gradient.
@@ -348,7 +363,7 @@ class Problem:
             here.cost = self.cost(here.X)
         elif here.gradient is None:
             here.gradient = self.euclidean_gradient(here.X)
-        return here.cost, self._as_given(here.gradient, X)
+        return here.cost, self._as_given(self._sized(here.gradient), X)
 
     def euclidean_hessian(self, X: Array, Z: Array) -> Array:
         """The derivative of G in the direction Z, projected onto F.
@@ -425,7 +440,7 @@ class Problem:
         G = self._gradient(read_only(X))
         self._seconds += time.perf_counter() - begin
         self._njev += 1
-        return self._array(G, X, "euclidean_gradient")
+        return self._sized(self._array(G, X, "euclidean_gradient"))
 
     def evaluate(self, X: Array) -> tuple[float, Array]:
         """The cost and the Euclidean gradient, evaluated anew.
@@ -461,9 +476,15 @@ class Problem:
             f, G = pair
         except (TypeError, ValueError):
             _refuse_value("cost_and_gradient", "a pair (f, G)", pair)
-        G = self._array(G, X, "cost_and_gradient")
+        G = self._sized(self._array(G, X, "cost_and_gradient"))
         self._differences.remember(X, G)
         return f if type(f) is float else _scalar(f, "cost_and_gradient"), G
+
+    def _sized(self, G: Array) -> Array:
+        """G; its norm is kept if a run asks for it."""
+        if self.first_size is None:
+            self.first_size = number(norm(G))
+        return G
 
     def _array(self, G: Array, X: Array, name: str) -> Array:
         """G in the library of X, in F, and as an array that the user does not hold."""
@@ -477,7 +498,7 @@ class Problem:
         if isinstance(G, np.ndarray) and G.dtype.kind in "iub":
             G = G.astype(float)
         check_returned(name, G, self._shape, self._real)
-        if type(X) is np.ndarray:
+        if isinstance(X, np.ndarray):
             return self._in_F(np.asarray(G))
         if not same_devices(G, X):
             refuse(name, f"an array where X is, {library(X)}", library(G))
@@ -512,8 +533,8 @@ def _checked_start(manifold: Any, name: str, x0: Any, on_device: bool) -> Array:
         refuse(name, need, wrong[0], None, wrong[1])
     manifold._require_finite(**{name: X})
     manifold._require_finite_maps(**{name: X})
-    if manifold.component(X) is not X:
-        hint = "manifold.component(x0) is there."
+    if manifold.to_component(X) is not X:
+        hint = "manifold.to_component(x0) is there."
         refuse(name, f"a point of the component of {manifold}", "another one", None, hint)
     if type(X) is np.ndarray:
         X = X.astype(complex if manifold.dtype.kind == "c" else float)

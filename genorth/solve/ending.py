@@ -135,6 +135,7 @@ def result(
         gradient_norm=end.at.stationarity,
         feasibility=end.at.feasibility,
         feasibility_before=end.before,
+        kkt=end.at.kkt,
         success=status is Status.CONVERGED,
         status=status,
         message=" ".join(
@@ -182,5 +183,8 @@ def _checked(status: Status, end: End, monitor: Monitor) -> Status:
         return status
     if not end.at.stationary(monitor.tol):
         return Status.NOT_STATIONARY
-    feasible = end.at.feasible(monitor.options.feasibility_tol)
-    return status if feasible else Status.NOT_FEASIBLE
+    if not end.at.feasible(monitor.options.feasibility_tol):
+        return Status.NOT_FEASIBLE
+    return (
+        status if monitor.problem.manifold.to_component(end.x) is end.x else Status.OTHER_COMPONENT
+    )

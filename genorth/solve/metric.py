@@ -100,9 +100,7 @@ def in_blocks(
         arguments = arguments | {"metric": problem.manifold.metrics(arguments["metric"])}
     given = arguments.get("preconditioner")
     if callable(given):
-        arguments = arguments | {
-            "preconditioner": lambda X, V: inward(given(outward(X), outward(V)))
-        }
+        arguments = arguments | {"preconditioner": problem.manifold.mapped(given)}
     try:
         return _outside(solve(problem.in_blocks, start, **_shown(arguments, outward)), outward)
     except Interrupted as stop:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pymanopt
 import pytest
-from pymanopt.optimizers import (
+from pymanopt.optimizers import ConjugateGradient, NelderMead, ParticleSwarm, SteepestDescent
+from pymanopt.optimizers import TrustRegions
     ConjugateGradient,
     SteepestDescent,
     TrustRegions,
@@ -444,6 +445,13 @@ def test_pymanopts_problem_keeps_its_retraction_and_its_preconditioner():
     )
     other = run(ConjugateGradient, theirs, x0, max_iterations=3, retraction="exp")
     assert not np.array_equal(result.x, other.x)
+
+
+@pytest.mark.parametrize("optimizer", [NelderMead, ParticleSwarm])
+def test_solvers_that_need_a_logarithm_take_the_inverse_retraction(optimizer):
+    theirs = to_pymanopt(_weighted(4, 1), rng=0)
+    value = optimizer(verbosity=0, max_iterations=60).run(theirs).cost
+    assert value < theirs.cost(theirs.manifold.random_point())
 
 
 @pytest.mark.parametrize(
