@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pymanopt
 import pytest
-from pymanopt.optimizers import ConjugateGradient, NelderMead, ParticleSwarm, SteepestDescent
-from pymanopt.optimizers import TrustRegions
+from pymanopt.optimizers import (
     ConjugateGradient,
+    NelderMead,
+    ParticleSwarm,
     SteepestDescent,
     TrustRegions,
 )
