@@ -13,9 +13,8 @@ from typing import Any
 import attrs
 
 from genorth.compare.runs.bench import Maker, Prepared, told
-from genorth.compare.runs.columns import Column, shared
 from genorth.compare.runs.definition import probed
-from genorth.compare.runs.record import ENDINGS, WHOLE, Outcome
+from genorth.compare.runs.record import ENDINGS, WHOLE, Column, Outcome, shared
 from genorth.compare.runs.spec import Place, Task
 from genorth.errors import NotRestorableError
 from genorth.machine import interrupted

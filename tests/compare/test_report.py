@@ -16,8 +16,7 @@ from baselines import SOLVERS
 from genorth.compare import Html, Records, report, summary
 from genorth.compare.render.styles import styles
 from genorth.compare.render.table import Block, Entry, Head, Line, Table
-from genorth.compare.runs.columns import COLUMNS
-from genorth.compare.runs.record import About
+from genorth.compare.runs.record import COLUMNS, About
 from support.chromium import CHROMIUM, REASON, findings
 from support.compare_records import record, small_comparison, timed, times, trace
 from support.processes import printed

@@ -176,7 +176,7 @@ def test_a_peer(copy: Path) -> None:
 def test_a_column(copy):
     pytest.importorskip("pandas", reason="needs pandas: pip install 'genorth[report]'")
     (entry,) = recipe("column")
-    columns = copy / "genorth" / "compare" / "runs" / "columns.py"
+    columns = copy / "genorth" / "compare" / "runs" / "record.py"
     insert(columns, '    Column("cpu"),\n', f"{entry.rstrip()},\n")
     script = (
         "from genorth import compare\n"

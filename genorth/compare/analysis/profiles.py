@@ -174,8 +174,8 @@ def at_target(records: Records) -> Records:
     for runs in chains.values():
         for target in sorted(records.distinct("tolerance"), reverse=True):
             own = [run for run in runs if run.tolerance == target]
-            others = sorted(runs, key=lambda run: -run.tolerance)
-            ways = ((run, crossing(run, target)) for run in (*own, *others))
+            tried = (*own, *sorted(runs, key=lambda run: -run.tolerance))
+            ways = ((run, crossing(run, target)) for run in tried)
             made += [_cut(r, line, target) for r, line in ways if line is not None][:1] or own
     return Records(made, records.settings)
 

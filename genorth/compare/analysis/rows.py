@@ -405,5 +405,4 @@ def effect(records: Records, solver: str, other: str) -> Effect:
         elif any(done):
             only[done.index(True)] += 1
     require(count, "records", f"a row with {solver!r} and {other!r}", "none")
-    found = {name: tuple(each) for name, each in gains.items()}
-    return Effect(solver, other, count, found, *only)
+    return Effect(solver, other, count, {name: tuple(g) for name, g in gains.items()}, *only)

@@ -249,9 +249,9 @@ def _lane(
             for number, (ratio, tied) in enumerate(dots)
             if tied == hollow
         ]
-        fill = "none" if hollow else look["color"]
+        look["markerfacecolor"] = "none" if hollow else look["color"]
         if drawn:
-            axis.plot(*zip(*drawn, strict=True), **look | {"markerfacecolor": fill})
+            axis.plot(*zip(*drawn, strict=True), **look)
     middle = min(statistics.median(ratio for ratio, _ in dots), last)
     axis.plot([middle] * 2, [place - 0.34, place + 0.34], color=look["color"], linewidth=2.2)
 

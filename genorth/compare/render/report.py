@@ -172,8 +172,7 @@ def _settings(records: Records) -> Html:
         for name, value in record.environment.items():
             environment.setdefault(name, {})[value] = None
         if given := record.definition.get("options"):
-            place = f"{record.solver} on {record.problem}"
-            options.setdefault(place, {})[_text(given)] = None
+            options.setdefault(f"{record.solver} on {record.problem}", {})[_text(given)] = None
     tables = {
         "Settings": {name: _text(value) for name, value in records.settings.items()},
         "Options": {name: " / ".join(values) for name, values in options.items()},
@@ -335,10 +334,6 @@ def _drawn(page: Page, draw: Callable[[], Any], label: str, caption: str) -> Htm
         return page.content(f"There are no profiles: {error}")
 
 
-def _fold(title: str, body: Html, shown: bool) -> Html:
-    return rendered("fold.html", title=title, body=body, shown=shown)
-
-
 def _families(page: Page, records: Records, names: Names) -> Section:
     """The families side by side, in all and for each problem; and who solves how much."""
     parts = {names[problem]: mine for problem, mine in records.by("problem").items()}
@@ -347,7 +342,7 @@ def _families(page: Page, records: Records, names: Names) -> Section:
     folds = [page.content(solved_table(records, names))]
     for number, (title, mine) in enumerate(parts.items()):
         figure = _drawn(page, partial(plots.families, mine), f"Families, {title}", _FAMILIES)
-        folds.append(_fold(title, figure, number == 0))
+        folds.append(rendered("fold.html", title=title, body=figure, shown=number == 0))
     return Section("Families side by side", Html("".join(folds)), "Families")
 
 
@@ -359,7 +354,7 @@ def _convergence(page: Page, records: Records, names: Names) -> Section:
                 title = f"{names[problem]} {names[size]}"
                 figure = plots.convergence(mine, labels=names, look=look)
                 drawn = page.figure(figure, f"Convergence, {title}", _CONVERGENCE)
-                folds.append(_fold(title, drawn, number == 0))
+                folds.append(rendered("fold.html", title=title, body=drawn, shown=number == 0))
     return Section("Convergence", Html("".join(folds)))
 
 

@@ -138,8 +138,8 @@ def ranged(values: Sequence[float], form: str = ".3g") -> str:
 def tolerance_text(value: float) -> str:
     """1e-5, as the paper writes it."""
     digits, _, exponent = f"{value:e}".partition("e")
-    short = digits.rstrip("0").rstrip(".")
-    return f"{value:g}" if -3 < int(exponent) < 3 else f"{short}e{int(exponent)}"
+    short = f"{digits.rstrip('0').rstrip('.')}e{int(exponent)}"
+    return f"{value:g}" if -3 < int(exponent) < 3 else short
 
 
 # ---------------------------------------------------------------------- names and other words
@@ -181,8 +181,7 @@ class Names(dict[str, str]):
 
     def row(self, row: Row) -> str:
         """A row in words: "matching (100,10) to 1e-5"."""
-        parts = [self[row[0]], plain(row[1]), "to", tolerance_text(row[2])]
-        return " ".join(filter(None, parts))
+        return " ".join(filter(None, [self[row[0]], plain(row[1]), "to", tolerance_text(row[2])]))
 
 
 def names_of(records: Records, labels: Any = None) -> Names:

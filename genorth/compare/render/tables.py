@@ -46,8 +46,7 @@ from genorth.compare.render.table import (
     tolerance_text,
     words,
 )
-from genorth.compare.runs.columns import FAILURES, PAPER, Column
-from genorth.compare.runs.record import Records
+from genorth.compare.runs.record import FAILURES, PAPER, Column, Records
 from genorth.errors import require
 
 #: (problem, size, solver, tolerance) -> fun, nit, gradient_norm, feasibility, seconds; also
@@ -139,12 +138,11 @@ def _paper_table(records: Records, reference: Reference, names: Names) -> Table:
             yield _ours(column, row, solver) if ours else _theirs(column, theirs.get(column.name))
 
     seeds = len(records.distinct("seed"))
-    footnote = "Bold: the fastest of its block."
-    if seeds > 1:
-        footnote = (
-            f"Medians over {seeds} seeds, times with their range. Bold: the fastest of its block, "
-            "unless the range of another overlaps its range."
-        )
+    several = (
+        f"Medians over {seeds} seeds, times with their range. Bold: the fastest of its block, "
+        "unless the range of another overlaps its range."
+    )
+    footnote = several if seeds > 1 else "Bold: the fastest of its block."
     return Table(names[problem], heads, _by_size(records, names, entries), "Size", footnote)
 
 
@@ -319,12 +317,12 @@ def best_table(records: Records, labels: Labels | None = None, ratios: bool = Tr
         *(Head(names[solver], "times the time of the best") for solver in solvers),
         *([] if ratios else [Head("failed")]),
     ]
-    lines = [_best_line(row, solvers, names) for row in found]
     footnote = (
         ">: it ran out of time. Other f: it ended at a higher value of f than the lowest found "
         "from the same start. Several names: their times over the starts overlap, and none wins."
     )
-    return Table("", heads, [Block("", lines)], "", footnote)
+    block = Block("", [_best_line(row, solvers, names) for row in found])
+    return Table("", heads, [block], "", footnote)
 
 
 def _best_line(row: Best, solvers: Iterable[str], names: Names) -> Line:

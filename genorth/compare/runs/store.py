@@ -83,7 +83,9 @@ class Store:
                 _refuse_folder(folder, f"records without {_SETTINGS}")
             self.records = _read_records(folder, kind)
             self._file = self._path.open("ab+")
-            self._end_last_line()
+            if self._file.tell():  # a process that was killed may have left half a line: end it
+                self._file.seek(-1, os.SEEK_END)
+                self._file.write(b"" if self._file.read() == b"\n" else b"\n")
         except BaseException:
             self._lock.close()
             raise
@@ -120,13 +122,6 @@ class Store:
         replace_file(self._path, b"".join(map(_line, self.records.values())))
         replace_file(self.folder / _SETTINGS, _json(self._settings or {}))
         self._lock, self._file = _locked(self.folder), self._path.open("ab+")
-
-    def _end_last_line(self) -> None:
-        """A process that was killed may have left half a line: end it."""
-        if self._file.tell():
-            self._file.seek(-1, os.SEEK_END)
-            if self._file.read() != b"\n":
-                self._file.write(b"\n")
 
 
 def _locked(folder: Path) -> IO[str]:
