@@ -339,3 +339,10 @@ def test_a_tolerance_of_zero_means_rounding():
     manifold = go.GeneralizedStiefel(gt.conditioned_symmetric(7, 10.0, 0), 3)
     x = manifold.restore(1.1 * manifold.random_point(0), tol=0.0)
     assert manifold.feasibility(x) <= 1e-14 * manifold.scale(x)
+
+
+@given(manifold=gt.manifolds(max_condition=100), seed=gt.seeds())
+def test_the_length_of_a_step_is_that_of_D(manifold: go.GenOrthManifold, seed: int) -> None:
+    """|D|^2 = <S, K S>."""
+    step = NewtonStep(anywhere(manifold, 1.1 * manifold.random_point(seed)))
+    assert step.length == pytest.approx(float(norm(step.D)), rel=1e-6)

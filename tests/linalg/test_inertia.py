@@ -23,6 +23,28 @@ def test_inertia_of_the_identity_and_of_a_skew_matrix():
     assert found.margin == pytest.approx(0.25, rel=0.9)
 
 
+class _Factors:
+    """Stands for an LU factorisation: x -> factor x."""
+
+    def __init__(self, factor: float) -> None:
+        self.solve = lambda B: factor * B
+
+
+def test_a_factorisation_that_overflows_has_no_margin():
+    M = scipy.sparse.csc_array(np.diag([1.0, 2.0]))
+    with np.errstate(invalid="ignore"):
+        assert inertia._margin(M, np.ones(2), _Factors(np.inf)) == 0.0
+    assert inertia._margin(M, np.ones(2), _Factors(1.0)) == 0.5
+
+
+def test_a_count_between_two_numbers_is_unknown():
+    """The arguments of 1 + i tau and -1 + i tau sum to pi; too large a tau tells nothing."""
+    M = scipy.sparse.csc_array(np.diag([1.0, -1.0, 2.0]))
+    probes = inertia._gaussian(M)
+    assert inertia._shifted_count(M, scipy.sparse.linalg.splu(M), probes) == 1
+    assert inertia._shifted_count(M, _Factors(1e-6), probes) is None
+
+
 def test_directions_of_a_sign_leave_the_kernel_out():
     d = np.array([1.0, 2.0, 0.0, 0.0, -1.0, 0.0])
     V = signed_directions(lambda X: d[:, None] * X, 6, np.dtype(float), 3, 1)
