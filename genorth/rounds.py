@@ -65,13 +65,14 @@ class Plan:
         }
         if own["metric"] is None and own["preconditioner"] is None:
             own["preconditioner"] = getattr(problem, "preconditioner", None)
+        seed = 0 if self.rng is None else self.rng  # a run says the same each time
         for left in range(self.escapes, -1, -1):
             rest = self._rest(result)
             if not result.success or rest is None:
                 break
             before, begin = problem.counts, perf_counter()
             found, lower = examine(
-                problem, result.x, math.inf, **own, leave=left > 0, rng=self.rng, **rest
+                problem, result.x, math.inf, **own, leave=left > 0, rng=seed, **rest
             )
             result = _counted(result, problem.counts - before, perf_counter() - begin, found)
             if found.verdict != SADDLE:
