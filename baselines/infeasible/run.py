@@ -108,14 +108,16 @@ class Run:
         """f and its gradient at X, of which phi(X) and X^T phi(X) may be known.
 
         Raises `StepTooLong` outside of the tube, before f is called; a value that is not
-        finite ends the run.
+        finite ends the run. Rounding off F would grow from step to step: X is projected.
         """
+        if self.manifold.ambient_projector is not None:
+            X, at = self.manifold.ambient(X), None
         at = anywhere(self.manifold, X) if at is None else at
         violation = at.feasibility
         if not violation <= self.tube * (1 + _SLACK):
             raise StepTooLong(f"|C| = {violation:.3g} after the step, outside of the tube")
         self.monitor.check()
-        value, G = self.problem.evaluate(X)
+        value, G = self.problem.evaluate(at.X)
         check_value(value, first=self._last is None)
         if not math.isfinite(norm(G)):
             raise Stop(Status.NOT_FINITE)

@@ -292,6 +292,7 @@ def _iterate(
     """
     violations: list[float] = []
     for count in range(_STEPS):
+        X = manifold.ambient(X)
         place = anywhere(manifold, X)
         newton = NewtonStep(place)
         violations.append(now := number(norm(newton.constraint)))

@@ -14,6 +14,7 @@ import attrs
 from genorth.linalg.arrays import Array, all_finite, eps, norm, number
 
 if TYPE_CHECKING:
+    from genorth.geometry.manifold import GenOrthManifold
     from genorth.problem.problem import Problem
 
 #: |C(x)| of a success in any case; feasibility_tol is relative to |x| |phi(x)|, which may be large.
@@ -35,6 +36,7 @@ class Measure:
         stationarity: The norm of the Riemannian gradient, NaN where G is not finite.
         feasibility: |C(X)|.
         scale: max(1, |X| |phi(X)|), what the feasibility is relative to.
+        outside: |X - P(X)|, the distance from F; zero where F is the whole space.
     """
 
     X: Array = attrs.field(repr=False)
@@ -43,6 +45,7 @@ class Measure:
     stationarity: float
     feasibility: float
     scale: float
+    outside: float = 0.0
 
     @classmethod
     def at(cls, problem: Problem, X: Array, known: tuple[float, Array] | None = None) -> Measure:
@@ -66,6 +69,7 @@ class Measure:
             number(norm(manifold.gradient(X, G))) if finite else math.nan,
             number(manifold.feasibility(X)),
             number(manifold.scale(X)),
+            distance(manifold, X),
         )
 
     def stationary(self, tol: float) -> bool:
@@ -73,8 +77,15 @@ class Measure:
         return self.stationarity <= SLACK * tol
 
     def feasible(self, feasibility_tol: float) -> bool:
-        """Whether X is on M."""
-        return self.feasibility <= self.scale * allowed(self.X, self.scale, feasibility_tol)
+        """Whether X is on M: in F, and with X^T phi(X) = I."""
+        relative = allowed(self.X, self.scale, feasibility_tol)
+        inside = self.outside <= relative * number(norm(self.X))
+        return inside and self.feasibility <= relative * self.scale
+
+
+def distance(manifold: GenOrthManifold, X: Array) -> float:
+    """|X - P(X)|, P the projector onto F; zero where F is the whole space."""
+    return 0.0 if manifold.ambient_projector is None else number(norm(X - manifold.ambient(X)))
 
 
 def allowed(X: Array, scale: float, feasibility_tol: float) -> float:

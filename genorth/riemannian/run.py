@@ -89,7 +89,11 @@ class OnManifold(Run):
         return self._retraction(place, Z)
 
     def arrive(self, ray: Ray, X: Array) -> Place:
-        """The place of X, led back to M where the rounding of one or of many steps has left it."""
+        """The place of X, led back to M where the rounding of one or of many steps has left it.
+
+        Rounding off F would grow from step to step, so that every X is projected.
+        """
+        X = self.manifold.ambient(X)
         if type(X) is np.ndarray:
             X.flags.writeable = False  # it is handed to the user's functions as it is
         place = self.place(X)
@@ -118,16 +122,17 @@ class OnManifold(Run):
         self.monitor.iteration(point.X, point.value, math.sqrt(point.decrease), self._feasibility)
 
     def hessian(self, point: Iterate) -> Callable[[Array], Array]:
-        """Hess f(X)[Z] = P_X(H - phi(Z) Theta_X(G))."""
+        """Hess f(X)[Z] = P_X(H - phi(Z) Theta_X(G)), in F: off F its curvature is not that of f."""
         place, minus, timer = point.place, -point.multiplier, self.phases.projection
         check, ehess = self.monitor.check, self.problem.euclidean_hessian
+        inside = self.manifold.ambient
         assert isinstance(place, Place)
 
         def product(Z: Array) -> Array:
             check()
             H = ehess(point.X, Z)
             with timer:
-                return place.project(plus(mul(place.image(Z), minus), H))
+                return inside(place.project(plus(mul(place.image(Z), minus), H)))
 
         return product
 

@@ -13,7 +13,7 @@ import attrs
 
 from genorth.errors import NotRestorableError
 from genorth.linalg.arrays import Array, eps, norm, number
-from genorth.problem.measure import ON_MANIFOLD, SINGLE, Measure, allowed
+from genorth.problem.measure import ON_MANIFOLD, SINGLE, Measure, allowed, distance
 from genorth.solve.monitor import Monitor, Stop
 from genorth.solve.result import Interrupted, Result, Status
 
@@ -21,6 +21,7 @@ from genorth.solve.result import Interrupted, Result, Status
 BEST = (Status.NOT_FINITE, Status.INTERRUPTED)
 #: Ends that say more than that x could not be restored.
 _ANYWHERE = (*BEST, Status.UNBOUNDED)
+_ROUNDING = 10.0  # units of roundoff by which a point may be off F before it is projected
 
 
 @attrs.frozen(eq=False)
@@ -74,6 +75,8 @@ def end_at(
         x on M (or next to it, where neither can be restored) with its figures.
     """
     manifold = monitor.problem.manifold
+    if distance(manifold, X) > _ROUNDING * eps(X) * number(norm(X)):
+        X = manifold.ambient(X)
     with monitor.paused():
         before, scale = number(manifold.feasibility(X)), number(manifold.scale(X))
         relative = allowed(X, scale, monitor.options.feasibility_tol)
@@ -135,6 +138,7 @@ def result(
         gradient_norm=end.at.stationarity,
         feasibility=end.at.feasibility,
         feasibility_before=end.before,
+        outside=end.at.outside,
         success=status is Status.CONVERGED,
         status=status,
         message=" ".join(

@@ -81,6 +81,7 @@ def _brought_back(result: Result, problem: Problem, T: Any) -> Result:
         result,
         x=x,
         feasibility=at.feasibility,
+        outside=at.outside,
         gradient_norm=at.stationarity,
         metric_gradient_norm=result.gradient_norm,
     )

@@ -171,6 +171,8 @@ class Result:
     threshold: float | None = None
     #: |C(X)| before X was restored.
     feasibility_before: float | None = None
+    #: |x - P(x)|, the distance of x from F; zero where F is the whole space.
+    outside: float = 0.0
     #: With metric=W: the norm of the Riemannian gradient in W, which was compared with tol.
     metric_gradient_norm: float | None = None
     #: How often a Riemannian solver used each retraction.
@@ -204,6 +206,8 @@ class Result:
             ),
             "time": f"{self.time:.3g} s",
         }
+        if self.outside > 0:
+            lines["outside"] = f"{self.outside:.3g} (the distance from F)"
         if self.beta is not None:
             above = "" if self.margin is None else f" ({self.margin:.3g} times the threshold at x)"
             lines["beta"] = f"{self.beta:.4g}{above}, raised {self.beta_raised} times"
