@@ -91,7 +91,7 @@ class Solver:
 
     def why_not(self, problem: Problem) -> str | None:
         """Why the solver cannot run on the problem; None where it can."""
-        return problem.lacks() or (None if self.reason is None else self.reason(problem))
+        return problem.lacks() or (None if self.reason is None else self.reason(problem.in_blocks))
 
     def load(self) -> None:
         """Import what it needs, which may take seconds."""
