@@ -43,7 +43,7 @@ def dense_phi(manifold: GenOrthManifold) -> Callable[[Array], Array]:
     form, companion = manifold.form, manifold.companion
     if manifold.isometric or _compact(manifold) or form is None or companion is None:
         return manifold.phi
-    A = np.asarray(form.left(np.eye(form.size, dtype=form.dtype)))
+    A = form.matrix()
     return lambda X: companion.Qinv.right(A @ X)
 
 

@@ -53,7 +53,7 @@ class Companion:
     @property
     def trivial(self) -> bool:
         """True if psi = id: then S1 is the set of symmetric matrices."""
-        return self.Q.is_identity
+        return isinstance(self.Q, Identity)
 
 
 def read_companion(

@@ -30,12 +30,12 @@ class PhiForm(Operator):
     name: str = "phi"
 
     @property
-    def size(self) -> int:  # type: ignore[override]
+    def size(self) -> int:
         """The number of rows, n."""
         return self.manifold.shape[-2]
 
     @property
-    def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
+    def dtype(self) -> np.dtype[Any]:
         """The type of the entries of a point."""
         return self.manifold.dtype
 
@@ -58,10 +58,6 @@ class PhiForm(Operator):
             result[:, start : start + p] = image[:, : piece.shape[-1]]
         return result
 
-    def right(self, X: Any) -> Any:
-        """Not needed."""
-        raise NotImplementedError("the form stands on the left only")
-
 
 def forms(manifold: GenOrthManifold) -> list[tuple[Operator, _Matrix]]:
     """The matrices A and Q of every block.
@@ -75,8 +71,8 @@ def forms(manifold: GenOrthManifold) -> list[tuple[Operator, _Matrix]]:
     companion = manifold.companion
     if companion is None or manifold.ambient_projector is not None:
         return []
-    batch, eye = manifold.shape[:-2], np.eye(companion.Q.size, dtype=companion.Q.dtype)
-    Q = np.broadcast_to(np.asarray(companion.Q.left(eye)), (*batch, *eye.shape))
+    *batch, _, p = manifold.shape
+    Q = np.broadcast_to(companion.Q.matrix(), (*batch, p, p))
     if manifold.form is not None:
         return [(manifold.form, Q)]
     return [(PhiForm(manifold, block, Q[block]), Q[block]) for block in np.ndindex(*batch)]

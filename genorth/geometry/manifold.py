@@ -31,14 +31,12 @@ from genorth.linalg.arrays import (
     ct,
     eye_like,
     is_array,
-    is_complex,
-    is_floating,
     is_lazy,
     namespace,
     number,
 )
 from genorth.linalg.cache import ContentCache
-from genorth.linalg.inputs import as_generator
+from genorth.linalg.inputs import as_generator, check_array
 from genorth.linalg.operators import Operator
 
 _T = TypeVar("_T")
@@ -236,25 +234,13 @@ class GenOrthManifold(ABC):
     def _check(self, **arrays: Array) -> None:
         """Check types, shapes and dtypes where arrays enter."""
         for name, X in arrays.items():
-            if not is_array(X):
-                refuse(name, f"an array of shape {self.shape}", f"a {type(X).__name__}")
-            if tuple(X.shape) != self.shape:
-                refuse(name, f"an array of shape {self.shape}", f"shape {tuple(X.shape)}")
-            if not is_floating(X):
-                refuse(
-                    name, "floating-point entries of single or double precision", f"dtype {X.dtype}"
-                )
-            if self.dtype.kind == "f" and is_complex(X):
-                refuse(name, "real entries (the manifold is real)", f"dtype {X.dtype}")
+            check_array(name, X, self.shape, self.dtype.kind == "f")
 
     @final
     def _check_small(self, T: Array) -> None:
         """The shape of T, an element of G."""
-        small = (*self.shape[:-2], self.shape[-1], self.shape[-1])
-        if not is_array(T):
-            refuse("T", f"an array of shape {small}", f"a {type(T).__name__}")
-        if tuple(T.shape) != small:
-            refuse("T", f"an array of shape {small}", f"shape {tuple(T.shape)}")
+        *batch, _, p = self.shape
+        check_array("T", T, (*batch, p, p), self.dtype.kind == "f")
 
     @final
     def _checked(self, result: _T, **arrays: Array) -> _T:

@@ -6,8 +6,11 @@ The way back to M by it, and by the map A of the paper, is here too: `restore`.
 from __future__ import annotations
 
 import math
+import sys
+from collections.abc import Callable
+from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
 import numpy as np
@@ -27,6 +30,7 @@ from genorth.linalg.arrays import (
     plus,
 )
 from genorth.linalg.compiled import compiled, compiles
+from genorth.linalg.functions import operator_norm
 
 if TYPE_CHECKING:
     from genorth.geometry.manifold import GenOrthManifold
@@ -78,10 +82,13 @@ class NewtonStep:
 
     @cached_property
     def regularity(self) -> float:
-        """The smallest singular value of phi(X) relative to the largest."""
+        """The smallest singular value of phi(X) relative to the largest.
+
+        Zero where phi(X)^T phi(X) overflows or vanishes in rounding.
+        """
         if self._made is not None:
             return math.sqrt(max(number(self._made.regularity), 0.0))
-        return self._place.regularity
+        return self._place.regularity if 0 < number(norm(self._place.K)) < math.inf else 0.0
 
     @cached_property
     def multiplier(self) -> Array:
@@ -214,7 +221,7 @@ def to_manifold(
         place = anywhere(manifold, step.end)
         # |C(X - D)| = |D^T phi(D)| is a multiple of |D|^2, about the same one in the next step
         length = step.length
-        if before < math.inf and _SAFETY * violation * (length / before) ** 2 <= rounding:
+        if before < math.inf and _SAFETY * violation * length**2 <= rounding * before**2:
             return place, steps
         last, before, step = violation, length, NewtonStep(place)
     refuse(
@@ -251,19 +258,21 @@ def restore(manifold: GenOrthManifold, X: Array, tol: float) -> Restoration:
 
     Before the latter X is multiplied by the number that makes |C| smallest. The step length s
     minimises |C(X - s D)|, C(X - s D) = (1 - s) C + s^2 D^T phi(D); near M it is one, and the
-    violation is squared.
+    violation is squared. Where rounding in phi(X) leaves more than tol in |C|, the last A(X) has to
+    do.
     """
-    found, first = _iterate(manifold, X, tol, _dissolve)
-    if found is not None:
-        return Restoration(found[0], "A" if found[1] else "none", found[1])
-    reason = "phi(X) became rank-deficient during the iteration."
-    try:
-        found, last = _iterate(manifold, scaled(manifold, X), tol, _damped_newton)
-        reason = f"After {_STEPS} steps of Newton's map it is {last[-1]:.3g}."
-    except OutsideDomainError:
-        pass
-    if found is not None:
-        return Restoration(found[0], "Newton's map", found[1])
+    with np.errstate(all="ignore"):  # a very long X overflows, which ends the iteration
+        found, X1, first = _iterate(manifold, X, tol, _dissolve)
+        if found:
+            return Restoration(X1, "A" if first[1:] else "none", len(first) - 1)
+        reason = "phi(X) became rank-deficient during the iteration."
+        with suppress(OutsideDomainError):
+            found, X2, last = _iterate(manifold, scaled(manifold, X), tol, _damped_newton)
+            if found:
+                return Restoration(X2, "Newton's map", len(last) - 1)
+            reason = f"After {_STEPS} steps of Newton's map it is {last[-1]:.3g}."
+        if first[-1] <= FAR and first[-1] <= rounding(manifold, X1):
+            return Restoration(X1, "A", len(first) - 1)
     refuse(
         "X",
         "a point near M: |C(X)| = |X^T phi(X) - I|, all eigenvalues of phi(X)^T X in (0, 3)",
@@ -274,35 +283,51 @@ def restore(manifold: GenOrthManifold, X: Array, tol: float) -> Restoration:
     )
 
 
+def rounding(manifold: GenOrthManifold, X: Array) -> float:
+    """What rounding in phi(X) leaves in |C(X)|: p eps |phi| |X|^2."""
+    size = operator_norm(manifold.phi, X) * number(norm(X)) ** 2
+    return X.shape[-1] * eps(X) * size
+
+
 def scaled(manifold: GenOrthManifold, X: Array) -> Array:
     """The multiple of X with the smallest |C|, so that a long X does not end far out on M."""
-    S = ct(X) @ manifold.phi(X)
-    along, square = number(inner(eye_like(S) + 0 * S, S)), number(inner(S, S))
-    return X * math.sqrt(along / square) if along > 0 and square < math.inf else X
+    Y = _of_size_one(X)
+    S = ct(Y) @ manifold.phi(Y)
+    T, size = _of_size_one(S), _largest(S)
+    along, square = number(inner(eye_like(T) + 0 * T, T)), number(inner(T, T))
+    return Y * math.sqrt(along / square / size) if along > 0 and square < math.inf else X
+
+
+def _largest(X: Array) -> float:
+    return number(namespace(X).max(abs(X)))
+
+
+def _of_size_one(X: Array) -> Array:
+    """X over its largest entry: squares of the result neither overflow nor vanish."""
+    size = _largest(X)
+    return X / size if sys.float_info.min <= size < math.inf else X
 
 
 def _iterate(
-    manifold: GenOrthManifold, X: Array, tol: float, step: Any
-) -> tuple[tuple[Array, int] | None, list[float]]:
-    """The point of M and the number of steps, or None; and |C| of all iterates.
+    manifold: GenOrthManifold, X: Array, tol: float, step: Callable[[Place, NewtonStep], Array]
+) -> tuple[bool, Array, list[float]]:
+    """Whether a point of M was found, the last iterate, and |C| of all of them.
 
     |C| has to be at most tol max(1, |X| |phi(X)|), and at most max(tol, `NEAR`): a growing X alone
     does not bring it to M. Where rounding leaves more, up to `FAR`, the point is taken as soon as a
     step gains nothing.
     """
-    violations: list[float] = []
-    for count in range(_STEPS):
-        X = manifold.ambient(X)
-        place = anywhere(manifold, X)
+    place, violations = anywhere(manifold, manifold.ambient(X)), list[float]()
+    while True:
         newton = NewtonStep(place)
         violations.append(now := number(norm(newton.constraint)))
-        stagnant = count > 0 and now >= violations[-2] / 2
+        stagnant = len(violations) > 1 and now >= violations[-2] / 2
         if now <= min(tol * place.size, FAR if stagnant else max(tol, NEAR)):
-            return (X, count), violations
-        if not now <= 10 * violations[0] + 10:
-            break
-        X = step(place, newton)
-    return None, violations
+            return True, place.X, violations
+        lost = now == math.inf or not now <= 10 * violations[0] + 10
+        if lost or len(violations) == _STEPS:
+            return False, place.X, violations
+        place = anywhere(manifold, manifold.ambient(step(place, newton)))
 
 
 def _dissolve(place: Place, newton: NewtonStep) -> Array:
@@ -319,7 +344,7 @@ def _damped_newton(place: Place, newton: NewtonStep) -> Array:
 def step_length(C: Array, E: Array) -> float:
     """The s in (0, 1] with the smallest |(1 - s) C + s^2 E|; 1 where that halves |C|."""
     cc, ce, ee = number(inner(C, C)), number(inner(C, E)), number(inner(E, E))
-    if 4 * ee <= cc:
+    if 4 * ee <= cc or not math.isfinite(ee):
         return 1.0
     # (1-s)^2 cc + 2 (1-s) s^2 ce + s^4 ee and its derivative, highest power first
     value = np.array([ee, -2 * ce, cc + 2 * ce, -2 * cc, cc])

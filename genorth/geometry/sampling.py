@@ -19,7 +19,7 @@ from genorth.errors import EmptyManifoldError, OutsideDomainError, refuse, requi
 from genorth.geometry.form import forms
 from genorth.geometry.retractions import polar_factor, step_size
 from genorth.linalg.arrays import Array, ct, norm
-from genorth.linalg.functions import inverse_sqrt
+from genorth.linalg.functions import inverse_sqrt, operator_norm
 from genorth.linalg.inputs import refuse_signature, require_positive_products
 from genorth.linalg.operators import Operator
 from genorth.optional import optional
@@ -180,21 +180,12 @@ def _by_polar_factor(manifold: GenOrthManifold, draw: Callable[[], Array]) -> Ar
                 return polar_factor(manifold, Y)
             except OutsideDomainError as error:
                 reason = error
-            size = size or _norm_of_phi(manifold, Y)
-            Y = _orthonormal(Y + manifold.phi(Y) / size)
+            size = size or 1.5 * operator_norm(manifold.phi, Y)
+            Y = _orthonormal(Y + manifold.phi(Y) / (size or 1.0))
     raise EmptyManifoldError(
         f"{manifold}: no X with X^T phi(X) = I was found from {_DRAWS} random starts; "
         f"the last one failed with: {reason} Is phi positive definite?"
     )
-
-
-def _norm_of_phi(manifold: GenOrthManifold, Y: Array) -> float:
-    """A bound of |phi| by the power method, whose quotients rise to |phi|."""
-    for _ in range(_STEPS):
-        before, Y = norm(Y), manifold.phi(Y)
-        quotient = float(norm(Y) / before)
-        Y = Y / norm(Y)
-    return 1.5 * quotient
 
 
 def _orthonormal(Y: Array) -> Array:

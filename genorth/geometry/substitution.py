@@ -8,7 +8,9 @@ user may pass as W.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cached_property, partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -17,13 +19,20 @@ import scipy.sparse
 import scipy.sparse.linalg
 
 from genorth.errors import refuse, require
-from genorth.linalg.arrays import Array, ct, inner, is_complex, norm
-from genorth.linalg.inertia import Inertia
-from genorth.linalg.inputs import as_array, as_operator, require_positive
-from genorth.linalg.operators import Dense, Diagonal, Identity, Operator, Sparse, SymplecticUnit
+from genorth.linalg.arrays import Array, all_finite, ct, inner, norm
+from genorth.linalg.inertia import Inertia, is_skew, unpivoted
+from genorth.linalg.inputs import as_array, as_operator, check_returned, require_positive
+from genorth.linalg.operators import (
+    Dense,
+    Diagonal,
+    Identity,
+    Operator,
+    Sparse,
+    SymplecticUnit,
+    scipy_product,
+)
 
 if TYPE_CHECKING:
-    from genorth.geometry.companion import Companion
     from genorth.geometry.manifold import GenOrthManifold
 
 _Map = Callable[[Array], Array]
@@ -62,23 +71,12 @@ class Congruence(Operator):
     T: Substitution
     name: str = "T^T A T"
 
-    @property
-    def size(self) -> int:  # type: ignore[override]
-        """The size of A."""
-        return self.A.size
-
-    @property
-    def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
-        """That of A."""
-        return self.A.dtype
+    size = property(attrgetter("A.size"), doc="The size of A.")
+    dtype = property(attrgetter("A.dtype"), doc="That of A.")
 
     def left(self, X: Array) -> Array:
         """T^T A T X."""
         return self.T.adjoint(self.A.left(self.T.apply(X)))
-
-    def right(self, X: Array) -> Array:
-        """Not needed."""
-        raise NotImplementedError("the form stands on the left only")
 
     def inertia(self) -> Inertia:
         """That of A, by Sylvester's law; the margin is not known."""
@@ -94,16 +92,15 @@ def congruent(A: Operator, T: Substitution) -> Operator:
     if isinstance(M, Identity):
         return A
     if isinstance(M, Diagonal) and isinstance(A, Diagonal | Identity):
-        d = np.asarray(M.d)
-        weights = np.ones(d.shape) if isinstance(A, Identity) else np.asarray(A.d)
-        return Diagonal((np.abs(d) ** 2 * weights).real, name=A.name)
+        weights = 1.0 if isinstance(A, Identity) else np.asarray(A.M)
+        return Diagonal((np.abs(np.asarray(M.M)) ** 2 * weights).real, name=A.name)
     formed = Dense | Diagonal | Identity | SymplecticUnit
     if M is None or not isinstance(A, formed) or not (isinstance(M, Dense) or isinstance(A, Dense)):
         return Congruence(A, T)
-    matrix = np.asarray(M.left(np.eye(A.size, dtype=M.dtype)))
+    matrix = M.matrix()
     product = ct(matrix) @ np.asarray(A.left(matrix))
     # symmetric or skew to the last digit, as A is
-    sign = -1 if np.vdot(product, ct(product)).real < 0 else 1
+    sign = -1 if is_skew(product) else 1
     return Dense((product + sign * ct(product)) / 2, name=A.name)
 
 
@@ -121,30 +118,11 @@ class SubstitutedMaps:
         """Shown by `repr`."""
         return f"{getattr(self.base, 'name', type(self.base).__name__)}, X = TY"
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """That of a point X."""
-        return self.base.shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """That of X."""
-        return self.base.dtype
-
-    @property
-    def companion(self) -> Companion | None:
-        """That of M."""
-        return self.base.companion
-
-    @property
-    def definite(self) -> bool:
-        """As M is."""
-        return self.base.definite
-
-    @property
-    def ambient_projector(self) -> Callable[[Array], Array] | None:
-        """That of M, as T F = F."""
-        return self.base.ambient_projector
+    shape = property(attrgetter("base.shape"), doc="That of a point X.")
+    dtype = property(attrgetter("base.dtype"), doc="That of X.")
+    companion = property(attrgetter("base.companion"), doc="That of M.")
+    definite = property(attrgetter("base.definite"), doc="As M is.")
+    ambient_projector = property(attrgetter("base.ambient_projector"), doc="That of M, as T F = F.")
 
     @cached_property
     def form(self) -> Operator | None:
@@ -155,8 +133,7 @@ class SubstitutedMaps:
     def isometric(self) -> bool:
         """True where T^T A T = I and psi = id: T^-1 M is a Stiefel manifold."""
         companion = self.companion
-        trivial = companion is not None and companion.trivial
-        return trivial and self.form is not None and self.form.is_identity
+        return isinstance(self.form, Identity) and companion is not None and companion.trivial
 
     def phi(self, X: Array) -> Array:
         """T^T phi(T X)."""
@@ -217,34 +194,21 @@ def _read(T: Any, n: int) -> Substitution:
         f"an {n} x {n} matrix, or a diagonal of {n} entries",
         f"shape {values.shape}",
     )
-    with np.errstate(all="ignore"):
-        inverse, condition = _inverse(values)
-    bound = 1 / (n * float(np.finfo(values.dtype).eps))
+    condition, bound = np.inf, 1 / (n * float(np.finfo(values.dtype).eps))
+    with np.errstate(all="ignore"), suppress(np.linalg.LinAlgError):
+        inverse = 1 / values if values.ndim == 1 else np.linalg.inv(values)
+        condition = float(np.linalg.norm(values) * np.linalg.norm(inverse))
     got = f"condition number {condition:.3g}"
     require(condition < bound, "T", "an invertible matrix", got, tolerance=bound)
     kind = Diagonal if values.ndim == 1 else Dense
-    return _of_operators(kind(matrix, name="T"), kind(inverse), kind)
+    return _of_operators(kind(matrix, name="T"), kind(inverse))
 
 
-def _inverse(T: _Matrix) -> tuple[_Matrix, float]:
-    """T^-1 and |T| |T^-1|, for a matrix or a diagonal."""
-    if T.ndim == 1:
-        return 1 / T, float(np.abs(T).max() * np.abs(1 / T).max())
-    try:
-        inverse = np.linalg.inv(T)
-    except np.linalg.LinAlgError:
-        return T, np.inf
-    return inverse, float(np.linalg.norm(T) * np.linalg.norm(inverse))
-
-
-def _of_operators(T: Operator, inverse: Operator, kind: type[Any]) -> Substitution:
+def _of_operators(T: Operator, inverse: Operator) -> Substitution:
     """From T and T^-1, both dense or both diagonal."""
-
-    def adjoint(M: Any) -> Operator:
-        values = np.asarray(M.M if kind is Dense else M.d)
-        return kind(ct(values) if kind is Dense else values.conj())
-
-    return Substitution(T.left, adjoint(T).left, inverse.left, adjoint(inverse).left, T)
+    kind: Any = type(T)
+    back, solve_back = (kind(np.asarray(part.M).conj().T) for part in (T, inverse))
+    return Substitution(T.left, back.left, inverse.left, solve_back.left, T)
 
 
 def _from_parts(parts: tuple[Any, ...], n: int) -> Substitution:
@@ -269,29 +233,16 @@ def _from_parts(parts: tuple[Any, ...], n: int) -> Substitution:
 def _products(M: Any, n: int) -> tuple[_Map, _Map]:
     """The products with a matrix or a LinearOperator and with its transpose."""
     require(tuple(M.shape) == (n, n), "T", f"an {n} x {n} matrix", f"shape {tuple(M.shape)}")
-    if isinstance(M, scipy.sparse.linalg.LinearOperator):
-        return _columnwise(M.matmat), _columnwise(M.rmatmat)
-    if scipy.sparse.issparse(M):
-        M = scipy.sparse.csr_array(M)
-        return _columnwise(M.__matmul__), _columnwise(M.conj().T.tocsr().__matmul__)
+    if scipy.sparse.issparse(M) or isinstance(M, scipy.sparse.linalg.LinearOperator):
+        operator = scipy.sparse.linalg.aslinearoperator(M)
+        return _columnwise(operator.matmat), _columnwise(operator.rmatmat)
     matrix, values = as_array(M, "T")
     return Dense(matrix).left, Dense(ct(values)).left
 
 
 def _columnwise(product: Callable[[_Matrix], _Matrix]) -> _Map:
-    """A product of SciPy's, with blocks side by side, in the precision of the array."""
-
-    def apply(X: Array) -> Array:
-        if not isinstance(X, np.ndarray):
-            kind = f"{type(X).__module__.partition('.')[0]} {type(X).__name__}"
-            refuse("X", "a NumPy array, as T is known by products of SciPy's", kind)
-        n, columns = X.shape[-2], np.moveaxis(X, -2, 0)
-        flat = np.ascontiguousarray(columns.reshape(n, -1))
-        Y = np.moveaxis(np.asarray(product(flat)).reshape(columns.shape), 0, -2)
-        kept = X.dtype if X.dtype.kind == Y.dtype.kind else np.result_type(X.dtype, np.complex64)
-        return Y.astype(kept, copy=False)
-
-    return apply
+    """A product of SciPy's, for blocks too."""
+    return partial(scipy_product, product, name="T")
 
 
 def _sparse(T: Any, n: int) -> Substitution:
@@ -320,12 +271,6 @@ def _require_consistent(manifold: GenOrthManifold, T: Substitution) -> None:
     U, V = manifold.random_ambient(rng), manifold.random_ambient(rng)
     n, unit = manifold.shape[-2], float(np.finfo(U.dtype).eps)
     TU = _image("T", T.apply, U)
-    require(
-        not is_complex(TU) or manifold.dtype.kind != "f",
-        "T",
-        "real entries (the manifold is real)",
-        f"dtype {TU.dtype}",
-    )
     defect, bound = float(norm(_image("T^-1", T.solve, TU) - U) / norm(U)), unit**0.4
     require(
         defect <= bound, "T", "T^-1 T Y = Y, for a random Y with |Y| = 1", defect, tolerance=bound
@@ -355,15 +300,14 @@ def _require_consistent(manifold: GenOrthManifold, T: Substitution) -> None:
     )
 
 
-def _image(name: str, product: _Map, U: Array) -> _Matrix:
-    """A product, of the shape of U and finite."""
+def _image(name: str, product: _Map, U: _Matrix) -> _Matrix:
+    """A product, of the shape and kind of U and finite."""
     try:
         image = np.asarray(product(U))
     except ValueError as error:
         refuse("T", f"{name} Y for an array of shape {U.shape}", f"an error: {error}")
-    if image.shape != U.shape or not np.all(np.isfinite(image)):
-        found = f"shape {image.shape}" if image.shape != U.shape else "NaN or infinity"
-        refuse("T", f"{name} Y finite and of the shape of Y, {U.shape}", found)
+    check_returned("T", image, U.shape, U.dtype.kind == "f")
+    require(all_finite(image), "T", f"{name} Y finite", "NaN or infinity")
     return image
 
 
@@ -427,21 +371,19 @@ def _by_name(manifold: GenOrthManifold, name: str) -> Substitution:
     if form is None or name not in names:
         known = f"one of {', '.join(map(repr, names))}" if names else "a matrix (no name is known)"
         refuse("metric", f"{known}, on {manifold!r}", repr(name), None, "Pass W itself.")
-    if isinstance(form, Identity | SymplecticUnit):
-        return _factorised(Identity(form.size, form.dtype), False)
-    if manifold.definite:
-        return _factorised(form, True)
-    if isinstance(form, Diagonal):
-        d = np.asarray(form.d)
-        T = _factorised(Diagonal(np.abs(d)), False)
-        return attrs.evolve(T, known=(form, Diagonal(np.sign(d), name=form.name)))
-    return _modulus(form)
+    return _factorised(form, True) if manifold.definite else _modulus(form)
 
 
 def _modulus(A: Operator) -> Substitution:
     """T = |A|^(-1/2), and the sign of A; A symmetric, or real and skew: then iA is Hermitian."""
-    M = np.asarray(A.left(np.eye(A.size, dtype=A.dtype)))
-    skew = np.vdot(M, ct(M)).real < 0
+    if isinstance(A, SymplecticUnit):
+        return _factorised(Identity(A.size, A.dtype), False)
+    if isinstance(A, Diagonal):
+        d = np.asarray(A.M)
+        T = _factorised(Diagonal(np.abs(d)), False)
+        return attrs.evolve(T, known=(A, Diagonal(np.sign(d), name=A.name)))
+    M = A.matrix()
+    skew = is_skew(M)
     values, V = np.linalg.eigh(1j * M if skew else M)
 
     def function(f: _Matrix) -> Dense:
@@ -449,20 +391,14 @@ def _modulus(A: Operator) -> Substitution:
         return Dense(F.real if M.dtype.kind == "f" else F)
 
     sizes = np.abs(values)
-    T = _of_operators(function(sizes**-0.5), function(sizes**0.5), Dense)
+    T = _of_operators(function(sizes**-0.5), function(sizes**0.5))
     sign = function(-1j * np.sign(values) if skew else np.sign(values))
     return attrs.evolve(T, known=(A, Dense(sign.M, name=A.name)))
 
 
 def _equal(W: Operator, B: Operator) -> bool:
     """The same matrix, entry by entry."""
-    if isinstance(W, Diagonal) and isinstance(B, Diagonal):
-        return np.array_equal(np.asarray(W.d), np.asarray(B.d))
-    if isinstance(W, Dense) and isinstance(B, Dense):
-        return np.array_equal(np.asarray(W.M), np.asarray(B.M))
-    if isinstance(W, Sparse) and isinstance(B, Sparse):
-        return abs(W.M - B.M).sum() == 0
-    return False
+    return type(W) is type(B) and bool(abs(W.M - B.M).sum() == 0)
 
 
 def _factorised(W: Operator, form: bool) -> Substitution:
@@ -471,11 +407,11 @@ def _factorised(W: Operator, form: bool) -> Substitution:
     if isinstance(W, Identity):
         T = Substitution(unit.left, unit.left, unit.left, unit.left, unit)
     elif isinstance(W, Diagonal):
-        root = np.sqrt(np.asarray(W.d).real)
-        T = _of_operators(Diagonal(1 / root), Diagonal(root), Diagonal)
+        root = np.sqrt(np.asarray(W.M).real)
+        T = _of_operators(Diagonal(1 / root), Diagonal(root))
     elif isinstance(W, Dense):
         upper = ct(np.linalg.cholesky(np.asarray(W.M)))  # W = R^T R, T = R^-1
-        T = _of_operators(Dense(np.linalg.inv(upper)), Dense(upper), Dense)
+        T = _of_operators(Dense(np.linalg.inv(upper)), Dense(upper))
     elif isinstance(W, Sparse):
         T = _sparse_factor(W)
     else:
@@ -491,20 +427,9 @@ def _factorised(W: Operator, form: bool) -> Substitution:
 
 def _sparse_factor(W: Sparse) -> Substitution:
     """P W P^T = L D L^T by an LU factorisation that keeps the diagonal; T = P^T L^-T D^(-1/2)."""
-    lu = scipy.sparse.linalg.splu(
-        scipy.sparse.csc_array(W.M),
-        permc_spec="MMD_AT_PLUS_A",
-        diag_pivot_thresh=0.0,
-        options={"SymmetricMode": True},
-    )
-    pivots = lu.U.diagonal().real
-    require(
-        np.array_equal(lu.perm_r, lu.perm_c) and pivots.min() > 0,
-        W.name,
-        f"{W.name} positive definite",
-        "a zero or negative pivot",
-        tolerance=0,
-    )
+    lu = unpivoted(scipy.sparse.csc_array(W.M))
+    if lu is None or not (pivots := lu.U.diagonal().real).min() > 0:
+        refuse(W.name, f"{W.name} positive definite", "a zero or negative pivot", 0)
     order, back, root = lu.perm_r, np.argsort(lu.perm_r), np.sqrt(pivots)[:, None]
     lower = scipy.sparse.csc_array(lu.L)
     natural = scipy.sparse.linalg.splu(lower, permc_spec="NATURAL", diag_pivot_thresh=0.0)

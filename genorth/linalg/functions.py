@@ -7,24 +7,29 @@ Batched over leading axes and written against the array API. A matrix outside th
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.linalg.lapack
+import scipy.linalg
 
 from genorth.errors import OutsideDomainError, refuse
 from genorth.linalg.arrays import (
     Array,
     all_finite,
+    as_like,
     ct,
     eps,
     eye_like,
+    is_jax,
     is_lazy,
     namespace,
     norm,
     number,
+    stays,
 )
+from genorth.optional import optional
 
 # Newton-Schulz contracts for |M - I| < 1. Up to here its few products are cheaper than an inverse
 # or eigenvalues.
@@ -35,11 +40,7 @@ _NEAR = 0.5
 _SQRT_STEPS = 12
 # Y* M Y differs from I by rounding for a root Y of M, and by more than 1/2 for what is none.
 _DEFECT = 0.01
-_TRACED_SQUARINGS = 12
-# exp(2^4)^4 does not overflow, not even in single precision: |C|^2 is of degree four in X
-_FINITE_SQUARINGS = 4
-# of four Taylor terms: degree 19 is enough for |M| <= 1, beyond which one more squaring is as cheap
-_CHUNKS = 5
+_POWERS = 30  # of a map, for its norm
 _TINY = 32  # up to here NumPy's call costs as much as LAPACK's work, and BLAS takes one thread
 
 
@@ -190,7 +191,7 @@ def _denman_beavers_step(M: Array, inv: Array, eye: Array) -> tuple[Array, Array
     eigenvalues to both sides of 1.
     """
     xp = namespace(M)
-    m = xp.sqrt(_block_norm(inv) / _block_norm(M))
+    m = xp.sqrt(_block_norm(inv)) / xp.sqrt(_block_norm(M))
     M, inv = m * M, inv / m
     return xp.sqrt(m) * (eye + inv) / 2, (2 * eye + M + inv) / 4
 
@@ -226,7 +227,7 @@ def _outside(what: str, measured: float, tolerance: float) -> Any:
 
 
 def expm(M: Array) -> Array:
-    """The exponential by scaling and squaring: the Taylor polynomial of M/2^s, squared s times.
+    """The exponential, by the library of M.
 
     Args:
         M: A square matrix, or a batch of them.
@@ -235,44 +236,17 @@ def expm(M: Array) -> Array:
         exp(M).
 
     Raises:
-        OutsideDomainError: If exp(M) overflows.
+        OutsideDomainError: If exp(M), or its fourth power, overflows: |C|^2 would, too.
     """
-    xp = namespace(M)
-    size = xp.max(xp.sum(xp.abs(M), axis=-2))
-    if is_lazy(M):
-        s = xp.ceil(xp.log2(xp.maximum(size, xp.ones_like(size))))
-        E = _taylor_exp(M * 2.0 ** (-s), _CHUNKS)
-        for k in range(_TRACED_SQUARINGS):
-            E = xp.where(k < s, E @ E, E)
-        return xp.where(s <= _TRACED_SQUARINGS, E, xp.nan)
-    size = number(size)
-    squarings = max(0, math.ceil(math.log2(size))) if 0 < size < math.inf else 0
-    size = math.ldexp(size, -squarings)
-    unit = eps(M)
-    chunks = next(
-        (k for k in range(1, _CHUNKS) if size ** (4 * k) / math.factorial(4 * k) <= unit / 2),
-        _CHUNKS,
-    )
-    E = _taylor_exp(M * 2.0**-squarings, chunks)
-    if squarings > _FINITE_SQUARINGS:
-        return _squared(E, squarings)
-    for _ in range(squarings):
-        E = E @ E
-    return E
-
-
-def _squared(E: Array, squarings: int) -> Array:
-    """E^(2^squarings), refused where its fourth power overflows: |C|^2 would, too."""
-    largest = float(namespace(E).finfo(E.dtype).max) ** 0.25
     with np.errstate(over="ignore", invalid="ignore"):
-        for _ in range(squarings):
-            E = E @ E
-        size = number(norm(E))
+        E = _library_expm(M)
+        size = 0.0 if is_lazy(E) else number(norm(E))
+    largest = float(namespace(E).finfo(E.dtype).max) ** 0.25
     if not size <= largest:
         refuse(
             "exp(E)",
             f"|exp(E)| <= {largest:.1g}, so that |C|^2 does not overflow",
-            f"|exp(E)| = {size:.3g}, |E| about 2^{squarings}",
+            f"|exp(E)| = {size:.3g}, |E| = {number(norm(M)):.3g}",
             None,
             "Halve the step.",
             OutsideDomainError,
@@ -280,14 +254,28 @@ def _squared(E: Array, squarings: int) -> Array:
     return E
 
 
-def _taylor_exp(M: Array, chunks: int) -> Array:
-    """The terms M^j/j!, j < 4 chunks, by Paterson-Stockmeyer: Horner in M^4, cubic coefficients."""
-    powers = [eye_like(M), M, M @ M]
-    powers.append(powers[2] @ M)
-    fourth = powers[2] @ powers[2] if chunks > 1 else None
-    E: Array = 0
-    for k in reversed(range(chunks)):
-        E = E @ fourth if k < chunks - 1 else 0
-        for j, power in enumerate(powers):
-            E = E + power / math.factorial(4 * k + j)
-    return E
+def _library_expm(M: Array) -> Array:
+    if is_jax(M):
+        return optional("jax.scipy.linalg", "jax", "expm").expm(M)
+    if stays(M):
+        return sys.modules["torch"].linalg.matrix_exp(M)
+    return as_like(scipy.linalg.expm(np.asarray(M)), M)
+
+
+def operator_norm(function: Callable[[Array], Array], X: Array) -> float:
+    """The norm of a self-adjoint map by the power method, whose quotients rise to it.
+
+    Args:
+        function: The map.
+        X: A random start.
+
+    Returns:
+        The largest quotient |function(X)| / |X|, zero only if function(X) = 0 at the start.
+    """
+    largest = 0.0
+    for _ in range(_POWERS):
+        if not (length := number(norm(X))) > 0:
+            break
+        X = function(X / length)
+        largest = max(largest, number(norm(X)))
+    return largest

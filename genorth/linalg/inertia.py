@@ -165,15 +165,20 @@ def _by_discs(M: Any) -> Inertia | None:
     )
 
 
-def _unpivoted(M: Any, probes: _Matrix) -> Any:
-    """The factorisation P M P^T = L U, or None if M^-1 M = I fails on the probes."""
+def unpivoted(M: Any) -> Any:
+    """The factorisation P M P^T = L U that keeps the diagonal, or None if there is none."""
     try:
         lu = scipy.sparse.linalg.splu(
             M, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
         )
     except RuntimeError:
         return None
-    if not np.array_equal(lu.perm_r, lu.perm_c):
+    return lu if np.array_equal(lu.perm_r, lu.perm_c) else None
+
+
+def _unpivoted(M: Any, probes: _Matrix) -> Any:
+    """The factorisation P M P^T = L U, or None if M^-1 M = I fails on the probes."""
+    if (lu := unpivoted(M)) is None:
         return None
     with np.errstate(all="ignore"):  # pivots near zero overflow, and are rejected
         # E|F^-1 E x|^2 = |F^-1 E|_F^2 for Gaussian x: below 0.01 on all probes, it is below 1.

@@ -99,13 +99,22 @@ def as_operator(M: Any, name: str, symmetry: int, reason: str = "") -> Operator:
     Raises:
         ValueError: If M is not square, finite and of that symmetry.
     """
+    with np.errstate(over="ignore", invalid="ignore"):  # refused, as |M|^2 has to be finite
+        return _as_operator(M, name, symmetry, reason)
+
+
+def _as_operator(M: Any, name: str, symmetry: int, reason: str) -> Operator:
     if isinstance(M, scipy.sparse.linalg.LinearOperator):
         _require_square(M, name)
         products = Products(M, name=name)
         _require_symmetric_products(products, symmetry)
         return products
     if scipy.sparse.issparse(M):
-        return _sparse(M, name, symmetry, reason)
+        _require_square(M, name)
+        M = scipy.sparse.csr_array(M)  # products are fastest, and all formats have them
+        M = scipy.sparse.csr_array((as_array(M.data, name)[1], M.indices, M.indptr), M.shape)
+        _require_symmetry(name, symmetry, (M - symmetry * M.conj().T).data, M.data, reason)
+        return Sparse(M, name=name)
     if stays(M) and M.ndim == 1 and is_floating(M) and not is_complex(M) and symmetry > 0:
         require(all_finite(M), name, "finite entries", "NaN or infinity", tolerance=0)
         return Diagonal(M, name=name)  # not a copy: it may be spread over machines
@@ -116,10 +125,7 @@ def as_operator(M: Any, name: str, symmetry: int, reason: str = "") -> Operator:
             M = values.real.astype(values.dtype)
         return Diagonal(M, name=name)
     _require_square(values, name)
-    defect = np.linalg.norm(values - symmetry * values.conj().T)
-    _require_symmetry(
-        name, symmetry, float(defect), float(np.linalg.norm(values)), values.dtype, reason
-    )
+    _require_symmetry(name, symmetry, values - symmetry * values.conj().T, values, reason)
     return Dense(M, name=name)
 
 
@@ -156,31 +162,34 @@ def as_small_operator(
         f"a skew-Hermitian {name}",
         f"Multiply {name} and the form by 1j.",
     )
-    require_regular(Q, Q.inertia())
+    regular_inertia(Q)
     return Q, sign
 
 
-def check_returned(name: str, value: Any, shape: tuple[int, ...], real: bool) -> None:
-    """Refuse what the user's function `name` returned, unless it is an array of this shape.
+def check_array(name: str, value: Any, shape: tuple[int, ...], real: bool, hint: str = "") -> None:
+    """Refuse what is not an array of floating-point numbers of this shape.
 
     Args:
-        name: The function, as the user passed it in.
-        value: What it returned.
+        name: What the value is.
+        value: The value.
         shape: The shape it needs.
         real: True where entries have to be real.
+        hint: What to do about a value that is not an array.
     """
-    need = f"an array of shape {shape}"
     if not is_array(value):
-        hint = "" if np.isscalar(value) or value is None else "Return a plain array."
-        refuse(name, need, f"a {type(value).__name__}", None, hint)
+        refuse(name, f"an array of shape {shape}", f"a {type(value).__name__}", None, hint)
     if tuple(value.shape) != shape:
-        refuse(name, need, f"shape {tuple(value.shape)}")
+        refuse(name, f"an array of shape {shape}", f"shape {tuple(value.shape)}")
     if not is_floating(value):
         need = "floating-point entries of single or double precision"
         refuse(name, need, f"dtype {value.dtype}")
     if real and is_complex(value):
-        need = "real entries (the manifold is real)"
-        refuse(name, need, f"dtype {value.dtype}")
+        refuse(name, "real entries (the manifold is real)", f"dtype {value.dtype}")
+
+
+def check_returned(name: str, value: Any, shape: tuple[int, ...], real: bool) -> None:
+    """As `check_array`, for what the user's function `name` returned."""
+    check_array(name, value, shape, real, "Return a plain array.")
 
 
 def as_array(M: Any, name: str) -> tuple[Any, _Matrix]:
@@ -204,20 +213,6 @@ def as_array(M: Any, name: str) -> tuple[Any, _Matrix]:
         M = values = values.astype(complex if values.dtype.kind == "c" else float)
     _require_finite(values, name)
     return (M if hasattr(M, "shape") and hasattr(M, "dtype") else values), values
-
-
-def _sparse(M: Any, name: str, symmetry: int, reason: str) -> Operator:
-    require(M.dtype.kind in "fciub", name, "real or complex numbers", f"dtype {M.dtype}")
-    _require_square(M, name)
-    M = scipy.sparse.csr_array(
-        M
-    )  # the format with the fastest products; those of others have no common attributes
-    if M.dtype.char not in "fdFD":
-        M = M.astype(complex if M.dtype.kind == "c" else float)
-    _require_finite(M.data, name)
-    defect, size = scipy.sparse.linalg.norm(M - symmetry * M.conj().T), scipy.sparse.linalg.norm(M)
-    _require_symmetry(name, symmetry, float(defect), float(size), M.dtype, reason)
-    return Sparse(M, name=name)
 
 
 def _require_square(M: Any, name: str) -> None:
@@ -259,9 +254,11 @@ def _require_real_diagonal(d: _Matrix, name: str, symmetry: int, reason: str) ->
 
 
 def _require_symmetry(
-    name: str, sign: int, defect: float, size: float, dtype: np.dtype[Any], reason: str
+    name: str, sign: int, difference: _Matrix, values: _Matrix, reason: str
 ) -> None:
-    bound = _SYMMETRY_UNITS * float(np.finfo(dtype).eps) * size
+    defect, size = float(np.linalg.norm(difference)), float(np.linalg.norm(values))
+    bound = _SYMMETRY_UNITS * float(np.finfo(values.dtype).eps) * size
+    _require_size(name, size)
     if not defect <= bound:
         minus, other, plus = ("", "-", "+") if sign > 0 else ("-", "+", "-")
         refuse(
@@ -273,6 +270,10 @@ def _require_symmetry(
         )
 
 
+def _require_size(name: str, size: float) -> None:
+    require(size < np.inf, name, f"|{name}|^2 finite", f"|{name}| that overflows when squared")
+
+
 def _require_symmetric_products(op: Products, sign: int) -> None:
     """Check <u, Mv> = <Mu, v> for a matrix known by its products only."""
     rng, name = np.random.default_rng(0), op.name
@@ -282,6 +283,7 @@ def _require_symmetric_products(op: Products, sign: int) -> None:
     defect = float(np.abs(U.conj().T @ MV - sign * (MU.conj().T @ V)).max())
     size = float(np.linalg.norm(U) * np.linalg.norm(MV) + np.linalg.norm(MU) * np.linalg.norm(V))
     bound = _SYMMETRY_UNITS * float(np.finfo(op.dtype).eps) * size
+    _require_size(name, size)
     require(
         defect <= bound,
         name,
@@ -292,9 +294,9 @@ def _require_symmetric_products(op: Products, sign: int) -> None:
     )
 
 
-def require_regular(op: Operator, inertia: Inertia) -> None:
-    """Refuse a singular matrix: phi would not be one-to-one."""
-    bound = op.size * float(np.finfo(op.dtype).eps)
+def regular_inertia(op: Operator) -> Inertia:
+    """The inertia of a matrix; a singular one is refused, as phi would not be one-to-one."""
+    inertia, bound = op.inertia(), op.size * float(np.finfo(op.dtype).eps)
     if inertia.margin is not None and not inertia.margin > bound:
         refuse(
             op.name,
@@ -302,26 +304,18 @@ def require_regular(op: Operator, inertia: Inertia) -> None:
             f"smallest / largest |eigenvalue| about {inertia.margin:.3g}",
             bound,
         )
+    return inertia
 
 
 def require_positive(op: Operator) -> None:
     """Refuse a matrix that is not positive definite, if more than its products is known."""
-    inertia = op.inertia()
-    require_regular(op, inertia)
-    require(
-        not inertia.negative,
-        op.name,
-        f"{op.name} positive definite",
-        f"{inertia.negative} of {op.size} eigenvalues negative",
-        tolerance=0,
-    )
-    require(
-        inertia.positive is not None or inertia.margin is None,
-        op.name,
-        f"{op.name} positive definite",
-        "a zero or negative pivot",
-        tolerance=0,
-    )
+    inertia = regular_inertia(op)
+    unknown = inertia.positive is None and inertia.margin is not None
+    if unknown or inertia.negative:
+        got = "a zero or negative pivot"
+        if not unknown:
+            got = f"{inertia.negative} of {op.size} eigenvalues negative"
+        refuse(op.name, f"{op.name} positive definite", got, 0)
 
 
 def require_positive_products(op: Operator) -> None:
@@ -343,8 +337,7 @@ def require_positive_products(op: Operator) -> None:
 
 def require_signature(op: Operator, other: str, positive: int, negative: int) -> None:
     """Refuse a symmetric matrix with too few positive or negative directions: M would be empty."""
-    inertia = op.inertia()
-    require_regular(op, inertia)
+    inertia = regular_inertia(op)
     plus, minus = inertia.positive, inertia.negative
     if plus is None or minus is None:
         if inertia.margin is None:

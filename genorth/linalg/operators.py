@@ -8,6 +8,7 @@ what the user passes.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, ClassVar, final
 
@@ -36,22 +37,37 @@ def _name() -> Any:
     return attrs.field(default="Q", kw_only=True, repr=False)
 
 
-class Operator(ABC):
-    """A square matrix M, by its products with the last two axes of an array."""
+def _repr(M: Any) -> str:
+    return f"<{'x'.join(map(str, M.shape))} {type(M).__name__}>"
 
-    size: int
-    dtype: np.dtype[Any]
+
+class Operator(ABC):
+    """A square matrix, by its products with the last two axes of an array."""
+
+    #: The entries, where there are any.
+    M: Any
     name: str
     #: True where M X only scales or exchanges entries, so that it costs no more than reading X.
     by_entries: ClassVar[bool] = False
+
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        return int(self.M.shape[-1])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the entries, of a precision that LAPACK knows."""
+        kind = numpy_dtype(self.M)
+        return kind if kind.char in "fdFD" else np.dtype(complex if kind.kind == "c" else float)
 
     @abstractmethod
     def left(self, X: Array) -> Array:
         """The product M X."""
 
-    @abstractmethod
     def right(self, X: Array) -> Array:
-        """The product X M."""
+        """The product X M, where it is needed: for a p x p matrix."""
+        raise NotImplementedError(f"{type(self).__name__} stands on the left only")
 
     def inverse(self) -> Operator:
         """The inverse, where it is cheap: identity, diagonal, J, and small dense matrices."""
@@ -74,10 +90,9 @@ class Operator(ABC):
         return signed_directions(self.left, self.size, self.dtype, least, sign)
 
     @final
-    @property
-    def is_identity(self) -> bool:
-        """True for the identity, so that whole products can be skipped."""
-        return isinstance(self, Identity)
+    def matrix(self) -> _Matrix:
+        """M, formed."""
+        return np.asarray(self.left(np.eye(self.size, dtype=self.dtype)))
 
 
 @attrs.frozen(eq=False)
@@ -105,37 +120,29 @@ class Identity(Operator):
 
 @attrs.frozen(eq=False)
 class Diagonal(Operator):
-    """A diagonal matrix diag(d), kept as the vector d."""
+    """A diagonal matrix diag(d), kept as the vector M = d."""
 
     by_entries = True
 
-    d: Array = attrs.field(repr=lambda d: f"<{d.shape[0]} entries>")
+    M: Array = attrs.field(repr=_repr)
     name: str = _name()
 
-    @property
-    def size(self) -> int:  # type: ignore[override]
-        return int(self.d.shape[0])
-
-    @property
-    def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
-        return numpy_dtype(self.d)
-
     def left(self, X: Array) -> Array:
-        return as_like(self.d, X)[:, None] * X
+        return as_like(self.M, X)[:, None] * X
 
     def right(self, X: Array) -> Array:
-        return X * as_like(self.d, X)
+        return X * as_like(self.M, X)
 
     def inverse(self) -> Operator:
         return Diagonal(
-            1.0 / np.asarray(self.d)
+            1.0 / np.asarray(self.M)
         )  # NumPy: inside jax.jit a quotient of JAX arrays would be a tracer
 
     def inertia(self) -> Inertia:
-        return inertia.count(namespace(self.d).real(self.d) if is_complex(self.d) else self.d)
+        return inertia.count(namespace(self.M).real(self.M) if is_complex(self.M) else self.M)
 
     def directions(self, least: int, sign: int) -> _Matrix:
-        d = sign * np.asarray(self.d).real
+        d = sign * np.asarray(self.M).real
         rows = np.argsort(-d)[: 2 * least]
         rows = rows[d[rows] > 0]
         V = np.zeros((self.size, rows.size), self.dtype)
@@ -203,10 +210,6 @@ class SymplecticPairs(Operator):
         pairs = xp.reshape(X, (*batch, n // 2, 2, p))
         return xp.reshape(xp.flip(pairs, axis=-2) * as_like(_TURN, X), X.shape)
 
-    def right(self, X: Array) -> Array:
-        """Not needed."""
-        raise NotImplementedError("pairs of rows stand on the left only")
-
     def inertia(self) -> Inertia:
         return Inertia(self.size // 2, self.size // 2, 1.0)
 
@@ -215,16 +218,8 @@ class SymplecticPairs(Operator):
 class Dense(Operator):
     """A matrix given by its entries; for the Q of a block manifold, a batch of them."""
 
-    M: Array = attrs.field(repr=lambda M: f"<{'x'.join(map(str, M.shape))} array>")
+    M: Array = attrs.field(repr=_repr)
     name: str = _name()
-
-    @property
-    def size(self) -> int:  # type: ignore[override]
-        return int(self.M.shape[-1])
-
-    @property
-    def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
-        return np.asarray(self.M).dtype
 
     def left(self, X: Array) -> Array:
         return as_like(self.M, X) @ X
@@ -252,52 +247,49 @@ class Dense(Operator):
         return np.asarray(V[:, sign * values > 0])
 
 
-class _SciPyOperator(Operator):
-    """What SciPy provides: products with NumPy arrays from the left. Abstract."""
+def scipy_product(product: Callable[[_Matrix], _Matrix], X: Array, name: str) -> _Matrix:
+    """A product of SciPy's in the precision of X; blocks are multiplied side by side.
 
-    M: Any
+    Args:
+        product: Multiplies a matrix.
+        X: A NumPy array; others are refused.
+        name: The argument that the product is with.
 
-    @property
-    def size(self) -> int:  # type: ignore[override]
-        return int(self.M.shape[0])
-
-    @property
-    def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
-        kind = np.dtype(self.M.dtype)
-        return kind if kind.char in "fdFD" else np.dtype(complex if kind.kind == "c" else float)
-
-    @final
-    def left(self, X: Array) -> Array:
-        if not isinstance(X, np.ndarray):
-            refuse(
-                "X",
-                f"a NumPy array, as {self.name} is a SciPy {type(self.M).__name__}",
-                f"{type(X).__module__.partition('.')[0]} {type(X).__name__}",
-                None,
-                f"Pass {self.name} as an array of that library.",
-            )
-        Y = self.M @ X
-        # The precision is that of X, as it is for arrays.
-        return Y.astype(
-            X.dtype if X.dtype.kind == Y.dtype.kind else np.result_type(X.dtype, np.complex64),
-            copy=False,
+    Returns:
+        The product, of the shape of X.
+    """
+    if not isinstance(X, np.ndarray):
+        refuse(
+            "X",
+            f"a NumPy array, as {name} is a SciPy matrix or operator",
+            f"{type(X).__module__.partition('.')[0]} {type(X).__name__}",
+            None,
+            f"Pass {name} as an array of that library.",
         )
-
-    @final
-    def right(self, X: Array) -> Array:
-        raise NotImplementedError("a SciPy operator stands on the left only")
-
-
-def _repr(M: Any) -> str:
-    return f"<{'x'.join(map(str, M.shape))} {type(M).__name__}>"
+    if X.ndim > 2:
+        columns = np.moveaxis(X, -2, 0)
+        flat = scipy_product(product, columns.reshape(len(columns), -1), name)
+        return np.moveaxis(flat.reshape(columns.shape), 0, -2)
+    Y = np.asarray(product(X))
+    kind = X.dtype if X.dtype.kind == Y.dtype.kind else np.result_type(X.dtype, np.complex64)
+    return Y.astype(kind, copy=False)
 
 
 @attrs.frozen(eq=False)
-class Sparse(_SciPyOperator):
-    """A SciPy sparse matrix."""
+class _OfSciPy(Operator):
+    """What SciPy multiplies NumPy arrays with. Abstract."""
 
     M: Any = attrs.field(repr=_repr)
     name: str = _name()
+
+    @final
+    def left(self, X: Array) -> Array:
+        return scipy_product(self.M.__matmul__, X, self.name)
+
+
+@attrs.frozen(eq=False)
+class Sparse(_OfSciPy):
+    """A SciPy sparse matrix."""
 
     def inertia(self) -> Inertia:
         skew = (self.M.conj().T.multiply(self.M)).sum().real < 0
@@ -311,8 +303,5 @@ class Sparse(_SciPyOperator):
 
 
 @attrs.frozen(eq=False)
-class Products(_SciPyOperator):
+class Products(_OfSciPy):
     """A SciPy LinearOperator, known by its products only."""
-
-    M: Any = attrs.field(repr=_repr)
-    name: str = _name()

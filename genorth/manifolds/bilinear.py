@@ -14,7 +14,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from genorth.errors import refuse
+from genorth.errors import require
 from genorth.geometry.companion import Companion
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.linalg.arrays import Array
@@ -22,7 +22,7 @@ from genorth.linalg.inputs import (
     as_operator,
     as_small_operator,
     check_width,
-    require_regular,
+    regular_inertia,
     require_signature,
 )
 from genorth.linalg.operators import Identity, Operator
@@ -101,19 +101,21 @@ class BilinearStiefel(FormManifold):
             assert inertia.positive is not None and inertia.negative is not None
             require_signature(left, "R", inertia.positive, inertia.negative)
         else:
-            if left.size % 2:
-                refuse(
-                    "A", "n even, as a skew matrix of odd size is singular", f"n = {left.size}", 0
-                )
-            require_regular(left, left.inertia())
-            if left.dtype.kind == "c":
-                refuse(
-                    "A",
-                    "real entries, as R is skew",
-                    f"dtype {left.dtype}",
-                    None,
-                    "Multiply A and R by 1j.",
-                )
+            require(
+                left.size % 2 == 0,
+                "A",
+                "n even, as a skew matrix of odd size is singular",
+                f"n = {left.size}",
+                tolerance=0,
+            )
+            regular_inertia(left)
+            require(
+                left.dtype.kind == "f",
+                "A",
+                "real entries, as R is skew",
+                f"dtype {left.dtype}",
+                "Multiply A and R by 1j.",
+            )
         self.__attrs_init__(left, Companion(Q, sign))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from genorth.errors import refuse
+from genorth.errors import require
 from genorth.geometry.companion import Companion
 from genorth.linalg.inputs import as_operator, as_small_operator, check_width, require_signature
 from genorth.linalg.operators import Operator
@@ -40,14 +40,9 @@ class IndefiniteStiefel(FormManifold):
         left = as_operator(A, "A", 1)
         Q = as_small_operator(J, "J", (1,))[0]
         check_width(left, Q)
-        eye = np.eye(Q.size, dtype=Q.dtype)
-        matrix = np.asarray(Q.left(eye))
-        defect, bound = (
-            float(np.linalg.norm(matrix @ matrix - eye)),
-            1e3 * Q.size * float(np.finfo(Q.dtype).eps),
-        )
-        if not defect <= bound:
-            refuse("J", "J^2 = I", f"|J^2 - I| = {defect:.3g}", bound)
+        matrix, bound = Q.matrix(), 1e3 * Q.size * float(np.finfo(Q.dtype).eps)
+        defect = float(np.linalg.norm(matrix @ matrix - np.eye(Q.size)))
+        require(defect <= bound, "J", "J^2 = I", f"|J^2 - I| = {defect:.3g}", tolerance=bound)
         negative = round((Q.size - float(np.trace(matrix).real)) / 2)
         require_signature(left, "J", Q.size - negative, negative)
         self.__attrs_init__(left, Companion(Q, 1))

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from genorth.errors import refuse
+from genorth.errors import require
 from genorth.geometry.companion import Companion
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.user_maps import user_map
@@ -83,28 +83,27 @@ def from_maps(
         ValueError: If an argument has the wrong type or size.
     """
     sizes = tuple(shape) if isinstance(shape, tuple | list) else ()
-    if len(sizes) not in (2, 3) or not all(
-        isinstance(s, int | np.integer) and not isinstance(s, bool) and s > 0 for s in sizes
-    ):
-        refuse("shape", "(n, p) or (l, n, p), positive integers", repr(shape))
-    shape = tuple(int(s) for s in sizes)
-    if shape[-1] > shape[-2]:
-        refuse("shape", "p <= n", f"(n, p) = {shape[-2:]}", 0)
+    require(
+        len(sizes) in (2, 3)
+        and all(isinstance(s, int | np.integer) and type(s) is not bool and s > 0 for s in sizes),
+        "shape",
+        "(n, p) or (l, n, p), positive integers",
+        repr(shape),
+    )
+    *batch, n, p = map(int, sizes)
+    require(p <= n, "shape", "p <= n", f"(n, p) = {(n, p)}", tolerance=0)
     for argument, value in (("phi", phi), ("psi", psi), ("ambient", ambient)):
-        if not callable(value) and not (argument == "ambient" and value is None):
-            refuse(argument, "a function of one array", f"a {type(value).__name__}")
-    if not isinstance(definite, bool | np.bool):
-        refuse("definite", "True or False", repr(definite))
-    if not isinstance(name, str):
-        refuse("name", "a string", repr(name))
+        fits = callable(value) or (argument == "ambient" and value is None)
+        require(fits, argument, "a function of one array", f"a {type(value).__name__}")
+    require(isinstance(definite, bool | np.bool), "definite", "True or False", repr(definite))
+    require(isinstance(name, str), "name", "a string", repr(name))
     given = None
     if companion is not None:
         given = Companion(*as_small_operator(companion, "companion"))
-        if given.Q.size != shape[-1]:
-            refuse("companion", f"size p = {shape[-1]}", given.Q.size, 0)
+        require(given.Q.size == p, "companion", f"size p = {p}", given.Q.size, tolerance=0)
     kind = check_dtype(dtype)
     projector = None if ambient is None else _projector(ambient, kind.kind == "f")
-    return _FromMaps(shape, phi, psi, kind, projector, definite, given, name)
+    return _FromMaps((*batch, n, p), phi, psi, kind, projector, definite, given, name)
 
 
 def _projector(ambient: _Map, real: bool) -> _Map:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from operator import attrgetter
 
 import attrs
-import numpy as np
 
 from genorth.errors import require
-from genorth.geometry.companion import Companion
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.linalg.arrays import Array
 from genorth.linalg.inputs import check_size
@@ -55,25 +53,10 @@ class Power(GenOrthManifold):
         """The leading axes and the shape of a point of M."""
         return (*self.batch, *self.manifold.shape)
 
-    @property
-    def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
-        """The type of the entries."""
-        return self.manifold.dtype
-
-    @property
-    def isometric(self) -> bool:  # type: ignore[override]
-        """As M."""
-        return self.manifold.isometric
-
-    @property
-    def definite(self) -> bool:  # type: ignore[override]
-        """As M."""
-        return self.manifold.definite
-
-    @property
-    def companion(self) -> Companion | None:
-        """The companion of M."""
-        return self.manifold.companion
+    dtype = property(attrgetter("manifold.dtype"), doc="The type of the entries.")
+    isometric = property(attrgetter("manifold.isometric"), doc="As M.")
+    definite = property(attrgetter("manifold.definite"), doc="As M.")
+    companion = property(attrgetter("manifold.companion"), doc="The companion of M.")
 
     def component(self, X: Array) -> Array:
         """The component of M, for each point."""

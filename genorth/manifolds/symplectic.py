@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from genorth.errors import refuse, require_known
+from genorth.errors import require, require_known
 from genorth.geometry.companion import Companion
 from genorth.linalg.arrays import Array, as_like, index_like, is_jax, is_lazy, namespace
 from genorth.linalg.inputs import check_size
@@ -106,10 +106,8 @@ class SymplecticStiefel(FormManifold):
         n = check_size(n, n, "n")
         p = check_size(p, n)
         for name, size in (("n", n), ("p", p)):
-            if size % 2:
-                refuse(
-                    name, f"{name} even, as J_{name} = [[0, I], [-I, 0]] has two halves", size, 0
-                )
+            even = f"{name} even, as J_{name} = [[0, I], [-I, 0]] has two halves"
+            require(size % 2 == 0, name, even, size, tolerance=0)
         require_known("rows", rows, _ROWS)
         self.__attrs_init__(_ROWS[rows](n), Companion(SymplecticUnit(p), -1))
 

@@ -13,7 +13,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from genorth.errors import refuse
+from genorth.errors import require
 from genorth.geometry.companion import Companion
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.linalg.arrays import Array, as_like, is_array, is_complex, is_floating, namespace
@@ -60,8 +60,8 @@ class TensorStiefel(GenOrthManifold):
         n = check_size(n, n, "n")
         p, l = check_size(p, n), check_size(l, l, "l")  # noqa: E741
         if isinstance(transform, str):
-            if transform not in ("dct", "dft"):
-                refuse("transform", "'dct', 'dft' or an invertible matrix", repr(transform))
+            known = transform in ("dct", "dft")
+            require(known, "transform", "'dct', 'dft' or an invertible matrix", repr(transform))
         else:
             transform = _check_transform(as_array(transform, "transform")[1], l)
         self.__attrs_init__(n, p, l, transform)
@@ -120,16 +120,16 @@ class TensorStiefel(GenOrthManifold):
             The blocks, an array (l, n, p).
         """
         _require_array("tensor", tensor)
-        if len(tensor.shape) != 3 or tensor.shape[-1] != self.l:
-            refuse("tensor", f"shape (n, p, {self.l})", f"shape {tuple(tensor.shape)}")
-        if self._real_tensors_in_complex_blocks and is_complex(tensor):
-            refuse(
-                "tensor",
-                "real entries (transform 'dft' is that of real tensors)",
-                f"dtype {tensor.dtype}",
-                None,
-                "For complex tensors pass scipy.linalg.dft(l) as the transform.",
-            )
+        shape = tuple(tensor.shape)
+        fits = len(shape) == 3 and shape[-1] == self.l
+        require(fits, "tensor", f"shape (n, p, {self.l})", f"shape {shape}")
+        require(
+            not (self._real_tensors_in_complex_blocks and is_complex(tensor)),
+            "tensor",
+            "real entries (transform 'dft' is that of real tensors)",
+            f"dtype {tensor.dtype}",
+            "For complex tensors pass scipy.linalg.dft(l) as the transform.",
+        )
         return self._transformed(namespace(tensor).permute_dims(tensor, (2, 0, 1)), self._matrix())
 
     def to_tensor(self, X: Array) -> Array:
@@ -142,8 +142,8 @@ class TensorStiefel(GenOrthManifold):
             The tensor, an array (n, p, l).
         """
         _require_array("X", X)
-        if len(X.shape) != 3 or X.shape[0] != self.l:
-            refuse("X", f"shape ({self.l}, n, p)", f"shape {tuple(X.shape)}")
+        fits = len(X.shape) == 3 and X.shape[0] == self.l
+        require(fits, "X", f"shape ({self.l}, n, p)", f"shape {tuple(X.shape)}")
         blocks = self._transformed(X, np.linalg.inv(self._matrix()))
         tensor = namespace(X).permute_dims(blocks, (1, 2, 0))
         return namespace(X).real(tensor) if self._real_tensors_in_complex_blocks else tensor
@@ -171,16 +171,15 @@ class TensorStiefel(GenOrthManifold):
 
 def _require_array(name: str, X: Any) -> None:
     """Raise an error unless X is an array of floating-point numbers."""
-    if not is_array(X):
-        refuse(name, "an array", f"a {type(X).__name__}")
-    if not is_floating(X):
-        refuse(name, "floating-point entries of single or double precision", f"dtype {X.dtype}")
+    require(is_array(X), name, "an array", f"a {type(X).__name__}")
+    need = "floating-point entries of single or double precision"
+    require(is_floating(X), name, need, f"dtype {X.dtype}")
 
 
 def _check_transform(M: np.ndarray[Any, Any], l: int) -> np.ndarray[Any, Any]:  # noqa: E741
-    if M.shape != (l, l):
-        refuse("transform", f"an invertible {l} x {l} matrix", f"shape {M.shape}")
+    need = f"an invertible {l} x {l} matrix"
+    require(M.shape == (l, l), "transform", need, f"shape {M.shape}")
     condition, bound = float(np.linalg.cond(M)), 1.0 / (l * float(np.finfo(M.dtype).eps))
-    if not condition < bound:
-        refuse("transform", "an invertible matrix", f"condition number {condition:.3g}", bound)
+    got = f"condition number {condition:.3g}"
+    require(condition < bound, "transform", need, got, tolerance=bound)
     return M

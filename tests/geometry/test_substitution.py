@@ -337,7 +337,7 @@ BAD_T: dict[str, tuple[Any, str, str]] = {
     "complex": (1j * np.ones(5), "real entries", "complex128"),
     "shape of the result": (
         (lambda Y: Y[:1], lambda Y: Y),
-        "of the shape of Y, (5, 2)",
+        "an array of shape (5, 2)",
         "shape (1, 2)",
     ),
     "NaN of the result": ((lambda Y: Y * np.nan, lambda Y: Y), "T Y finite", "NaN or infinity"),

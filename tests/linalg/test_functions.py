@@ -177,40 +177,6 @@ def test_a_double_negative_eigenvalue_is_refused(shape):
     assert 0 < refused < 200
 
 
-@given(seeds, sizes, batches, kinds, st.floats(-8, 2))
-def test_expm_is_that_of_scipy(seed, p, batch, kind, exponent):
-    """Relative to |A|, the condition of the exponential of a normal A, with room for others."""
-    rng, size = np.random.default_rng(seed), 10.0**exponent
-    A = gaussian(rng, (*batch, p, p), kind)
-    A *= size / np.abs(A).sum(axis=-2).max()
-    other = scipy.linalg.expm(A)
-    assert norm(expm(A) - other) <= 1e3 * p * EPS * max(1.0, size) * norm(other)
-
-
-@given(seeds, sizes, batches, st.floats(-8, 2))
-def test_expm_of_a_skew_matrix(seed, p, batch, exponent):
-    """exp(U i t U^T) = U e^(i t) U^T, which is unitary."""
-    rng, size = np.random.default_rng(seed), 10.0**exponent
-    U, t = orthogonal(rng, batch, p, "c"), size * rng.uniform(-1, 1, p)
-    E = expm(U * (1j * t) @ ct(U))
-    tolerance = 100 * p * EPS * max(1.0, size)
-    assert norm(E - U * np.exp(1j * t) @ ct(U)) <= tolerance * norm(E)
-    assert norm(ct(E) @ E - np.eye(p)) <= tolerance * norm(E)
-
-
-@pytest.mark.parametrize("sign", [1, -1])
-def test_expm_of_numbers_to_the_last_digits(sign):
-    """Every number of Taylor terms and of squarings."""
-    for x in sign * np.geomspace(1e-8, 100, 500):
-        assert abs(float(expm(np.array([[x]]))[0, 0]) / np.exp(x) - 1) <= 10 * EPS * max(
-            1.0, abs(x)
-        )
-
-
-def test_expm_of_zero_is_the_identity():
-    assert np.array_equal(expm(np.zeros((2, 3, 3))), np.broadcast_to(np.eye(3), (2, 3, 3)))
-
-
 @given(seeds, st.integers(1, 6), kinds)
 def test_a_batch_is_its_blocks(seed, p, kind):
     """Block by block, blocks of very different size included."""

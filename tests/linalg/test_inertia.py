@@ -27,7 +27,7 @@ def test_inertia_of_the_identity_and_of_a_skew_matrix():
 def test_products_of_scipy_take_numpy_arrays_only():
     S = conditioned_symmetric(6, 10.0, 0)
     op = Sparse(scipy.sparse.csr_array(S), name="B")
-    with pytest.raises(ValueError, match="a NumPy array, as B is a SciPy csr_array"):
+    with pytest.raises(ValueError, match="a NumPy array, as B is a SciPy matrix"):
         op.left(strict.asarray(S))
 
 

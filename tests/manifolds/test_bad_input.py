@@ -412,7 +412,7 @@ def test_transforms():
         go.TensorStiefel(3, 2, 2, np.eye(3))
     with refused("transform", "finite entries", "1 of 4 entries NaN or infinite"):
         go.TensorStiefel(3, 2, 2, np.array([[1.0, np.nan], [0.0, 1.0]]))
-    with refused("transform", "an invertible matrix", "condition number"):
+    with refused("transform", "an invertible 2 x 2 matrix", "condition number"):
         go.TensorStiefel(3, 2, 2, np.ones((2, 2)))
     with refused("transform", "real or complex numbers", "dtype", tolerance=False):
         go.TensorStiefel(3, 2, 2, [["a", "b"], ["c", "d"]])

@@ -68,7 +68,7 @@ def test_matching_is_what_the_paper_says():
 
 def test_the_mean_is_what_the_paper_says():
     instance = ExtrinsicMean.generate(20, 4, 0, samples=200)
-    assert instance.manifold.left.d.ndim == 1  # a diagonal stays one
+    assert instance.manifold.left.M.ndim == 1  # a diagonal stays one
     assert np.array_equal(instance.B, [*range(1, 13), *range(-8, 0)])
     assert np.array_equal(instance.signs, [1, 1, 1, -1])
     Y0 = instance.center
