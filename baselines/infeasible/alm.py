@@ -68,7 +68,7 @@ class _Lagrangian(go_run.Run):
 
     def start(self) -> go_run.Iterate:
         """The point with which the round begins, in the trace already."""
-        return self._iterate(self.point, None)
+        return self.evaluate(Flat(self.run, self.point))
 
     def ray(self, place: Any, Z: Array) -> Line:
         """The straight line."""
@@ -78,14 +78,12 @@ class _Lagrangian(go_run.Run):
         """Any point of F."""
         return Flat(self.run, self.run.evaluate(X))
 
-    def evaluate(self, place: Any, step: go_run.Step | None = None) -> go_run.Iterate:
+    def evaluate(self, place: Flat, ray: Ray | None = None, t: float = 0.0) -> go_run.Iterate:
         """The function and its gradient, from f and G that are known."""
-        return self._iterate(place.point, step)
-
-    def _iterate(self, point: Point, step: go_run.Step | None) -> go_run.Iterate:
+        point = place.point
         C = point.at.constraint
         value = point.f + float(inner(self.Y, C)) + self.sigma / 2 * float(inner(C, C))
-        return go_run.Iterate(Flat(self.run, point), value, self.gradient(point), self.phases, step)
+        return go_run.Iterate(self, place, value, self.gradient(point), ray, t)
 
     def gradient(self, point: Point) -> Array:
         """G + phi(X) Phi(Y + sigma C), also that of the Lagrangian with the next Y."""

@@ -18,9 +18,9 @@ from genorth.linalg.arrays import Array, ct, inner, namespace, norm
 from genorth.problem.problem import Problem
 from genorth.solve.descent import NoStep, Settings, descend
 from genorth.solve.ending import BEST, end_at, outcome, result
-from genorth.solve.monitor import Monitor, Stop, check_value
+from genorth.solve.monitor import Monitor
 from genorth.solve.options import Common, Options, require
-from genorth.solve.result import Result, Status
+from genorth.solve.result import Result
 from genorth.solve.solver import INFEASIBLE
 
 #: |C| of every iterate of a landing method is at most this: repeated A leads to M from there (F6).
@@ -116,12 +116,7 @@ class Run:
         violation = at.feasibility
         if not violation <= self.tube * (1 + _SLACK):
             raise StepTooLong(f"|C| = {violation:.3g} after the step, outside of the tube")
-        self.monitor.check()
-        value, G = self.problem.evaluate(at.X)
-        check_value(value, first=self._last is None)
-        if not math.isfinite(norm(G)):
-            raise Stop(Status.NOT_FINITE)
-        return Point(at, value, G)
+        return Point(at, *self.monitor.evaluate(at.X, self._last is None))
 
     def accept(self, point: Point, measure: float | None = None) -> None:
         """The point is the next iterate: to the trace. Raises `Stop` where it is the last one.
@@ -159,7 +154,7 @@ def march(
     """Steps until `accept` raises `Stop`, or none is left; one that leaves the tube is halved."""
     with suppress(NoStep):
         if isinstance(steps, Settings):
-            descend(at, step, accept, steps)  # type: ignore[type-var]
+            descend(at, lambda at: lambda t: step(at, -t), accept, steps)  # type: ignore[type-var]
             return
         while True:
             at = _halved(at, step, steps(at))

@@ -64,19 +64,19 @@ class Place(ABC):
     def __init__(self, manifold: GenOrthManifold, X: Array, P: Array | None = None) -> None:
         self.manifold, self.X = manifold, X
         if P is not None:
-            self.P = P
+            self.P = self.N = P
 
     @once
     def P(self) -> Array:
         """The image phi(X)."""
-        return self.manifold.phi(self.X)
+        return self.N
 
     # ------------------------------------------------------------------ the frame of normal vectors
 
-    @property
+    @once
     def N(self) -> Array:
         """The frame of the normal space: phi(X), or A X = phi(X) Q."""
-        return self.P
+        return self.image(self.X)
 
     def image(self, Z: Array) -> Array:
         """The frame at Z: phi(Z), or A Z."""
@@ -250,7 +250,7 @@ class Place(ABC):
             return self.form(mul(ct(self.N), Z)), 0.0
         R, T = last[1:]
         rounding = 2 * eps(Z) * number(norm(R)) / self.X.shape[-1]
-        return self.form(R - self.K @ T), rounding
+        return self.form(R - mul(self.K, T)), rounding
 
     @once
     def S(self) -> Array:
@@ -423,18 +423,13 @@ class FormEigendecomposition(Eigendecomposition):
     <<X, Z>> = phi(X)^T Z = e Q^-1 (A X)^T Z
     """
 
-    def __init__(self, manifold: GenOrthManifold, X: Array, P: Array | None = None) -> None:
-        super().__init__(manifold, X, P)
+    def __init__(self, manifold: GenOrthManifold, X: Array) -> None:
+        super().__init__(manifold, X)
         assert manifold.companion is not None and manifold.form is not None
         self.Qinv, self.A = manifold.companion.Qinv, manifold.form
 
     def image(self, Z: Array) -> Array:
         return self.A.left(Z)
-
-    @once
-    def N(self) -> Array:
-        """A X."""
-        return self.image(self.X)
 
     @once
     def K(self) -> Array:

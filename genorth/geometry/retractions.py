@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, TypeAlias, final
 
 import numpy as np
-import scipy.linalg.lapack
+from scipy.linalg.lapack import dgesv
 
 from genorth.geometry.newton import NewtonStep, to_manifold
 from genorth.geometry.place import Place
@@ -37,6 +37,7 @@ from genorth.linalg.arrays import (
 )
 from genorth.linalg.compiled import compiled, compiles
 from genorth.linalg.functions import expm, inverse, inverse_sqrt, require_condition
+from genorth.linalg.once import once
 
 if TYPE_CHECKING:
     from genorth.geometry.manifold import GenOrthManifold
@@ -107,10 +108,9 @@ class Ray(ABC):
         """
         return number(inner(G, self.velocity(t)))
 
-    @property
-    def used(self) -> str:
-        """The name of the retraction that was used; "auto" has chosen one."""
-        return self.kind
+    def first(self, t: float) -> Ray:  # noqa: ARG002
+        """The ray of a search whose first trial is t: this one; "auto" chooses by it."""
+        return self
 
     def _form(self, U: Array, V: Array) -> Array:
         """<<U, V>>."""
@@ -126,19 +126,18 @@ class Ray(ABC):
         return A, (A - self._star(A)) / 2
 
 
-#: A = <<X, Z>>, S = (A - A*)/2 and <<H, H>>, H = Z - X A.
+#: H = Z - X A, S = (A - A*)/2 and <<H, H>>, A = <<X, Z>>.
 _Parts: TypeAlias = tuple[Array, Array, Array]
 _FORMULA = "I - A/2 + <<H,H>>/4 of the Cayley retraction"
 
 
 @final
 class Cayley(Ray):
-    """The Cayley retraction, from A = <<X, Z>> and <<Z, Z>>.
+    """The Cayley retraction, from A = <<X, Z>> and H = Z - X A.
 
-        c(t) = X ((2I - tA) B^-1 - I) + t Z B^-1, B = I - t S/2 + t^2 <<H,H>>/4, S = (A - A*)/2
+        c(t) = (2X + t H) B^-1 - X, B = I - t S/2 + t^2 <<H,H>>/4, S = (A - A*)/2
 
-    With H = Z - X A this is -X + (2X + t H) B^-1, and <<H,H>> = <<Z,Z>> - A*A: only two products of
-    size n x p x p depend on t.
+    Only one product of size n x p x p depends on t.
     """
 
     kind = "cayley"
@@ -155,14 +154,21 @@ class Cayley(Ray):
 
     def point(self, t: float) -> Array:
         """c(t)."""
-        R, inv, condition = _cayley_point(self.manifold, self.X, self.Z, *self._parts, t)
+        R, inv, B = _cayley_point(self.manifold, self.X, *self._parts, t)
         self._last = t, inv
         if not is_lazy(R):
-            size = number(condition)
-            require_condition(size, inv, _FORMULA)
-            near = abs(t) * self._rounding <= _UNSEEN * eps(inv)
-            self.trusted = near and size <= _TRUSTED * inv.shape[-1]
+            _, _, s, h = self._sizes
+            self.trusted = abs(t) * self._rounding <= _UNSEEN * eps(inv)
+            if not abs(t) * s / 2 + t * t * h / 4 <= 0.5:  # else |B|_2 |B^-1|_2 <= 3
+                condition = number(norm(B) * norm(inv))
+                require_condition(condition, inv, _FORMULA)
+                self.trusted &= condition <= _TRUSTED * inv.shape[-1]
         return R
+
+    @once
+    def _sizes(self) -> tuple[float, ...]:
+        """|Z|, |X|, |S| and |<<H,H>>|."""
+        return tuple(map(number, _norms(self.manifold, self.Z, self.X, *self._parts[1:])))
 
     def _inverse(self, t: float) -> Array:
         """B^-1."""
@@ -172,19 +178,18 @@ class Cayley(Ray):
         return self._last[1]
 
     def velocity(self, t: float) -> Array:
-        """c'(t) = X (2 E' - A E - t A E') + Z (E + t E'), E = B^-1, E' = -E B' E."""
-        inv = self._inverse(t)
-        return _cayley_velocity(self.manifold, self.X, self.Z, *self._parts, inv, t)
+        """c'(t) = 2 X E' + H (E + t E'), E = B^-1, E' = -E B' E."""
+        return _cayley_velocity(self.manifold, self.X, *self._parts, self._inverse(t), t)
 
     def slope(self, t: float, G: Array) -> float:
-        """<X^T G, ...> + <Z^T G, ...> with the p x p factors of c'(t), which itself is not made."""
+        """<X^T G, ...> + <H^T G, ...> with the p x p factors of c'(t), which itself is not made."""
         inv = self._inverse(t)
-        return number(_cayley_slope(self.manifold, self.X, self.Z, *self._parts, inv, t, G))
+        return number(_cayley_slope(self.manifold, self.X, *self._parts, inv, t, G))
 
     def bend(self) -> Array:
-        """c''(0) = H S + X (S^2 - <<H,H>>) = Z S + X (S^2 - <<H,H>> - A S)."""
-        A, S, HH = self._parts
-        return _bend(self.manifold, self.X, self.Z, S, _turn(A, S, HH))
+        """c''(0) = H S + X (S^2 - <<H,H>>) = Z S - X <<H,H>>, as A = S for a tangent Z."""
+        _, S, HH = self._parts
+        return _bend(self.manifold, self.X, self.Z, S, HH)
 
     def sideways(self, t: float = 1.0) -> float:
         """The tangential part of the step beyond t Z, relative to t |Z|, or an upper bound of it.
@@ -200,14 +205,13 @@ class Cayley(Ray):
         Returns:
             The figure; the Cayley retraction is as good as any where it is small.
         """
-        A, S, HH = self._parts
-        size, length, *small = map(number, _sizes(self.manifold, self.X, self.Z, A, S, HH))
+        _, S, HH = self._parts
+        size, length, s, h = self._sizes
         share = abs(t) / (2 * size) if size > 0 else 0.0
-        a, s, h = small
-        most = size * s + length * ((s + a) * s + h)
+        most = size * s + length * h
         if share * most <= BEND:
             return share * most
-        most = size * spectral_bound(S) + length * spectral_bound(_turn(A, S, HH))
+        most = size * spectral_bound(S) + length * spectral_bound(HH)
         if share * most <= BEND:
             return share * most
         bend = self.bend()
@@ -216,8 +220,8 @@ class Cayley(Ray):
 
 
 def _cayley_parts(place: Place, Z: Array, A: Array) -> _Parts:
-    star = ct(place.manifold.psi(A))
-    return A, (A - star) / 2, place.form(mul(ct(place.image(Z)), Z)) - mul(star, A)
+    H = plus(mul(place.X, -A), Z)
+    return H, (A - ct(place.manifold.psi(A))) / 2, place.form(mul(ct(place.image(H)), H))
 
 
 @compiled
@@ -229,43 +233,39 @@ def _compiled_parts(manifold: GenOrthManifold, X: Array, Z: Array, A: Array) -> 
 def _cayley_point(
     manifold: GenOrthManifold,  # noqa: ARG001
     X: Array,
-    Z: Array,
-    A: Array,
+    H: Array,
     S: Array,
     HH: Array,
     t: float,
 ) -> tuple[Array, Array, Array]:
-    """c(t), B^-1 and |B| |B^-1|."""
-    eye = eye_like(A)
-    B = eye - (t / 2) * S + (t * t / 4) * HH
+    """c(t), B^-1 and B."""
+    B = eye_like(S) - (t / 2) * S + (t * t / 4) * HH
     inv = _small_inverse(B)
-    along = t * inv
-    R = plus(mul(X, 2 * inv - mul(A, along) - eye), mul(Z, along))
-    return R, inv, norm(B) * norm(inv)
+    R = mul(plus((t / 2) * H, X), inv + inv)
+    R -= X
+    return R, inv, B
 
 
 @compiled
 def _cayley_velocity(
     manifold: GenOrthManifold,  # noqa: ARG001
     X: Array,
-    Z: Array,
-    A: Array,
+    H: Array,
     S: Array,
     HH: Array,
     inv: Array,
     t: float,
 ) -> Array:
     """c'(t), from B^-1."""
-    factor, along = _velocity_factors(A, S, HH, inv, t)
-    return plus(X @ factor, Z @ along)
+    turned = mul(mul(inv, S - t * HH), inv)
+    return plus(mul(X, turned), mul(H, inv + (t / 2) * turned))
 
 
 @compiled
 def _cayley_slope(
     manifold: GenOrthManifold,  # noqa: ARG001
     X: Array,
-    Z: Array,
-    A: Array,
+    H: Array,
     S: Array,
     HH: Array,
     inv: Array,
@@ -273,49 +273,29 @@ def _cayley_slope(
     G: Array,
 ) -> Array:
     """<G, c'(t)>, from B^-1."""
-    factor, along = _velocity_factors(A, S, HH, inv, t)
-    return inner(mul(ct(X), G), factor) + inner(mul(ct(Z), G), along)
-
-
-def _velocity_factors(A: Array, S: Array, HH: Array, inv: Array, t: float) -> tuple[Array, Array]:
-    """What X and Z are multiplied by in c'(t)."""
-    turned = mul(mul(inv, (S - t * HH) / 2), inv)
-    along = inv + t * turned
-    return 2 * turned - mul(A, along), along
+    turned = mul(mul(inv, S - t * HH), inv)
+    return inner(mul(ct(X), G), turned) + inner(mul(ct(H), G), inv + (t / 2) * turned)
 
 
 @compiled
-def _sizes(
-    manifold: GenOrthManifold,  # noqa: ARG001
-    X: Array,
-    Z: Array,
-    A: Array,
-    S: Array,
-    HH: Array,
-) -> tuple[Array, ...]:
-    """|Z|, |X|, |A|, |S| and |<<H,H>>|, which bound |c''(0)|."""
-    return norm(Z), norm(X), norm(A), norm(S), norm(HH)
+def _norms(manifold: GenOrthManifold, *arrays: Array) -> tuple[Array, ...]:  # noqa: ARG001
+    return tuple([norm(U) for U in arrays])
 
 
 @compiled
-def _bend(manifold: GenOrthManifold, X: Array, Z: Array, S: Array, factor: Array) -> Array:  # noqa: ARG001
-    return plus(X @ factor, Z @ S)
-
-
-def _turn(A: Array, S: Array, HH: Array) -> Array:
-    """S^2 - <<H,H>> - A S."""
-    return (S - A) @ S - HH
+def _bend(manifold: GenOrthManifold, X: Array, Z: Array, S: Array, HH: Array) -> Array:  # noqa: ARG001
+    return plus(X @ -HH, Z @ S)
 
 
 def _small_inverse(B: Array) -> Array:
-    """B^-1 of a small matrix; LAPACK's getri takes 0.6 of the time of NumPy's inverse.
+    """B^-1 of a small matrix; LAPACK's gesv takes a third of the time of NumPy's inverse.
 
     The caller looks at the condition number.
     """
     if type(B) is np.ndarray and B.ndim == 2 and B.dtype == np.float64:
-        lu, pivots, singular = scipy.linalg.lapack.dgetrf(B)
+        _, _, inv, singular = dgesv(B.T, eye_like(B))  # B^-T by columns is B^-1 by rows
         if not singular:
-            return scipy.linalg.lapack.dgetri(lu, pivots, overwrite_lu=True)[0]
+            return inv.T
     return inverse(B, _FORMULA)
 
 
@@ -419,6 +399,8 @@ class Normal(Ray):
         if self._last is None or is_lazy(t) or self._last[0] != t:
             Y = plus(t * self.Z, self.X)
             PY = plus(t * self._PZ, self.place.P) if "_PZ" in vars(self) else None
+            if self.manifold.isometric and not self.velocities:
+                Y, PY = polar_factor(self.manifold, Y), None  # where the steps lead, to rounding
             end, steps = to_manifold(self.manifold, Y, PY, keep=self.velocities)
             self._last = t, end, steps if self.velocities else []
         return self._last[1:]
@@ -485,35 +467,30 @@ class Auto(Ray):
         super().__init__(place, Z)
         self.chosen: Ray | None = None
 
-    @property
-    def used(self) -> str:
-        """The kind that was chosen."""
-        return self.kind if self.chosen is None else self.chosen.kind
-
-    def _choose(self, t: float) -> Ray:
+    def first(self, t: float) -> Ray:
+        """The ray that was chosen at the first t."""
         if self.chosen is None:
             self.chosen = ray = Cayley(self.place, self.Z)
             if ray.sideways(t) > BEND:
                 self.chosen = Normal(self.place, self.Z)
-            self.chosen.velocities = self.velocities
         return self.chosen
 
     def point(self, t: float) -> Array:
         """c(t) of the retraction chosen at the first t."""
         if is_lazy(self.Z):
             return self._traced(t)[0]
-        ray = self._choose(t)
+        ray = self.first(t)
         X = ray.point(t)
         self.trusted = ray.trusted
         return X
 
     def velocity(self, t: float) -> Array:
         """c'(t) of the retraction chosen at the first t."""
-        return self._traced(t)[1] if is_lazy(self.Z) else self._choose(t).velocity(t)
+        return self._traced(t)[1] if is_lazy(self.Z) else self.first(t).velocity(t)
 
     def slope(self, t: float, G: Array) -> float:
         """<G, c'(t)>."""
-        return self._choose(t).slope(t, G)
+        return self.first(t).slope(t, G)
 
     def _traced(self, t: float) -> tuple[Array, Array]:
         """c(t) and c'(t), by the norm of c''(0) that has no test on the way."""

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 import array_api_compat as compat
 import numpy as np
+from numpy import vdot
 
 #: An array of any array-API library. Precise types would tie the core to one of them.
 Array: TypeAlias = Any
@@ -234,9 +235,9 @@ def plus(R: Array, D: Array) -> Array:
 
 
 def inner(U: Array, V: Array) -> Any:
-    """The inner product <U, V> = Re tr(U^T V), summed over all blocks."""
+    """The inner product <U, V> = Re tr(U^T V), summed over all blocks; of NumPy a float."""
     if type(U) is np.ndarray and type(V) is np.ndarray:
-        return np.vdot(U, V).real
+        return float(vdot(U, V).real)
     if is_jax(U) and is_jax(V):
         return _jax_inner()(U, V)
     xp = namespace(U)
@@ -260,9 +261,9 @@ def _jax_inner() -> Callable[[Array, Array], Array]:
 def inners(*pairs: tuple[Array, Array]) -> tuple[Any, ...]:
     """The inner products of several pairs of one shape; JAX passes over all arrays once."""
     first = pairs[0][0]
-    if type(first) is not np.ndarray and is_jax(first):
-        return _jax_inners()(pairs)
-    return tuple(inner(U, V) for U, V in pairs)
+    if type(first) is np.ndarray:
+        return tuple([float(vdot(U, V).real) for U, V in pairs])
+    return _jax_inners()(pairs) if is_jax(first) else tuple(inner(U, V) for U, V in pairs)
 
 
 @cache
@@ -288,7 +289,7 @@ def _sums(first: Iterable[Array], second: Iterable[Array]) -> list[Array]:
 def norm(U: Array) -> Any:
     """The Frobenius norm |U| = <U, U>^(1/2), over all blocks."""
     if type(U) is np.ndarray:
-        return np.vdot(U, U).real ** 0.5  # a tenth of the time of np.sqrt of a scalar
+        return math.sqrt(vdot(U, U).real)
     if is_jax(U):
         return inner(U, U) ** 0.5
     return namespace(U).linalg.vector_norm(U)
@@ -296,8 +297,8 @@ def norm(U: Array) -> Any:
 
 def number(value: Any) -> float:
     """A scalar array as a float, detached from the graph of PyTorch."""
-    if isinstance(value, float):
-        return float(value)
+    if type(value) is float:
+        return value
     return float(value.detach() if hasattr(value, "detach") else value)
 
 
@@ -324,7 +325,7 @@ def all_finite(X: Array) -> bool:
     """True if no entry is NaN or infinite, or if values cannot be inspected."""
     if type(X) is np.ndarray:
         # a finite |X|^2 says it without an array of truth values; an infinite one may be overflow
-        return math.isfinite(np.vdot(X, X).real) or bool(np.isfinite(X).all())
+        return math.isfinite(vdot(X, X).real) or bool(np.isfinite(X).all())
     if is_lazy(X):
         return True
     xp = namespace(X)

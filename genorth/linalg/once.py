@@ -29,5 +29,5 @@ class once(Generic[_T]):
     def __get__(self, owner: Any, kind: Any = None) -> Any:
         if owner is None:
             return self
-        value = vars(owner)[self._name] = self._function(owner)
+        value = owner.__dict__[self._name] = self._function(owner)
         return value

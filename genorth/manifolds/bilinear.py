@@ -126,6 +126,14 @@ class IdentityForm(FormManifold):
     left: Operator
     p: int
 
+    def phi(self, X: Array) -> Array:
+        """The map phi(X) = A X."""
+        return self.left.left(X)
+
+    def psi(self, T: Array) -> Array:
+        """The companion psi(T) = T."""
+        return T
+
     @cached_property
     def right(self) -> Companion:  # type: ignore[override]
         """The companion of Q = I."""

@@ -14,7 +14,7 @@ from genorth.penalty.base import Penalty, Point
 from genorth.solve.ending import outcome
 from genorth.solve.monitor import Monitor, Stop, check_value
 from genorth.solve.result import Status
-from genorth.solve.run import Iterate, Preconditioner, Run, Step
+from genorth.solve.run import Iterate, Preconditioner, Run
 
 
 class Flat:
@@ -87,16 +87,16 @@ class OnSpace(Run):
             raise OutsideDomainError("the trial is farther from M than the penalty admits")
         return Flat(self.h, point)
 
-    def evaluate(self, place: Flat, step: Step | None = None) -> Iterate:
+    def evaluate(self, place: Flat, ray: Ray | None = None, t: float = 0.0) -> Iterate:
         """h and its gradient; a value that is not finite ends the run."""
         self.monitor.check()
-        return self.known(place, step)
+        return self.known(place, ray, t)
 
-    def known(self, place: Flat, step: Step | None = None) -> Iterate:
+    def known(self, place: Flat, ray: Ray | None = None, t: float = 0.0) -> Iterate:
         """As `evaluate`, where f is known already: no budget is asked for."""
         point = self.h.complete(place.point)
-        iterate = Iterate(place, float(self.h.value_at(point)), point.gradient, self.phases, step)
-        check_value(iterate.value, first=self.last is None)
+        value = check_value(float(self.h.value_at(point)), first=self.last is None)
+        iterate = Iterate(self, place, value, point.gradient, ray, t)
         if not math.isfinite(iterate.decrease):
             raise Stop(Status.NOT_FINITE)
         return iterate
@@ -104,8 +104,8 @@ class OnSpace(Run):
     def accept(self, point: Iterate) -> None:
         """The next iterate: to the trace, and to the rule for beta."""
         assert isinstance(point.place, Flat)
-        self.last, self.turned_back, known = point.place, False, point.place.point
         gradient_norm = math.sqrt(point.decrease)
+        self.last, self.turned_back, known = point.place, False, point.place.point
         self.monitor.iteration(
             point.X, float(known.cost), gradient_norm, math.sqrt(known.violation)
         )

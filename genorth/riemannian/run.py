@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from time import perf_counter
 from typing import Any, Unpack
 
 import numpy as np
@@ -14,10 +15,10 @@ from genorth.geometry.retractions import RETRACTIONS, Ray
 from genorth.linalg.arrays import Array, eps, mul, plus
 from genorth.problem.problem import Problem
 from genorth.solve.ending import BEST, end_at, outcome, result
-from genorth.solve.monitor import Guard, Monitor
+from genorth.solve.monitor import Monitor
 from genorth.solve.options import Common, Options, refuse_retired, require
 from genorth.solve.result import Result
-from genorth.solve.run import Iterate, Preconditioner, Run, Step
+from genorth.solve.run import Iterate, Preconditioner, Run
 from genorth.solve.solver import RIEMANNIAN
 
 _CHECK = 16  # iterations between two checks of the drift from M, each of which costs a product
@@ -65,7 +66,6 @@ class OnManifold(Run):
         self._kind = problem.manifold.theta_solver
         self._start = restored_start(problem, x0, options, on_device)
         super().__init__(Monitor(problem, options), precondition)
-        self._guard = Guard(self.monitor)
         self._drift = max(_DRIFT * options.feasibility_tol, 20 * eps(self._start))
         self._last: Iterate | None = None
         # the lowest cost, where and with which G: what a run that meets NaN returns
@@ -107,32 +107,36 @@ class OnManifold(Run):
         message = f"|C| = {place.feasibility:.3g} after the step, too long for this retraction"
         raise OutsideDomainError(message)
 
-    def evaluate(self, place: Place, step: Step | None = None) -> Iterate:
+    def evaluate(self, place: Place, ray: Ray | None = None, t: float = 0.0) -> Iterate:
         """f and its gradient at a place; a value that is not finite ends the run."""
-        return Iterate(place, *self._guard.evaluate(place.X), self.phases, step)
+        value, G = self.monitor.evaluate(place.X, self._last is None)
+        return Iterate(self, place, value, G, ray, t)
 
     def accept(self, point: Iterate) -> None:
         """The point is the next iterate: to the trace. Raises `Stop` where it is the last one."""
+        gradient_norm = math.sqrt(point.decrease)
         if self._last is not None and self._last is not point:
-            self._last.release()
+            self._last.G = None  # of this one the gradient is enough, and arrays take memory
         self._last = point
         if self._best is None or point.value < self._best[0]:
             self._best = point.value, point.X, point.G
         self._feasibility = vars(point.place).get("feasibility", self._feasibility)
-        self.monitor.iteration(point.X, point.value, math.sqrt(point.decrease), self._feasibility)
+        self.monitor.iteration(point.X, point.value, gradient_norm, self._feasibility)
 
     def hessian(self, point: Iterate) -> Callable[[Array], Array]:
         """Hess f(X)[Z] = P_X(H - phi(Z) Theta_X(G)), in F: off F its curvature is not that of f."""
-        place, minus, timer = point.place, -point.multiplier, self.phases.projection
+        place, X, minus, seconds = point.place, point.X, -point.multiplier, self.seconds
         check, ehess = self.monitor.check, self.problem.euclidean_hessian
         inside = self.manifold.ambient
         assert isinstance(place, Place)
 
         def product(Z: Array) -> Array:
             check()
-            H = ehess(point.X, Z)
-            with timer:
-                return inside(place.project(plus(mul(place.image(Z), minus), H)))
+            H = ehess(X, Z)
+            begin = perf_counter()
+            H = inside(place.project(plus(mul(place.image(Z), minus), H)))
+            seconds["projection"] += perf_counter() - begin
+            return H
 
         return product
 
@@ -151,7 +155,7 @@ class OnManifold(Run):
             end,
             family=RIEMANNIAN,
             method=self.method,
-            seconds=self.phases.seconds(),
+            seconds=self.seconds,
             retractions=self.retractions,
         )
 

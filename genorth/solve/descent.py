@@ -95,28 +95,26 @@ def gd(run: runs.Run, settings: Settings | None = None) -> None:
         settings: The constants. Default: those of OptM, with a first step of at most |X|/10.
     """
     own = None if run.preconditioner is None else lru_cache(maxsize=2)(run.steepest)
-    steepest = run.steepest if own is None else own
+
+    def direction(point: runs.Iterate) -> Array:
+        return point.gradient if own is None else own(point)[0]
 
     def chosen(first: runs.Iterate) -> Settings:
-        size = number(norm(steepest(first)[0]))
+        size = number(norm(direction(first)))
         longest = _SHORT * number(norm(first.X)) / size if size > 0 else math.inf
         return Settings(first_step=min(Settings().first_step, longest), outside=run.outside)
 
-    @lru_cache(maxsize=1)  # the trials of one line search share what depends on the point alone
     def line(point: runs.Iterate) -> Callable[[float], runs.Iterate]:
-        return run.line(point, steepest(point)[0])
-
-    def step(point: runs.Iterate, t: float) -> runs.Iterate:
-        return line(point)(-t)
+        return run.line(point, direction(point))
 
     told = run.monitor.searched
     with suppress(NoStep):  # the first iterate is in no variable here: it would be kept to the end
-        descend(run.start(), step, run.accept, settings or chosen, own, told)
+        descend(run.start(), line, run.accept, settings or chosen, own, told)
 
 
 def descend(
     point: _P,
-    step: Callable[[_P, float], _P],
+    line: Callable[[_P], Callable[[float], _P]],
     accept: Callable[[_P], None],
     settings: Settings | Callable[[_P], Settings],
     steepest: Callable[[_P], Direction] | None = None,
@@ -129,7 +127,7 @@ def descend(
 
     Args:
         point: The start.
-        step: `step(point, t)` is the point at -t times the gradient; where it raises
+        line: `line(point)(-t)` is the point at -t times the gradient; where it raises
             `StepTooLong` the step is halved.
         accept: Is told of every new point; it ends the descent by an exception.
         settings: The constants, or a function of the start that returns them.
@@ -145,35 +143,35 @@ def descend(
     t, average, weight, count = settings.first_step, point.value, 1.0, 0
     while True:
         fall = point.decrease if steepest is None else steepest(point)[1]
-        trial, t, enough = _search(point, step, average, t, settings, fall)
+        trial, t, enough = _search(line(point), average, t, settings, fall, eps(point.X))
         count += 1
         accept(trial)
         if searched is not None:
             searched(enough)
         if steepest is None:
             products = _long if count % 2 == 0 else _short
-            pair = products(_OWNER, trial.X, point.X, trial.gradient, point.gradient)
+            over, under = products(_OWNER, trial.X, point.X, trial.gradient, point.gradient)
         else:
-            pair = _preconditioned(trial, point, t, count, steepest)
-        t = _barzilai_borwein(pair, settings)
+            over, under = _preconditioned(trial, point, t, count, steepest)
+        t = _barzilai_borwein(over, under, settings)
         point = trial
         weight, previous = settings.averaging * weight + 1, weight
         average = (settings.averaging * previous * average + point.value) / weight
 
 
 def _search(
-    point: _P,
-    step: Callable[[_P, float], _P],
+    step: Callable[[float], _P],
     average: float,
     t: float,
     settings: Settings,
     fall: float,
+    unit: float,
 ) -> tuple[_P, float, bool]:
     """The end of a step, the step, and whether it decreases the cost by enough."""
-    slack = _NOISE * eps(point.X) * abs(average)
+    slack = _NOISE * unit * abs(average)
     for trial in range(1, _HALVINGS):
         try:
-            candidate = step(point, t)
+            candidate = step(-t)
         except StepTooLong:
             t *= settings.outside
             continue
@@ -184,10 +182,9 @@ def _search(
     raise NoStep
 
 
-def _barzilai_borwein(pair: tuple[Array, Array], settings: Settings) -> float:
+def _barzilai_borwein(over: Array, under: Array, settings: Settings) -> float:
     """<S,S>/|<S,Y>| at even iterations, |<S,Y>|/<Y,Y> at odd ones, kept within the bounds."""
-    over, under = (abs(number(value)) for value in pair)
-    t = over / under if under > 0 else settings.longest
+    t = abs(number(over) / number(under)) if abs(under) > 0 else settings.longest
     return max(min(t, settings.longest), settings.shortest)
 
 

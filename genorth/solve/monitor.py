@@ -15,8 +15,8 @@ from contextlib import contextmanager
 import numpy as np
 
 from genorth.errors import StepTooLong
-from genorth.linalg.arrays import Array, kept, norm, number
-from genorth.problem.problem import Counts, Problem, evaluations
+from genorth.linalg.arrays import Array, kept, norm
+from genorth.problem.problem import Counts, Problem
 from genorth.solve.clock import Clock
 from genorth.solve.options import Options
 from genorth.solve.result import Progress, Status, Trace
@@ -56,6 +56,9 @@ class Monitor:
             for budget in (options.max_iterations, options.max_evaluations, options.max_time)
         )
         self._before = problem.counts
+        self._budget = min(self._evaluations, self._time) < math.inf
+        #: Iterations done; line 0 of the trace is the start.
+        self.nit = 0
         self._paused = self._cost_paused = 0.0
         self._failures = 0
         self._begin = time.perf_counter()
@@ -86,19 +89,13 @@ class Monitor:
     def evaluations(self) -> int:
         """`counts.evaluations`, without a record: it is asked for in every iteration."""
         problem, before = self.problem, self._before
-        return evaluations(
-            problem._nfev - before.nfev, problem._njev - before.njev, problem._nhev - before.nhev
-        )
+        calls = max(problem._nfev - before.nfev, problem._njev - before.njev)
+        return calls + problem._nhev - before.nhev
 
     @property
     def seconds_in_cost(self) -> float:
         """Seconds inside the user's callables, without the pauses."""
         return self.counts.seconds - self._cost_paused
-
-    @property
-    def nit(self) -> int:
-        """Iterations done; line 0 of the trace is the start."""
-        return max(len(self.trace) - 1, 0)
 
     def check(self) -> None:
         """To be called before every evaluation.
@@ -106,10 +103,29 @@ class Monitor:
         Raises:
             Stop: If the budget of evaluations or of time is used up.
         """
-        if self._evaluations < math.inf and self.evaluations >= self._evaluations:
-            raise Stop(Status.EVALUATION_LIMIT)
-        if self._time < math.inf and self.elapsed >= self._time:
-            raise Stop(Status.TIME_LIMIT)
+        if self._budget:
+            if self.evaluations >= self._evaluations:
+                raise Stop(Status.EVALUATION_LIMIT)
+            if self.elapsed >= self._time:
+                raise Stop(Status.TIME_LIMIT)
+
+    def evaluate(self, X: Array, first: bool = False) -> tuple[float, Array]:
+        """f(X) and the Euclidean gradient, behind the budgets.
+
+        Args:
+            X: The point.
+            first: Whether it is the start.
+
+        Returns:
+            Both.
+
+        Raises:
+            Stop: If a budget is used up, or one of them is not finite.
+            StepTooLong: Where f is infinite, but for the start.
+        """
+        self.check()
+        value, G = self.problem.evaluate(X)
+        return check_value(value, first), _finite_array(G)
 
     def searched(self, found: bool) -> None:
         """A line search has ended, with a good step or without.
@@ -144,6 +160,7 @@ class Monitor:
         """
         trace = self.trace
         trace.append(self.elapsed, cost, gradient_norm, feasibility, self.evaluations)
+        self.nit = len(trace.time) - 1
         if trace.points is not None:
             trace.points.append(kept(X))
         if self._watchers:
@@ -207,7 +224,8 @@ class Guard:
     def evaluate_cost(self, X: Array) -> float:
         """f(X)."""
         self._check_costs()
-        return self._value(self._problem.evaluate_cost(X))
+        first, self._first = self._first, False
+        return check_value(self._problem.evaluate_cost(X), first)
 
     def evaluate_gradient(self, X: Array) -> Array:
         """The Euclidean gradient G at X."""
@@ -217,12 +235,8 @@ class Guard:
     def evaluate(self, X: Array) -> tuple[float, Array]:
         """f(X) and G."""
         self._check_costs()
-        value, G = self._problem.evaluate(X)
-        return self._value(value), _finite_array(G)
-
-    def _value(self, value: float) -> float:
-        value, self._first = check_value(value, self._first), False
-        return value
+        first, self._first = self._first, False
+        return self._monitor.evaluate(X, first)
 
     def hessian(self, X: Array, Z: Array) -> Array:
         """The Euclidean Hessian at X applied to Z."""
@@ -244,16 +258,14 @@ def check_value(value: float, first: bool = False) -> float:
         StepTooLong: At +infinity, but for the start: the step is shortened.
         Stop: At NaN or -infinity.
     """
+    if math.isfinite(value):
+        return value
     if value == math.inf and not first:
         raise StepTooLong("the cost is infinite there: outside the domain of f")
-    if not math.isfinite(value):
-        raise Stop(Status.NOT_FINITE)
-    return value
+    raise Stop(Status.NOT_FINITE)
 
 
 def _finite_array(G: Array) -> Array:
-    if not math.isfinite(
-        number(norm(G))
-    ):  # it may overflow, where the entries are of no use either
+    if not math.isfinite(norm(G)):  # it may overflow, where the entries are of no use either
         raise Stop(Status.NOT_FINITE)
     return G

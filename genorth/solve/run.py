@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from time import perf_counter
+from typing import Any, Protocol
 
 from genorth.errors import OutsideDomainError, StepTooLong, refuse
 from genorth.geometry.retractions import Ray
@@ -18,7 +19,6 @@ from genorth.linalg.arrays import Array, eps, inner, norm, number
 from genorth.linalg.once import once
 from genorth.solve.descent import NoStep
 from genorth.solve.monitor import Monitor
-from genorth.solve.phases import Phases
 from genorth.solve.wolfe import Conditions, in_noise, parabola_slope, strong_wolfe
 
 #: preconditioner(X, V): an approximation of the inverse Hessian at X applied to V, symmetric and
@@ -43,45 +43,37 @@ class Where(Protocol):
         """The tangent part of D."""
 
 
-class Step(NamedTuple):
-    """The step t Z along a ray."""
-
-    ray: Ray
-    Z: Array
-    t: float
-
-
 class Iterate:
     """A point with its cost and gradient.
 
     Args:
+        run: The run.
         place: The place.
         value: The cost.
         G: The Euclidean gradient.
-        phases: The timers of the run.
-        step: The step that led here.
+        ray: The curve that led here.
+        t: The step along it.
     """
 
     def __init__(
-        self, place: Where, value: float, G: Array, phases: Phases, step: Step | None = None
+        self, run: Run, place: Where, value: float, G: Array, ray: Ray | None = None, t: float = 0.0
     ) -> None:
         self.place, self.X, self.value, self.G = place, place.X, value, G
-        self._phases, self._step = phases, step
+        self._seconds, self._ray, self._t = run.seconds, ray, t
 
     @once
-    def _split(self) -> tuple[Array, Any]:
-        with self._phases.gradient:
-            return self.place.split(self.G)
-
-    @property
     def gradient(self) -> Array:
         """The Riemannian gradient."""
-        return self._split[0]
+        begin = perf_counter()
+        gradient, self._multiplier = self.place.split(self.G)
+        self._seconds["gradient"] += perf_counter() - begin
+        return gradient
 
     @property
     def multiplier(self) -> Any:
         """The coefficients of the normal part of G."""
-        return self._split[1]
+        _ = self.gradient
+        return self._multiplier
 
     @once
     def decrease(self) -> float:
@@ -95,34 +87,32 @@ class Iterate:
     @property
     def slopes_are_cheap(self) -> bool:
         """Whether `end_slope` costs next to nothing."""
-        return self._step is not None and self._step.ray.cheap_slopes
+        return self._ray is not None and self._ray.cheap_slopes
 
     @once
     def velocity(self) -> Array:
         """c'(t) at the end of the step that led here."""
-        assert self._step is not None
-        with self._phases.retraction:
-            return self._step.ray.velocity(self._step.t)
+        assert self._ray is not None
+        begin = perf_counter()
+        V = self._ray.velocity(self._t)
+        self._seconds["retraction"] += perf_counter() - begin
+        return V
 
     @once
     def end_slope(self) -> float:
         """The derivative of f along the step at its end: <G, c'(t)>."""
-        assert self._step is not None
+        assert self._ray is not None
         if "velocity" in vars(self):
             return number(inner(self.G, self.velocity))
-        with self._phases.retraction:
-            return self._step.ray.slope(self._step.t, self.G)
+        begin = perf_counter()
+        slope = self._ray.slope(self._t, self.G)
+        self._seconds["retraction"] += perf_counter() - begin
+        return slope
 
     def settle(self) -> None:
         """Forget the step that led here: the next one begins, and arrays take memory."""
-        if self._step is not None:
-            self._step = None
-            for name in ("velocity", "end_slope"):
-                vars(self).pop(name, None)
-
-    def release(self) -> None:
-        """Forget G: another iterate was accepted, and of this one the gradient is enough."""
-        self.G = None
+        self._ray = None
+        vars(self).pop("velocity", None)
 
 
 class Run(ABC):
@@ -144,7 +134,10 @@ class Run(ABC):
         if preconditioner is not None and not callable(preconditioner):
             refuse("preconditioner", "a callable, preconditioner(X, V)", repr(preconditioner))
         self.monitor, self.preconditioner = monitor, preconditioner
-        self.phases = Phases()
+        #: Seconds from the Euclidean gradient to the Riemannian one ("gradient"), in other
+        #: projections, of directions and in Hessian products, and from a tangent vector to the next
+        #: point, with the steps of A that take out its rounding ("retraction").
+        self.seconds = dict.fromkeys(("gradient", "projection", "retraction"), 0.0)
         #: How often each retraction was used, counted by line searches.
         self.retractions: dict[str, int] = {}
 
@@ -163,8 +156,8 @@ class Run(ABC):
         """The place of X at the end of a step; `OutsideDomainError` where it is too long."""
 
     @abstractmethod
-    def evaluate(self, place: Any, step: Step | None = None) -> Iterate:
-        """Cost and gradient at a place; a value that is not finite ends the run."""
+    def evaluate(self, place: Any, ray: Ray | None = None, t: float = 0.0) -> Iterate:
+        """Cost and gradient at the end of a step; a value that is not finite ends the run."""
 
     @abstractmethod
     def accept(self, point: Iterate) -> None:
@@ -186,19 +179,17 @@ class Run(ABC):
 
         def step(t: float) -> Iterate:
             nonlocal ray
-            with self.phases.retraction:
-                try:
-                    if ray is None:
-                        ray = self.ray(point.place, Z)
-                        ray.velocities = slopes
-                        X = ray.point(t)
-                        self.retractions[ray.used] = self.retractions.get(ray.used, 0) + 1
-                    else:
-                        X = ray.point(t)
-                    place = self.arrive(ray, X)
-                except OutsideDomainError as error:
-                    raise StepTooLong from error
-            return self.evaluate(place, Step(ray, Z, t))
+            begin = perf_counter()
+            try:
+                if ray is None:
+                    ray = self.ray(point.place, Z).first(t)
+                    ray.velocities = slopes
+                    self.retractions[ray.kind] = self.retractions.get(ray.kind, 0) + 1
+                place = self.arrive(ray, ray.point(t))
+            except OutsideDomainError as error:
+                raise StepTooLong from error
+            self.seconds["retraction"] += perf_counter() - begin
+            return self.evaluate(place, ray, t)
 
         return step
 
@@ -291,8 +282,10 @@ class Run(ABC):
 
         def preconditioned(V: Array) -> Array:
             W = inverse(V)
-            with self.phases.projection:
-                return point.place.project(W)
+            begin = perf_counter()
+            D = point.place.project(W)
+            self.seconds["projection"] += perf_counter() - begin
+            return D
 
         return preconditioned
 

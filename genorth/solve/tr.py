@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import attrs
 
@@ -143,8 +144,7 @@ class _Model:
         return math.sqrt(slope) / length if length > 0 else 1.0
 
 
-@attrs.frozen(eq=False)
-class Step:
+class Step(NamedTuple):
     """Z, hess[Z], the length of Z in the preconditioner's norm, and whether that is the radius."""
 
     Z: Array
@@ -174,8 +174,7 @@ def truncated_cg(
     Returns:
         The step.
     """
-    Z, HZ = 0 * gradient, 0 * gradient
-    residual = kept(gradient)
+    Z, residual = 0 * gradient, kept(gradient)  # which is gradient + hess[Z]
     V = residual if precondition is None else precondition(residual)
     D = -V
     rv = float(inner(residual, V))
@@ -189,11 +188,9 @@ def truncated_cg(
         t = rv / curvature if curvature > 0 else math.inf
         if not zz + 2 * t * zd + t * t * dd < radius**2:
             t = (math.sqrt(zd * zd + dd * (radius**2 - zz)) - zd) / dd
-            return Step(Z + t * D, HZ + t * HD, radius, True)
+            return Step(Z + t * D, residual - gradient + t * HD, radius, True)
         Z += t * D
-        HD *= t
-        HZ += HD
-        residual += HD
+        residual += t * HD
         zz = zz + 2 * t * zd + t * t * dd
         V = residual if precondition is None else precondition(residual)
         before, rv = rv, float(inner(residual, V))
@@ -202,4 +199,4 @@ def truncated_cg(
         D *= rv / before
         D -= V
         zd, dd = (rv / before) * (zd + t * dd), rv + (rv / before) ** 2 * dd
-    return Step(Z, HZ, math.sqrt(zz), False)
+    return Step(Z, residual - gradient, math.sqrt(zz), False)

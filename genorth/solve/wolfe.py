@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import attrs
 
@@ -43,13 +43,15 @@ class Conditions:
     curvature: float = 0.9
 
 
-@attrs.frozen(eq=False)
-class _End:
+class _End(NamedTuple):
     """One end of the bracket: t, f(t) and s(t), NaN where they are not known."""
 
     t: float
     value: float = math.nan
     slope: float = math.nan
+
+
+_NOWHERE = _End(math.inf)
 
 
 def strong_wolfe(
@@ -82,7 +84,7 @@ def strong_wolfe(
     """
     chosen = Conditions() if conditions is None else conditions
     low = previous = _End(0.0, value, slope)
-    high, t = _End(math.inf), step
+    high, t = _NOWHERE, step
     best: tuple[_T, float] | None = None
     for _ in range(_TRIALS):
         try:

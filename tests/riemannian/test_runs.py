@@ -118,7 +118,7 @@ def test_time_is_recorded_by_phase(solver):
     known = KNOWN["symplectic"]()
     result = solver(known.problem(), known.manifold.random_point(1))
     seconds = result.seconds
-    assert set(seconds) == {"cost", "gradient", "projection", "retraction", "transport"}
+    assert set(seconds) == {"cost", "gradient", "projection", "retraction"}
     used = {"cost", "gradient", "retraction"} | {rlbfgs: {"projection"}, rtr: {"projection"}}.get(
         solver, set()
     )

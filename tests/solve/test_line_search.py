@@ -1,6 +1,7 @@
 """Line searches: descent with Barzilai-Borwein steps, and the strong Wolfe conditions."""
 
 import math
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -32,18 +33,21 @@ def test_descent_halves_steps_outside_the_domain():
     class Done(Exception):
         pass
 
-    def step(point: Point, t: float) -> Point:
-        asked.append(t)
-        if t * np.linalg.norm(point.gradient) > 0.5:
-            raise StepTooLong
-        return Point(point.X - t * point.gradient)
+    def line(point: Point) -> Callable[[float], Point]:
+        def step(t: float) -> Point:
+            asked.append(-t)
+            if -t * np.linalg.norm(point.gradient) > 0.5:
+                raise StepTooLong
+            return Point(point.X + t * point.gradient)
+
+        return step
 
     def accept(point: Point) -> None:
         if np.linalg.norm(point.X) < 1e-10:
             raise Done
 
     with pytest.raises(Done):
-        descend(Point(np.array([3.0, 4.0])), step, accept, Settings(first_step=1.0))
+        descend(Point(np.array([3.0, 4.0])), line, accept, Settings(first_step=1.0))
     assert asked[:5] == [1.0, 0.5, 0.25, 0.125, 0.0625]
 
 
@@ -60,18 +64,17 @@ def test_a_trial_is_accepted_below_the_average_or_as_the_last_one(
 ) -> None:
     trials = iter(values)
 
-    def step(point: Any, t: float) -> Any:
+    def step(t: float) -> Any:
         return SimpleNamespace(value=next(trials))
 
-    here = SimpleNamespace(X=np.zeros(1), value=1.0)
-    _, t, _ = _search(here, step, 1.0, 1.0, Settings(sufficient=0.1, trials=3), 1.0)
+    _, t, _ = _search(step, 1.0, 1.0, Settings(sufficient=0.1, trials=3), 1.0, EPS)
     assert t == pytest.approx(accepted)
 
 
 def test_steps_are_kept_within_their_bounds() -> None:
     settings = Settings(shortest=1e-3, longest=1e3)
     for over, under, t in ((2.0, -4.0, 0.5), (1.0, 1e-9, 1e3), (1e-9, 1.0, 1e-3), (1.0, 0.0, 1e3)):
-        assert _barzilai_borwein((np.array(over), np.array(under)), settings) == t
+        assert _barzilai_borwein(np.array(over), np.array(under), settings) == t
 
 
 # ---------------------------------------------------------------------- the line search

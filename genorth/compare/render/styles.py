@@ -39,7 +39,6 @@ PHASES = {
     "gradient": GREEN,
     "projection": ORANGE,
     "retraction": VERMILLION,
-    "transport": PURPLE,
     "rest": GREY,
 }
 
