@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 import genorth.auto  # noqa: F401  registers all solvers of genorth
 from genorth.checks.start import check_start
 from genorth.errors import refuse
@@ -120,7 +122,8 @@ def minimize(
     if not isinstance(check, bool):
         refuse("check", "True or False", repr(check))
     if check and isinstance(problem, Problem) and problem.has_gradient and not stays(x0):
-        check_start(problem, x0)
+        with np.errstate(all="ignore"):  # as in the run
+            check_start(problem, x0)
     return solver(problem, x0, **checked.changed(), **options)
 
 

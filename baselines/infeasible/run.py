@@ -15,6 +15,7 @@ from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.newton import anywhere
 from genorth.geometry.place import Place
 from genorth.linalg.arrays import Array, ct, inner, namespace, norm
+from genorth.problem.measure import tangent_norm
 from genorth.problem.problem import Problem
 from genorth.solve.descent import NoStep, Settings, descend
 from genorth.solve.ending import BEST, end_at, outcome, result
@@ -131,7 +132,7 @@ class Run:
         with self.monitor.paused():
             violation = point.at.feasibility
             if measure is None:
-                measure = float(norm(point.at.project(point.G)))
+                measure = tangent_norm(point.at.project(point.G), point.G)
             measure += max(1.0, float(norm(point.G))) * violation
         self.monitor.iteration(point.X, point.f, measure, violation)
 

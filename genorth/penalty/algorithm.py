@@ -100,6 +100,11 @@ class _Algorithm:
     def solve(self, start: _Matrix) -> None:
         """Rounds until one ends well, a budget ends the run, or another round would not help."""
         x, X, self.replaced = _useful(self.manifold, start)
+        if not math.isfinite(self.h.point(X).penalty):
+            X, self.replaced = (
+                x,
+                "h overflows at x0; the run began at the point that it restores to.",
+            )
         try:
             if self.h.auto:
                 self.h.beta, X = self.h.first(x, X)

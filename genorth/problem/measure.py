@@ -66,7 +66,7 @@ class Measure:
             X,
             cost,
             G,
-            number(norm(manifold.gradient(X, G))) if finite else math.nan,
+            tangent_norm(manifold.gradient(X, G), G) if finite else math.nan,
             number(manifold.feasibility(X)),
             number(manifold.scale(X)),
             distance(manifold, X),
@@ -81,6 +81,12 @@ class Measure:
         relative = allowed(self.X, self.scale, feasibility_tol)
         inside = self.outside <= relative * number(norm(self.X))
         return inside and self.feasibility <= relative * self.scale
+
+
+def tangent_norm(tangent: Array, G: Array) -> float:
+    """|P_X G|; or |G|, which bounds it, where phi(X) has no full rank and P_X G is NaN."""
+    size = number(norm(tangent))
+    return size if math.isfinite(size) else number(norm(G))
 
 
 def distance(manifold: GenOrthManifold, X: Array) -> float:

@@ -46,7 +46,8 @@ class Judge:
         with np.errstate(all="ignore"):
             f, G = float(case.cost.value(x)), case.cost.gradient(x)
             usual = math.isfinite(f) and bool(np.isfinite(G).all())
-        if usual and found.status is go.Status.NOT_FINITE and case.cost.kind not in ("nan",):
+            first = math.isfinite(float(case.cost.value(case.x0)))
+        if usual and first and found.status is go.Status.NOT_FINITE and case.cost.kind != "nan":
             wrong.append("NOT_FINITE where f is finite")
         if usual and math.isnan(found.gradient_norm) and np.linalg.norm(G) < 1e150:
             wrong.append("gradient_norm NaN")
@@ -85,7 +86,7 @@ class Judge:
         return float(np.sqrt((np.abs(X) ** 2).sum()))
 
     def _tangent(self, P: Any, G: Any) -> tuple[float, float]:
-        """|G - phi(X) S| at its smallest over S in S1, by Gram and Schmidt twice; and |phi(X) S|."""
+        """|G - phi(X) S| at its smallest over S in S1, by Gram and Schmidt twice; and |G|."""
         g = realvec(G).astype(np.longdouble)
         kept: list[Any] = []
         for S in self.basis:
