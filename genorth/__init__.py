@@ -9,6 +9,7 @@ from genorth.errors import EmptyManifoldError, NotRestorableError, OutsideDomain
 from genorth.geometry.companion import Companion
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.place import Place
+from genorth.geometry.product import Euclidean
 from genorth.geometry.shaped import Shaped
 from genorth.manifolds import (
     BilinearStiefel,
@@ -19,6 +20,7 @@ from genorth.manifolds import (
     Oblique,
     Orthogonal,
     Power,
+    Product,
     Rotations,
     Sphere,
     Stiefel,
@@ -46,6 +48,7 @@ __all__ = [
     "ConstraintDissolving",
     "Counts",
     "EmptyManifoldError",
+    "Euclidean",
     "GenOrthManifold",
     "GeneralizedStiefel",
     "HyperbolicStiefel",
@@ -58,6 +61,7 @@ __all__ = [
     "Place",
     "Power",
     "Problem",
+    "Product",
     "Progress",
     "Report",
     "Result",

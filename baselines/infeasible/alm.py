@@ -87,8 +87,7 @@ class _Lagrangian(go_run.Run):
 
     def gradient(self, point: Point) -> Array:
         """G + phi(X) Phi(Y + sigma C), also that of the Lagrangian with the next Y."""
-        Phi = self.run.manifold.symmetrize
-        return point.G + point.at.P @ Phi(self.Y + self.sigma * point.at.constraint)
+        return point.G + point.at.normal(self.Y + self.sigma * point.at.constraint)
 
     def accept(self, point: go_run.Iterate) -> None:
         """The next iterate; ends the round where its gradient is small or it has left M."""

@@ -17,15 +17,14 @@ from baselines.infeasible.run import (
     Steps,
     march,
     merit,
-    multiplier,
     or_word,
     positive,
 )
 from genorth.errors import StepTooLong
-from genorth.geometry.field import Direction, Field, moved
+from genorth.geometry.field import Direction, field_of, moved
 from genorth.geometry.newton import anywhere
 from genorth.geometry.place import Place
-from genorth.linalg.arrays import Array, ct, inner, norm
+from genorth.linalg.arrays import Array, inner, norm
 from genorth.problem.problem import Problem
 from genorth.solve.descent import Settings
 from genorth.solve.metric import takes_metric
@@ -83,11 +82,11 @@ class Iterate:
     A line search that rejects the point does without the direction, two products of the five.
     """
 
-    field: Field
+    field: Any
     lam: float
     point: Point
     #: phi(X)^T G, where it is known.
-    R: Array | None = None
+    R: Any = None
     value: float = math.nan
     mu: float = math.nan
 
@@ -152,7 +151,7 @@ def follow(
 
     A step that would leave the tube ends at its wall.
     """
-    field, mu, start = Field(run.manifold), math.nan, run.start()
+    field, mu, start = field_of(run.manifold), math.nan, run.start()
     auto = float(norm(start.G)) / start.at.length / 2
     lam = max(auto, 1e-300) if isinstance(weight, str) else float(weight)
 
@@ -160,11 +159,11 @@ def follow(
         nonlocal mu
         if not isinstance(eta, str):
             return Iterate(field, lam, point)
-        R = ct(point.at.P) @ point.G
-        Theta = multiplier(run.manifold, point.at.K, R)
+        R = field.pair(point.at, point.G)
+        dual = field.dual(point.at, R)
         if math.isnan(mu):
-            mu = 2 * max(lam, float(norm(Theta)))
-        return Iterate(field, lam, point, R, merit(point.f, Theta, point.at.constraint, mu), mu)
+            mu = 2 * max(lam, float(norm(dual)))
+        return Iterate(field, lam, point, R, merit(point.f, dual, point.at.constraint, mu), mu)
 
     def step(at: Iterate, t: float) -> Iterate:
         end = after(at.moved(t, run.tube))

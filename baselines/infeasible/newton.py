@@ -13,10 +13,10 @@ import numpy as np
 from baselines.infeasible.run import Point, Run, march, merit, positive
 from genorth.errors import StepTooLong, refuse, require_known
 from genorth.geometry.bases import realvec
-from genorth.geometry.field import Field
-from genorth.geometry.newton import NewtonStep, anywhere
+from genorth.geometry.field import Field, field_of
+from genorth.geometry.newton import anywhere
 from genorth.geometry.place import Place
-from genorth.linalg.arrays import Array, ct, inner, norm, plus
+from genorth.linalg.arrays import Array, inner, norm
 from genorth.problem.problem import Problem
 from genorth.solve.metric import takes_metric
 from genorth.solve.options import Common
@@ -25,8 +25,8 @@ from genorth.solve.tr import Step, forcing, truncated_cg
 
 #: The normal steps: A(X) - X, and Newton's -D(X).
 NORMAL: dict[str, Callable[[Place], Array]] = {
-    "A": lambda at: at.X @ (ct(at.constraint) / -2),
-    "newton": lambda at: -NewtonStep(at).D,
+    "A": lambda at: at.dissolved() - at.X,
+    "newton": lambda at: -at.manifold.newton_step(at.X),
 }
 
 
@@ -101,8 +101,10 @@ def landing_newton(
     positive(tube=tube)
     chosen = Settings() if settings is None else settings
     run = Run(problem, x0, "landing-newton", tube, **common)
-    if tangent == "published" and not Field(problem.manifold).involutive:
-        refuse("tangent", "'cg' where psi(psi(T)) != T", "'published'")
+    if tangent == "published":
+        field = field_of(problem.manifold)
+        if not (isinstance(field, Field) and field.involutive):
+            refuse("tangent", "'cg' on products, and where psi(psi(T)) != T", "'published'")
     method = _trust_region if tangent == "cg" else _published
     return run.solve(lambda run: method(run, NORMAL[normal], chosen))
 
@@ -113,14 +115,15 @@ class _Model:
     def __init__(self, run: Run, point: Point, normal: Callable[[Place], Array]):
         self.run, self.point = run, point
         # P_X G is the stopping measure too
-        self.residual, self.Theta = point.at.split(point.G)
+        self.residual, self._coefficients = point.at.split(point.G)
+        self.dual = point.at.dual(self._coefficients)
         self._normal = normal
 
     def lagrangian(self, V: Array) -> Array:
         """hess f(X)[V] - phi(V) Theta."""
         self.run.monitor.check()
         H = self.run.problem.euclidean_hessian(self.point.X, V)
-        return plus(self.run.manifold.phi(V) @ -self.Theta, H)
+        return self.point.at.lagrangian(self._coefficients, H, V)
 
     def hessian(self, V: Array) -> Array:
         """The same, projected onto the level set."""
@@ -136,7 +139,7 @@ class _Model:
 def _trust_region(run: Run, normal: Callable[[Place], Array], settings: Settings) -> None:
     model = _Model(run, run.start(), normal)
     size = float(norm(model.point.X))
-    radius, mu = settings.first_radius * size, 2 * float(norm(model.Theta))
+    radius, mu = settings.first_radius * size, 2 * float(norm(model.dual))
     accuracy = settings.accuracy
     model.complete()
     while True:
@@ -157,9 +160,8 @@ def _trust_region(run: Run, normal: Callable[[Place], Array], settings: Settings
         end = model.point.X + n + step.Z
         trial, ratio = _tried(run, model, end, predicted, mu, normal)
         if ratio < _POOR:  # a second-order correction: |C| of the step alone may outweigh its gain
-            corrected, better = _tried(
-                run, model, _corrected(run, end, normal), predicted, mu, normal
-            )
+            end = end + normal(anywhere(run.manifold, end))
+            corrected, better = _tried(run, model, end, predicted, mu, normal)
             if better > ratio:
                 trial, ratio = corrected, better
         if ratio < 0.25:
@@ -176,11 +178,6 @@ def _trust_region(run: Run, normal: Callable[[Place], Array], settings: Settings
             return
         else:
             run.accept(model.point, float(norm(model.residual)))
-
-
-def _corrected(run: Run, X: Array, normal: Callable[[Place], Array]) -> Array:
-    """X with the normal step from there."""
-    return X + normal(anywhere(run.manifold, X))
 
 
 def _tangent_step(run: Run, model: _Model, radius: float, accuracy: float) -> Step:
@@ -204,7 +201,7 @@ def _tried(
         trial = _Model(run, run.evaluate(X), normal)
     except StepTooLong:
         return None, -math.inf
-    before, after = (merit(m.point.f, m.Theta, m.point.at.constraint, mu) for m in (model, trial))
+    before, after = (merit(m.point.f, m.dual, m.point.at.constraint, mu) for m in (model, trial))
     if abs(predicted) <= _NOISE * max(abs(before), abs(after)):
         return trial, 1.0
     return trial, (before - after) / predicted

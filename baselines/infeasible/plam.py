@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Unpack
 
 import attrs
+import numpy as np
 
 from baselines.infeasible.run import (
     TUBE,
@@ -18,6 +19,7 @@ from baselines.infeasible.run import (
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.newton import anywhere
 from genorth.geometry.place import Place
+from genorth.geometry.product import BlockPlace, FreePlace
 from genorth.linalg.arrays import Array, ct, norm, plus
 from genorth.penalty.cdf import ConstraintDissolving
 from genorth.problem.problem import Problem
@@ -82,10 +84,13 @@ def plam(
     return run.solve(lambda run: _solve(run, beta, eta))
 
 
-def direction(manifold: GenOrthManifold, point: Point, beta: float) -> Array:
+def direction(at: Any, G: Array, beta: float) -> Array:
     """G - phi(X) Phi(G^T X)/2 + beta/2 phi(X) Phi(C); zero at stationary points of M."""
-    small = manifold.symmetrize(beta * point.at.constraint - ct(point.G) @ point.X) / 2
-    return plus(point.at.P @ small, point.G)
+    if isinstance(at, BlockPlace):
+        return at.joined(lambda place, g: direction(place, g, beta), G)
+    if isinstance(at, FreePlace):
+        return G
+    return plus(at.normal((beta * at.constraint - ct(G) @ at.X) / 2), G)
 
 
 def moved(manifold: GenOrthManifold, at: Place, D: Array, t: float, tube: float) -> Place:
@@ -98,7 +103,7 @@ def moved(manifold: GenOrthManifold, at: Place, D: Array, t: float, tube: float)
     end = anywhere(manifold, plus(D * -t, at.X))
     if end.feasibility <= tube:
         return end
-    L = manifold.symmetrize(ct(at.P) @ D)
+    L = at.differential(D)
     E = (end.S - at.S + t * L) / t**2
     for _ in range(_HALVINGS):
         t /= 2
@@ -115,7 +120,7 @@ def _solve(run: Run, beta: float | str, eta: float | str) -> None:
         return
     penalty = ConstraintDissolving(run.problem, 1.0)
     penalty.watched(run.monitor, auto=True)
-    weight = 2 * penalty.first(point.X, point.X)[0]
+    weight = 2 * float(np.max(penalty.first(point.X, point.X)[0]))
     for _ in range(_ROUNDS):
         point = _march(run, point, weight, eta)
         weight *= _GROWTH
@@ -125,7 +130,7 @@ def _march(run: Run, point: Point, beta: float, eta: float | str) -> Point:
     """Steps with one beta, to the last point in the tube."""
 
     def iterate(point: Point) -> _Iterate:
-        return _Iterate(point, point.f, direction(run.manifold, point, beta))
+        return _Iterate(point, point.f, direction(point.at, point.G, beta))
 
     def step(at: _Iterate, t: float) -> _Iterate:
         end = moved(run.manifold, at.point.at, at.gradient, t, run.tube)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, Unpack
 
 from baselines.infeasible.landing import follow
 from baselines.infeasible.run import Run, or_word, positive
-from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.newton import anywhere
-from genorth.geometry.place import Place
+from genorth.geometry.product import BlockPlace, FreePlace
 from genorth.linalg.arrays import ct, eye_like
 from genorth.problem.problem import Problem
 from genorth.solve.metric import takes_metric
@@ -51,13 +49,17 @@ def pogo(
     """
     positive(tube=tube, eta=or_word(eta, "bb"))
     run = Run(problem, x0, "pogo", tube, **common)
-    return run.solve(lambda run: follow(run, 0.0, eta, partial(_dissolved, run.manifold)))
+    return run.solve(lambda run: follow(run, 0.0, eta, _dissolved))
 
 
-def _dissolved(manifold: GenOrthManifold, at: Place) -> Place:
+def _dissolved(at: Any) -> Any:
     """A(Y) = Y W, with phi(Y W) = phi(Y) psi(W) and psi(W) = W^T, as C(Y) is in S1."""
+    if isinstance(at, BlockPlace):
+        return at.mapped(_dissolved)
+    if isinstance(at, FreePlace):
+        return at
     W = 1.5 * eye_like(at.S) - 0.5 * ct(at.S)
     X = at.X @ W
     if at.P is at.X:
-        return anywhere(manifold, X)
-    return anywhere(manifold, X, at.P @ ct(W), ct(W) @ at.S @ ct(W))
+        return anywhere(at.manifold, X)
+    return anywhere(at.manifold, X, at.P @ ct(W), ct(W) @ at.S @ ct(W))

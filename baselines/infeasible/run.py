@@ -11,10 +11,9 @@ from typing import Any, TypeAlias, TypeVar, Unpack
 import attrs
 
 from genorth.errors import StepTooLong, refuse
-from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.newton import anywhere
 from genorth.geometry.place import Place
-from genorth.linalg.arrays import Array, ct, inner, namespace, norm
+from genorth.linalg.arrays import Array, inner, norm
 from genorth.problem.measure import tangent_norm
 from genorth.problem.problem import Problem
 from genorth.solve.descent import NoStep, Settings, descend
@@ -171,16 +170,6 @@ def _halved(at: _P, step: Callable[[_P, float], _P], t: float) -> _P:
     raise NoStep
 
 
-def multiplier(manifold: GenOrthManifold, K: Array, R: Array) -> Array:
-    """A multiplier Theta in S1, exact at stationary points of M, from p x p matrices alone.
-
-    G = phi(X) Theta there, so that R = phi(X)^T G = K Theta, K = phi(X)^T phi(X). Where K = I on M
-    it is Phi(R^T)/2, as in the papers; else Phi((K^-1 R)^T)/2.
-    """
-    T = R if manifold.isometric else namespace(K).linalg.solve(K, R)
-    return manifold.symmetrize(ct(T)) / 2
-
-
-def merit(f: float, Theta: Array, C: Array, mu: float) -> float:
+def merit(f: float, dual: Array, C: Array, mu: float) -> float:
     """Fletcher's augmented Lagrangian f - <Theta^T, C>/2 + mu/4 |C|^2 [ablin2024infeasible]."""
-    return f - float(inner(ct(Theta), C)) / 2 + mu / 4 * float(inner(C, C))
+    return f - float(inner(dual, C)) / 2 + mu / 4 * float(inner(C, C))

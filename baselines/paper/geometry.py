@@ -17,14 +17,17 @@ import scipy.linalg
 from genorth.errors import OutsideDomainError
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.place import Place
+from genorth.geometry.product import Blockwise
 from genorth.geometry.retractions import Ray
 from genorth.linalg.arrays import Array, ct
 
 _LARGEST = 4e9  # bytes of an n x n matrix
 
 
-def unsupported(manifold: GenOrthManifold) -> str | None:
+def unsupported(manifold: GenOrthManifold | Blockwise) -> str | None:
     """Why this geometry cannot run on the manifold; None where it can."""
+    if not isinstance(manifold, GenOrthManifold):
+        return "the paper's geometry is that of one variable, and this is a product"
     companion = manifold.companion
     if manifold.isometric:
         return None

@@ -36,8 +36,10 @@ _NAMES = {
 }
 
 
-def unsupported(manifold: GenOrthManifold) -> str | None:
+def unsupported(manifold: Any) -> str | None:
     """Why CDOpt cannot run on the manifold; None where it can."""
+    if not isinstance(manifold, GenOrthManifold):
+        return "CDOpt has one variable, and this is a product"
     if type(manifold) not in _NAMES:
         return f"CDOpt 0.5.5 has no {type(manifold).__name__}"
     if manifold.dtype.kind == "c":

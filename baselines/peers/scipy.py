@@ -21,7 +21,9 @@ from genorth.geometry.bases import realvec, symmetric_basis
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.newton import anywhere
 from genorth.geometry.place import Place
+from genorth.geometry.product import Blockwise, Euclidean
 from genorth.linalg.arrays import Array, all_finite
+from genorth.linalg.cache import ContentCache
 from genorth.problem.problem import Problem
 from genorth.solve.metric import takes_metric
 from genorth.solve.monitor import Stop
@@ -50,7 +52,7 @@ def slsqp_reason(problem: Problem) -> str | None:
 def trust_constr_reason(problem: Problem) -> str | None:
     """Why trust-constr cannot run on the problem; None where it can."""
     manifold = problem.manifold
-    size = unknowns(manifold) ** 2 * manifold.shape[-1] // manifold.shape[-2]
+    size = unknowns(manifold) * (unknowns(manifold) - manifold.dim)
     return None if size <= _MOST_ENTRIES else _too_large("Jacobian of C", size, _MOST_ENTRIES)
 
 
@@ -140,16 +142,32 @@ def _trust_constr(run: Run) -> None:
     )
 
 
+def _basis(manifold: Any) -> _Vector:
+    """An orthonormal basis of S1; of a product, those of the factors one after the other."""
+    if isinstance(manifold, Euclidean):
+        return np.zeros((0, 0))
+    if not isinstance(manifold, Blockwise):
+        return symmetric_basis(manifold)
+    bases, layout = [_basis(M) for M in manifold.factors], manifold.matrices
+    zeros = layout.split(np.zeros(layout.size, layout.dtype))
+    return np.stack(
+        [
+            layout.join([B if j == i else zero for j, zero in enumerate(zeros)])
+            for i, basis in enumerate(bases)
+            for B in basis
+        ]
+    )
+
+
 class Vectors:
     """f, C and their derivatives of a real vector; f counts, and keeps the budgets."""
 
     def __init__(self, run: Run) -> None:
         self.run, self.manifold = run, run.manifold
-        self.basis = symmetric_basis(run.manifold)
+        self.basis = _basis(run.manifold)
         self._rows = np.stack([realvec(B) for B in self.basis])
         self._dtype = np.dtype(complex if run.manifold.dtype.kind == "c" else float)
-        self._place: tuple[_Vector, Place] | None = None
-        self._point: tuple[_Vector, Point] | None = None
+        self._places, self._points = ContentCache(), ContentCache()
 
     def matrix(self, v: _Vector) -> Array:
         """The point of F that a real vector stands for."""
@@ -158,17 +176,13 @@ class Vectors:
 
     def at(self, v: _Vector) -> Place:
         """phi(X) and C(X), kept for the last v."""
-        if self._place is None or not np.array_equal(v, self._place[0]):
-            self._place = (np.array(v), anywhere(self.manifold, self.matrix(v)))
-        return self._place[1]
+        return self._places.get(v, lambda v: anywhere(self.manifold, self.matrix(v)))
 
     def point(self, v: _Vector) -> Point:
         """f and its gradient too, kept for the last v."""
-        if self._point is None or not np.array_equal(v, self._point[0]):
-            if not all_finite(v):
-                raise Stop(Status.STALLED)  # the solver has broken down
-            self._point = (np.array(v), self.run.evaluate(self.matrix(v)))
-        return self._point[1]
+        if not all_finite(v):
+            raise Stop(Status.STALLED)  # the solver has broken down
+        return self._points.get(v, lambda v: self.run.evaluate(self.matrix(v)))
 
     def cost(self, v: _Vector) -> float:
         """f; infinite outside its domain."""
@@ -198,13 +212,13 @@ class Vectors:
 
     def jacobian(self, v: _Vector) -> _Vector:
         """The rows phi(X) Phi(B_i)."""
-        P, Phi = self.at(v).P, self.manifold.symmetrize
-        return np.stack([realvec(np.asarray(P @ Phi(B), self._dtype)) for B in self.basis])
+        normal = self.at(v).normal
+        return np.stack([realvec(np.asarray(normal(B), self._dtype)) for B in self.basis])
 
     def constraint_hessian(self, y: _Vector, w: _Vector) -> _Vector:
         """The Hessian of sum y_i c_i times w: phi(W) Phi(sum y_i B_i)."""
-        T = self.manifold.symmetrize(np.tensordot(y, self.basis, axes=1))
-        return realvec(np.asarray(self.manifold.phi(self.matrix(w)) @ T, self._dtype))
+        T = np.tensordot(y, self.basis, axes=1)
+        return realvec(np.asarray(anywhere(self.manifold, self.matrix(w)).normal(T), self._dtype))
 
     def minimize(self, start: Point, method: str, **arguments: Any) -> None:
         """SciPy's minimiser from the start; its own tests are switched off where they can be."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import attrs
 import numpy as np
 import scipy.sparse.linalg
 
@@ -16,6 +17,7 @@ from genorth.errors import require
 from genorth.geometry.bases import realvec
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.place import ConjugateGradients
+from genorth.geometry.product import Blockwise, factors_of
 from genorth.geometry.shaped import in_blocks
 from genorth.linalg.arrays import Array, ct, eps, norm
 from genorth.linalg.inputs import as_generator
@@ -54,7 +56,10 @@ def check_assumptions(manifold: GenOrthManifold, rng: Any = None) -> Report:
     Raises:
         ValueError: If manifold is not a manifold, or rng not a seed.
     """
-    manifold = in_blocks(manifold)[0]
+    blocks = in_blocks(manifold)[0]
+    if isinstance(blocks, Blockwise):
+        return _of_factors(blocks, as_generator(rng))
+    manifold = blocks
     require(
         isinstance(manifold, GenOrthManifold),
         "manifold",
@@ -78,6 +83,21 @@ def check_assumptions(manifold: GenOrthManifold, rng: Any = None) -> Report:
     findings.extend(_on_manifold(manifold, rng))
     notes = (_SLOW,) if manifold.theta_solver is ConjugateGradients else ()
     return Report(f"Assumption 1 for {title(manifold)}", tuple(findings), notes=notes)
+
+
+def _of_factors(product: Blockwise, rng: np.random.Generator) -> Report:
+    """One report on all factors with a constraint."""
+    reports = [check_assumptions(factor, rng) for factor in factors_of(product)]
+    findings = [
+        attrs.evolve(finding, name=f"{number}: {finding.name}")
+        for number, report in enumerate(reports)
+        for finding in report.findings
+    ]
+    return Report(
+        f"Assumption 1 for a product of {len(reports)} manifolds",
+        tuple(findings),
+        notes=tuple(dict.fromkeys(note for report in reports for note in report.notes)),
+    )
 
 
 def _violations(

@@ -13,7 +13,7 @@ import numpy as np
 from genorth.checks.report import Curve, Finding, Report, fit_slope, title
 from genorth.errors import OutsideDomainError, refuse, require
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.geometry.retractions import step_size
+from genorth.geometry.product import Blockwise, step_size
 from genorth.geometry.shaped import in_blocks
 from genorth.linalg.arrays import Array, eps, norm
 from genorth.linalg.inputs import as_generator
@@ -49,7 +49,7 @@ def check_retraction(
     """
     manifold, X, Z = in_blocks(manifold, X, Z)
     require(
-        isinstance(manifold, GenOrthManifold),
+        isinstance(manifold, GenOrthManifold | Blockwise),
         "manifold",
         "a GenOrthManifold",
         f"a {type(manifold).__name__}",
@@ -216,9 +216,10 @@ def check_hessian(problem: Problem, X: Array | None = None, rng: Any = None) -> 
     )
     RZ, RY = manifold.hessian(X, G, HZ, Z), manifold.hessian(X, G, HY, Y)
     # The terms of the Riemannian Hessian: where f is constant on M they cancel up to rounding.
-    multiplier = float(norm(manifold.theta(X, G)))
+    place = manifold.at(X)
+    T = place.split(G)[1]
     of_Z, of_Y = (
-        float(norm(H)) + float(norm(manifold.phi(V))) * multiplier for H, V in ((HZ, Z), (HY, Y))
+        float(norm(H)) + float(norm(place.lagrangian(T, 0 * H, V))) for H, V in ((HZ, Z), (HY, Y))
     )
     mixed = problem.euclidean_hessian(X, 2 * E - 3 * D)
     return Report(
@@ -271,7 +272,7 @@ def _mistaken(G: Array) -> Iterator[tuple[str, Array]]:
     if np.iscomplexobj(G):
         yield "the conjugate of", G.conj()
         yield "half of the conjugate (a Wirtinger derivative) of", 2 * G.conj()
-    if G.shape[-1] == G.shape[-2]:
+    if G.ndim > 1 and G.shape[-1] == G.shape[-2]:
         yield "the transpose of", np.swapaxes(G, -1, -2)
 
 
@@ -311,7 +312,7 @@ def _curve(name: str, error: Callable[[float], float], f: float, G: Array, E: Ar
 
 def _tangent(manifold: GenOrthManifold, X: Array, U: Array, source: float) -> Finding:
     """|DC(X)[U]|, relative to the size of what was projected to make U."""
-    size = float(norm(manifold.phi(X))) * (float(norm(U)) + source * float(manifold.scale(X)))
+    size = float(norm(manifold.at(X).P)) * (float(norm(U)) + source * float(manifold.scale(X)))
     bound = (
         1e3
         * eps(manifold.dtype)

@@ -12,6 +12,7 @@ import numpy as np
 
 from genorth.errors import refuse
 from genorth.geometry.manifold import GenOrthManifold
+from genorth.geometry.product import factors_of
 from genorth.geometry.shaped import in_blocks
 from genorth.linalg.arrays import Array, ct, eps, norm
 from genorth.problem.problem import Problem
@@ -45,13 +46,15 @@ def check_start(problem: Problem, x0: Any = None) -> None:
         ValueError: If one of them fails by far.
     """
     problem, rng = problem.fresh(), np.random.default_rng(0)
-    _check_companion(in_blocks(problem.manifold)[0], rng)
-    start = np.asarray(problem.start(x0, rng))
-    X = start + _sized(problem.manifold.random_ambient(rng), _NEAR * float(norm(start)))
+    for factor in factors_of(in_blocks(problem.manifold)[0]):
+        _check_companion(factor, rng)
+    manifold, start = in_blocks(problem.manifold, problem.start(x0, rng))
+    problem = problem.in_blocks
+    X = start + _sized(manifold.random_ambient(rng), _NEAR * float(norm(start)))
     f, G = problem.evaluate(X)
     if not (math.isfinite(f) and math.isfinite(float(norm(G)))):
         return
-    E = _sized(G, 1.0) + _sized(problem.manifold.random_ambient(rng), 1.0)
+    E = _sized(G, 1.0) + _sized(manifold.random_ambient(rng), 1.0)
     step = _sized(E, _STEP * float(norm(X)))
     f_ahead, G_ahead = problem.evaluate(X + step)
     if not (math.isfinite(f_ahead) and math.isfinite(float(norm(G_ahead)))):

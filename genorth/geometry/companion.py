@@ -56,9 +56,7 @@ class Companion:
         return isinstance(self.Q, Identity)
 
 
-def read_companion(
-    psi: Callable[[Array], Array], shape: tuple[int, ...], dtype: np.dtype[Any]
-) -> Companion | None:
+def read_companion(psi: Callable[[Array], Array], sample: np.ndarray[Any, Any]) -> Companion | None:
     """Read Q off psi by p evaluations.
 
         psi(E_i1) = (Q e_i) (e_1^T Q^-1)
@@ -68,32 +66,21 @@ def read_companion(
 
     Args:
         psi: The companion map.
-        shape: The shape (..., p, p) of the matrices that psi takes.
-        dtype: The type of their entries.
+        sample: A random matrix of the shape (..., p, p) that psi takes, on which Q is verified.
 
     Returns:
         The companion, or None if psi is not of the form Q T Q^-1.
     """
+    Q, j = np.empty_like(sample), None
     with untraced():
-        return _read(psi, shape, dtype)
-
-
-def _read(
-    psi: Callable[[Array], Array], shape: tuple[int, ...], dtype: np.dtype[Any]
-) -> Companion | None:
-    p, T, j = shape[-1], np.zeros(shape, dtype), None
-    Q = np.empty(shape, dtype)
-    for i in range(p):
-        T[..., i, 0] = 1
-        image = np.asarray(psi(T.copy()))
-        T[..., i, 0] = 0
-        if j is None:  # the longest column, the same for all i
-            j = (np.abs(image) ** 2).sum(axis=-2).argmax(axis=-1)[..., None, None]
-        Q[..., i] = np.take_along_axis(image, j, axis=-1)[..., 0]
-    length = np.sqrt((np.abs(Q) ** 2).sum(axis=(-2, -1), keepdims=True))
-    if not np.all(np.isfinite(length)) or not np.all(length > 0):
-        return None
-    return _verified(psi, Q * (math.sqrt(p) / length))
+        for i in range(sample.shape[-1]):
+            T = np.zeros_like(sample)
+            T[..., i, 0] = 1
+            image = np.asarray(psi(T))
+            if j is None:  # the longest column, the same for all i
+                j = (np.abs(image) ** 2).sum(axis=-2).argmax(axis=-1)[..., None, None]
+            Q[..., i] = np.take_along_axis(image, j, axis=-1)[..., 0]
+        return _verified(psi, Q, sample)
 
 
 def read_companion_on(
@@ -124,10 +111,7 @@ def read_companion_on(
         for block in np.ndindex(*Q.shape[:-2]):
             here = (slice(None), *block)
             Q[block] = _kernel_element(T[here], image[here])
-        length = np.sqrt((np.abs(Q) ** 2).sum(axis=(-2, -1), keepdims=True))
-        if not np.all(np.isfinite(length)) or not np.all(length > 0):
-            return None
-        return _verified(psi, Q * (math.sqrt(p) / length), draw(2))
+        return _verified(psi, Q, draw(2))
 
 
 def _kernel_element(T: np.ndarray[Any, Any], image: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -143,12 +127,14 @@ def _kernel_element(T: np.ndarray[Any, Any], image: np.ndarray[Any, Any]) -> np.
 
 
 def _verified(
-    psi: Callable[[Array], Array],
-    Q: np.ndarray[Any, Any],
-    T: np.ndarray[Any, Any] | None = None,
+    psi: Callable[[Array], Array], Q: np.ndarray[Any, Any], T: np.ndarray[Any, Any]
 ) -> Companion | None:
-    """The companion of Q, if psi(T) Q = Q T for T or a random matrix."""
+    """The companion of Q, if psi(T) Q = Q T for a random T."""
     p, unit = Q.shape[-1], float(np.finfo(Q.dtype).eps)
+    length = np.linalg.norm(Q, axis=(-2, -1), keepdims=True)
+    if not np.all((length > 0) & (length < np.inf)):
+        return None
+    Q = Q * (math.sqrt(p) / length)
     star = Q.mT.conj()
     turn = (np.conj(Q) * star).sum(axis=(-2, -1), keepdims=True) / p  # Q^T = turn Q
     if Q.dtype.kind == "c":
@@ -159,9 +145,6 @@ def _verified(
     condition = float(np.max(np.linalg.cond(Q)))
     if not condition < 1 / (p * unit):
         return None
-    if T is None:
-        U, V = np.random.default_rng(0).standard_normal((2, *Q.shape))
-        T = (U + 1j * V if Q.dtype.kind == "c" else U).astype(Q.dtype)
     defect = np.linalg.norm(np.asarray(psi(T)) @ Q - Q @ T) / (
         np.linalg.norm(Q) * np.linalg.norm(T)
     )

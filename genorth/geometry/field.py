@@ -7,6 +7,7 @@ that its value at X is tangent: DC(X)[U <<V,X>> - V <<U,X>>] = 0. docs/infeasibl
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import attrs
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.newton import anywhere
 from genorth.geometry.place import Place
+from genorth.geometry.product import BlockPlace, Blockwise, Euclidean, FreePlace
 from genorth.linalg.arrays import (
     Array,
     as_like,
@@ -41,15 +43,6 @@ def _moved(manifold: GenOrthManifold, X: Array, D: Array, t: float) -> Array:  #
     return plus(D * -t, X)
 
 
-def _in_algebra(manifold: GenOrthManifold) -> Array:
-    """A Gaussian element of G; of all p x p matrices, where F is the whole space."""
-    if manifold.ambient_projector is not None:
-        return ct(manifold.random_ambient(0)) @ manifold.random_ambient(1)
-    *batch, _, p = manifold.shape
-    T = np.random.default_rng(0).standard_normal((2, *batch, p, p))
-    return T[0] + 1j * T[1] if manifold.dtype.kind == "c" else T[0]
-
-
 class Field:
     """The tangent field of landing methods, for every phi and psi.
 
@@ -64,7 +57,7 @@ class Field:
 
     def __init__(self, manifold: GenOrthManifold) -> None:
         self.manifold = manifold
-        T = _in_algebra(manifold)
+        T = manifold._random_small(0)
         twice = manifold.psi(manifold.psi(T))
         self.involutive = float(norm(twice - T)) <= _SAME * float(norm(T))
         self._companion = None if self.involutive else manifold.companion
@@ -78,6 +71,19 @@ class Field:
     def star(self, T: Array) -> Array:
         """T* = psi(T)^T: <<U, X>> = (phi(X)^T U)*."""
         return ct(self.manifold.psi(T))
+
+    def pair(self, at: Place, G: Array) -> Array:
+        """R = phi(X)^T G."""
+        return ct(at.P) @ G
+
+    def dual(self, at: Place, R: Array) -> Array:
+        """Theta^T of a multiplier Theta in S1, exact at stationary points of M.
+
+        G = phi(X) Theta there, so that R = phi(X)^T G = K Theta, K = phi(X)^T phi(X). Where K = I
+        on M, Theta is Phi(R^T)/2, as in the papers; else Phi((K^-1 R)^T)/2.
+        """
+        T = R if self.manifold.isometric else namespace(at.K).linalg.solve(at.K, R)
+        return ct(self.manifold.symmetrize(ct(T)) / 2)
 
     def factors(self, K: Array, R: Array) -> tuple[Array, Array]:
         """K and M of F = (G K - P M)/2, from phi(X)^T phi(X) and R = phi(X)^T G."""
@@ -97,7 +103,7 @@ class Field:
         else:
             made = self._direction(at, G, weight, R)
         D, K, R, normal = made
-        return Direction(self.manifold, D, G, K, R, normal, weight)
+        return SingleDirection(D, G, self.manifold, K, R, normal, weight)
 
     def _direction(
         self, at: Place, G: Array, weight: float, R: Array | None
@@ -149,22 +155,43 @@ def _direction(
 
 @attrs.frozen(eq=False, slots=False)
 class Direction:
-    """A landing direction D = F + weight grad N, and the small matrices that it was made from."""
+    """A landing direction D at a free variable: G itself. Elsewhere D = F + weight grad N."""
 
-    manifold: GenOrthManifold
     D: Array
     G: Array
+
+    @cached_property
+    def size(self) -> float:
+        """|D|."""
+        return float(norm(self.D))
+
+    @property
+    def L(self) -> Array:
+        """DC(X)[D]: that of the normal part, as F is tangent."""
+        return namespace(self.D).reshape(self.D, (-1,))[:0]
+
+    @property
+    def slope(self) -> float:
+        """<G, F>."""
+        return float(inner(self.G, self.D))
+
+    @property
+    def attraction(self) -> float:
+        """|grad N|^2."""
+        return 0.0
+
+
+@attrs.frozen(eq=False, slots=False)
+class SingleDirection(Direction):
+    """A landing direction on one manifold, and the small matrices that it was made from."""
+
+    manifold: GenOrthManifold
     #: phi(X)^T phi(X) and phi(X)^T G.
     K: Array
     R: Array
     #: Phi(C)/2: grad N = phi(X) normal.
     normal: Array
     weight: float
-
-    @cached_property
-    def size(self) -> float:
-        """|D|."""
-        return float(norm(self.D))
 
     @cached_property
     def _pull(self) -> Array:
@@ -185,6 +212,86 @@ class Direction:
     def attraction(self) -> float:
         """|grad N|^2."""
         return float(inner(self.normal, self._pull))
+
+
+@attrs.frozen(eq=False, slots=False)
+class JoinedDirection(Direction):
+    """A landing direction on a product: those of the factors."""
+
+    manifold: Blockwise
+    parts: list[Direction]
+
+    @property
+    def L(self) -> Array:
+        """DC(X)[D], a flat vector."""
+        return self.manifold.matrices.join([part.L for part in self.parts])
+
+    @property
+    def slope(self) -> float:
+        """<G, F>."""
+        return sum(part.slope for part in self.parts)
+
+    @property
+    def attraction(self) -> float:
+        """|grad N|^2."""
+        return sum(part.attraction for part in self.parts)
+
+
+class FreeField:
+    """The field of a free variable: the gradient."""
+
+    involutive = True
+
+    def pair(self, at: FreePlace, G: Array) -> None:
+        """Nothing."""
+
+    def dual(self, at: FreePlace, R: None) -> Array:  # noqa: ARG002
+        """No entries."""
+        return at.constraint
+
+    def direction(self, at: FreePlace, G: Array, weight: float, R: None = None) -> Direction:  # noqa: ARG002
+        """G."""
+        return Direction(G, G)
+
+
+class JoinedField:
+    """The field of a product: those of the factors."""
+
+    def __init__(self, manifold: Blockwise) -> None:
+        self.manifold, self.fields = manifold, [field_of(M) for M in manifold.factors]
+        self.involutive = all(field.involutive for field in self.fields)
+
+    def _each(self, at: BlockPlace, *others: Any) -> Any:
+        return zip(self.fields, at.parts, *others, strict=True)
+
+    def pair(self, at: BlockPlace, G: Array) -> list[Any]:
+        """R of each factor."""
+        parts = self._each(at, self.manifold.points.split(G))
+        return [field.pair(place, g) for field, place, g in parts]
+
+    def dual(self, at: BlockPlace, R: list[Any]) -> Array:
+        """Theta^T of all factors, a flat vector."""
+        duals = [field.dual(place, r) for field, place, r in self._each(at, R)]
+        return self.manifold.matrices.join(duals)
+
+    def direction(
+        self, at: BlockPlace, G: Array, weight: float, R: list[Any] | None = None
+    ) -> JoinedDirection:
+        """F(X) + weight grad N(X), factor by factor."""
+        known = [None] * len(self.fields) if R is None else R
+        parts = [
+            field.direction(place, g, weight, r)
+            for field, place, g, r in self._each(at, self.manifold.points.split(G), known)
+        ]
+        D = self.manifold.points.join([part.D for part in parts])
+        return JoinedDirection(D, G, self.manifold, parts)
+
+
+def field_of(manifold: Any) -> Any:
+    """The field of a manifold, a product or a free variable."""
+    if isinstance(manifold, Blockwise):
+        return JoinedField(manifold)
+    return FreeField() if isinstance(manifold, Euclidean) else Field(manifold)
 
 
 def shortened(step: float, C: Array, L: Array, E: Array, tube: float) -> Array:

@@ -37,6 +37,7 @@ from genorth.linalg.arrays import (
 )
 from genorth.linalg.cache import ContentCache
 from genorth.linalg.inputs import as_generator, check_array
+from genorth.linalg.matrices import gaussian
 from genorth.linalg.operators import Operator
 
 _T = TypeVar("_T")
@@ -117,12 +118,14 @@ class GenOrthManifold(ABC):
         """
         if self.ambient_projector is not None:
             return read_companion_on(self.psi, self._random_small)
-        *batch, _, p = self.shape
-        return read_companion(self.psi, (*batch, p, p), self.dtype)
+        return read_companion(self.psi, self._random_small(0))
 
     def _random_small(self, seed: int) -> np.ndarray[Any, Any]:
         """A random element of G, the span of the products X1^T X2."""
         rng = np.random.default_rng(seed)
+        if self.ambient_projector is None:
+            *batch, _, p = self.shape
+            return gaussian((*batch, p, p), self.dtype, rng)
         terms = (ct(self.random_ambient(rng)) @ self.random_ambient(rng) for _ in range(2))
         return np.asarray(sum(terms))
 
@@ -221,6 +224,14 @@ class GenOrthManifold(ABC):
     def place(self, X: Array) -> Place:
         """As `at`, without a check and without a memory: for solvers, which keep their places."""
         return self.theta_solver(self, X)
+
+    @final
+    def anywhere(self, X: Array, P: Array | None = None, S: Array | None = None) -> Place:
+        """As `place`, for any X of F: with phi(X) and X^T phi(X) where they are known."""
+        place = choose(self, on_manifold=False)(self, X, P)
+        if S is not None:
+            vars(place)["S"] = S
+        return place
 
     @final
     def _at_once(self, X: Array) -> Place:
@@ -620,6 +631,11 @@ class GenOrthManifold(ABC):
         return step.D
 
     @final
+    def retraction(self, kind: str) -> Callable[[Place, Array], Ray]:
+        """The curves of a retraction by its name, for solvers: a function of a place and Z."""
+        return RETRACTIONS[kind]
+
+    @final
     def ray(self, X: Array, Z: Array, kind: str = "cayley") -> Ray:
         """The curve t -> R_X(t Z), with its velocity; what does not depend on t is computed once.
 
@@ -724,10 +740,9 @@ class GenOrthManifold(ABC):
             raise NotImplementedError(
                 "restore looks at values and cannot run under JAX; iterate dissolve instead"
             )
-        if tol is not None and (not isinstance(tol, SupportsFloat) or isinstance(tol, bool)):
+        number_like = isinstance(tol, SupportsFloat) and not isinstance(tol, bool)
+        if tol is not None and not (number_like and tol >= 0):
             refuse("tol", "a number >= 0", repr(tol))
-        if tol is not None and not tol >= 0:
-            refuse("tol", "a number >= 0", tol)
         unit = arrays.eps(X)
         tol = 4500 * unit if tol is None else max(float(tol), 10 * unit)
         try:
@@ -787,10 +802,7 @@ class GenOrthManifold(ABC):
         rng = as_generator(rng)
         if device is not None:
             return self.ambient(sampling.gaussian_on(device, self.shape, self.dtype, rng))
-        Y = rng.standard_normal(self.shape)
-        if self.dtype.kind == "c":
-            Y = Y + 1j * rng.standard_normal(self.shape)
-        return np.asarray(self.ambient(Y.astype(self.dtype)))
+        return np.asarray(self.ambient(gaussian(self.shape, self.dtype, rng)))
 
     @final
     def random_point(self, rng: Any = None, device: Any = None) -> Array:

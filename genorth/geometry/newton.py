@@ -16,7 +16,7 @@ import attrs
 import numpy as np
 
 from genorth.errors import NotRestorableError, OutsideDomainError, refuse
-from genorth.geometry.place import Place, choose, dissolved
+from genorth.geometry.place import Place, dissolved
 from genorth.linalg.arrays import (
     Array,
     ct,
@@ -59,10 +59,7 @@ def anywhere(
     Returns:
         The place.
     """
-    place = choose(manifold, on_manifold=False)(manifold, X, P)
-    if S is not None:
-        vars(place)["S"] = S
-    return place
+    return manifold.anywhere(X, P, S)
 
 
 class NewtonStep:

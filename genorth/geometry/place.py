@@ -236,7 +236,27 @@ class Place(ABC):
     @final
     def curved(self, T: Array, ehess: Array, Z: Array) -> Array:
         """As `hessian`, from the coefficients T of the gradient's normal part."""
-        return self._parts(plus(self.image(Z) @ -T, ehess))[0]
+        return self._parts(self.lagrangian(T, ehess, Z))[0]
+
+    @final
+    def lagrangian(self, T: Array, ehess: Array, Z: Array) -> Array:
+        """The Hessian of the Lagrangian, ehess - phi(Z) Theta, before it is projected."""
+        return plus(mul(self.image(Z), -T), ehess)
+
+    @final
+    def normal(self, T: Array) -> Array:
+        """The normal vector DC(X)*[T] = phi(X) Phi(T)."""
+        return mul(self.P, self.manifold.symmetrize(T))
+
+    @final
+    def differential(self, D: Array) -> Array:
+        """DC(X)[D] = Phi(phi(X)^T D)."""
+        return self.manifold.symmetrize(mul(ct(self.P), D))
+
+    @final
+    def dual(self, T: Array) -> Array:
+        """Theta^T, which multiplies C in the Lagrangian, from the coefficients T."""
+        return ct(self.theta_of(T))
 
     @final
     def paired(self, Z: Array) -> tuple[Array, float]:

@@ -21,6 +21,7 @@ from genorth.geometry.retractions import polar_factor, step_size
 from genorth.linalg.arrays import Array, ct, norm
 from genorth.linalg.functions import inverse_sqrt, operator_norm
 from genorth.linalg.inputs import refuse_signature, require_positive_products
+from genorth.linalg.matrices import gaussian
 from genorth.linalg.operators import Operator
 from genorth.optional import optional
 
@@ -130,7 +131,7 @@ def gaussian_on(
         first, last, _ = index[-2].indices(n)
         blocks = range(first // _ROWS, -(-last // _ROWS))
         drawn = [
-            _gaussian((*batch, _ROWS, p), dtype, np.random.default_rng((seed, block)))
+            gaussian((*batch, _ROWS, p), dtype, np.random.default_rng((seed, block)))
             for block in blocks
         ]
         offset = blocks.start * _ROWS
@@ -196,11 +197,6 @@ def _orthonormal(Y: Array) -> Array:
     return np.asarray(U @ Vh)
 
 
-def _gaussian(shape: tuple[int, ...], dtype: np.dtype[Any], rng: np.random.Generator) -> _Matrix:
-    G = rng.standard_normal(shape)
-    return (G + 1j * rng.standard_normal(shape) if dtype.kind == "c" else G).astype(dtype)
-
-
 def _eigh(K: _Matrix, sign: int) -> tuple[_Matrix, _Matrix]:
     """Eigenvalues and eigenvectors of the Hermitian K, or of iK for a skew K."""
     return np.linalg.eigh((K + ct(K)) / 2 if sign > 0 else 0.5j * (K - ct(K)))
@@ -231,7 +227,7 @@ class _Block:
         m = min(
             self.n, (4 if self.sign > 0 else 2) * self.p
         )  # half of them, or more, have a wanted sign
-        Y = _gaussian((self.n, m), self.dtype, rng) / self.dtype.type(np.sqrt(self.n))
+        Y = gaussian((self.n, m), self.dtype, rng) / self.dtype.type(np.sqrt(self.n))
         E, g = self._diagonalized(Y)
         weak = [self._directions(sign) for sign in (1, -1) if self._is_weak(g, sign)]
         if weak:
@@ -277,7 +273,7 @@ class _Block:
         if chosen.sum() < k:
             self._refuse(g)
         D = np.sqrt(np.abs(g[chosen]))[:, None]
-        U, _, Vh = np.linalg.svd(D * _gaussian((D.size, k), E.dtype, rng), full_matrices=False)
+        U, _, Vh = np.linalg.svd(D * gaussian((D.size, k), E.dtype, rng), full_matrices=False)
         return np.asarray(E[:, chosen] @ ((U @ Vh) / D))
 
     def _refuse(self, g: _Matrix) -> None:

@@ -1,15 +1,16 @@
-"""`Shaped`: a manifold whose points have the shape that people know, such as (n,) on the sphere.
+"""Manifolds whose points look different outside: of a natural shape, or of several parts.
 
 The geometry acts on matrices and on blocks of matrices: a point of the sphere is an n x 1 matrix, k
-unit columns are k blocks. A `Shaped` manifold holds the manifold of the blocks and takes and
-returns arrays of the natural shape; a `Problem` on it does the same, and solvers work on
-`problem.in_blocks`.
+unit columns are k blocks, and a point of a product is one flat vector. A `Front` holds the manifold
+of the blocks and takes and returns points as people know them; a `Problem` on it does the same, and
+solvers work on `problem.in_blocks`.
 """
 
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from abc import ABC, abstractmethod
+from typing import Any, final
 
 import attrs
 import numpy as np
@@ -17,12 +18,44 @@ import numpy as np
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.linalg.arrays import Array, is_array, namespace
 
-#: The arguments of the methods of a manifold that have the shape of a point.
+#: The arguments of the methods of a manifold that are points or have the shape of one.
 _POINTS = frozenset({"X", "Y", "Z", "D", "T", "U", "V", "egrad", "ehess"})
 
 
+class Front(ABC):
+    """A manifold with other points than its blocks; it has all methods of `GenOrthManifold`."""
+
+    #: The manifold of the blocks: a `GenOrthManifold`, or that of flat vectors for a product.
+    blocks: Any
+
+    @abstractmethod
+    def inward(self, X: Any) -> Array:
+        """The blocks of a point, or of a direction there."""
+
+    @abstractmethod
+    def outward(self, X: Array) -> Any:
+        """The point that has the given blocks."""
+
+    @abstractmethod
+    def _method(self, method: Any) -> Any:
+        """A method of the blocks that takes and returns points as users see them."""
+
+    @abstractmethod
+    def _check(self, **points: Any) -> None:
+        """Check types, shapes and dtypes where points enter."""
+
+    @final
+    def __getattr__(self, name: str) -> Any:
+        """Of the manifold of the blocks; a method takes and returns points as users see them."""
+        if name.startswith("__") or name == "blocks":
+            raise AttributeError(name)  # while a copy or a pickle is being made
+        found = getattr(self.blocks, name)
+        return self._method(found) if callable(found) and not isinstance(found, type) else found
+
+
+@final
 @attrs.frozen(eq=False, slots=False, repr=False)
-class Shaped:
+class Shaped(Front):
     """A manifold in another shape; it has all methods of `GenOrthManifold`.
 
     p x p matrices (`theta`, `constraint`) are those of the blocks. `manifold.blocks.at(X)` and
@@ -64,22 +97,12 @@ class Shaped:
         return X
 
     def _check(self, **arrays: Array) -> None:
-        """Check types, shapes and dtypes where arrays enter."""
         GenOrthManifold._check(self, **arrays)  # type: ignore[arg-type]
 
     def _require_finite_maps(self, **arrays: Array) -> None:
         """Nothing can be infinite: phi and psi are not the user's."""
 
-    def __getattr__(self, name: str) -> Any:
-        """Of the manifold of the blocks; a method takes and returns points of the natural shape."""
-        if name.startswith("__") or name == "blocks":
-            raise AttributeError(name)  # while a copy or a pickle is being made
-        found = getattr(self.blocks, name)
-        return self._method(found) if inspect.ismethod(found) else found
-
     def _method(self, method: Any) -> Any:
-        """The method of the blocks, with points of the natural shape."""
-
         def natural(*arguments: Any, **named: Any) -> Any:
             call = inspect.signature(method).bind(*arguments, **named)
             for name in _POINTS & call.arguments.keys():
@@ -100,8 +123,8 @@ class Shaped:
 
 
 def in_blocks(manifold: Any, *points: Any) -> tuple[Any, ...]:
-    """The manifold of the blocks, and the points there; as they are where the shape is the same."""
-    if not isinstance(manifold, Shaped):
+    """The manifold of the blocks, and the points there; as they are where they look the same."""
+    if not isinstance(manifold, Front):
         return (manifold, *points)
     for X in points:
         if X is not None:

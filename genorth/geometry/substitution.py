@@ -60,6 +60,13 @@ class Substitution:
     known: tuple[Operator, Operator] | None = None
 
 
+def _unchanged(X: Array) -> Array:
+    return X
+
+
+#: X = Y.
+SAME = Substitution(_unchanged, _unchanged, _unchanged, _unchanged)
+
 # ---------------------------------------------------------------------- the manifold in Y
 
 
@@ -405,7 +412,7 @@ def _factorised(W: Operator, form: bool) -> Substitution:
     """T with T T^T = W^-1; `form` says that W is the form of the manifold, so that T^T W T = I."""
     unit = Identity(W.size, W.dtype)
     if isinstance(W, Identity):
-        T = Substitution(unit.left, unit.left, unit.left, unit.left, unit)
+        T = attrs.evolve(SAME, matrix=unit)
     elif isinstance(W, Diagonal):
         root = np.sqrt(np.asarray(W.M).real)
         T = _of_operators(Diagonal(1 / root), Diagonal(root))

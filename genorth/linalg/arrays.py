@@ -44,12 +44,16 @@ def is_jax(X: object) -> bool:
 
 
 def stays(X: object) -> bool:
-    """True for arrays of JAX and PyTorch, on which a solver works where they are."""
+    """True for arrays of JAX and PyTorch, on which a solver works where they are, and tuples."""
+    if isinstance(X, tuple | list):
+        return any(map(stays, X))
     return type(X) is not np.ndarray and (is_jax(X) or _is_torch(X))
 
 
 def library(X: object) -> str:
     """The name of the library of an array, and of its device, for messages."""
+    if isinstance(X, tuple | list):
+        return " and ".join(dict.fromkeys(map(library, X)))
     name = type(X).__module__.partition(".")[0]
     if not stays(X):
         return name

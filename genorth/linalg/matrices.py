@@ -1,4 +1,4 @@
-"""Random matrices with a given condition number."""
+"""Gaussian matrices, and random ones with a given condition number."""
 
 from __future__ import annotations
 
@@ -7,6 +7,12 @@ from typing import Any
 import numpy as np
 
 _Matrix = np.ndarray[Any, Any]
+
+
+def gaussian(shape: tuple[int, ...], dtype: np.dtype[Any], rng: np.random.Generator) -> _Matrix:
+    """A Gaussian array; complex entries have real and imaginary parts of variance one."""
+    G = rng.standard_normal(shape)
+    return (G + 1j * rng.standard_normal(shape) if dtype.kind == "c" else G).astype(dtype)
 
 
 def conditioned_symmetric(
@@ -46,22 +52,13 @@ def conditioned_skew(n: int, condition: float, rng: Any = None) -> _Matrix:
     """
     rng = np.random.default_rng(rng)
     U, s = orthogonal(n, rng, np.dtype(float)), np.abs(signed_sizes(n // 2, condition, rng, 0))
-    K = (
-        U
-        @ np.block(
-            [[np.zeros((n // 2, n // 2)), np.diag(s)], [-np.diag(s), np.zeros((n // 2, n // 2))]]
-        )
-        @ U.T
-    )
+    K = U @ np.kron([[0.0, 1.0], [-1.0, 0.0]], np.diag(s)) @ U.T
     return np.asarray((K - K.T) / 2)
 
 
 def orthogonal(n: int, rng: np.random.Generator, dtype: np.dtype[Any]) -> _Matrix:
     """A random orthogonal (unitary) matrix."""
-    G = rng.standard_normal((n, n))
-    return np.asarray(
-        np.linalg.qr(G + 1j * rng.standard_normal((n, n)) if dtype.kind == "c" else G)[0]
-    )
+    return np.asarray(np.linalg.qr(gaussian((n, n), dtype, rng))[0])
 
 
 def signed_sizes(n: int, condition: float, rng: np.random.Generator, negative: int) -> _Matrix:

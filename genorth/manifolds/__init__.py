@@ -14,6 +14,7 @@ from genorth.manifolds.named import (
     Unitary,
 )
 from genorth.manifolds.power import Power
+from genorth.manifolds.product import Product
 from genorth.manifolds.stiefel import Stiefel
 from genorth.manifolds.symplectic import SymplecticStiefel
 from genorth.manifolds.tensor import TensorStiefel
@@ -27,6 +28,7 @@ __all__ = [
     "Oblique",
     "Orthogonal",
     "Power",
+    "Product",
     "Rotations",
     "Sphere",
     "Stiefel",

@@ -157,7 +157,7 @@ class _Algorithm:
         """Whether another round helps: with another beta, or from the restored point."""
         end = self.end
         stationary = end.restored and end.at.stationarity <= self.monitor.tol
-        exact = self.h.beta >= self.threshold * (1 - 1e-6)
+        exact = bool(np.all(self.h.beta >= self.threshold * (1 - 1e-6)))
         if stationary and exact:
             self.status = Status.CONVERGED
             return False
@@ -175,17 +175,18 @@ class _Algorithm:
         return True
 
     def _change(self, beta: float) -> None:
-        self.raised += beta > self.h.beta
+        self.raised += bool(np.any(beta > self.h.beta))
         self.h.beta = beta
 
     def result(self) -> Result:
         """The Result of the run; it says so where beta is below the threshold at x."""
-        known, below = not math.isnan(self.threshold), ""
-        if known and self.h.beta < self.threshold:
-            below = (
-                f"beta = {self.h.beta:.3g} is below the exactness threshold {self.threshold:.3g} "
-                "at x: h has no minimum there; use a larger beta or 'auto'."
-            )
+        known, below = not np.any(np.isnan(self.threshold)), ""
+        for beta, threshold in zip(*np.atleast_1d(self.h.beta, self.threshold), strict=False):
+            if known and beta < threshold:
+                below = (
+                    f"beta = {beta:.3g} is below the exactness threshold {threshold:.3g} "
+                    "at x: h has no minimum there; use a larger beta or 'auto'."
+                )
         return result(
             self.monitor,
             self.status,
@@ -193,10 +194,15 @@ class _Algorithm:
             family=PENALTY,
             method="penalty",
             detail=" ".join(filter(None, (below, self.replaced))),
-            beta=self.h.beta,
+            beta=_figures(self.h.beta),
             beta_raised=self.raised,
-            threshold=self.threshold if known else None,
+            threshold=_figures(self.threshold) if known else None,
         )
+
+
+def _figures(values: Any) -> Any:
+    """A number; on a product one for each factor with a constraint."""
+    return tuple(map(float, values)) if np.ndim(values) else float(values)
 
 
 def _useful(manifold: GenOrthManifold, start: _Matrix) -> tuple[_Matrix, _Matrix, str]:

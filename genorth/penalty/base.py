@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Generator
+from copy import copy
 from typing import Any, ClassVar, Generic, TypeVar, final
 
 import attrs
@@ -17,6 +19,7 @@ import numpy as np
 
 from genorth.errors import refuse
 from genorth.geometry.manifold import GenOrthManifold
+from genorth.geometry.product import Blockwise
 from genorth.linalg.arrays import Array, all_finite, inner, is_lazy, namespace, norm, number
 from genorth.linalg.cache import ContentCache
 from genorth.linalg.inputs import check_size
@@ -90,10 +93,19 @@ class Penalty(ABC, Generic[_P]):
     name: ClassVar[str]
     #: The first part of the names of its methods.
     prefix: ClassVar[str]
+    #: What it becomes on a product, see `genorth.penalty.product`.
+    joined: ClassVar[Any] = None
     #: The largest curvature of f that `first` met; zero where it is not known.
     scale: float = 0.0
     #: The last point of `first`, where it takes steps.
     last: Array | None = None
+
+    def __new__(cls, *arguments: Any, **named: Any) -> Any:
+        """On a product, the penalties of its factors."""
+        problem = named.get("problem", arguments[0] if arguments else None)
+        if cls is not cls.joined and _is_product(problem):
+            return cls.joined(cls, *arguments, **named)
+        return object.__new__(cls)
 
     def __init__(self, problem: Problem, beta: float, keep: int = 1) -> None:
         if not isinstance(problem, Problem):
@@ -101,7 +113,7 @@ class Penalty(ABC, Generic[_P]):
         check_size(keep, keep, "keep")
         self.problem = problem = problem.in_blocks
         self.manifold = problem.manifold
-        self.beta = check_beta(beta)
+        self.beta = beta if _is_product(problem) else check_beta(beta)
         self._shape, self._dtype = self.manifold.shape, self.manifold.dtype
         self._recent = ContentCache(keep)
 
@@ -119,8 +131,12 @@ class Penalty(ABC, Generic[_P]):
         """Set the gradient of h, from G at Y."""
 
     @abstractmethod
-    def _derivative(self, point: _P, Z: Array) -> Array:
-        """The derivative of grad h at the point in the direction Z."""
+    def _derivative(self, point: _P, Z: Array) -> Generator[Array, Array, Array]:
+        """The derivative of grad h at the point in the direction Z.
+
+        It yields dY, the derivative of Y, is sent the Hessian product of f at Y along it, and
+        returns the derivative: so the factors of a product share one Hessian product.
+        """
 
     @staticmethod
     @abstractmethod
@@ -161,8 +177,13 @@ class Penalty(ABC, Generic[_P]):
         self.monitor, self.auto = monitor, auto
 
     @abstractmethod
+    def estimate(self, here: Local) -> float:
+        """The beta that f at a point of M asks for."""
+
     def first(self, x: Array, X: Array) -> tuple[float, Array]:
         """The first beta, and where the solver starts: x is on M, X is the start that was given."""
+        self.monitor.check()
+        return self.estimate(Local(self.problem, x)), X
 
     @abstractmethod
     def begin(self, point: _P) -> None:
@@ -240,7 +261,13 @@ class Penalty(ABC, Generic[_P]):
         """
         self.manifold._check(Z=Z)
         point = self.complete(self.at(X))
-        return point.gradient * Z if point.G is None else self._derivative(point, Z)
+        return point.gradient * Z if point.G is None else self.derivative(point, Z)
+
+    @final
+    def derivative(self, point: _P, Z: Array) -> Array:
+        """The Hessian of h at a point that is complete, applied to Z."""
+        steps = self._derivative(point, Z)
+        return sent(steps, self.problem.euclidean_hessian(point.Y, next(steps)))
 
     @final
     def cost(self, X: Array) -> Any:
@@ -272,7 +299,15 @@ class Penalty(ABC, Generic[_P]):
         """h, from what is known at a point."""
         if type(point.penalty) is float and math.isinf(point.penalty):
             return math.inf
-        return point.cost + 0.5 * self.beta * point.penalty
+        return point.cost + 0.5 * self.weighted(point)
+
+    def weighted(self, point: _P) -> Any:
+        """The penalty beta |R|^2."""
+        return self.beta * point.penalty
+
+    def over_beta(self, V: Array) -> Array:
+        """V/beta: normal to M the curvature is beta."""
+        return V / self.beta
 
     @final
     def at(self, X: Array) -> _P:
@@ -314,10 +349,23 @@ class Penalty(ABC, Generic[_P]):
         return point
 
 
+def sent(steps: Generator[Array, Array, Array], value: Array) -> Array:
+    """What a generator returns once it is sent its last value."""
+    try:
+        steps.send(value)
+    except StopIteration as end:
+        return end.value
+    raise RuntimeError("the derivative of a penalty yields once")
+
+
 def _overflowed(point: Point) -> bool:
     """Whether |R(X)|^2 is not finite. Then f is not called."""
     penalty = point.penalty
     return (type(penalty) is float or not is_lazy(penalty)) and not math.isfinite(penalty)
+
+
+def _is_product(problem: Any) -> bool:
+    return isinstance(problem, Problem) and isinstance(problem.in_blocks.manifold, Blockwise)
 
 
 class Local:
@@ -328,9 +376,21 @@ class Local:
         self.cost, self.G = problem.cost_and_gradient(x)
         self.finite = all_finite(self.G) and math.isfinite(self.cost)
         if self.finite:
-            place = problem.manifold.at(x)
-            self.gradient, T = place.split(self.G)
-            self.Theta = place.theta_of(T)
+            self._place = problem.manifold.at(x)
+            self.gradient, self._coefficients = self._place.split(self.G)
+            self.Theta = self._place.theta_of(self._coefficients)
+
+    def parts(self, product: Blockwise) -> list[Local]:
+        """The same at each factor of a product; the curvature is that of the whole."""
+        curvature = self.curvature() if self.finite else 0.0
+        split = [product.points.split(V) for V in (self.x, self.G, self.gradient)]
+        made = []
+        for x, G, gradient, Theta in zip(*split, product.matrices.split(self.Theta), strict=True):
+            part = copy(self)
+            part.x, part.G, part.gradient, part.Theta = x, G, gradient, Theta
+            vars(part)["curvature"] = lambda: curvature
+            made.append(part)
+        return made
 
     def curvature(self) -> float:
         """|<d, hess f(x)[d]>| along M, d the normalised gradient; zero where there is none."""
@@ -339,7 +399,7 @@ class Local:
             return 0.0
         d = self.gradient / size
         H = self.problem.euclidean_hessian(self.x, d)
-        value = abs(float(inner(d, H - self.problem.manifold.phi(d) @ self.Theta)))
+        value = abs(float(inner(d, self._place.lagrangian(self._coefficients, H, d))))
         return value if math.isfinite(value) else 0.0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Generator
 from typing import Any, final
 
 import attrs
@@ -92,7 +93,7 @@ class ConstraintDissolving(Penalty[_Point]):
             self.manifold, point.X, point.P, point.C, point.Wt, point.G, self.beta
         )
 
-    def _derivative(self, point: _Point, Z: Array) -> Array:
+    def _derivative(self, point: _Point, Z: Array) -> Generator[Array, Array, Array]:
         """One phi, one Hessian product of f, nine products.
 
         With T = P^T Z: dS = Phi(T), dW = -1/2 dS^T, dY = Z W + X dW, dG = hess f(Y)[dY],
@@ -103,7 +104,7 @@ class ConstraintDissolving(Penalty[_Point]):
         dWt = -0.5 * dS
         dY = Z @ _transposed(point.Wt)
         dY += X @ _transposed(dWt)
-        dG = self.problem.euclidean_hessian(point.Y, dY)
+        dG = yield dY
         dR = ct(Z) @ G + ct(X) @ dG
         result = dG @ point.Wt
         result += G @ dWt
@@ -127,11 +128,6 @@ class ConstraintDissolving(Penalty[_Point]):
         """A run begins."""
         super().watched(monitor, auto)
         self._lost, self._limit = 0, math.inf
-
-    def first(self, x: Array, X: Array) -> tuple[float, Array]:
-        """The estimate at x; the solver starts at X."""
-        self.monitor.check()
-        return self._estimate(x), X
 
     def begin(self, point: _Point) -> None:
         """|C| may double from here, and reach the size of I in any case."""
@@ -162,14 +158,14 @@ class ConstraintDissolving(Penalty[_Point]):
         if status is Status.DIVERGED and end.restored:
             self._lost += 1
             times = max(self._lost - self._PATIENCE, 0)
-            return self._estimate(end.x) * self._GROWTH**times
-        return max(self.beta * self._GROWTH, self._MARGIN * threshold)
+            return self.estimate(Local(self.problem, end.x)) * self._GROWTH**times
+        return np.maximum(self.beta * self._GROWTH, self._MARGIN * threshold)
 
-    def _estimate(self, x: Array) -> float:
-        """One gradient, and one Hessian product or one more gradient."""
-        start = Local(self.problem, x)
+    def estimate(self, start: Local) -> float:
+        """One Hessian product, or one more gradient."""
         if not start.finite:
             return 1.0  # the run itself says what is wrong
+        x = start.x
         threshold = self.threshold(self.manifold, x, start.Theta)
         columns = math.prod(self.manifold.shape[:-2]) * self.manifold.shape[-1]
         size = float(norm(start.G))

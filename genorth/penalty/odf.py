@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Generator
 from typing import Any, cast, final
 
 import attrs
@@ -140,7 +141,7 @@ class OrthogonalDissolving(Penalty[_Point]):
             made = _assembled(point.equation, S, D, point.G, self.beta)
         point.gradient, point.V, point.T = made
 
-    def _derivative(self, point: _Point, Z: Array) -> Array:
+    def _derivative(self, point: _Point, Z: Array) -> Generator[Array, Array, Array]:
         """Two phi, one Hessian product of f, twelve products, two equations with the same P.
 
         If Phi(K S) = R then Phi(K dS) = dR - Phi(dK S), K = P^T P. So
@@ -154,7 +155,7 @@ class OrthogonalDissolving(Penalty[_Point]):
         dS = solve(Phi(mul(Pt, Z) - mul(dK, S)))
         dD = mul(PZ, S)
         dD += mul(P, dS)
-        dG = self.problem.euclidean_hessian(point.Y, Z - dD)
+        dG = yield Z - dD
         dD *= self.beta
         dD -= dG
         dV = dD
@@ -206,7 +207,7 @@ class OrthogonalDissolving(Penalty[_Point]):
             return 1.0, X
         self.scale = here.curvature()
         here = self._descend(here)
-        return self._estimate(here.x, here.Theta), here.x
+        return self.estimate(here), here.x
 
     def _descend(self, here: Local) -> Local:
         """Barzilai-Borwein steps by Newton's map; each is shortened until f does not rise."""
@@ -254,8 +255,9 @@ class OrthogonalDissolving(Penalty[_Point]):
             feasibility = float(self.manifold.feasibility(here.x))
         self.monitor.iteration(here.x, here.cost, float(norm(here.gradient)), feasibility)
 
-    def _estimate(self, x: Array, Theta: Array) -> float:
-        return self._wanted(self.threshold(self.manifold, x, Theta, self._ACCURACY))
+    def estimate(self, here: Local) -> float:
+        """The beta that the threshold and the curvature at a point ask for."""
+        return self._wanted(self.threshold(self.manifold, here.x, here.Theta, self._ACCURACY))
 
     def _wanted(self, threshold: float) -> float:
         beta = self._THRESHOLD * threshold + self._CURVATURE * self.scale
@@ -301,7 +303,7 @@ class OrthogonalDissolving(Penalty[_Point]):
 
     def next(self, threshold: float, status: Status, end: End) -> float:  # noqa: ARG002
         """Three times as large, and above the threshold."""
-        return max(self._GROWTH * self.beta, threshold + self._CURVATURE * self.scale)
+        return np.maximum(self._GROWTH * self.beta, threshold + self._CURVATURE * self.scale)
 
 
 def _assembled(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import genorth.penalty.product  # noqa: F401  penalties on products
 from genorth.penalty.algorithm import Loop, minimize_penalty
 from genorth.penalty.base import Penalty
 from genorth.penalty.cdf import ConstraintDissolving

@@ -36,6 +36,10 @@ class Flat:
         """D."""
         return D
 
+    def curved(self, T: None, ehess: Array, Z: Array) -> Array:  # noqa: ARG002
+        """The Hessian."""
+        return ehess
+
 
 class OnSpace(Run):
     """One run of a loop on F: h is minimised from X.
@@ -118,7 +122,7 @@ class OnSpace(Run):
 
         def product(Z: Array) -> Array:
             self.monitor.check()
-            return self.h._derivative(known, Z)
+            return self.h.derivative(known, Z)
 
         return product
 
@@ -132,12 +136,12 @@ class OnSpace(Run):
         inverse = super().inverse(point)
         if inverse is None:
             return None
-        Y, beta = self.where(point), self.h.beta
+        Y = self.where(point)
         project = anywhere(self.h.manifold, Y).project
 
         def applied(V: Array) -> Array:
             tangent = project(V)
-            return project(inverse(tangent)) + (V - tangent) / beta
+            return project(inverse(tangent)) + self.h.over_beta(V - tangent)
 
         return applied
 

@@ -10,17 +10,20 @@ import copy
 import math
 import time
 from collections.abc import Callable
-from typing import Any, NoReturn, cast
+from functools import partial
+from typing import Any, NoReturn
 
 import attrs
 import numpy as np
 
 from genorth.errors import refuse
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.geometry.shaped import Shaped
+from genorth.geometry.product import Blockwise, Euclidean
+from genorth.geometry.shaped import Front
 from genorth.linalg.arrays import (
     Array,
     constant,
+    is_array,
     is_complex,
     library,
     number,
@@ -90,7 +93,8 @@ class Problem:
     functions get NumPy arrays read-only: copy X if you need to write into it.
 
     Args:
-        manifold: The manifold.
+        manifold: The manifold. On a `Product` the functions take one argument for each factor (the
+            Hessian product those of X, then those of Z) and return a tuple in that order.
         cost: X -> f(X), a real number.
         euclidean_gradient: X -> G, of the shape of X.
         euclidean_hessian: (X, Z) -> the derivative of G in the direction Z.
@@ -111,7 +115,7 @@ class Problem:
 
     def __init__(
         self,
-        manifold: GenOrthManifold | Shaped,
+        manifold: Any,
         cost: _Cost | None = None,
         euclidean_gradient: _Map | None = None,
         euclidean_hessian: Callable[[Array, Array], Array] | None = None,
@@ -122,8 +126,12 @@ class Problem:
         hessian: str = "auto",
         name: str | None = None,
     ) -> None:
-        if not isinstance(manifold, GenOrthManifold | Shaped):
-            refuse("manifold", "a GenOrthManifold", type(manifold).__name__)
+        blocks: Any = getattr(manifold, "blocks", None)
+        if not isinstance(manifold, GenOrthManifold | Front | Blockwise):
+            need = "a GenOrthManifold, or genorth.Product(M1, M2, ...) of several"
+            hint = "Free variables alone need no genorth: use scipy.optimize."
+            free = hint if isinstance(manifold, Euclidean) else ""
+            refuse("manifold", need, type(manifold).__name__, None, free)
         given: dict[str, Callable[..., Any] | None] = {
             "cost": cost,
             "euclidean_gradient": euclidean_gradient,
@@ -139,17 +147,19 @@ class Problem:
             refuse("cost", "cost or cost_and_gradient", "neither")
         if hessian not in ("auto", "differences"):
             refuse("hessian", "'auto' or 'differences'", repr(hessian))
+        self._several = isinstance(blocks, Blockwise)
+        if self._several:
+            given = {key: f and _of_vectors(manifold, key, f) for key, f in given.items()}
         if autodiff is not None:
             from genorth.problem.autodiff import complete
 
             given = complete(autodiff, **given)
-        self.manifold = cast(GenOrthManifold, manifold)  # a Shaped one has the same methods
+        self.manifold: Any = manifold  # a GenOrthManifold, or what has its methods
         self.preconditioner = preconditioner
-        self._shape, self._dtype, self._real = (
-            manifold.shape,
-            manifold.dtype,
-            manifold.dtype.kind == "f",
-        )
+        # what the functions are called with: on a product flat vectors, see `_of_vectors`
+        self._space: Any = blocks if self._several else manifold
+        self._shape, self._dtype = self._space.shape, self._space.dtype
+        self._real = self._dtype.kind == "f"
         #: What tables and reports call the problem.
         self.name = name or getattr(cost or cost_and_gradient, "__name__", "problem")
         self._cost, self._gradient = given["cost"], given["euclidean_gradient"]
@@ -191,12 +201,14 @@ class Problem:
     def in_blocks(self) -> Problem:
         """The problem in the blocks on which the geometry acts, as solvers see it; or itself.
 
-        It differs on the manifolds whose points have a shape of their own (`Sphere`, `Oblique`).
-        This problem's counts go on too.
+        It differs on the manifolds whose points have a shape of their own (`Sphere`, `Oblique`),
+        and on products, where points are flat vectors. This problem's counts go on too.
         """
         manifold = self.manifold
-        if not isinstance(manifold, Shaped):
+        if not isinstance(manifold, Front):
             return self
+        if self._several:
+            return self._mapped(manifold.blocks, _same, _same)
         return self._mapped(manifold.blocks, manifold.outward, manifold.inward)
 
     def _mapped(self, manifold: GenOrthManifold, apply: _Map, adjoint: _Map) -> Problem:
@@ -234,37 +246,11 @@ class Problem:
                 or is in another component than the manifold means, or if it is on a device and the
                 solver works in NumPy.
         """
-        manifold = self.manifold
         if x0 is None:
-            return manifold.random_point(rng)
-        if isinstance(x0, np.ma.MaskedArray):
-            refuse("x0", "an array without a mask", "a MaskedArray")
-        if stays(x0) and not on_device:
-            refuse(
-                "x0",
-                "a NumPy array, as this solver works on NumPy arrays",
-                library(x0),
-                None,
-                "Pass numpy.asarray(x0), or take a solver that stays on the device, "
-                "[s for s in genorth.SOLVERS.values() if s.on_device].",
-            )
-        X = constant(x0) if stays(x0) else np.asarray(x0)
-        if type(X) is np.ndarray and X.dtype.kind in "iub":
-            X = X.astype(float)
-        manifold._check(x0=X)
-        if (wrong := why_not_by_rows(X)) is not None:
-            need = "rows sharded over devices, each row on one of them"
-            refuse("x0", need, wrong[0], None, wrong[1])
-        manifold._require_finite(x0=X)
-        manifold._require_finite_maps(x0=X)
-        if manifold.component(X) is not X:
-            hint = "manifold.component(x0) is there."
-            refuse("x0", f"a point of the component of {manifold}", "another one", None, hint)
-        if type(X) is np.ndarray:
-            X = X.astype(complex if manifold.dtype.kind == "c" else float)
-        elif manifold.dtype.kind == "c" and not is_complex(X):
-            X = X + 0j
-        return manifold.ambient(X)
+            return self.manifold.random_point(rng)
+        if self._several:
+            return self.manifold.map_parts(partial(_checked_start, on_device=on_device), x0, "x0")
+        return _checked_start(self.manifold, "x0", x0, on_device)
 
     # ------------------------------------------------------------------ counts
 
@@ -339,7 +325,7 @@ class Problem:
                 here.cost, here.gradient = self.evaluate(here.X)
             else:
                 here.gradient = self.evaluate_gradient(here.X)
-        return here.gradient
+        return self._as_given(here.gradient, X)
 
     def cost_and_gradient(self, X: Array) -> tuple[float, Array]:
         """The cost and the Euclidean gradient.
@@ -360,7 +346,7 @@ class Problem:
             here.cost = self.cost(here.X)
         elif here.gradient is None:
             here.gradient = self.euclidean_gradient(here.X)
-        return here.cost, here.gradient
+        return here.cost, self._as_given(here.gradient, X)
 
     def euclidean_hessian(self, X: Array, Z: Array) -> Array:
         """The derivative of G in the direction Z, projected onto F.
@@ -378,7 +364,9 @@ class Problem:
             ValueError: If the problem has no gradient.
         """
         if type(Z) is not np.ndarray or Z.dtype is not self._dtype or Z.shape != self._shape:
-            self.manifold._check(X=X, Z=Z)
+            if self._several and not is_array(X):
+                return self._as_given(self.euclidean_hessian(self._vector(X), self._vector(Z)), X)
+            self._space._check(X=X, Z=Z)
         if self._hessian is None:
             return self._differences.product(X, Z)
         begin = time.perf_counter()
@@ -388,8 +376,17 @@ class Problem:
         return self._array(H, X, "euclidean_hessian")
 
     def _at(self, X: Array) -> _Evaluation:
-        self.manifold._check(X=X)
+        X = self._vector(X)
+        self._space._check(X=X)
         return self._memo.get(X, _Evaluation)
+
+    def _vector(self, X: Any) -> Array:
+        """X; for a point of a product its flat vector."""
+        return self.manifold.inward(X) if self._several and not is_array(X) else X
+
+    def _as_given(self, G: Array, X: Any) -> Any:
+        """G; of a product as a tuple, where X is one."""
+        return self.manifold.outward(G) if self._several and not is_array(X) else G
 
     # ------------------------------------------------------------------ evaluated anew, for callers
     # that share
@@ -487,8 +484,71 @@ class Problem:
 
     def _in_F(self, G: Array) -> Array:
         """The projection of G onto F, as an array that is not the user's."""
-        projected = self.manifold.ambient(G)
+        projected = self._space.ambient(G)
         return G.copy() if projected is G and type(G) is np.ndarray else projected
+
+
+def _checked_start(manifold: Any, name: str, x0: Any, on_device: bool) -> Array:
+    """A start in F, or an error that names it."""
+    if isinstance(x0, np.ma.MaskedArray):
+        refuse(name, "an array without a mask", "a MaskedArray")
+    if stays(x0) and not on_device:
+        refuse(
+            name,
+            "a NumPy array, as this solver works on NumPy arrays",
+            library(x0),
+            None,
+            "Pass numpy.asarray(x0), or take a solver that stays on the device, "
+            "[s for s in genorth.SOLVERS.values() if s.on_device].",
+        )
+    X = constant(x0) if stays(x0) else np.asarray(x0)
+    if type(X) is np.ndarray and X.dtype.kind in "iub":
+        X = X.astype(float)
+    manifold._check(**{name: X})
+    if (wrong := why_not_by_rows(X)) is not None:
+        need = "rows sharded over devices, each row on one of them"
+        refuse(name, need, wrong[0], None, wrong[1])
+    manifold._require_finite(**{name: X})
+    manifold._require_finite_maps(**{name: X})
+    if manifold.component(X) is not X:
+        hint = "manifold.component(x0) is there."
+        refuse(name, f"a point of the component of {manifold}", "another one", None, hint)
+    if type(X) is np.ndarray:
+        X = X.astype(complex if manifold.dtype.kind == "c" else float)
+    elif manifold.dtype.kind == "c" and not is_complex(X):
+        X = X + 0j
+    return manifold.ambient(X)
+
+
+def _of_vectors(product: Any, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of one argument for each factor, as one of flat vectors.
+
+    Args:
+        product: The product.
+        name: Which function of a Problem it is.
+        function: What the user gave.
+
+    Returns:
+        The function that solvers and automatic differentiation see.
+    """
+
+    def called(*vectors: Array) -> Any:
+        result = function(*(part for x in vectors for part in product.outward(x)))
+        if name == "cost":
+            return result
+        if name != "cost_and_gradient":
+            return product.inward(result, name)
+        try:
+            f, G = result
+        except (TypeError, ValueError):
+            _refuse_value(name, "a pair (f, G)", result)
+        return f, product.inward(G, f"{name}[1]")
+
+    return called
+
+
+def _same(X: Array) -> Array:
+    return X
 
 
 def _scalar(f: Any, name: str) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 from genorth.errors import NotRestorableError, OutsideDomainError, refuse, require_known
 from genorth.geometry.place import Place
 from genorth.geometry.retractions import RETRACTIONS, Ray
-from genorth.linalg.arrays import Array, eps, mul, plus
+from genorth.linalg.arrays import Array, eps
 from genorth.problem.problem import Problem
 from genorth.solve.ending import BEST, end_at, outcome, result
 from genorth.solve.monitor import Monitor
@@ -62,8 +62,8 @@ class OnManifold(Run):
         require_known("retraction", retraction, RETRACTIONS)
         options = Options(**common)
         self.problem, self.manifold, self.method = problem, problem.manifold, method
-        self.dimension, self._retraction = problem.manifold.dim, RETRACTIONS[retraction]
-        self._kind = problem.manifold.theta_solver
+        self.dimension = problem.manifold.dim
+        self._retraction = problem.manifold.retraction(retraction)
         self._start = restored_start(problem, x0, options, on_device)
         super().__init__(Monitor(problem, options), precondition)
         self._drift = max(_DRIFT * options.feasibility_tol, 20 * eps(self._start))
@@ -73,7 +73,7 @@ class OnManifold(Run):
 
     def place(self, X: Array) -> Place:
         """The place of X."""
-        return self._kind(self.manifold, X)
+        return self.manifold.place(X)
 
     def start(self) -> Iterate:
         """The first iterate, in the trace."""
@@ -125,16 +125,15 @@ class OnManifold(Run):
 
     def hessian(self, point: Iterate) -> Callable[[Array], Array]:
         """Hess f(X)[Z] = P_X(H - phi(Z) Theta_X(G)), in F: off F its curvature is not that of f."""
-        place, X, minus, seconds = point.place, point.X, -point.multiplier, self.seconds
+        curved, X, T, seconds = point.place.curved, point.X, point.multiplier, self.seconds
         check, ehess = self.monitor.check, self.problem.euclidean_hessian
         inside = self.manifold.ambient
-        assert isinstance(place, Place)
 
         def product(Z: Array) -> Array:
             check()
             H = ehess(X, Z)
             begin = perf_counter()
-            H = inside(place.project(plus(mul(place.image(Z), minus), H)))
+            H = inside(curved(T, H, Z))
             seconds["projection"] += perf_counter() - begin
             return H
 

@@ -63,7 +63,7 @@ def in_metric(
             "A metric W is a preconditioner already: it acts as its inverse.",
         )
     inside = problem.substitute(problem.manifold.metric(metric))
-    T = inside.manifold.T  # type: ignore[attr-defined]
+    T = inside.manifold.T
     start = T.solve(problem.start(x0, arguments.get("rng")))
     try:
         return _brought_back(solve(inside, start, **_shown(arguments, T.apply)), problem, T)
@@ -95,8 +95,10 @@ def in_blocks(
     on_device: bool,
 ) -> Result:
     """Solve in the blocks of a `Shaped` manifold, and bring the Result to its natural shape."""
-    inward, outward = problem.manifold.inward, problem.manifold.outward  # type: ignore[attr-defined]
+    inward, outward = problem.manifold.inward, problem.manifold.outward
     start = None if x0 is None else inward(problem.start(x0, on_device=on_device))
+    if arguments.get("metric") is not None and hasattr(problem.manifold, "metrics"):
+        arguments = arguments | {"metric": problem.manifold.metrics(arguments["metric"])}
     given = arguments.get("preconditioner")
     if callable(given):
         arguments = arguments | {

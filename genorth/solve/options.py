@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 
 from genorth.errors import refuse
-from genorth.geometry.shaped import Shaped
+from genorth.geometry.shaped import Front
 from genorth.problem.problem import Problem
 from genorth.solve.progress import Reporter, reporter
 from genorth.solve.result import Progress
@@ -129,7 +129,7 @@ def require(problem: Any, solver: str) -> None:
     """
     if not isinstance(problem, Problem):
         refuse("problem", "a genorth.Problem or a pymanopt.Problem", type(problem).__name__)
-    if isinstance(problem.manifold, Shaped):
+    if isinstance(problem.manifold, Front):
         hint = "Call it by go.minimize(problem, method=...), or pass problem.in_blocks."
         refuse("problem", "points of the shape of the blocks", repr(problem.manifold), None, hint)
     if not problem.has_gradient:

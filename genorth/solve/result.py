@@ -164,11 +164,12 @@ class Result:
     seconds: dict[str, float] = attrs.field(factory=dict)
     #: The last value that was compared with tol: |grad h|, or the norm of the Riemannian gradient.
     stopping_measure: float = float("nan")
-    #: The penalty parameter (None for a Riemannian solver), and how often "auto" changed it.
-    beta: float | None = None
+    #: The penalty parameter (None for a Riemannian solver; on a product a tuple, one per factor
+    #: with a constraint), and how often "auto" changed it.
+    beta: Any = None
     beta_raised: int = 0
     #: The exactness threshold beta* at x, where it was computed.
-    threshold: float | None = None
+    threshold: Any = None
     #: |C(X)| before X was restored.
     feasibility_before: float | None = None
     #: |x - P(x)|, the distance of x from F; zero where F is the whole space.
@@ -188,7 +189,8 @@ class Result:
         """Beta / beta*, how far above the threshold the run ended (infinite where beta* = 0)."""
         if self.beta is None or self.threshold is None:
             return None
-        return self.beta / self.threshold if self.threshold > 0 else float("inf")
+        pairs = zip(*np.atleast_1d(self.beta, self.threshold), strict=True)
+        return min(float(b / t) if t > 0 else float("inf") for b, t in pairs)
 
     def _lines(self) -> dict[str, str]:
         """What a reader wants to know, by name."""
@@ -210,8 +212,11 @@ class Result:
             lines["outside"] = f"{self.outside:.3g} (the distance from F)"
         if self.beta is not None:
             above = "" if self.margin is None else f" ({self.margin:.3g} times the threshold at x)"
-            lines["beta"] = f"{self.beta:.4g}{above}, raised {self.beta_raised} times"
-        return lines | {"x": f"{type(self.x).__name__} of shape {tuple(self.x.shape)}"}
+            betas = ", ".join(f"{beta:.4g}" for beta in np.atleast_1d(self.beta))
+            lines["beta"] = f"{betas}{above}, raised {self.beta_raised} times"
+        parts = self.x if isinstance(self.x, tuple) else (self.x,)
+        shapes = ", ".join(str(tuple(getattr(part, "shape", ()))) for part in parts)
+        return lines | {"x": f"{type(self.x).__name__} of shape {shapes}"}
 
     def __repr__(self) -> str:
         lines = self._lines()

@@ -42,6 +42,9 @@ class Where(Protocol):
     def project(self, D: Array) -> Array:
         """The tangent part of D."""
 
+    def curved(self, T: Any, ehess: Array, Z: Array) -> Array:
+        """The Riemannian Hessian along Z, from the Euclidean one and the multiplier T of grad f."""
+
 
 class Iterate:
     """A point with its cost and gradient.

@@ -17,7 +17,7 @@ import attrs
 import numpy as np
 
 from genorth.errors import did_you_mean, refuse, require_known
-from genorth.geometry.shaped import Shaped
+from genorth.geometry.shaped import Front
 from genorth.linalg.arrays import library, stays
 from genorth.problem import Problem
 from genorth.solve.metric import in_blocks
@@ -145,7 +145,7 @@ class Solver:
         given = getattr(problem, "preconditioner", None)
         if given is not None and self.takes("preconditioner"):
             arguments.setdefault("preconditioner", given)
-        if isinstance(getattr(problem, "manifold", None), Shaped):
+        if isinstance(getattr(problem, "manifold", None), Front):
             result = in_blocks(self.run, problem, x0, arguments, self.on_device)
         else:
             result = self.run(problem, x0, **arguments)

@@ -362,12 +362,6 @@ def test_scipy_matrices_take_numpy_arrays_alone(form, any_wrap):
             call(any_wrap(X))
 
 
-def test_scipy_matrices_keep_single_precision():
-    manifold = go.GeneralizedStiefel(scipy.sparse.diags_array(POSITIVE).tocsr(), P)
-    X = manifold.random_point(0).astype(np.float32)
-    assert manifold.phi(X).dtype == np.float32
-
-
 def _outside(kind: str) -> tuple[go.GenOrthManifold, Array, Array]:
     """Two hyperbolas x^2 - y^2 = 1 at (1, 0).
 

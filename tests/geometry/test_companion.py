@@ -21,7 +21,7 @@ def test_companion_of_complex_entries_is_read_as_a_hermitian_matrix():
     inverse[0] = inverse[:, 0] = 0
     inverse[0, 1], inverse[1, 0] = 2j, -2j
     R = np.linalg.inv(inverse)
-    companion = read_companion(lambda T: R @ T @ inverse, R.shape, np.dtype(complex))
+    companion = read_companion(lambda T: R @ T @ inverse, R + 1j * R.T)
     assert companion is not None and companion.sign == 1
     Q = np.asarray(companion.Q.left(np.eye(5, dtype=complex)))
     unit = 1e3 * np.finfo(float).eps * np.linalg.cond(R)

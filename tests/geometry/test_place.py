@@ -70,7 +70,7 @@ def test_choice_is_made_from_structure_and_visible(family, solver):
 def test_F5_companion_is_read_off_psi(manifold):
     """psi(T) = Q T Q^-1 and Q^T = e Q, from p evaluations of psi."""
     *batch, _, p = manifold.shape
-    read = read_companion(manifold.psi, (*batch, p, p), manifold.dtype)
+    read = read_companion(manifold.psi, manifold._random_small(0))
     declared = manifold.companion
     assert read is not None and declared is not None
     eye = np.eye(p, dtype=manifold.dtype)
@@ -92,14 +92,14 @@ def test_F5_sign_of_Q():
         (go.SymplecticStiefel(6, 4), -1),
         (go.IndefiniteStiefel([1.0, 1, -1], [1, -1]), 1),
     ):
-        assert read_companion(manifold.psi, (manifold.shape[-1],) * 2, manifold.dtype).sign == sign
+        assert read_companion(manifold.psi, manifold._random_small(0)).sign == sign
 
 
 @pytest.mark.parametrize(
     "psi", [lambda T: np.conj(T), lambda T: T.mT, lambda T: 2 * T, lambda T: 0 * T]
 )
 def test_maps_of_another_form_are_not_read_as_inner(psi):
-    assert read_companion(psi, (3, 3), np.dtype(complex)) is None
+    assert read_companion(psi, go.Stiefel(3, 3, complex)._random_small(0)) is None
 
 
 @given(

@@ -5,7 +5,7 @@ import pytest
 
 import genorth as go
 import genorth.testing as gt
-from genorth.geometry.newton import scaled, step_length, to_manifold
+from genorth.geometry.newton import to_manifold
 
 
 def test_scale_is_that_of_the_terms_of_the_constraint():
@@ -40,28 +40,6 @@ def test_a_step_of_newton_that_increases_the_violation_is_refused():
     assert manifold.feasibility(end.X) <= 1e-14 and steps
     with pytest.raises(go.OutsideDomainError, match="decrease"):
         to_manifold(manifold, 0.1 * X)
-
-
-@pytest.mark.parametrize("length", [0.01, 100.0])
-def test_a_long_or_short_point_is_scaled_to_the_smallest_violation(length):
-    manifold = go.SymplecticStiefel(8, 4)
-    X = length * (manifold.random_point(0) + 0.1 * manifold.random_ambient(1))
-    best = scaled(manifold, X)
-    least = float(manifold.feasibility(best))
-    for factor in (0.9, 0.99, 1.01, 1.1):
-        assert least < float(manifold.feasibility(factor * best))
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_the_step_length_minimises_the_violation(seed):
-    rng = np.random.default_rng(seed)
-    C, E = rng.standard_normal((2, 3, 3))
-    s = step_length(C, E)
-    trials = np.linspace(1e-3, 1, 1000)
-    sizes = [np.linalg.norm((1 - t) * C + t * t * E) for t in trials]
-    assert 0 < s <= 1
-    assert np.linalg.norm((1 - s) * C + s * s * E) <= min(sizes) + 1e-12
-    assert step_length(C, 0.1 * C) == 1.0
 
 
 def test_a_tolerance_of_zero_means_rounding():

@@ -410,8 +410,8 @@ _WRAPPED = PymanoptManifold(go.Stiefel(4, 2))
             r"need a problem on a PymanoptManifold; got Stiefel .*Wrap a man",
         ),
         (
-            _on(pymanopt.manifolds.Product([_WRAPPED] * 2)),
-            r"got Product .* A Product is for pymanopt's own solve",
+            _on(pymanopt.manifolds.Product([_WRAPPED, pymanopt.manifolds.Grassmann(4, 2)])),
+            r"a product whose factors are each .* got Grassmann",
         ),
         (
             _on(_WRAPPED, riemannian_gradient=lambda X: X),

@@ -42,57 +42,31 @@ SMALL: dict[str, Callable[[Any], Any]] = {
 ALL = MATRICES | SMALL
 
 
-@pytest.mark.parametrize("name", ALL)
-@pytest.mark.parametrize("kind", KINDS)
-def test_matrix_that_is_not_square(name, kind):
-    with refused(
-        name,
-        "a square matrix (n, n), or a diagonal as a 1-D array",
-        "shape (4, 6)",
-        tolerance=False,
-    ):
-        ALL[name](KINDS[kind](np.ones((4, 6))))
+NAN = np.diag([1.0, np.nan, np.inf, 1, 1, 1])
+SQUARE = "a square matrix (n, n), or a diagonal as a 1-D array"
+#: A matrix that no argument takes, the condition, and what is shown of it.
+NO_MATRIX: dict[str, tuple[Any, str, str]] = {
+    **{kind: (make(np.ones((4, 6))), SQUARE, "shape (4, 6)") for kind, make in KINDS.items()},
+    "scalar": (np.ones(()), SQUARE, "shape ()"),
+    "blocks": (np.ones((2, 2, 2)), SQUARE, "shape (2, 2, 2)"),
+    "empty diagonal": (np.ones(0), "at least one entry", "shape (0,)"),
+    "empty": (np.ones((0, 0)), "at least one entry", "shape (0, 0)"),
+    "text": ([["a", "b"], ["c", "d"]], "real or complex numbers", "dtype"),
+    "nothing": ([[None, None], [None, None]], "real or complex numbers", "dtype"),
+    "word": ("identity", "real or complex numbers", "dtype"),
+    "ragged": ([[1.0, 2.0], [1.0]], "rows of equal length", "different lengths"),
+    "NaN": (NAN, "finite entries", "2 of 36"),
+    "NaN on the diagonal": (np.diag(NAN), "finite entries", "2 of 6"),
+    "NaN in a sparse one": (sparse(NAN), "finite entries", "2 of "),
+    "imaginary": (np.array([1.0, 2.0, 1 + 0.5j]), "^T = ", "imaginary part 0.5 on the diagonal"),
+}
 
 
 @pytest.mark.parametrize("name", ALL)
-@pytest.mark.parametrize("shape", [(), (2, 2, 2)])
-def test_matrix_of_other_dimension(name, shape):
-    with refused(name, "a square matrix (n, n)", f"shape {shape}", tolerance=False):
-        ALL[name](np.ones(shape))
-
-
-@pytest.mark.parametrize("name", ALL)
-@pytest.mark.parametrize("shape", [(0,), (0, 0)])
-def test_empty_matrix(name, shape):
-    with refused(name, "at least one entry", f"shape {shape}", tolerance=False):
-        ALL[name](np.ones(shape))
-
-
-@pytest.mark.parametrize("name", ALL)
-@pytest.mark.parametrize(
-    "values", [[["a", "b"], ["c", "d"]], [[None, None], [None, None]], None, "identity"]
-)
-def test_matrix_that_holds_no_numbers(name, values):
-    if name == "companion" and values is None:
-        values = [None]
-    with refused(name, "real or complex numbers", "dtype", tolerance=False):
-        ALL[name](values)
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_ragged_matrix(name):
-    with refused(name, "rows of equal length", "different lengths", tolerance=False):
-        ALL[name]([[1.0, 2.0], [1.0]])
-
-
-@pytest.mark.parametrize("name", ALL)
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("kind", ["dense", "diagonal", "sparse"])
-def test_matrix_with_nan_or_infinity(name, bad, kind):
-    M = np.eye(6)
-    M[1, 1] = M[2, 2] = bad
-    M = np.diag(M).copy() if kind == "diagonal" else KINDS[kind](M)
-    with refused(name, "finite entries", "2 of "):
+@pytest.mark.parametrize("case", NO_MATRIX)
+def test_what_no_argument_takes(name, case):
+    M, need, got = NO_MATRIX[case]
+    with refused(name, need, got, tolerance=case.startswith(("NaN", "imaginary"))):
         ALL[name](M)
 
 
@@ -125,56 +99,12 @@ def test_operator_that_is_not_symmetric(name):
         MATRICES[name](operator(M))
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_complex_diagonal(name):
-    with refused(name, f"{name}^T = {name}", "imaginary part 0.5 on the diagonal"):
-        ALL[name](np.array([1.0, 2.0, 1 + 0.5j]))
-
-
-@pytest.mark.parametrize("name", ["R", "companion"])
-def test_small_matrix_neither_symmetric_nor_skew(name):
-    with refused(name, f"{name}^T = {name} or {name}^T = -{name}", f"|{name} - {name}^T| = 1.41"):
-        SMALL[name](np.array([[1.0, 1.0], [0.0, 1.0]]))
-
-
-def test_j_not_symmetric():
-    with refused("J", "J^T = J", "|J - J^T| = 2.83"):
-        go.IndefiniteStiefel(INDEFINITE, np.array([[0.0, 1.0], [-1.0, 0.0]]))
-
-
 @pytest.mark.parametrize(
     "J", [np.array([1.0, 2.0]), np.array([[1.0, 0.5], [0.5, -1.0]]), sparse(np.diag([1.0, 2.0]))]
 )
 def test_j_not_an_involution(J):
     with refused("J", "J^2 = I", "|J^2 - I| = "):
         go.IndefiniteStiefel(INDEFINITE, J)
-
-
-@pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_skew_and_symmetric_do_not_mix(kind):
-    with refused("A", "A^T = -A, as R is skew", "|A + A^T| = "):
-        go.BilinearStiefel(KINDS[kind](INDEFINITE), SKEW[:2, :2])
-    with refused("A", "A^T = A, as R is symmetric", "|A - A^T| = "):
-        go.BilinearStiefel(KINDS[kind](SKEW), SIGNS)
-
-
-def test_skew_and_symmetric_do_not_mix_in_other_kinds():
-    with refused(
-        "A", "A^T = -A, as R is skew", "a diagonal (1-D array), which is symmetric", tolerance=False
-    ):
-        go.BilinearStiefel(np.ones(6), SKEW[:2, :2])
-    with refused("A", "<u, A v> = -<A u, v>", "for random u and v"):
-        go.BilinearStiefel(operator(INDEFINITE), SKEW[:2, :2])
-    with refused("A", "<u, A v> = <A u, v>", "for random u and v"):
-        go.BilinearStiefel(operator(SKEW), SIGNS)
-
-
-def test_complex_skew_forms():
-    """I times a skew-Hermitian matrix is Hermitian: there is nothing else to offer."""
-    with refused("R", "R Hermitian where entries are complex", "skew-Hermitian", tolerance=False):
-        go.BilinearStiefel(1j * SPD, 1j * np.eye(2))
-    with refused("A", "real entries, as R is skew", "complex128", tolerance=False):
-        go.BilinearStiefel(SKEW + 0j, np.array([[0.0, 1.0], [-1.0, 0.0]]))
 
 
 @pytest.mark.parametrize("kind", ["dense", "diagonal", "sparse"])
@@ -220,12 +150,6 @@ def test_singular(n, kind, exact):
         go.GeneralizedStiefel(KINDS[kind](singular(n, exact) @ singular(n, exact)), 2)
 
 
-@pytest.mark.parametrize("name", MATRICES)
-def test_singular_diagonal(name):
-    with refused(name, f"{name} nonsingular", "smallest / largest |eigenvalue| about 0,"):
-        MATRICES[name](np.array([1.0, 2.0, 0.0, 3.0]))
-
-
 def test_singular_sparse_laplacian():
     """Singular by its zero row sums, which rounding hides from the factorisation."""
     n = 500
@@ -248,14 +172,6 @@ def test_singular_r(R):
 def test_skew_matrix_of_odd_size(n, kind):
     A = conditioned_skew(n + 1, 1.0, 0)[:n, :n]
     with refused("A", "n even, as a skew matrix of odd size is singular", f"n = {n}"):
-        go.BilinearStiefel(KINDS[kind](A), np.array([[0.0, 1.0], [-1.0, 0.0]]))
-
-
-@pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_singular_skew(kind):
-    A = np.zeros((6, 6))
-    A[:4, :4] = conditioned_skew(4, 1.0, 0)
-    with refused("A", "A nonsingular", "smallest / largest |eigenvalue| about "):
         go.BilinearStiefel(KINDS[kind](A), np.array([[0.0, 1.0], [-1.0, 0.0]]))
 
 
@@ -356,27 +272,6 @@ def test_p_larger_than_n(name):
         SIZES[name][1](8)
 
 
-def test_right_hand_side_larger_than_the_left():
-    with refused("J", "size p <= n = 6, the size of A", "7"):
-        go.IndefiniteStiefel(INDEFINITE, np.ones(7))
-    with refused("R", "size p <= n = 6, the size of A", "8"):
-        go.BilinearStiefel(SKEW, conditioned_skew(8, 1.0, 0))
-    with refused("shape", "p <= n", "(n, p) = (2, 3)"):
-        go.from_maps((2, 3), lambda X: X, lambda T: T)
-    with refused("companion", "size p = 2", "3"):
-        go.from_maps((6, 2), lambda X: X, lambda T: T, companion=np.eye(3))
-
-
-@pytest.mark.parametrize(("n", "p", "argument"), [(5, 2, "n"), (6, 3, "p")])
-def test_odd_sizes_on_the_symplectic_manifold(n, p, argument):
-    with refused(
-        argument,
-        f"{argument} even, as J_{argument} = [[0, I], [-I, 0]]",
-        str({"n": n, "p": p}[argument]),
-    ):
-        go.SymplecticStiefel(n, p)
-
-
 @pytest.mark.parametrize("shape", [(3,), (2, 3, 2, 2), (3, 0), (3.0, 2), 5, "ab", None])
 def test_shape_of_from_maps(shape):
     with refused("shape", "(n, p) or (l, n, p), positive integers", repr(shape), tolerance=False):
@@ -405,24 +300,70 @@ def test_maps_that_are_no_maps():
         M.constraint_differential(np.ones((6, 2)), np.ones((6, 2)))
 
 
-def test_transforms():
-    with refused("transform", "'dct', 'dft' or an invertible matrix", "'fft'", tolerance=False):
-        go.TensorStiefel(3, 2, 2, "fft")
-    with refused("transform", "an invertible 2 x 2 matrix", "shape (3, 3)", tolerance=False):
-        go.TensorStiefel(3, 2, 2, np.eye(3))
-    with refused("transform", "finite entries", "1 of 4 entries NaN or infinite"):
-        go.TensorStiefel(3, 2, 2, np.array([[1.0, np.nan], [0.0, 1.0]]))
-    with refused("transform", "an invertible 2 x 2 matrix", "condition number"):
-        go.TensorStiefel(3, 2, 2, np.ones((2, 2)))
-    with refused("transform", "real or complex numbers", "dtype", tolerance=False):
-        go.TensorStiefel(3, 2, 2, [["a", "b"], ["c", "d"]])
+TURN = np.array([[0.0, 1.0], [-1.0, 0.0]])
+SYMMETRIC = ("A", "A^T = -A, as R is skew", "|A + A^T| = ", True)
+NOT_SYMMETRIC = ("A", "A^T = A, as R is symmetric", "|A - A^T| = ", True)
+FLAT = "smallest / largest |eigenvalue| about "
+TENSORS = go.TensorStiefel(3, 2, 4, "dft")
+#: A call, then the argument, the condition, the value, and whether a tolerance is shown.
+CALLS: list[tuple[Callable[..., Any], tuple[Any, ...], tuple[str, str, str, bool]]] = [
+    (SMALL["R"], (np.triu(np.ones((2, 2))),), ("R", "R^T = R or R^T = -R", "|R - R^T| = ", True)),
+    (SMALL["companion"], (np.triu(np.ones((2, 2))),), ("companion", " or ", "= 1.41", True)),
+    (SMALL["J"], (TURN,), ("J", "J^T = J", "|J - J^T| = 2.83", True)),
+    (go.BilinearStiefel, (INDEFINITE, SKEW[:2, :2]), SYMMETRIC),
+    (go.BilinearStiefel, (sparse(INDEFINITE), SKEW[:2, :2]), SYMMETRIC),
+    (go.BilinearStiefel, (SKEW, SIGNS), NOT_SYMMETRIC),
+    (go.BilinearStiefel, (sparse(SKEW), SIGNS), NOT_SYMMETRIC),
+    (
+        go.BilinearStiefel,
+        (np.ones(6), TURN),
+        ("A", "A^T = -A, as R is skew", "a diagonal (1-D array), which is symmetric", False),
+    ),
+    (
+        go.BilinearStiefel,
+        (operator(INDEFINITE), TURN),
+        ("A", "<u, A v> = -<A u, v>", "for random u and v", True),
+    ),
+    (
+        go.BilinearStiefel,
+        (operator(SKEW), SIGNS),
+        ("A", "<u, A v> = <A u, v>", "for random u and v", True),
+    ),
+    # i times a skew-Hermitian matrix is Hermitian: there is nothing else to offer
+    (
+        go.BilinearStiefel,
+        (1j * SPD, 1j * np.eye(2)),
+        ("R", "R Hermitian where entries are complex", "skew-Hermitian", False),
+    ),
+    (go.BilinearStiefel, (SKEW + 0j, TURN), ("A", "real entries, as R is skew", "128", False)),
+    (go.BilinearStiefel, (np.kron(np.diag([1.0, 1, 0]), TURN), TURN), ("A", "A non", FLAT, True)),
+    (
+        go.BilinearStiefel,
+        (sparse(np.kron(np.diag([1.0, 1, 0]), TURN)), TURN),
+        ("A", "A nonsingular", FLAT, True),
+    ),
+    *(
+        (make, (np.array([1.0, 2, 0, 3]),), (name, f"{name} nonsingular", f"{FLAT}0,", True))
+        for name, make in MATRICES.items()
+    ),
+    (go.IndefiniteStiefel, (INDEFINITE, np.ones(7)), ("J", "size p <= n = 6", "7", True)),
+    (go.BilinearStiefel, (SKEW, conditioned_skew(8, 1.0, 0)), ("R", "size p <= n = 6", "8", True)),
+    (go.from_maps, ((2, 3), np.asarray, np.asarray), ("shape", "p <= n", "(n, p) = (2, 3)", True)),
+    (SMALL["companion"], (np.eye(3),), ("companion", "size p = 2", "3", True)),
+    (go.SymplecticStiefel, (5, 2), ("n", "n even, as J_n = [[0, I], [-I, 0]]", "5", True)),
+    (go.SymplecticStiefel, (6, 3), ("p", "p even, as J_p = [[0, I], [-I, 0]]", "3", True)),
+    (go.TensorStiefel, (3, 2, 2, "fft"), ("transform", "'dct', 'dft' or an", "'fft'", False)),
+    (go.TensorStiefel, (3, 2, 2, np.eye(3)), ("transform", "2 x 2", "shape (3, 3)", False)),
+    (go.TensorStiefel, (3, 2, 2, NAN[:2, :2]), ("transform", "finite entries", "1 of 4", True)),
+    (go.TensorStiefel, (3, 2, 2, np.ones((2, 2))), ("transform", "2 x 2", "condition", True)),
+    (go.TensorStiefel, (3, 2, 2, ["a", "b"]), ("transform", "complex numbers", "dtype", False)),
+    (TENSORS.from_tensor, (np.ones((4, 3, 2)),), ("tensor", "(n, p, 4)", "(4, 3, 2)", False)),
+    (TENSORS.to_tensor, (np.ones((3, 2, 4)),), ("X", "(4, n, p)", "(3, 2, 4)", False)),
+    (TENSORS.from_tensor, (np.ones((3, 2, 4)) + 0j,), ("tensor", "real", "complex128", False)),
+]
 
 
-def test_tensors():
-    M = go.TensorStiefel(3, 2, 4, "dft")
-    with refused("tensor", "shape (n, p, 4)", "shape (4, 3, 2)", tolerance=False):
-        M.from_tensor(np.ones((4, 3, 2)))
-    with refused("X", "shape (4, n, p)", "shape (3, 2, 4)", tolerance=False):
-        M.to_tensor(np.ones((3, 2, 4)))
-    with refused("tensor", "real entries", "complex128", tolerance=False):
-        M.from_tensor(np.ones((3, 2, 4)) + 0j)
+@pytest.mark.parametrize(("call", "arguments", "message"), CALLS)
+def test_what_one_call_does_not_take(call, arguments, message):
+    with refused(*message):
+        call(*arguments)

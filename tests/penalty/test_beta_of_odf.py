@@ -1,6 +1,7 @@
 """The rule for the beta of h_n: the first estimate, looks at the threshold, runs that leave M."""
 
 import itertools
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,10 @@ def _point(h: go.OrthogonalDissolving, X: Matrix) -> Any:
     return h.complete(h.at(X))
 
 
+def _at(x: Matrix, Theta: Matrix) -> Any:
+    return SimpleNamespace(x=x, Theta=Theta)
+
+
 def test_the_estimate():
     """max(c, 1.1 beta_n* + 0.3 c)."""
     x = STIEFEL.random_point(0)
@@ -43,8 +48,8 @@ def test_the_estimate():
     assert threshold > 0
     for c in (0.1 * threshold, 10 * threshold):
         expected = max(c, 1.1 * threshold + 0.3 * c)
-        assert _watched(scale=c)._estimate(x, Theta) == pytest.approx(expected, rel=1e-6)
-    assert _watched()._estimate(x, 0 * Theta) == 1.0, "where nothing is known"
+        assert _watched(scale=c).estimate(_at(x, Theta)) == pytest.approx(expected, rel=1e-6)
+    assert _watched().estimate(_at(x, 0 * Theta)) == 1.0, "where nothing is known"
 
 
 @pytest.mark.parametrize("manifold", [STIEFEL, go.SymplecticStiefel(8, 4)], ids=repr)

@@ -199,7 +199,7 @@ def test_the_first_steps_of_odf_count_and_end_with_the_budget():
 
 def test_odf_raises_beta_from_a_far_too_small_one(monkeypatch):
     """The threshold is looked at during the run, from what the gradient of h_n has computed."""
-    monkeypatch.setattr(go.OrthogonalDissolving, "_estimate", lambda h, x, Theta: 1e-4)
+    monkeypatch.setattr(go.OrthogonalDissolving, "estimate", lambda h, here: 1e-4)
     problem, best = KNOWN["procrustes"]
     result = go.minimize(problem, method="odf-lbfgs", rng=0)
     assert result.success and result.beta_raised >= 1 and result.fun == pytest.approx(best)
@@ -394,7 +394,7 @@ def test_a_beta_below_the_threshold_is_raised_from_a_warm_start(monkeypatch):
     """The estimate is replaced by one far too small: the check at the end finds it."""
     problem = trace(go.SymplecticStiefel(12, 4), spd(12, 20, 1))
     best = go.minimize(problem, rng=0).fun
-    monkeypatch.setattr(go.ConstraintDissolving, "_estimate", lambda h, x: 1e-4)
+    monkeypatch.setattr(go.ConstraintDissolving, "estimate", lambda h, here: 1e-4)
     result = go.minimize(problem, rng=0, method="cdf-lbfgs", max_iterations=20_000)
     assert result.success and result.beta_raised >= 1
     assert result.fun == pytest.approx(best, rel=1e-8)

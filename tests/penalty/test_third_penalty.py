@@ -47,9 +47,8 @@ class TwiceDissolving(Penalty[Point]):
         """No sharp one is known; this one is on the safe side."""
         return go.ConstraintDissolving.threshold(manifold, X, Theta, accuracy)
 
-    def first(self, x: Any, X: Any) -> tuple[float, Any]:
-        self.monitor.check()
-        return usable(2 * float(np.linalg.norm(Local(self.problem, x).Theta))), X
+    def estimate(self, here: Local) -> float:
+        return usable(2 * float(np.linalg.norm(here.Theta)))
 
     def begin(self, point: Point) -> None:
         pass

@@ -11,8 +11,9 @@ from pymanopt.manifolds.manifold import RiemannianSubmanifold
 from genorth.checks.report import title
 from genorth.errors import OutsideDomainError, require
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.geometry.retractions import polar_factor, step_size
-from genorth.geometry.substitution import Substitution
+from genorth.geometry.product import Blockwise, step_size
+from genorth.geometry.retractions import polar_factor
+from genorth.geometry.substitution import SAME
 from genorth.interop.fit import check_retraction
 from genorth.linalg.arrays import Array
 from genorth.linalg.inputs import as_generator
@@ -46,7 +47,7 @@ class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt
         metric: Any = None,
     ) -> None:
         require(
-            isinstance(manifold, GenOrthManifold),
+            isinstance(manifold, GenOrthManifold | Blockwise),
             "manifold",
             "a GenOrthManifold",
             type(manifold).__name__,
@@ -57,9 +58,8 @@ class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt
         self.rng = as_generator(rng)
         #: How often a step was outside the domain of the retraction.
         self.outside = 0
-        self._T: Substitution | None = None
-        #: The manifold in Y: all geometry is done there.
-        self._inside = manifold
+        #: X = T Y, and the manifold in Y: all geometry is done there.
+        self._T, self._inside = SAME, manifold
         if metric is not None:
             self._T = manifold.metric(metric)
             self._inside = manifold.substitute(self._T)
@@ -67,18 +67,6 @@ class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt
     def __repr__(self) -> str:
         metric = "" if self.metric is None else ", metric=..."
         return f"PymanoptManifold({self}, retraction={self.kind!r}{metric})"
-
-    def _in(self, X: Array) -> Array:
-        """T^-1 X."""
-        return X if self._T is None else self._T.solve(X)
-
-    def _out(self, Y: Array) -> Array:
-        """T Y."""
-        return Y if self._T is None else self._T.apply(Y)
-
-    def _dual(self, G: Array) -> Array:
-        """T^T G, a Euclidean gradient in Y."""
-        return G if self._T is None else self._T.adjoint(G)
 
     @cached_property
     def typical_dist(self) -> float:
@@ -90,15 +78,15 @@ class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt
 
     def inner_product(self, point: Array, tangent_vector_a: Array, tangent_vector_b: Array) -> Any:  # noqa: ARG002
         """<U, V> = Re tr(U^T W V), the same at every point."""
-        return self.manifold.inner(self._in(tangent_vector_a), self._in(tangent_vector_b))
+        return self.manifold.inner(self._T.solve(tangent_vector_a), self._T.solve(tangent_vector_b))
 
     def norm(self, point: Array, tangent_vector: Array) -> Any:  # noqa: ARG002
         """|U| = <U, U>^(1/2)."""
-        return self.manifold.norm(self._in(tangent_vector))
+        return self.manifold.norm(self._T.solve(tangent_vector))
 
     def projection(self, point: Array, vector: Array) -> Array:
         """The projection onto the tangent space, orthogonal in the metric."""
-        return self._out(self._inside.project(self._in(point), self._in(vector)))
+        return self._T.apply(self._inside.project(self._T.solve(point), self._T.solve(vector)))
 
     def to_tangent_space(self, point: Array, vector: Array) -> Array:
         """As `projection`: takes rounding out of a tangent vector."""
@@ -106,8 +94,8 @@ class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt
 
     def euclidean_to_riemannian_gradient(self, point: Array, euclidean_gradient: Array) -> Array:
         """T grad f(T Y), grad f = P_X(G) without a metric."""
-        G = self._dual(euclidean_gradient)
-        return self._out(self._inside.gradient(self._in(point), G))
+        G = self._T.adjoint(euclidean_gradient)
+        return self._T.apply(self._inside.gradient(self._T.solve(point), G))
 
     def euclidean_to_riemannian_hessian(
         self,
@@ -117,14 +105,16 @@ class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt
         tangent_vector: Array,
     ) -> Array:
         """T hess f(T Y)[T^-1 Z]; hess f(X)[Z] = P_X(H - phi(Z) Theta_X(G)) without a metric."""
-        G, H = self._dual(euclidean_gradient), self._dual(euclidean_hessian)
-        return self._out(self._inside.hessian(self._in(point), G, H, self._in(tangent_vector)))
+        G, H = self._T.adjoint(euclidean_gradient), self._T.adjoint(euclidean_hessian)
+        return self._T.apply(
+            self._inside.hessian(self._T.solve(point), G, H, self._T.solve(tangent_vector))
+        )
 
     def weingarten(self, point: Array, tangent_vector: Array, normal_vector: Array) -> Array:
         """-P_X(phi(Z) Theta_X(N)), for a tangent Z and a normal N = phi(X) S, S in S1; in Y."""
-        here = self._inside.at(self._in(point))
-        Theta = here.theta(self._in(normal_vector))
-        return self._out(-here.project(self._inside.phi(self._in(tangent_vector)) @ Theta))
+        here = self._inside.at(self._T.solve(point))
+        Theta = here.theta(self._T.solve(normal_vector))
+        return self._T.apply(-here.project(self._inside.phi(self._T.solve(tangent_vector)) @ Theta))
 
     def retraction(self, point: Array, tangent_vector: Array) -> Array:
         """R_X(Z); where Z is outside the domain, the point that "exp" gives.
@@ -134,13 +124,13 @@ class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt
         there. (A shorter step instead would make them believe that the long one was good, and try a
         longer one next.)
         """
-        Y, Z = self._in(point), self._in(tangent_vector)
+        Y, Z = self._T.solve(point), self._T.solve(tangent_vector)
         try:
-            return self._out(self._inside.retract(Y, Z, self.kind))
+            return self._T.apply(self._inside.retract(Y, Z, self.kind))
         except OutsideDomainError:
             self.outside += 1
         size = step_size(self._inside, Y, Z)  # shortened where exp would overflow
-        return self._out(self._inside.retract(Y, Z * min(1.0, _FARTHEST / size), "exp"))
+        return self._T.apply(self._inside.retract(Y, Z * min(1.0, _FARTHEST / size), "exp"))
 
     def transport(self, point_a: Array, point_b: Array, tangent_vector_a: Array) -> Array:  # noqa: ARG002
         """Transport by projection."""
@@ -161,7 +151,7 @@ class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt
         """A random tangent vector of norm 1, drawn from `rng`; the zero where dim M = 0."""
         if self.manifold.dim == 0:  # a projection is rounding, not to be blown up to norm 1
             return self.zero_vector(point)
-        Z = self._out(self._inside.random_tangent(self._in(point), self.rng))
+        Z = self._T.apply(self._inside.random_tangent(self._T.solve(point), self.rng))
         return Z / self.norm(point, Z)
 
     def zero_vector(self, point: Array) -> Array:
