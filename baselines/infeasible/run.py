@@ -18,9 +18,9 @@ from genorth.problem.measure import tangent_norm
 from genorth.problem.problem import Problem
 from genorth.solve.descent import NoStep, Settings, descend
 from genorth.solve.ending import BEST, end_at, outcome, result
-from genorth.solve.monitor import Monitor
+from genorth.solve.monitor import Monitor, Stop
 from genorth.solve.options import Common, Options, require
-from genorth.solve.result import Result
+from genorth.solve.result import Result, Status
 from genorth.solve.solver import INFEASIBLE
 
 #: |C| of every iterate of a landing method is at most this: repeated A leads to M from there (F6).
@@ -133,6 +133,8 @@ class Run:
             if measure is None:
                 measure = tangent_norm(point.at.project(point.G), point.G)
             measure += max(1.0, float(norm(point.G))) * violation
+        if not math.isfinite(measure):  # f and G are finite: X is too long for C(X)
+            raise Stop(Status.DIVERGED)
         self.monitor.iteration(point.X, point.f, measure, violation)
 
     def solve(self, solver: Callable[[Run], None]) -> Result:

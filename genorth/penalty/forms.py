@@ -15,6 +15,7 @@ p x p products.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -67,7 +68,10 @@ def _over_symmetric(K: _Matrix, M: _Matrix, R: _Matrix, e: int, accuracy: float)
 
     Blocks are stacked on the first axis, the matrices that a form is applied to on the second.
     """
+    if not all(np.isfinite(T).all() for T in (K, M, R)):
+        return math.nan  # so far out on M that K overflows
     k, U = np.linalg.eigh(K)
+    k = np.maximum(k, np.finfo(k.dtype).eps * k[..., -1:])  # zero or less in rounding
     scale = 1 / np.sqrt((k[..., :, None] + k[..., None, :]) / 2)
     M, R = ct(U) @ M @ U, ct(U) @ R @ U
 

@@ -15,9 +15,9 @@ from genorth.geometry.retractions import RETRACTIONS, Ray
 from genorth.linalg.arrays import Array, eps
 from genorth.problem.problem import Problem
 from genorth.solve.ending import BEST, end_at, outcome, result
-from genorth.solve.monitor import Monitor
+from genorth.solve.monitor import Monitor, Stop
 from genorth.solve.options import Common, Options, refuse_retired, require
-from genorth.solve.result import Result
+from genorth.solve.result import Result, Status
 from genorth.solve.run import Iterate, Preconditioner, Run
 from genorth.solve.solver import RIEMANNIAN
 
@@ -115,6 +115,8 @@ class OnManifold(Run):
     def accept(self, point: Iterate) -> None:
         """The point is the next iterate: to the trace. Raises `Stop` where it is the last one."""
         gradient_norm = math.sqrt(point.decrease)
+        if self._last is not None and not math.isfinite(gradient_norm):
+            raise Stop(Status.DIVERGED)  # f and G are finite: X is too long for its projection
         if self._last is not None and self._last is not point:
             self._last.G = None  # of this one the gradient is enough, and arrays take memory
         self._last = point

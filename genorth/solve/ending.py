@@ -18,7 +18,7 @@ from genorth.solve.monitor import Monitor, Stop
 from genorth.solve.result import Interrupted, Result, Status
 
 #: Ends after which the best iterate is returned, not the last one.
-BEST = (Status.NOT_FINITE, Status.INTERRUPTED)
+BEST = (Status.NOT_FINITE, Status.DIVERGED, Status.INTERRUPTED)
 #: Ends that say more than that x could not be restored.
 _ANYWHERE = (*BEST, Status.UNBOUNDED)
 _ROUNDING = 10.0  # units of roundoff by which a point may be off F before it is projected

@@ -71,7 +71,7 @@ _ADVICE = {
     (Status.DIVERGED, "penalty"): (
         "beta is too small there: use beta='auto' or a larger beta, or start on the manifold."
     ),
-    (Status.DIVERGED, "Riemannian"): "Use another retraction or geometry, or start elsewhere.",
+    (Status.DIVERGED, "Riemannian"): "The cost may fall without bound there, or start elsewhere.",
     (Status.DIVERGED, ""): "Start on the manifold, or use shorter steps.",
 }
 

@@ -28,6 +28,7 @@ def runs_of(found: Case, only: str | None) -> Iterator[dict[str, Any]]:
     for name, solver in go.SOLVERS.items():
         problem = found.problem(hessian=found.seed % 3 > 0)
         if solver.why_not(problem) is None and only in (None, name):
+            solver.load()  # imports take seconds
             yield {"seed": found.seed, "solver": name} | one(found, judge, problem, name)
 
 

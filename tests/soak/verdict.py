@@ -86,11 +86,13 @@ class Judge:
         return float(np.sqrt((np.abs(X) ** 2).sum()))
 
     def _tangent(self, P: Any, G: Any) -> tuple[float, float]:
-        """|G - phi(X) S| at its smallest over S in S1, by Gram and Schmidt twice; and |G|."""
+        """|G - phi(X) S| at its smallest over S in S1, by Gram and Schmidt; and |phi(X)| |S|."""
         g = realvec(G).astype(np.longdouble)
+        images = [realvec(np.ascontiguousarray(P @ S.astype(P.dtype))) for S in self.basis]
+        matrix = np.stack(images, axis=1).astype(float)
+        S = np.linalg.lstsq(matrix, g.astype(float), rcond=None)[0]
         kept: list[Any] = []
-        for S in self.basis:
-            v = realvec(np.ascontiguousarray(P @ S.astype(P.dtype)))
+        for v in images:
             length = np.sqrt(v @ v)
             for _ in range(2):
                 for q in kept:
@@ -101,4 +103,4 @@ class Judge:
         for _ in range(2):
             for q in kept:
                 rest = rest - (q @ rest) * q
-        return float(np.sqrt(rest @ rest)), float(np.sqrt(g @ g))
+        return float(np.sqrt(rest @ rest)), float(np.linalg.norm(matrix) * np.linalg.norm(S))
