@@ -162,6 +162,12 @@ def result(
 
 def _hint(status: Status, end: End, monitor: Monitor) -> str:
     """What to do where derivatives do not fit, or single precision cannot reach tol."""
+    if status is not Status.CONVERGED and monitor.noise > 0:
+        allows = "x is as good as it allows" if status is Status.STALLED else "it may limit x"
+        return (
+            f"The cost has noise of about {monitor.noise / 10:.1g}, and {allows}, with a gradient "
+            f"norm of {end.at.stationarity:.2g}."
+        )
     if status is Status.STALLED and monitor.stuck:
         return (
             "Several line searches in a row failed, as they do where the derivatives do not fit "

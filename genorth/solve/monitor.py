@@ -61,7 +61,8 @@ class Monitor:
         #: Iterations done; line 0 of the trace is the start.
         self.nit = 0
         self._paused = self._measured = self._cost_paused = 0.0
-        self._failures = 0
+        #: The noise of the cost, where a search that failed has found it.
+        self.noise, self._failures = 0.0, 0
         self._begin = time.perf_counter()
         Clock.hear(self)
 
