@@ -189,7 +189,5 @@ def _checked(status: Status, end: End, monitor: Monitor) -> Status:
         return status if status in _ANYWHERE else Status.DIVERGED
     if status is not Status.CONVERGED:
         return status
-    if not end.at.stationary(monitor.tol):
-        return Status.NOT_STATIONARY
-    feasible = end.at.feasible(monitor.options.feasibility_tol)
-    return status if feasible else Status.NOT_FEASIBLE
+    fails = end.at.fails(monitor.tol, monitor.options.feasibility_tol)
+    return Status[fails] if fails else status

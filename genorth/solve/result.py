@@ -174,7 +174,7 @@ class Result:
     feasibility_before: float | None = None
     #: |x - P(x)|, the distance of x from F; zero where F is the whole space.
     outside: float = 0.0
-    #: With metric=W: the norm of the Riemannian gradient in W, which was compared with tol.
+    #: With metric=W: the norm of the Riemannian gradient in W, by which the run stopped.
     metric_gradient_norm: float | None = None
     #: How often a Riemannian solver used each retraction.
     retractions: dict[str, int] = attrs.field(factory=dict)
@@ -241,6 +241,24 @@ class Result:
 
         fields = {field.name: getattr(self, field.name) for field in attrs.fields(Result)}
         return OptimizeResult(fields | {"status": list(Status).index(self.status)})
+
+
+def joined(first: Result | None, second: Result) -> Result:
+    """The result of two runs, one after the other; of the second where there is no first."""
+    if first is None:
+        return second
+    before, after = first.trace, second.trace
+    trace = Trace(
+        [*before.time, *(first.time + t for t in after.time)],
+        [*before.cost, *after.cost],
+        [*before.gradient_norm, *after.gradient_norm],
+        [*before.feasibility, *after.feasibility],
+        [*before.evaluations, *(first.evaluations + n for n in after.evaluations)],
+        None if before.points is None else [*before.points, *(after.points or [])],
+    )
+    counted = ("nit", "nfev", "njev", "nhev", "time")
+    sums = {name: getattr(first, name) + getattr(second, name) for name in counted}
+    return attrs.evolve(second, trace=trace, **sums)
 
 
 class Interrupted(KeyboardInterrupt):
