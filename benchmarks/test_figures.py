@@ -14,6 +14,7 @@ import interop
 import loops
 import orthogonal
 import penalty
+import products
 import pytest
 import riemannian
 from _timing import one_thread
@@ -27,6 +28,7 @@ MEASURES = [
         interop,
         riemannian,
         loops,
+        products,
         infeasible,
         compare,
         executors,

@@ -53,7 +53,8 @@ def interrupted(seconds: float, clock: Clock | None = None) -> Iterator[None]:
     They are of wall time, or of a clock that runs in the block and stands still while we measure.
     By SIGALRM: it reaches Python code only, so that a single call into C is waited for; and it
     needs the main thread of a POSIX system. Elsewhere the block is not interrupted. An alarm that
-    was set before is set again afterwards.
+    was set before is set again afterwards. Where the block catches the exception and goes on, the
+    next alarm raises it again at the line that follows, which is outside of that `try`.
     """
     if threading.current_thread() is not threading.main_thread() or not hasattr(
         signal, "setitimer"
@@ -61,11 +62,25 @@ def interrupted(seconds: float, clock: Clock | None = None) -> Iterator[None]:
         yield
         return
 
-    armed = True
+    armed, caught = True, False
+    outside, tracing = sys._getframe(2), sys.gettrace()
 
     def interrupt(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001  a handler's arguments
-        if armed and (clock is None or clock.elapsed()[0] >= seconds):
+        nonlocal caught
+        if not armed or (clock is not None and clock.elapsed()[0] < seconds):
+            return
+        if caught:
+            sys.settrace(lambda *_: None)
+            while frame is not None and frame is not outside:
+                frame.f_trace = leave
+                frame = frame.f_back
+        caught = True
+        raise PastLimitError
+
+    def leave(frame: FrameType, event: str, argument: Any) -> Any:  # noqa: ARG001  as sys.settrace has it
+        if event == "line" and armed:
             raise PastLimitError
+        return leave
 
     begin = time.monotonic()
     handler = signal.signal(signal.SIGALRM, interrupt)
@@ -78,6 +93,7 @@ def interrupted(seconds: float, clock: Clock | None = None) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, handler)
+        sys.settrace(tracing)
         if earlier[0]:
             left = earlier[0] - (time.monotonic() - begin)
             signal.setitimer(signal.ITIMER_REAL, max(left, 1e-6), earlier[1])
@@ -87,9 +103,10 @@ def interrupted(seconds: float, clock: Clock | None = None) -> Iterator[None]:
 def contained() -> Iterator[None]:
     """Put back what a block may change for all that comes after it.
 
-    NumPy's error state, warning filters, the working directory, the standard streams, the
-    recursion limit and the garbage collector.
+    NumPy's error state, warning filters, the working directory, the standard streams, the clocks of
+    `time`, the recursion limit and the garbage collector.
     """
+    clocks = time.perf_counter, time.process_time, time.monotonic
     folder, streams = os.curdir, (sys.stdin, sys.stdout, sys.stderr)
     with suppress(OSError):  # it may have been removed
         folder = os.getcwd()
@@ -99,6 +116,7 @@ def contained() -> Iterator[None]:
             yield
     finally:
         sys.stdin, sys.stdout, sys.stderr = streams
+        time.perf_counter, time.process_time, time.monotonic = clocks
         sys.setrecursionlimit(limit)
         (gc.enable if collecting else gc.disable)()
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""`html_table`: how results, records and reports look in a notebook."""
+"""How results, records and reports look: `html_table` in a notebook, `aligned` in a terminal."""
 
 from __future__ import annotations
 
@@ -31,3 +31,23 @@ def _row(cells: Sequence[Any], headings: int) -> str:
         for kind, cell in zip(kinds, cells, strict=True)
     )
     return f"<tr>{''.join(parts)}</tr>"
+
+
+def aligned(rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> list[str]:
+    """Write rows as lines with columns of one width.
+
+    Args:
+        rows: The rows, the heads first.
+        numeric: For each column, whether it is aligned to the right.
+
+    Returns:
+        The lines.
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            entry.rjust(width) if right else entry.ljust(width)
+            for right, entry, width in zip(numeric, row, widths, strict=True)
+        ).rstrip()
+        for row in rows
+    ]

@@ -18,6 +18,8 @@ try:
 except ImportError:  # an extra; without it BLAS keeps its own number of threads
     threadpoolctl = None
 
+# JAX compiles in a hurry: most programs of the tests run a few times only.
+os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 _EXAMPLES = 20
 _COMMON = {
     "deadline": None,  # the first call of a path pays for imports and caches

@@ -13,7 +13,6 @@ from genorth.optional import optional
 
 OPTIONAL = (
     "pymanopt",
-    "cattrs",
     "matplotlib",
     "rich",
     "jax",
@@ -25,7 +24,7 @@ OPTIONAL = (
     "cdopt",
 )
 SECONDS = 0.3
-RUNS = 5
+RUNS = 3
 
 _CLOCK = """
 import time
@@ -45,22 +44,6 @@ def _run(code: str) -> str:
 def test_import_brings_in_no_optional_package():
     found = _run(f"import sys, genorth; print(*sorted(set({OPTIONAL!r}) & set(sys.modules)))")
     assert found == ""
-
-
-def test_only_comparisons_need_cattrs():
-    _run(
-        "import sys; sys.modules['cattrs'] = None\n"
-        "import baselines, genorth.gallery; genorth.gallery.load('ergotropy-spins')"
-    )
-
-
-def test_comparisons_without_cattrs_name_the_extra():
-    message = _run(
-        "import sys; sys.modules['cattrs'] = None\n"
-        "try: import genorth.compare\n"
-        "except ImportError as error: print(error)"
-    )
-    assert message == "genorth.compare needs cattrs: pip install 'genorth[compare]'"
 
 
 def test_import_takes_under_a_third_of_a_second():

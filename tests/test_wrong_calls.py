@@ -38,13 +38,13 @@ STARTS = "'x' 5 X.T nan*X 1j*X {} masked(X)"
 #: Options of every solver, and what they cannot be.
 OPTIONS = [
     *each("tol={}", "tol", "-1 nan inf '1' None True [1]"),
-    *each("feasibility_tol={}", "feasibility_tol", "0 -1 nan '1' True"),
-    *each("max_iterations={}", "max_iterations", "0 -1 1.5 True '5'"),
-    *each("max_evaluations={}", "max_evaluations", "0 -1 1.5 True"),
+    *each("feasibility_tol={}", "feasibility_tol", "0 -1 nan inf '1' None True"),
+    *each("max_iterations={}", "max_iterations", "0 -1 1.5 10.0 nan True '5'"),
+    *each("max_evaluations={}", "max_evaluations", "0 -1 1.5 10.0 nan True '5'"),
     *each("max_time={}", "max_time", "0 -1 nan '1' True"),
     *each("callback={}", "callback", "5 'print'"),
     *each("keep_points={}", "keep_points", "'no' 1 None"),
-    *each("progress={}", "progress", "0 -1 1.5 '' []"),
+    *each("progress={}", "progress", "0 -1 1.5 '' [] object()"),
     *each("rng={}", "rng", SEEDS),
 ]
 #: What no positive number can be.
@@ -180,7 +180,9 @@ WRONG: dict[str, list[tuple[str, str]]] = {
         *each("go.Problem(M, zero, autodiff={})", "autodiff", "'numpy' 5 [] True"),
         *each("go.Problem(M, zero, name={})", "name", "5 [] b'x'"),
         *each(
-            "go.Problem(M, lambda X: {}).cost(X)", "cost", "None '1' X [1.0] 1j {} object() ones(2)"
+            "go.Problem(M, lambda X: {}).cost(X)",
+            "cost",
+            "None '1' X [1.0] 1j {} object() ones(2) ones((3,1)) ones((1,3)) ones((1,1,1,2)) I2",
         ),
         *each(
             "go.Problem(M, zero, lambda X: {}).euclidean_gradient(X)",
@@ -195,7 +197,7 @@ WRONG: dict[str, list[tuple[str, str]]] = {
         *each(
             "go.Problem(M, cost_and_gradient=lambda X: {}).cost(X)",
             "cost_and_gradient",
-            "None 5.0 X (0.0,) (0.0,X,X) (X,0.0) (1j,X) ('0',X)",
+            "None 5.0 X (0.0,) (0.0,X,X) (X,0.0) (1j,X) ('0',X) (None,X) ([1.0],X) (ones(2),X)",
         ),
         ("go.Problem(M, zero).euclidean_gradient(X)", "euclidean_gradient"),
         ("go.Problem(M, zero).euclidean_hessian(X, X)", "euclidean_gradient"),
@@ -227,20 +229,25 @@ WRONG: dict[str, list[tuple[str, str]]] = {
         ("go.check_gradient(go.Problem(M, zero))", "euclidean_gradient"),
         ("go.check_hessian(go.Problem(M, zero, one))", "euclidean_hessian"),
     ],
-    "ConstraintDissolving": [
-        *each("go.ConstraintDissolving({}, 1)", "problem", "None 5 M zero"),
-        *each("go.ConstraintDissolving(problem, {})", "beta", POSITIVE),
-        *each("go.ConstraintDissolving(problem, 1, keep={})", "keep", "0 1.5 None"),
-        *[
-            (f"h.{method}({X})", "X")
-            for method in ("value", "gradient", "value_and_gradient", "cost", "feasibility")
-            for X in FINITE.split()
-        ],
-        *each("h.hessian_product(X, {})", "Z", FINITE),
+    "penalties": [
+        call
+        for h, kind in (("h", "go.ConstraintDissolving"), ("h_n", "go.OrthogonalDissolving"))
+        for call in (
+            *each(f"{kind}({{}}, 1)", "problem", "None 5 M zero"),
+            *each(f"{kind}(problem, {{}})", "beta", POSITIVE + " 'large'"),
+            *each(f"{kind}(problem, 1, keep={{}})", "keep", "0 1.5 None"),
+            *each(f"{h}.value({{}})", "X", FINITE),
+            *each(f"{h}.gradient({{}})", "X", FINITE),
+            *each(f"{h}.value_and_gradient({{}})", "X", FINITE),
+            *each(f"{h}.cost({{}})", "X", FINITE),
+            *each(f"{h}.feasibility({{}})", "X", FINITE),
+            *each(f"{h}.hessian_product(X, {{}})", "Z", FINITE),
+        )
     ],
     "exactness_threshold": [
         *each("go.exactness_threshold({}, X)", "problem", "None 5 M zero"),
         *each("go.exactness_threshold(problem, {})", "X", POINTS),
+        ("go.exactness_threshold(problem, X, 'sideways')", "dissolving"),
     ],
     "minimize": [
         *each("go.minimize({})", "problem", "None 5 M zero 'p' h"),
@@ -252,6 +259,7 @@ WRONG: dict[str, list[tuple[str, str]]] = {
         *each("go.minimize(problem, check={})", "check", "None 1 'no'"),
         ("go.minimize(go.Problem(M, zero, one))", "euclidean_gradient"),
         ("go.minimize(problem, memory=5, method='cdf-gd')", "memory"),
+        ("go.minimize(problem, memory=0, method='rlbfgs')", "memory"),
         ("go.minimize(problem, tolerance=1e-3)", "tolerance"),
         ("go.minimize(problem, method='rgd', geometry='round')", "geometry"),
         ("go.minimize(go.Problem(M, zero))", "problem"),
@@ -263,8 +271,9 @@ WRONG: dict[str, list[tuple[str, str]]] = {
             *[(f"riemannian.{solver}({p})", "problem") for p in ("None", "5", "M", "zero")],
             *[(f"riemannian.{solver}(problem, {x0})", "x0") for x0 in STARTS.split()],
             (f"riemannian.{solver}(problem, 0 * X)", "x0"),
-            (f"riemannian.{solver}(problem, geometry='round')", "geometry"),
-            (f"riemannian.{solver}(problem, geometry=None)", "geometry"),
+            *each(f"riemannian.{solver}(problem, geometry={{}})", "geometry", "'round' None"),
+            *each(f"riemannian.{solver}(problem, retraction={{}})", "retraction", "'qr' None"),
+            (f"riemannian.{solver}(problem, preconditioner=3)", "preconditioner"),
             (f"riemannian.{solver}(go.Problem(M, zero))", "problem"),
             *[(f"riemannian.{solver}(problem, {option})", name) for option, name in OPTIONS],
         )
@@ -285,6 +294,7 @@ def _names() -> dict[str, Any]:
         "X": manifold.random_point(0),
         "problem": problem,
         "h": go.ConstraintDissolving(problem, 1.0),
+        "h_n": go.OrthogonalDissolving(problem, 1.0),
         "tensor": go.TensorStiefel(5, 2, 3),
         "one": lambda X: X,
         "zero": lambda X: 0.0,

@@ -99,7 +99,7 @@ class _Lagrangian(go_run.Run):
         if size <= self.goal or self.lost:
             raise _RoundDone
 
-    def hessian(self, point: go_run.Iterate) -> Any:
+    def model(self, point: go_run.Iterate) -> Any:
         """Not used by L-BFGS."""
         raise NotImplementedError
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cached_property
+from functools import lru_cache
 from typing import Any, Unpack
 
 import attrs
 import numpy as np
 
 from baselines.infeasible.run import Point, Run, march, merit, positive
-from genorth.errors import StepTooLong, refuse, require_known
+from genorth.errors import StepTooLong, require, require_known
 from genorth.geometry.bases import realvec
 from genorth.geometry.field import Field, field_of
 from genorth.geometry.newton import anywhere
@@ -101,10 +101,9 @@ def landing_newton(
     positive(tube=tube)
     chosen = Settings() if settings is None else settings
     run = Run(problem, x0, "landing-newton", tube, **common)
-    if tangent == "published":
-        field = field_of(problem.manifold)
-        if not (isinstance(field, Field) and field.involutive):
-            refuse("tangent", "'cg' on products, and where psi(psi(T)) != T", "'published'")
+    field = field_of(problem.manifold)
+    fits = tangent == "cg" or (isinstance(field, Field) and field.involutive)
+    require(fits, "tangent", "'cg' on products, and where psi(psi(T)) != T", "'published'")
     method = _trust_region if tangent == "cg" else _published
     return run.solve(lambda run: method(run, NORMAL[normal], chosen))
 
@@ -207,25 +206,15 @@ def _tried(
     return trial, (before - after) / predicted
 
 
-@attrs.frozen(eq=False, slots=False)
-class _Landing:
-    """A point, and the whole step n + T of the authors, found when it is asked for."""
-
-    point: Point
-    whole: Callable[[Point], Array]
-
-    @cached_property
-    def step(self) -> Array:
-        return self.whole(self.point)
-
-
 def _published(run: Run, normal: Callable[[Place], Array], settings: Settings) -> None:
     """Steps of one length, with the tangent equation (4.11) of the authors solved by BiCGSTAB."""
     from scipy.sparse.linalg import LinearOperator, bicgstab
 
     field = Field(run.manifold)
 
+    @lru_cache(maxsize=1)
     def whole(at: Point) -> Array:
+        """The whole step n + T of the authors."""
         n, project = normal(at.at), at.at.project
 
         def image(V: Array) -> Array:
@@ -247,23 +236,18 @@ def _published(run: Run, normal: Callable[[Place], Array], settings: Settings) -
         T, _ = bicgstab(operator, b, rtol=rtol, atol=atol, maxiter=200)
         return n + matrix(T)
 
-    def step(at: _Landing, t: float) -> _Landing:
-        return _Landing(run.evaluate(at.point.X + t * at.step), whole)
+    def step(at: Point, t: float) -> Point:
+        return run.evaluate(at.X + t * whole(at))
 
-    march(
-        _Landing(run.start(), whole),
-        step,
-        lambda at: run.accept(at.point),
-        lambda at: _length(run, at, settings.eta),
-    )
+    march(run.start(), step, run.accept, lambda at: _length(run, at, whole(at), settings.eta))
 
 
-def _length(run: Run, at: _Landing, eta: float) -> float:
+def _length(run: Run, point: Point, step: Array, eta: float) -> float:
     """Eta, or where that leaves the tube the authors' safe step (Lemma 5.1), where phi(X) = X."""
-    X, d = at.point.X, at.point.at.feasibility
     if not run.manifold.isometric:
         return eta
-    if anywhere(run.manifold, X + eta * at.step).feasibility <= run.tube:
+    if anywhere(run.manifold, point.X + eta * step).feasibility <= run.tube:
         return eta
-    b, square = d * (1 - d) / 2, float(norm(at.step)) ** 2
+    d, square = point.at.feasibility, float(norm(step)) ** 2
+    b = d * (1 - d) / 2
     return min((math.sqrt(b * b + square * (run.tube - d)) - b) / square, 1.0)

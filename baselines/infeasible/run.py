@@ -83,20 +83,18 @@ class Run:
         self.problem, self.manifold = problem, problem.manifold
         self.method, self.tube = method, tube
         self._start = problem.start(x0, options.rng, on_device)
-        self._check_tube(anywhere(self.manifold, self._start).feasibility)
-        self.monitor = Monitor(problem, options)
-        self._last: Point | None = None
-        self._best: Point | None = None
-
-    def _check_tube(self, violation: float) -> None:
-        if not violation <= self.tube:
+        violation = anywhere(self.manifold, self._start).feasibility
+        if not violation <= tube:
             refuse(
                 "x0",
                 "a start in the tube around M: |C(x0)| = |x0^T phi(x0) - I|",
                 violation,
-                self.tube,
+                tube,
                 "Restore it (manifold.restore), or use a penalty method, which starts anywhere.",
             )
+        self.monitor = Monitor(problem, options)
+        self._last: Point | None = None
+        self._best: Point | None = None
 
     def start(self) -> Point:
         """The first iterate, in the books."""

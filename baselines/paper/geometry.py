@@ -65,7 +65,8 @@ class PaperPlace(Place):
 
     def __init__(self, manifold: GenOrthManifold, X: Array, phi: Callable[[Array], Array]) -> None:
         super().__init__(manifold, X)
-        self.phi, self._companion = phi, None if manifold.isometric else manifold.companion
+        assert manifold.companion is not None
+        self.phi, self._Q = phi, manifold.companion
 
     @cached_property
     def P(self) -> Array:
@@ -75,32 +76,27 @@ class PaperPlace(Place):
     @cached_property
     def N(self) -> Array:
         """phi(X) Q."""
-        return self._frame(self.P)
-
-    def _frame(self, P: Array) -> Array:
-        return P if self._companion is None else self._companion.Q.right(P)
+        return self._Q.Q.right(self.P)
 
     def image(self, Z: Array) -> Array:
         """phi(Z) Q."""
-        return self._frame(self.phi(Z))
+        return self._Q.Q.right(self.phi(Z))
 
     def theta_of(self, T: Array) -> Array:
         """Theta = Q Y."""
-        return T if self._companion is None else self._companion.Q.left(T)
+        return self._Q.Q.left(T)
 
     def form(self, R: Array) -> Array:
         """phi(X)^T Z = e Q^-1 N^T Z."""
-        if self._companion is None:
-            return R
-        return self._companion.sign * self._companion.Qinv.left(R)
+        return self._Q.sign * self._Q.Qinv.left(R)
 
     def coefficients(self, R: Array) -> Array:
         """(R + R^T)/2 where that is it, else Y, K Y + Y K = R + e R^T."""
-        if self._companion is None:
+        if self.manifold.isometric:
             return (R + ct(R)) / 2
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # K may be singular to rounding
-            return scipy.linalg.solve_continuous_lyapunov(self.K, R + self._companion.sign * ct(R))
+            return scipy.linalg.solve_continuous_lyapunov(self.K, R + self._Q.sign * ct(R))
 
     def solve(self, T: Array, size: Any = None) -> Array:
         """Not needed: the paper has no Newton step."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Unpack
 
 from baselines.paper.geometry import PaperPlace, PaperRay, dense_phi, unsupported
-from genorth.errors import refuse
+from genorth.errors import require
 from genorth.geometry.retractions import Ray
 from genorth.linalg.arrays import Array
 from genorth.problem.problem import Problem
@@ -23,8 +23,7 @@ class _PaperRun(OnManifold):
 
     def __init__(self, problem: Problem, x0: Any, method: str, **common: Unpack[Common]) -> None:
         reason = unsupported(problem.manifold) if isinstance(problem, Problem) else None
-        if reason is not None:
-            refuse("problem", f"a manifold on which {method} can run", reason)
+        require(reason is None, "problem", f"a manifold on which {method} can run", reason)
         super().__init__(problem, x0, method, on_device=False, **common)
         self._phi = dense_phi(self.manifold)
 

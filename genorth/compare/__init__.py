@@ -3,21 +3,16 @@
 `runs` makes and keeps records, `analysis` computes figures of them, `render` shows them.
 """
 
-from genorth.errors import moved
-from genorth.optional import optional
-
-optional("cattrs", "compare", "genorth.compare")
-
 from genorth.compare import analysis, render
 from genorth.compare.analysis import Effect, effect, profiles
 from genorth.compare.comparison import run
 from genorth.compare.render import plots, summary, tables
-from genorth.compare.render.page import Html
-from genorth.compare.render.report import report
+from genorth.compare.render.report import Html, report
 from genorth.compare.runs.record import ENDINGS, About, Outcome, Record, Records, join
 from genorth.compare.runs.schedule import Observer
 from genorth.compare.runs.spec import Case, size_of
 from genorth.compare.runs.store import load, save
+from genorth.errors import moved
 from genorth.machine import environment, pinned
 
 __getattr__ = moved(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, closing, suppress
+from functools import partial
 from typing import Any
 
 import attrs
@@ -13,7 +15,7 @@ import attrs
 from genorth.compare.render.terminal import chosen
 from genorth.compare.runs.bench import Bench
 from genorth.compare.runs.record import About, Records
-from genorth.compare.runs.schedule import Executor, Here, Schedule, fields_of
+from genorth.compare.runs.schedule import Here, Schedule, begun
 from genorth.compare.runs.spec import UNKNOWN, Place, Setup, Task, as_cases, as_solvers
 from genorth.compare.runs.store import FORMAT, Store, folder_of
 from genorth.errors import require
@@ -152,7 +154,7 @@ def compared(
         maker = stack.enter_context(_maker(setup, store, jobs, executor))
         stack.callback(shown.close)
         setup, unprepared = _sized(setup, tasks[0].seed, maker)
-        schedule = Schedule(kind, fields_of(setup, tasks), store, shown, give_up)
+        schedule = Schedule(kind, begun(setup, tasks), store, shown, give_up)
         schedule.unprepared |= unprepared
         schedule.resume(maker, retry)
         if store is not None:
@@ -171,17 +173,12 @@ def compared(
 def _maker(setup: Setup, store: Store | None, jobs: int, executor: Any) -> Any:
     if executor is None and jobs == 1:
         return Here(setup, None if store is None else store.folder)
-    # these load multiprocessing
-    if executor is not None:
-        from genorth.compare.runs.futures import Futures
+    from genorth.compare.runs.workers import Futures, Workers  # these load multiprocessing
 
-        return Futures(setup, executor)
-    from genorth.compare.runs.workers import Workers, pickled
-
-    return Workers(setup, pickled(setup))
+    return Workers(setup) if executor is None else Futures(setup, executor)
 
 
-def _sized(setup: Setup, seed: int, executor: Executor) -> tuple[Setup, dict[Place, str]]:
+def _sized(setup: Setup, seed: int, executor: Any) -> tuple[Setup, dict[Place, str]]:
     """The setup with the sizes of all problems, and the places whose problem cannot be made.
 
     A function in a mapping tells the size of its problem when it is called.
@@ -203,59 +200,45 @@ def check(**values: Any) -> None:
     """Refuse arguments that are out of range, and say so where a package is missing."""
     threadpoolctl()  # an error now rather than after the first problem is made
     for name, value in values.items():
-        need, holds = _RULES[name]
-        require(holds(value), name, need, repr(value))
+        need, *bounds = _RULES[name]
+        holds = (value is None and need.startswith("None")) or _within(value, *bounds)
+        require(holds, name, need, repr(value))
 
 
-def _whole(value: Any, least: int = 1) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+def _within(value: Any, kind: Any, least: float, most: float = sys.float_info.max) -> bool:
+    good = isinstance(value, kind) and isinstance(value, bool) == (kind is bool)
+    return good and least <= value <= most
 
 
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _positive(value: Any, most: float = sys.float_info.max) -> bool:
-    return _number(value) and 0 < value <= most
-
-
-def _within(value: Any) -> bool:
-    return _positive(value, _LONGEST)
-
-
-def _none_or(holds: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: value is None or holds(value)
-
-
+_LEAST = math.ulp(0.0)  # above 0
 _SECONDS = f"in seconds, at most {_LONGEST:g}"
-_RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "max_time": (f"max_time > 0, {_SECONDS}", _within),
-    "preparation_limit": (f"preparation_limit > 0, {_SECONDS}", _within),
-    "grace": (
-        f"None, or grace >= 0, {_SECONDS}",
-        _none_or(lambda value: _within(value) or (_number(value) and value == 0)),
-    ),
-    "jobs": ("a whole number of processes >= 1", _whole),
-    "threads": ("a whole number of threads >= 1", _whole),
-    "max_iterations": ("None, or a whole number >= 1", _none_or(_whole)),
-    "give_up": ("None, or a whole number of starts >= 1", _none_or(_whole)),
-    "epochs": ("a whole number >= 1", _whole),
-    "feasibility_tol": ("0 < feasibility_tol < inf", _positive),
-    "retry": ("True or False", lambda value: isinstance(value, bool)),
+#: What an argument must be: in words ("None, or" where it may be left open), its type and bounds.
+_RULES: dict[str, tuple[Any, ...]] = {
+    "max_time": (f"max_time > 0, {_SECONDS}", int | float, _LEAST, _LONGEST),
+    "preparation_limit": (f"preparation_limit > 0, {_SECONDS}", int | float, _LEAST, _LONGEST),
+    "grace": (f"None, or grace >= 0, {_SECONDS}", int | float, 0, _LONGEST),
+    "jobs": ("a whole number of processes >= 1", int, 1),
+    "threads": ("a whole number of threads >= 1", int, 1),
+    "max_iterations": ("None, or a whole number >= 1", int, 1),
+    "give_up": ("None, or a whole number of starts >= 1", int, 1),
+    "epochs": ("a whole number >= 1", int, 1),
+    "feasibility_tol": ("0 < feasibility_tol < inf", int | float, _LEAST),
+    "retry": ("True or False", bool, 0),
 }
 
 
 def seeds_of(starts: Any) -> list[int]:
     """The seeds of so many starts, or those given."""
     need = "how many, at least 1, or the seeds, whole numbers >= 0, each once"
-    seeds = list(range(starts)) if _whole(starts) else starts
-    return each_once("starts", seeds, need, lambda seed: _whole(seed, 0))
+    seeds = list(range(starts)) if _within(starts, int, 1) else starts
+    return each_once("starts", seeds, need, lambda seed: _within(seed, int, 0))
 
 
 def _tolerances(given: Any) -> list[float]:
     need = "tolerances > 0, finite, at least one, each once"
-    found = each_once("tolerances", [given] if _number(given) else given, need, _positive)
-    return sorted(map(float, found), reverse=True)
+    levels = [given] if isinstance(given, int | float) else given
+    holds = partial(_within, kind=int | float, least=_LEAST)
+    return sorted(map(float, each_once("tolerances", levels, need, holds)), reverse=True)
 
 
 def each_once(argument: str, given: Any, need: str, holds: Callable[[Any], bool]) -> list[Any]:

@@ -711,7 +711,8 @@ class GenOrthManifold(ABC):
         Args:
             X: Any point of F.
             tol: Relative tolerance; by default 4500 units of roundoff (1e-12 in double precision).
-                It is not undercut below rounding, and |C(X)| must be small against 1 as well.
+                It is not undercut below rounding, that of phi(X) included, which is large where
+                its terms cancel. |C(X)| must be small against 1 as well.
 
         Returns:
             A point of M; `restoration` also says how it was found.

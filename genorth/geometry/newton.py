@@ -314,7 +314,8 @@ def _iterate(
     does not bring it to M. Where rounding leaves more, up to `FAR`, the point is taken as soon as a
     step gains nothing.
     """
-    place, violations = anywhere(manifold, manifold.ambient(X)), list[float]()
+    violations: list[float] = []
+    place = anywhere(manifold, manifold.ambient(X))
     while True:
         newton = NewtonStep(place)
         violations.append(now := number(norm(newton.constraint)))

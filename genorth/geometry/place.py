@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, final
 from weakref import ReferenceType, ref
 
@@ -151,7 +152,8 @@ class Place(ABC):
             P_X(V) = V - N T, and T.
         """
         D, R, T = self._parts(V)
-        self._last = ref(D), R, T
+        if "K" in self.__dict__:
+            self._last = ref(D), R, T
         return D, T
 
     def _parts(self, V: Array) -> tuple[Array, Array, Array]:
@@ -183,6 +185,10 @@ class Place(ABC):
             P_X(D), a tangent vector.
         """
         return self._parts(D)[0]
+
+    def projection(self) -> Callable[[Array], Array]:
+        """`project`, for many vectors."""
+        return self.project
 
     @final
     def gradient(self, egrad: Array) -> Array:
@@ -227,16 +233,21 @@ class Place(ABC):
             hess f(X)[Z], a tangent vector.
         """
         T = self._multipliers.get(egrad, lambda G: self.coefficients(ct(self.N) @ G))
-        return self.curved(T, ehess, Z)
+        return self.project(plus(mul(self.image(Z), -T), ehess))
 
     @once
     def _multipliers(self) -> ContentCache:
         return ContentCache()
 
     @final
-    def curved(self, T: Array, ehess: Array, Z: Array) -> Array:
-        """As `hessian`, from the coefficients T of the gradient's normal part."""
-        return self._parts(self.lagrangian(T, ehess, Z))[0]
+    def curvature(self, T: Array) -> Callable[[Array, Array], Array]:
+        """(ehess, Z) -> hess f(X)[Z] for many Z, from the coefficients T of G."""
+        image, project, minus = self.image, self.projection(), -T
+
+        def hessian(ehess: Array, Z: Array) -> Array:
+            return project(plus(mul(image(Z), minus), ehess))
+
+        return hessian
 
     @final
     def lagrangian(self, T: Array, ehess: Array, Z: Array) -> Array:
@@ -265,10 +276,9 @@ class Place(ABC):
         For the last projection Z = V - N T it is N^T V - K T, a difference of p x p matrices, where
         K is known.
         """
-        last = self._last
-        if last is None or Z is not last[0]() or "K" not in vars(self):
+        if self._last is None or Z is not self._last[0]():
             return self.form(mul(ct(self.N), Z)), 0.0
-        R, T = last[1:]
+        _, R, T = self._last
         rounding = 2 * eps(Z) * number(norm(R)) / self.X.shape[-1]
         return self.form(R - mul(self.K, T)), rounding
 
@@ -418,6 +428,19 @@ class Eigendecomposition(Place):
         W = (ct(W) + W if self.sign > 0 else ct(W) - W) / sums
         return mul(mul(L, W), Ut)
 
+    def projection(self) -> Callable[[Array], Array]:
+        """With the frame N L each projection takes two p x p products in place of four."""
+        L, Ut, sums = self.spectrum
+        frame, U = mul(self.N, L), ct(Ut)
+        adjoint, sums, sign = ct(frame), -sums, self.sign
+
+        def project(D: Array) -> Array:
+            W = mul(mul(adjoint, D), U)
+            W = (ct(W) + W if sign > 0 else ct(W) - W) / sums
+            return plus(mul(frame, mul(W, Ut)), D)
+
+        return self.project if compiles(self.X) else project
+
     def _differentiable(self, R: Array) -> Array:
         return self.solve(self.manifold.symmetrize(R), norm(R))
 
@@ -472,9 +495,8 @@ class FormEigendecomposition(Eigendecomposition):
     def general(self) -> Place:
         """In the frame phi(X), as Newton's map needs it; with the same factorisation."""
         general = Eigendecomposition(self.manifold, self.X, self.P)
-        if "_factored" in vars(self):
-            (U, Ut, sums), ratio = self._factored
-            vars(general)["_factored"] = (self.Q.left(U), Ut, sums), ratio
+        (U, Ut, sums), ratio = self._factored
+        vars(general)["_factored"] = (self.Q.left(U), Ut, sums), ratio
         return general
 
     @property

@@ -222,11 +222,13 @@ class FreePlace:
         """D."""
         return D
 
-    def curved(self, T: None, ehess: Array, Z: Array) -> Array:  # noqa: ARG002
+    def lagrangian(self, T: None, ehess: Array, Z: Array) -> Array:  # noqa: ARG002
         """The Euclidean Hessian."""
         return ehess
 
-    lagrangian = curved
+    def curvature(self, T: None) -> Callable[[Array, Array], Array]:
+        """(ehess, Z) -> the Euclidean Hessian."""
+        return partial(self.lagrangian, T)
 
     def normal(self, T: Array) -> Array:  # noqa: ARG002
         """Zero."""
@@ -301,13 +303,19 @@ class BlockPlace:
         parts = zip(self.parts, self.manifold.matrices.split(T), strict=True)
         return self.manifold.points.join([place.normal(t) for place, t in parts])
 
-    def curved(self, T: list[Any], ehess: Array, Z: Array) -> Array:
-        """The Riemannian Hessian, from the coefficients T of the gradient's normal part."""
-        parts = zip(self._each(ehess), T, self.manifold.points.split(Z), strict=True)
-        return self.manifold.points.join([place.curved(t, h, z) for (place, h), t, z in parts])
+    def curvature(self, T: list[Any]) -> Callable[[Array, Array], Array]:
+        """(ehess, Z) -> the Riemannian Hessian, from the coefficients T of the gradient."""
+        points = self.manifold.points
+        maps = [place.curvature(t) for place, t in zip(self.parts, T, strict=True)]
+
+        def hessian(ehess: Array, Z: Array) -> Array:
+            parts = zip(maps, points.split(ehess), points.split(Z), strict=True)
+            return points.join([curved(h, z) for curved, h, z in parts])
+
+        return hessian
 
     def lagrangian(self, T: list[Any], ehess: Array, Z: Array) -> Array:
-        """As `curved`, before it is projected."""
+        """The Hessian of the Lagrangian, before it is projected."""
         parts = zip(self._each(ehess), T, self.manifold.points.split(Z), strict=True)
         return self.manifold.points.join([place.lagrangian(t, h, z) for (place, h), t, z in parts])
 
@@ -404,10 +412,12 @@ class BlockRay(Ray):
         """Whether those of all parts are."""
         return all(ray.cheap_slopes for ray in self.rays)
 
-    @property
-    def used(self) -> str:
-        """The retractions that were used."""
-        return ", ".join(dict.fromkeys(ray.used for ray in self.rays if ray.kind != "line"))
+    def first(self, t: float) -> Ray:
+        """With the retractions of its parts that are chosen at t."""
+        self.rays = [ray.first(t) for ray in self.rays]
+        kinds = dict.fromkeys(ray.kind for ray in self.rays if ray.kind != "line")
+        self.kind = ", ".join(kinds)  # type: ignore[misc]
+        return self
 
     def point(self, t: float) -> Array:
         """c(t)."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, TypeAlias, final
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, final
 
 import numpy as np
 from scipy.linalg.lapack import dgesv
@@ -126,8 +126,8 @@ class Ray(ABC):
         return A, (A - self._star(A)) / 2
 
 
-#: H = Z - X A, S = (A - A*)/2 and <<H, H>>, A = <<X, Z>>.
-_Parts: TypeAlias = tuple[Array, Array, Array]
+#: H = Z - X A, or Z and A where a program makes H, S = (A - A*)/2 and <<H, H>>, A = <<X, Z>>.
+_Parts: TypeAlias = tuple[Any, Array, Array]
 _FORMULA = "I - A/2 + <<H,H>>/4 of the Cayley retraction"
 
 
@@ -146,7 +146,7 @@ class Cayley(Ray):
         super().__init__(place, Z)
         A, self._rounding = place.paired(Z)
         self._parts: _Parts = (
-            _compiled_parts(self.manifold, self.X, Z, A)
+            ((Z, A), *_compiled_parts(self.manifold, self.X, Z, A))
             if compiles(Z)
             else _cayley_parts(place, Z, A)
         )
@@ -157,7 +157,7 @@ class Cayley(Ray):
         R, inv, B = _cayley_point(self.manifold, self.X, *self._parts, t)
         self._last = t, inv
         if not is_lazy(R):
-            _, _, s, h = self._sizes
+            s, h = self._sizes
             self.trusted = abs(t) * self._rounding <= _UNSEEN * eps(inv)
             if not abs(t) * s / 2 + t * t * h / 4 <= 0.5:  # else |B|_2 |B^-1|_2 <= 3
                 condition = number(norm(B) * norm(inv))
@@ -166,9 +166,10 @@ class Cayley(Ray):
         return R
 
     @once
-    def _sizes(self) -> tuple[float, ...]:
-        """|Z|, |X|, |S| and |<<H,H>>|."""
-        return tuple(map(number, _norms(self.manifold, self.Z, self.X, *self._parts[1:])))
+    def _sizes(self) -> tuple[float, float]:
+        """|S| and |<<H,H>>|."""
+        _, S, HH = self._parts
+        return number(norm(S)), number(norm(HH))
 
     def _inverse(self, t: float) -> Array:
         """B^-1."""
@@ -197,7 +198,8 @@ class Cayley(Ray):
             t |P_X c''(0)| / (2 |Z|)
 
         A bound, where that is at most `BEND`: by Frobenius norms, then by nearly the spectral norms
-        of the two p x p factors, both without a product of size n x p x p, then |c''(0)| itself.
+        of the two p x p factors, both without a product of size n x p x p.
+        On the Stiefel manifold X <<H,H>> is normal, and only Z S counts.
 
         Args:
             t: The step.
@@ -206,17 +208,17 @@ class Cayley(Ray):
             The figure; the Cayley retraction is as good as any where it is small.
         """
         _, S, HH = self._parts
-        size, length, s, h = self._sizes
-        share = abs(t) / (2 * size) if size > 0 else 0.0
-        most = size * s + length * h
-        if share * most <= BEND:
-            return share * most
-        most = size * spectral_bound(S) + length * spectral_bound(HH)
-        if share * most <= BEND:
-            return share * most
-        bend = self.bend()
-        most = number(norm(bend))
-        return share * (most if share * most <= BEND else number(norm(self.place.project(bend))))
+        s, h = self._sizes
+        share, length = abs(t) / 2, 0.0
+        if not self.manifold.isometric:
+            length = self.place.length / (number(norm(self.Z)) or 1.0)
+        most = s + length * h
+        if share * most > BEND:
+            most = spectral_bound(S) + length * spectral_bound(HH)
+        if share * most > BEND:
+            bend = self.place.project(self.bend())
+            most = number(norm(bend)) / (number(norm(self.Z)) or 1.0)
+        return share * most
 
 
 def _cayley_parts(place: Place, Z: Array, A: Array) -> _Parts:
@@ -225,15 +227,20 @@ def _cayley_parts(place: Place, Z: Array, A: Array) -> _Parts:
 
 
 @compiled
-def _compiled_parts(manifold: GenOrthManifold, X: Array, Z: Array, A: Array) -> _Parts:
-    return _cayley_parts(manifold.place(X), Z, A)
+def _compiled_parts(manifold: GenOrthManifold, X: Array, Z: Array, A: Array) -> tuple[Array, Array]:
+    return _cayley_parts(manifold.place(X), Z, A)[1:]
+
+
+def _made(X: Array, H: Any) -> Array:
+    """H, which a program makes anew: an array less is kept while the cost is evaluated."""
+    return plus(X @ -H[1], H[0]) if isinstance(H, tuple) else H
 
 
 @compiled
 def _cayley_point(
     manifold: GenOrthManifold,  # noqa: ARG001
     X: Array,
-    H: Array,
+    H: Any,
     S: Array,
     HH: Array,
     t: float,
@@ -241,7 +248,7 @@ def _cayley_point(
     """c(t), B^-1 and B."""
     B = eye_like(S) - (t / 2) * S + (t * t / 4) * HH
     inv = _small_inverse(B)
-    R = mul(plus((t / 2) * H, X), inv + inv)
+    R = mul(plus((t / 2) * _made(X, H), X), inv + inv)
     R -= X
     return R, inv, B
 
@@ -250,7 +257,7 @@ def _cayley_point(
 def _cayley_velocity(
     manifold: GenOrthManifold,  # noqa: ARG001
     X: Array,
-    H: Array,
+    H: Any,
     S: Array,
     HH: Array,
     inv: Array,
@@ -258,14 +265,14 @@ def _cayley_velocity(
 ) -> Array:
     """c'(t), from B^-1."""
     turned = mul(mul(inv, S - t * HH), inv)
-    return plus(mul(X, turned), mul(H, inv + (t / 2) * turned))
+    return plus(mul(X, turned), mul(_made(X, H), inv + (t / 2) * turned))
 
 
 @compiled
 def _cayley_slope(
     manifold: GenOrthManifold,  # noqa: ARG001
     X: Array,
-    H: Array,
+    H: Any,
     S: Array,
     HH: Array,
     inv: Array,
@@ -274,12 +281,7 @@ def _cayley_slope(
 ) -> Array:
     """<G, c'(t)>, from B^-1."""
     turned = mul(mul(inv, S - t * HH), inv)
-    return inner(mul(ct(X), G), turned) + inner(mul(ct(H), G), inv + (t / 2) * turned)
-
-
-@compiled
-def _norms(manifold: GenOrthManifold, *arrays: Array) -> tuple[Array, ...]:  # noqa: ARG001
-    return tuple([norm(U) for U in arrays])
+    return inner(mul(ct(X), G), turned) + inner(mul(ct(_made(X, H)), G), inv + (t / 2) * turned)
 
 
 @compiled

@@ -1,24 +1,25 @@
 """Directions in which a form is positive (or negative), from products with its matrix only.
 
-Block Krylov subspaces with Rayleigh-Ritz and restarts. Only signs are needed, so the search ends
-long before eigenvalues have converged: by Cauchy interlacing, k positive Ritz values prove k
-positive eigenvalues.
+Only signs are needed: by Cauchy interlacing, k positive Ritz values prove k positive eigenvalues.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from genorth.linalg.arrays import ct
 
 _Matrix = np.ndarray[Any, Any]
-_COLUMNS = 60, 240  # of the Krylov basis: more of them where they are short,
-_ENTRIES = 500_000  # up to this size
+_COLUMNS = 60  # of the Krylov basis; up to here the matrix is formed
 _ROUNDS = 40
-_CONVERGED = 1e-3
+_ACCURACY = 1e-3
+# SciPy 1.17 draws from `rng` where a Krylov space ends early; before, ARPACK had its own generator
+_SEED = {"rng": 0} if "rng" in inspect.signature(eigsh).parameters else {}
 
 
 def signed_directions(
@@ -31,8 +32,6 @@ def signed_directions(
 ) -> _Matrix:
     """Orthonormal columns V with V^T M V diagonal and of the given sign.
 
-    A block of 2 `least` vectors sees multiple eigenvalues.
-
     Args:
         product: X -> M X.
         size: The size of M.
@@ -42,54 +41,35 @@ def signed_directions(
         rounds: The number of restarts.
 
     Returns:
-        Between `least` and 2 `least` columns; fewer if no more were found.
+        Between `least` and 2 `least` columns, the strongest first; fewer if no more were found.
     """
     width = min(size, 2 * least)
-    columns = min(size, max(_COLUMNS[0], min(_COLUMNS[1], _ENTRIES // size), 3 * width))
-    V = np.random.default_rng(0).standard_normal((size, width)).astype(dtype)
-    before = V[:, :0]
-    for _ in range(rounds):
-        basis, image = _krylov_basis(product, V, before, columns)
-        values, W = np.linalg.eigh(ct(basis) @ image)
-        noise = size * np.finfo(dtype).eps * np.abs(values).max()
-        order = np.argsort(-sign * values)[:width]
-        before, V = V, basis @ W[:, order]
-        values, residual = values[order], image @ W[:, order]
-        del basis, image  # before those of the next round are made
-        found = sign * values > noise
-        if found[:least].all() or columns == size:
-            break
-        residual = np.linalg.norm(residual - V * values, axis=0)
-        if np.all(residual[:least] <= _CONVERGED * np.abs(values[:least])):
-            break  # the eigenvalues are known, and they have the other sign
-    return V[:, found]
+    columns = max(_COLUMNS, 3 * width)
+    if size <= columns:
+        M = product(np.eye(size, dtype=dtype))
+        values, V = np.linalg.eigh((M + ct(M)) / 2)
+    else:
+        values, V = _extreme(product, size, dtype, width, sign, (columns, rounds))
+    noise = size * np.finfo(dtype).eps * np.abs(values).max(initial=0.0)
+    order = np.argsort(-sign * values)[:width]
+    return np.asarray(V[:, order[sign * values[order] > noise]])
 
 
-def _krylov_basis(
-    product: Callable[[_Matrix], _Matrix], V: _Matrix, before: _Matrix, columns: int
+def _extreme(
+    product: Callable[[_Matrix], _Matrix],
+    size: int,
+    dtype: np.dtype[Any],
+    width: int,
+    sign: int,
+    limits: tuple[int, int],
 ) -> tuple[_Matrix, _Matrix]:
-    """Orthonormal K with the span of V, MV, M^2 V, ..., and M K.
-
-    The V of the previous round comes last: as in conjugate gradients, it makes up for what a
-    restart forgets.
-    """
-    K = np.empty((V.shape[0], columns), V.dtype)
-    image, start = np.empty_like(K), 0
-    while start < columns:
-        if before.size and start >= columns - before.shape[1]:
-            V = before
-        V = _orthonormalized(V[:, : columns - start], K[:, :start])
-        end = start + V.shape[1]
-        K[:, start:end], image[:, start:end] = V, product(V)
-        V, start = image[:, start:end], end
-    return K, image
-
-
-def _orthonormalized(V: _Matrix, K: _Matrix) -> _Matrix:
-    """Make V orthonormal, and orthogonal to K.
-
-    Where V adds nothing new, QR fills in columns that the next pass corrects.
-    """
-    for _ in range(3):
-        V = np.linalg.qr(V - K @ (ct(K) @ V))[0]
-    return V
+    """Eigenvalues at one end of the spectrum, and eigenvectors: those that ARPACK finds."""
+    operator = LinearOperator((size, size), lambda v: product(v.reshape(-1, 1))[:, 0], dtype=dtype)
+    start = np.random.default_rng(0).standard_normal(size).astype(dtype)
+    end = {"which": "LA" if sign > 0 else "SA", "v0": start, "tol": _ACCURACY}
+    try:
+        values, V = eigsh(operator, width, ncv=limits[0], maxiter=limits[1], **end, **_SEED)
+    except ArpackError as error:  # some have converged, or M is zero
+        values = getattr(error, "eigenvalues", np.zeros(0))
+        V = getattr(error, "eigenvectors", np.zeros((size, 0), dtype))
+    return values, V

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+import math
 from typing import Any
 
 import attrs
@@ -10,7 +10,7 @@ import numpy as np
 
 from genorth.errors import require, require_known
 from genorth.geometry.companion import Companion
-from genorth.linalg.arrays import Array, as_like, index_like, is_jax, is_lazy, namespace
+from genorth.linalg.arrays import Array, as_like, is_jax, is_lazy, namespace
 from genorth.linalg.inputs import check_size
 from genorth.linalg.operators import (
     FEW_COLUMNS,
@@ -31,7 +31,7 @@ def _turned(X: Array) -> Array:
     *batch, n, p = X.shape
     if type(X) is not np.ndarray:
         compiled = is_jax(X) or is_lazy(X)  # by which the passes become one
-        small = n * p <= _SMALL and not compiled
+        small = math.prod(X.shape) <= _SMALL and not compiled
         return _turned_at_once(X) if small else _turned_by_blocks(X)
     if X.size <= _SMALL:
         blocks = (*batch, 2, n // 2, 2, p // 2)
@@ -50,20 +50,11 @@ def _turned(X: Array) -> Array:
     return Y
 
 
-@cache
-def _places(n: int, p: int) -> tuple[Array, Array]:
-    """Where the entries of -J X J are found in X, row by row, and their signs."""
-    blocks = (2, n // 2, 2, p // 2)
-    places = np.arange(n * p).reshape(blocks)[::-1, :, ::-1, :]
-    return places.ravel(), np.broadcast_to(_SIGNS, blocks).ravel()
-
-
 def _turned_at_once(X: Array) -> Array:
-    """-J X J for many small X: all entries by one index, where blocks take five passes."""
+    """-J X J for a small X: all blocks by one flip, where one by one they take five passes."""
     xp, (*batch, n, p) = namespace(X), X.shape
-    places, signs = _places(n, p)
-    found = xp.take(xp.reshape(X, (*batch, n * p)), index_like(places, X), axis=-1)
-    return xp.reshape(found * as_like(signs, X), X.shape)
+    blocks = xp.reshape(X, (*batch, 2, n // 2, 2, p // 2))
+    return xp.reshape(xp.flip(blocks, axis=(-4, -2)) * as_like(_SIGNS, X), X.shape)
 
 
 def _turned_by_blocks(X: Array) -> Array:

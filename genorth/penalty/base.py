@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from copy import copy
+from functools import partial
 from typing import Any, ClassVar, Generic, TypeVar, final
 
 import attrs
@@ -59,6 +60,8 @@ class Point:
     cost: Any = None
     G: Any = None
     gradient: Any = None
+    #: The place of X, where it is made.
+    place: Any = None
 
 
 _P = TypeVar("_P", bound=Point)
@@ -97,6 +100,8 @@ class Penalty(ABC, Generic[_P]):
     joined: ClassVar[Any] = None
     #: The largest curvature of f that `first` met; zero where it is not known.
     scale: float = 0.0
+    #: Whether `model` is along M, so that Y has to lead the steps of a trust region back.
+    along: ClassVar[bool] = False
     #: The last point of `first`, where it takes steps.
     last: Array | None = None
 
@@ -164,6 +169,24 @@ class Penalty(ABC, Generic[_P]):
         Returns:
             The threshold; zero where every beta > 0 is exact.
         """
+
+    def model(self, point: _P) -> tuple[Array, Callable[[Array], Array]]:
+        """The gradient and the Hessian of which a trust region makes its model.
+
+        Those of h; where the model is along M, the tangent part of the gradient and
+        P_X (H[Z] - phi(Z) Theta_X(G)), as on M. On the tangent space that is the Hessian of h_n up
+        to a multiple of |D|, with a quarter of its products. Newton's map takes care of the normal
+        part.
+        """
+        if not self.along:
+            return point.gradient, partial(self.derivative, point)
+        place = self.manifold.place(point.X) if point.place is None else point.place
+        curved, Y = place.curvature(place.split(point.G)[1]), point.Y
+
+        def product(Z: Array) -> Array:
+            return curved(self.problem.euclidean_hessian(Y, Z), Z)
+
+        return place.project(point.gradient), product
 
     # ------------------------------------------------------------------ the rule for beta, in a run
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from genorth.errors import OutsideDomainError
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.geometry.newton import anywhere
 from genorth.geometry.place import Eigendecomposition, Place
 from genorth.linalg.arrays import (
     Array,
@@ -79,7 +78,7 @@ class OrthogonalDissolving(Penalty[_Point]):
         ValueError: If `beta` is not positive and finite.
     """
 
-    name, prefix = "orthogonal", "odf"
+    name, prefix, along = "orthogonal", "odf", True
     _STEPS, _TRIALS = 8, 6  # gradient steps on M, and how often each is shortened
     _LONGEST = 1.0  # of these steps, relative to |X|
     _THRESHOLD, _CURVATURE = 1.1, 0.3
@@ -111,20 +110,31 @@ class OrthogonalDissolving(Penalty[_Point]):
         if self._compiles(X):
             made, known, ratio = _dissolved(self.manifold, X)
             if number(ratio) > X.shape[-1] * eps(X):  # else singular values tell more, see below
-                return _Point(X=X, equation=_equation(self.manifold, X, made["P"], known), **made)
-        P = self.manifold.phi(X)
-        C = ct(X) @ P
+                equation = _equation(self.manifold, X, made["P"], known)
+                return _Point(X=X, place=self.manifold.place(X), equation=equation, **made)
+        place = equation = self.manifold.place(X)
+        P = place.P
+        C = mul(ct(X), P)
         C = C - eye_like(C)
         square = inner(C, C)
-        equation = anywhere(self.manifold, X, P)
-        if _regular(square, equation):
+        if _regular(square, place):
+            equation = place.general
             S = equation.solve(C)
-            D = P @ S
+            D = mul(P, S)
             Y, penalty = X - D, inner(D, D)
         else:
             S, D, Y, penalty = C, X, X, math.inf
         return _Point(
-            X=X, Y=Y, C=C, violation=square, penalty=penalty, P=P, equation=equation, S=S, D=D
+            X=X,
+            Y=Y,
+            C=C,
+            violation=square,
+            penalty=penalty,
+            P=P,
+            place=place,
+            equation=equation,
+            S=S,
+            D=D,
         )
 
     def _compiles(self, X: Array) -> bool:
@@ -313,12 +323,12 @@ def _assembled(
     P, St = equation.P, ct(S)
     V = beta * D
     V -= G
-    T = equation.coefficients(ct(P) @ V)
-    B = T @ St
-    inside = V @ St
-    inside -= P @ (B + ct(B))
+    T = equation.coefficients(mul(ct(P), V))
+    B = mul(T, St)
+    inside = mul(V, St)
+    inside -= mul(P, B + ct(B))
     gradient = equation.manifold.phi(inside) + G
-    gradient += P @ T
+    gradient += mul(P, T)
     return gradient, V, T
 
 
@@ -362,8 +372,8 @@ def _gradient(
     return _assembled(_equation(manifold, X, P, known), S, D, G, beta)
 
 
-def _regular(square: Any, equation: Place) -> bool:
+def _regular(square: Any, place: Place) -> bool:
     """Whether nothing has overflowed and phi(X) has full rank; unknown, so yes, under JAX."""
-    if is_lazy(equation.P):
+    if is_lazy(place.X):
         return True
-    return math.isfinite(square) and equation.regularity > equation.P.shape[-1] * eps(equation.P)
+    return math.isfinite(square) and place.general.regularity > place.X.shape[-1] * eps(place.X)

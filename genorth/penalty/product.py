@@ -68,7 +68,7 @@ class Joined(Penalty[_Point]):
         self, kind: type[Penalty[Any]], problem: Problem, beta: Any, keep: int = 1
     ) -> None:
         flat = problem.in_blocks
-        self.name, self.prefix = kind.name, kind.prefix  # type: ignore[misc]
+        self.name, self.prefix, self.along = kind.name, kind.prefix, kind.along  # type: ignore[misc]
         self.product = flat.manifold
         # the rule for beta at the start, on the product as a whole; the penalty of each factor
         self._lead = _bare(kind, flat, self.product)

@@ -6,15 +6,17 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from genorth.errors import OutsideDomainError
+from genorth.errors import OutsideDomainError, StepTooLong
 from genorth.geometry.newton import anywhere
 from genorth.geometry.retractions import Line, Ray
-from genorth.linalg.arrays import Array
+from genorth.linalg.arrays import Array, norm
 from genorth.penalty.base import Penalty, Point
 from genorth.solve.ending import outcome
 from genorth.solve.monitor import Monitor, Stop, check_value
 from genorth.solve.result import Status
 from genorth.solve.run import Iterate, Preconditioner, Run
+
+_NEAR = 1e-3  # of a step: a trial that is nearer to M need not be led there
 
 
 class Flat:
@@ -35,10 +37,6 @@ class Flat:
     def project(self, D: Array) -> Array:
         """D."""
         return D
-
-    def curved(self, T: None, ehess: Array, Z: Array) -> Array:  # noqa: ARG002
-        """The Hessian."""
-        return ehess
 
 
 class OnSpace(Run):
@@ -115,16 +113,34 @@ class OnSpace(Run):
         )
         self.h.watch(known, gradient_norm)
 
-    def hessian(self, point: Iterate) -> Callable[[Array], Array]:
-        """The Hessian of h."""
+    def model(self, point: Iterate) -> tuple[Array, Callable[[Array], Array]]:
+        """That of the penalty."""
         assert isinstance(point.place, Flat)
-        known = point.place.point
+        gradient, hessian = self.h.model(point.place.point)
 
         def product(Z: Array) -> Array:
             self.monitor.check()
-            return self.h.derivative(known, Z)
+            return hessian(Z)
 
-        return product
+        return gradient, product
+
+    def step(self, point: Iterate, Z: Array) -> Iterate:
+        """X + Z, led towards M by Y where the model is along M.
+
+        X + Z leaves M by the square of |Z|, so that h grows by its fourth power, of which no model
+        knows. Above the threshold h is smaller at Y.
+        """
+        if not self.h.along:
+            return super().step(point, Z)
+        point.settle()
+        line = Line(point.place, Z)
+        try:
+            place = self.arrive(line, line.point(1.0))
+        except OutsideDomainError as error:
+            raise StepTooLong from error
+        if place.point.penalty > (_NEAR * float(norm(Z))) ** 2:
+            place = Flat(self.h, self.h.point(place.point.Y))
+        return self.evaluate(place, line, 1.0)
 
     def where(self, point: Iterate) -> Array:
         """Y(X), where f is evaluated."""

@@ -125,9 +125,9 @@ class OnManifold(Run):
         self._feasibility = vars(point.place).get("feasibility", self._feasibility)
         self.monitor.iteration(point.X, point.value, gradient_norm, self._feasibility)
 
-    def hessian(self, point: Iterate) -> Callable[[Array], Array]:
-        """Hess f(X)[Z] = P_X(H - phi(Z) Theta_X(G)), in F: off F its curvature is not that of f."""
-        curved, X, T, seconds = point.place.curved, point.X, point.multiplier, self.seconds
+    def model(self, point: Iterate) -> tuple[Array, Callable[[Array], Array]]:
+        """Grad f(X), and hess f(X)[Z] = P_X(H - phi(Z) Theta_X(G)), in F."""
+        curved, X, seconds = point.place.curvature(point.multiplier), point.X, self.seconds
         check, ehess = self.monitor.check, self.problem.euclidean_hessian
         inside = self.manifold.ambient
 
@@ -135,11 +135,11 @@ class OnManifold(Run):
             check()
             H = ehess(X, Z)
             begin = perf_counter()
-            H = inside(curved(T, H, Z))
+            H = inside(curved(H, Z))
             seconds["projection"] += perf_counter() - begin
             return H
 
-        return product
+        return point.gradient, product
 
     def solve(self, loop: Callable[..., None], *constants: Any) -> Result:
         """Run the loop until it is stopped, or returns because it is stuck."""

@@ -162,25 +162,26 @@ def result(
 
 def _hint(status: Status, end: End, monitor: Monitor) -> str:
     """What to do where derivatives do not fit, or single precision cannot reach tol."""
+    hints = []
     if status is not Status.CONVERGED and monitor.noise > 0:
         allows = "x is as good as it allows" if status is Status.STALLED else "it may limit x"
-        return (
+        hints.append(
             f"The cost has noise of about {monitor.noise / 10:.1g}, and {allows}, with a gradient "
             f"norm of {end.at.stationarity:.2g}."
         )
-    if status is Status.STALLED and monitor.stuck:
-        return (
+    elif status is Status.STALLED and monitor.stuck:
+        hints.append(
             "Several line searches in a row failed, as they do where the derivatives do not fit "
             "the cost: call genorth.check_gradient(problem)."
         )
     unit = eps(end.x)
     reach = unit * number(norm(end.at.G))
-    if status is Status.CONVERGED or unit <= SINGLE or not monitor.tol < reach:
-        return ""
-    return (
-        f"In single precision a gradient norm below about {reach:.1g} is rounding, "
-        f"and tol = {monitor.tol:.1g}: raise tol, or pass x0 in double precision."
-    )
+    if status is not Status.CONVERGED and unit > SINGLE and monitor.tol < reach:
+        hints.append(
+            f"In single precision a gradient norm below about {reach:.1g} is rounding, "
+            f"and tol = {monitor.tol:.1g}: raise tol, or pass x0 in double precision."
+        )
+    return " ".join(hints)
 
 
 def _checked(status: Status, end: End, monitor: Monitor) -> Status:

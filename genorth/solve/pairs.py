@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import scipy.linalg.lapack
 
-from genorth.linalg.arrays import Array, inner, number, plus
+from genorth.linalg.arrays import Array, inner, inners, number, plus
+from genorth.linalg.compiled import Owner, compiled
 from genorth.linalg.stack import Stack
 
 _Small = np.ndarray[Any, Any]
@@ -18,13 +19,11 @@ _Small = np.ndarray[Any, Any]
 class Pairs:
     """The last pairs (s, y) of arrays, and the BFGS matrix H that they make.
 
-    The pairs are arrays 2i and 2i + 1 of one `Stack` B, with room for one more, which the next pair
-    is written to and tried in. The two-loop recursion
-    [nocedal1980updating] forms H g as a combination of
-    them and of g, and needs inner products only: those of the arrays are kept, those with g are
-    B g. So B is passed over three times for each step, and not once per vector. Each loop is a
-    triangular system with the matrix R of the <s_i, y_j>, i <= j, oldest first
-    [byrd1994representations]:
+    The pairs are arrays 2i and 2i + 1 of one `Stack` B, over the oldest. The two-loop recursion
+    [nocedal1980updating] forms H g as a combination of them and of g, and needs inner products
+    only: those of the arrays are kept, those with g are B g. So B is passed over three times for
+    each step, and not once per vector. Each loop is a triangular system with the matrix R of the
+    <s_i, y_j>, i <= j, oldest first [byrd1994representations]:
 
         R a = S g,  q = H_0 (g - Y^T a),  R^T d = diag(R) a - Y q,  H g = q + S^T d
 
@@ -38,7 +37,6 @@ class Pairs:
         # <s_i, y_j> for i <= j and <y_i, y_j>, oldest first
         self._SY, self._YY = np.zeros((memory, memory), order="F"), np.zeros((memory, memory))
         self._order: list[int] = []  # of the pairs, oldest first
-        self._spare = 0  # the place of the next one
 
     def __len__(self) -> int:
         return len(self._order)
@@ -46,29 +44,25 @@ class Pairs:
     def clear(self) -> None:
         """Forget all."""
         self._order.clear()
-        self._spare = 0
 
     def add(self, x: Array, x0: Array, g: Array, g0: Array, caution: float = 2.0**-52) -> None:
         """Store the pair s = x - x0, y = g - g0, if <s,y> > caution |s||y|."""
-        if self._B is None:
-            self._B = Stack.like(2 * (self._memory + 1), x)
-        order, i = self._order, self._spare
-        self._B.put(2 * i, x, x0)
-        self._B.put(2 * i + 1, g, g0)
-        products = self._B.products(2 * len(order) + 2, 2 * i, 2 * i + 2)
-        (ss, sy), (_, yy) = products[2 * i : 2 * i + 2].tolist()
+        sy, ss, yy = map(number, _curvature(_OWNER, x, x0, g, g0))
         if not sy > caution * math.sqrt(ss) * math.sqrt(yy):
             return
+        if self._B is None:
+            self._B = Stack.like(2 * self._memory, x)
+        order, i = self._order, len(self._order)
+        if i == self._memory:
+            i = order.pop(0)
+            for products in (self._SY, self._YY):
+                products[:-1, :-1] = products[1:, 1:].copy()
         order.append(i)
-        self._spare = len(order)
-        if len(order) > self._memory:
-            self._spare = order.pop(0)
-            for matrix in (self._SY, self._YY):
-                matrix[:-1, :-1] = matrix[1:, 1:].copy()
-        m = len(order)
-        s = 2 * np.array(order)
+        self._B.put(2 * i, x, x0)
+        self._B.put(2 * i + 1, g, g0)
+        m, s = len(order), 2 * np.array(order)
         self._places = np.concatenate((s, s + 1))
-        column = products[self._places, 1]
+        column = self._B.products(2 * m, 2 * i + 1, 2 * i + 2)[self._places, 0]
         self._SY[:m, m - 1] = column[:m]
         self._YY[:m, m - 1] = self._YY[m - 1, :m] = column[m:]
 
@@ -89,20 +83,17 @@ class Pairs:
         assert self._B is not None
         m, places, B = len(self._order), self._places, self._B
         R, YY = self._SY[:m, :m], self._YY[:m, :m]
-        c = np.zeros(2 * m if m < self._memory else 2 * m + 2)
-        Bg = B.against(c.size, g)[places]
+        Bg, c = B.against(2 * m, g)[places], np.zeros(2 * m)
         a = _triangular(R, Bg[:m])
         if first is None:
             scale = float(R[-1, -1] / YY[-1, -1])
             c[places[m:]] = -scale * a
             q, Yq = scale * g, scale * (Bg[m:] - YY.dot(a))
         else:
-            newest = c.copy()
-            newest[places[-1]] = 1
-            y = B.combined(newest)
             c[places[m:]] = -a
-            q = first(g + B.combined(c)) * (R[-1, -1] / number(inner(y, first(y))))
-            Yq, c[places[m:]] = B.against(c.size, q)[places[m:]], 0
+            q, newest = first(g + B.combined(c)), B.combined(np.eye(2 * m)[places[-1]])
+            q = q * (R[-1, -1] / number(inner(newest, first(newest))))
+            Yq, c[places[m:]] = B.against(2 * m, q)[places[m:]], 0
         c[places[:m]] = _triangular(R, R.diagonal() * a - Yq, transposed=True)
         return plus(q, B.combined(c))
 
@@ -111,3 +102,13 @@ def _triangular(R: _Small, b: _Small, transposed: bool = False) -> _Small:
     """R^-1 b, or R^-T b, of the upper triangle of a small R."""
     x: _Small = scipy.linalg.lapack.dtrtrs(R, b, trans=transposed)[0]
     return x
+
+
+_OWNER = Owner()
+
+
+@compiled
+def _curvature(owner: Owner, x: Array, x0: Array, g: Array, g0: Array) -> tuple[Array, ...]:  # noqa: ARG001
+    """<s,y>, <s,s>, <y,y>."""
+    s, y = x - x0, g - g0
+    return inners((s, y), (s, s), (y, y))

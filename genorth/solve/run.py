@@ -46,9 +46,6 @@ class Where(Protocol):
     def project(self, D: Array) -> Array:
         """The tangent part of D."""
 
-    def curved(self, T: Any, ehess: Array, Z: Array) -> Array:
-        """The Riemannian Hessian along Z, from the Euclidean one and the multiplier T of grad f."""
-
 
 class Iterate:
     """A point with its cost and gradient.
@@ -65,7 +62,8 @@ class Iterate:
     def __init__(
         self, run: Run, place: Where, value: float, G: Array, ray: Ray | None = None, t: float = 0.0
     ) -> None:
-        self.place, self.X, self.value, self.G = place, place.X, value, G
+        self.place: Any = place
+        self.X, self.value, self.G = place.X, value, G
         self._seconds, self._ray, self._t = run.seconds, ray, t
 
     @once
@@ -171,10 +169,14 @@ class Run(ABC):
         """The point is the next iterate: to the trace. Raises `Stop` where it is the last one."""
 
     @abstractmethod
-    def hessian(self, point: Iterate) -> Callable[[Array], Array]:
-        """The Hessian at the point, a map of the tangent space."""
+    def model(self, point: Iterate) -> tuple[Array, Callable[[Array], Array]]:
+        """The gradient and the Hessian at the point, a map of the tangent space."""
 
     # ------------------------------------------------------------------ what loops call
+
+    def step(self, point: Iterate, Z: Array) -> Iterate:
+        """The end of the step Z of a model, not yet accepted."""
+        return self.line(point, Z)(1.0)
 
     def line(self, point: Iterate, Z: Array, slopes: bool = False) -> Callable[[float], Iterate]:
         """t -> the iterate at the end of the step t Z, not yet accepted.

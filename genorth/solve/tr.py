@@ -68,7 +68,7 @@ def tr(run: Run, settings: Settings | None = None) -> None:
     while True:
         goal = max(accuracy * math.sqrt(point.decrease), 0.1 * run.monitor.tol)
         step = truncated_cg(
-            model.hessian, model.precondition, point.gradient, radius, goal, run.dimension
+            model.hessian, model.precondition, model.gradient, radius, goal, run.dimension
         )
         trial, ratio, error = _tried(run, point, step)
         accuracy = chosen.accuracy
@@ -120,7 +120,7 @@ def _tried(run: Run, point: Iterate, step: Step) -> tuple[Iterate | None, float,
     if not predicted < 0:
         return None, -math.inf, math.inf
     try:
-        trial = run.line(point, step.Z)(1.0)
+        trial = run.step(point, step.Z)
     except StepTooLong:
         return None, -math.inf, math.inf
     unit = run.unit(point)
@@ -131,19 +131,19 @@ def _tried(run: Run, point: Iterate, step: Step) -> tuple[Iterate | None, float,
 
 
 class _Model:
-    """The Hessian and the preconditioner at one point."""
+    """The gradient, the Hessian and the preconditioner at one point."""
 
     def __init__(self, run: Run, point: Iterate) -> None:
-        self._point, self.hessian = point, run.hessian(point)
+        self.gradient, self.hessian = run.model(point)
         self.precondition = run.precondition(point)
 
     def stretch(self) -> float:
         """The length of V = preconditioner(g) in the norm of the preconditioner, over |V|."""
         if self.precondition is None:
             return 1.0
-        V = self.precondition(self._point.gradient)
+        V = self.precondition(self.gradient)
         length = float(norm(V))
-        slope = max(float(inner(V, self._point.gradient)), 0.0)
+        slope = max(float(inner(V, self.gradient)), 0.0)
         return math.sqrt(slope) / length if length > 0 else 1.0
 
 
@@ -193,7 +193,8 @@ def truncated_cg(
             t = (math.sqrt(zd * zd + dd * (radius**2 - zz)) - zd) / dd
             return Step(Z + t * D, residual - gradient + t * HD, radius, True)
         Z += t * D
-        residual += t * HD
+        HD *= t
+        residual += HD
         zz = zz + 2 * t * zd + t * t * dd
         V = residual if precondition is None else precondition(residual)
         before, rv = rv, float(inner(residual, V))

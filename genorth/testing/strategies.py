@@ -7,6 +7,7 @@ it, so that a failing example can be read and rebuilt.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import attrs
@@ -59,12 +60,8 @@ def _spare_negatives(r: Recipe, needed_positive: int, needed_negative: int = 0) 
     return int(r.rng.integers(needed_negative, r.n - needed_positive + 1))
 
 
-def _generalized(r: Recipe) -> GenOrthManifold:
-    return go.GeneralizedStiefel(conditioned_symmetric(r.n, r.condition, r.rng), r.p)
-
-
-def _generalized_complex(r: Recipe) -> GenOrthManifold:
-    return go.GeneralizedStiefel(conditioned_symmetric(r.n, r.condition, r.rng, dtype=complex), r.p)
+def _generalized(r: Recipe, dtype: Any = float) -> GenOrthManifold:
+    return go.GeneralizedStiefel(conditioned_symmetric(r.n, r.condition, r.rng, dtype=dtype), r.p)
 
 
 def _generalized_sparse(r: Recipe) -> GenOrthManifold:
@@ -80,15 +77,9 @@ def _generalized_sparse(r: Recipe) -> GenOrthManifold:
     )
 
 
-def _hyperbolic(r: Recipe) -> GenOrthManifold:
-    return go.HyperbolicStiefel(
-        conditioned_symmetric(r.n, r.condition, r.rng, _spare_negatives(r, r.p)), r.p
-    )
-
-
-def _hyperbolic_operator(r: Recipe) -> GenOrthManifold:
+def _hyperbolic(r: Recipe, kind: Callable[[_Matrix], Any] = np.asarray) -> GenOrthManifold:
     H = conditioned_symmetric(r.n, r.condition, r.rng, _spare_negatives(r, r.p))
-    return go.HyperbolicStiefel(scipy.sparse.linalg.aslinearoperator(H), r.p)
+    return go.HyperbolicStiefel(kind(H), r.p)
 
 
 def _symplectic(r: Recipe) -> GenOrthManifold:
@@ -176,10 +167,10 @@ FAMILIES: dict[str, Callable[[Recipe], GenOrthManifold]] = {
     "stiefel": lambda r: go.Stiefel(r.n, r.p),
     "stiefel-complex": lambda r: go.Stiefel(r.n, r.p, dtype=complex),
     "generalized": _generalized,
-    "generalized-complex": _generalized_complex,
+    "generalized-complex": partial(_generalized, dtype=complex),
     "generalized-sparse": _generalized_sparse,
     "hyperbolic": _hyperbolic,
-    "hyperbolic-operator": _hyperbolic_operator,
+    "hyperbolic-operator": partial(_hyperbolic, kind=scipy.sparse.linalg.aslinearoperator),
     "symplectic": _symplectic,
     "indefinite-diagonal": _indefinite_diagonal,
     "indefinite-dense": _indefinite_dense,

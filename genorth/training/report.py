@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from genorth.compare.render.page import Content, Page, Section
+from genorth.compare.render.report import Content, Page, Section
 from genorth.compare.render.styles import Style
 from genorth.compare.render.table import Labels
 from genorth.compare.runs.record import Records

@@ -4,6 +4,7 @@ Known minima from several starts, budgets, counts, the front door.
 """
 
 import importlib.util
+import itertools
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,60 @@ def test_every_solver_reaches_the_known_minimum(name, family):
         assert result.feasibility <= 1e-12 * known.manifold.scale(result.x)
         assert result.method == name or solver.chooses
         assert len(result.trace) == result.nit + 1
+
+
+_PAIRS = list(itertools.combinations(KNOWN, 2))
+
+
+def _pair(first: str, second: str) -> tuple[go.Problem, float]:
+    """Two known problems and a free vector, whose minima add up."""
+    one, two = KNOWN[first](), KNOWN[second]()
+    product = go.Product(X=one.manifold, w=go.Euclidean(3), Y=two.manifold)
+    centre = np.arange(3.0)
+
+    def parts(function: str, *arguments: Any) -> list[Any]:
+        X, _, Y = (arguments[i::3] for i in range(3))
+        problems = one.problem(), two.problem()
+        return [getattr(p, function)(*own) for p, own in zip(problems, (X, Y), strict=True)]
+
+    def cost(X: Any, w: Any, Y: Any) -> float:
+        return sum(parts("cost", X, w, Y)) + float(np.sum((w - centre) ** 2)) / 2
+
+    def gradient(X: Any, w: Any, Y: Any) -> tuple[Any, ...]:
+        of_X, of_Y = parts("euclidean_gradient", X, w, Y)
+        return of_X, w - centre, of_Y
+
+    def hessian(*both: Any) -> tuple[Any, ...]:
+        of_X, of_Y = parts("euclidean_hessian", *both)
+        return of_X, both[4], of_Y
+
+    return go.Problem(product, cost, gradient, hessian), one.minimum + two.minimum
+
+
+def _solves_the_pair(name: str, first: str, second: str) -> None:
+    problem, minimum = _pair(first, second)
+    reason = SOLVERS[name].why_not(problem)
+    if reason is not None:
+        assert "product" in reason or "installed" in reason
+        return
+    start = problem.manifold.random_point(0)
+    result = SOLVERS[name](problem, start, tol=1e-6, max_iterations=3000)
+    assert result.success, result
+    assert abs(result.fun - minimum) <= 1e-10 * minimum
+    assert result.x.w == pytest.approx(np.arange(3.0), abs=1e-5)
+
+
+@pytest.mark.parametrize(("name", "pair"), [*zip(SOLVERS, itertools.cycle(_PAIRS), strict=False)])
+def test_every_solver_reaches_the_minimum_on_a_product(name, pair):
+    """Or gives its reason before any work."""
+    _solves_the_pair(name, *pair)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pair", _PAIRS, ids="-".join)
+@pytest.mark.parametrize("name", SOLVERS)
+def test_every_solver_reaches_the_minimum_on_a_product_of_each_pair(name, pair):
+    _solves_the_pair(name, *pair)
 
 
 def test_only_cdopt_cannot_run_on_some_of_these_manifolds():

@@ -350,7 +350,7 @@ def test_a_constant_that_is_not_positive_is_refused(method, arguments, name):
 
 
 def test_the_published_equation_needs_an_involution():
-    with pytest.raises(ValueError, match=r"^tangent: need 'cg' where psi"):
+    with pytest.raises(ValueError, match=r"^tangent: need 'cg' on products, and where psi"):
         landing_newton(KNOWN["bilinear"]().problem(), tangent="published")
 
 

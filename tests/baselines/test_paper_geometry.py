@@ -50,6 +50,7 @@ def _step(
     return Z * (length / max(size, length))  # never longer: where dim M = 0 all of Z is rounding
 
 
+@pytest.mark.statement("R10")
 @given(data=st.data())
 def test_the_dense_cayley_transform_is_the_p_x_p_one(data):
     """(I - Omega/2)^-1 (I + Omega/2) X with the n x n Omega = cayley of F9."""
@@ -73,6 +74,7 @@ def test_each_retraction_of_the_paper_is_on_the_manifold_and_exact_to_first_orde
     assert half <= 0.3 * whole + _rounding(M, X) * float(M.norm(X))
 
 
+@pytest.mark.statement("R10")
 @given(data=st.data())
 def test_lyapunov_gives_the_theta_of_the_manifold(data):
     M = data.draw(manifolds(SINGLE, max_condition=1e3))

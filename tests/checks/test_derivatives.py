@@ -1,7 +1,4 @@
-"""check_gradient and check_hessian.
-
-Right derivatives pass on every family, and each error is named.
-"""
+"""check_gradient and check_hessian: right derivatives pass on every family, errors are named."""
 
 from typing import Any
 

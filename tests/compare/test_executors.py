@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import types
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -21,23 +20,22 @@ from typing import Any
 
 import attrs
 import pytest
-from compare_cases import Killing, dying, instance, procrustes, raising, standing, stuck
-from compare_faults import PROBLEMS, SOLVERS
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import genorth
 from genorth import compare
-from genorth.compare.render.page import _settings
-from genorth.compare.runs import futures
-from genorth.compare.runs.futures import Made, run_place
+from genorth.compare.render.report import _settings
+from genorth.compare.runs import workers
 from genorth.compare.runs.record import Record
 from genorth.compare.runs.schedule import ATTEMPTS, Here, Observer, Schedule
+from genorth.compare.runs.workers import Made, run_place
+from support.compare_cases import Killing, dying, instance, procrustes, raising, standing, stuck
+from support.processes import TESTS, processes, started, wait_for
 from support.refusals import refused
 
 pytest.importorskip("threadpoolctl", reason="comparisons pin BLAS threads by threadpoolctl")
 
-TESTS = Path(__file__).parents[1]
 SWEEP: dict[str, Any] = {"starts": 2, "tolerances": (1e-3, 1e-6), "progress": None}
 
 
@@ -88,8 +86,8 @@ class Later:
 
 def here(function: Any, *arguments: Any) -> Made:
     """What `run_place` does, in this process."""
-    *_, payload, fields = pickle.loads(pickle.dumps(arguments))
-    schedule = Schedule(Record, fields)
+    *_, payload, tasks = pickle.loads(pickle.dumps(arguments))
+    schedule = Schedule(Record, tasks)
     Here(pickle.loads(payload), None).make(schedule)
     return Made("here", tuple(schedule.records({})))
 
@@ -117,7 +115,7 @@ class Drawn:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(futures, "_POLL", 0.0)
+    monkeypatch.setattr(workers, "_POLL", 0.0)
 
 
 SMALL = {"a": instance("a"), "b": instance("b")}
@@ -135,7 +133,7 @@ def alone() -> list[Any]:
 @example(looks=[], lost=12 * [True])  # all, three times
 def test_whatever_is_lost_and_whenever_the_rest_comes_back(alone, looks, lost):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(futures, "_POLL", 0.0)
+        patch.setattr(workers, "_POLL", 0.0)
         drawn = Drawn(looks, lost)
         records = run(SMALL, TWO, executor=drawn)
     places = len(SMALL) * SWEEP["starts"]
@@ -179,9 +177,9 @@ def test_one_task_is_one_problem_and_start_with_all_solvers_and_tolerances():
 
     run(SMALL, TWO, executor=Noting([], []))
     assert len(sent) == 4
-    for fields in sent:
-        assert len(fields) == 4 and len({f["seed"] for f in fields.values()}) == 1
-        assert {task.case for task in fields} == {0}
+    for tasks in sent:
+        assert len(tasks) == 4 and len({task.seed for task in tasks}) == 1
+        assert {task.case for task in tasks} == {0}
 
 
 @pytest.mark.usefixtures("quick")
@@ -246,7 +244,7 @@ class _NoFutures:
                 "problems": {"open": instance(make=threading.Lock().acquire)},
             },
             "problems",
-            "can be pickled, for an executor",
+            "can be pickled",
             "'open (6,2)'",
         ),
     ],
@@ -277,7 +275,7 @@ def test_threads_make_the_same_records_and_a_solver_that_dies_harms_no_other():
 def test_a_worker_without_the_code_of_a_problem_is_refused_by_the_name_of_the_module():
     module = types.ModuleType("ghost")  # here, and in no other process
     exec(
-        "from compare_cases import procrustes\ndef make(seed): return procrustes(seed)",
+        "from support.compare_cases import procrustes\ndef make(seed): return procrustes(seed)",
         vars(module),
     )
     sys.modules["ghost"] = module
@@ -387,37 +385,11 @@ def test_every_executor_makes_the_same_records_also_if_a_worker_is_killed(name, 
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="alarms and signals of POSIX")
-def test_every_fault_leaves_its_record(tmp_path):
-    """As with jobs=2, of which tests/compare/test_faults.py has the table.
-
-    Those that run into a limit are left out, for time; the test before has one.
-    """
-    limits: dict[str, Any] = {"starts": 1, "tolerances": 1e-6}
-    faults = {name: fault for name, fault in SOLVERS.items() if not fault.late}
-    solvers = {"first": "cdf-gd"} | {n: f.run for n, f in faults.items()} | {"last": "cdf-gd"}
-    with ThreadPoolExecutor(2) as pool:
-        made = run(instance(), solvers, executor=pool, **limits)
-        wrong = {name: fault for name, fault in PROBLEMS.items() if not fault.late}
-        problems = {"first": procrustes} | {n: f.run for n, f in wrong.items()}
-        problems |= {"last": instance()}
-        prepared = run(problems, ["cdf-gd"], executor=pool, out=tmp_path, **limits)
-    assert [record.solver for record in made] == list(solvers)
-    assert [record.problem for record in prepared] == list(problems)
-    for record in [*made, *prepared]:
-        fault = faults.get(record.solver) or wrong.get(record.problem)
-        allowed = fault.status if fault else "CONVERGED"
-        said = f"{record.solver} on {record.problem}: {record.status}, {record.message}"
-        assert record.status in ((allowed,) if isinstance(allowed, str) else allowed), said
-        assert fault is None or fault.said in record.message, said
-
-
-@pytest.mark.slow
 @theirs
 def test_submitit_without_the_code_is_refused_by_the_name_of_the_module(tmp_path, monkeypatch):
     with _submitit(tmp_path) as executor:
         monkeypatch.setenv("PYTHONPATH", str(TESTS.parent))  # genorth, without tests/
-        with refused("executor", "the code of all problems", "'compare_cases'", tolerance=False):
+        with refused("executor", "the code of all problems", "'support'", tolerance=False):
             run(instance(), ["cdf-gd"], executor=executor, starts=1)
 
 
@@ -436,7 +408,7 @@ _SCRIPT = """
 import multiprocessing, sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from compare_cases import Counting, instance, stuck
+from support.compare_cases import Counting, instance, stuck
 from genorth import compare
 if __name__ == "__main__":
     with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
@@ -449,22 +421,17 @@ if __name__ == "__main__":
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc on this system")
 def test_ctrl_c_ends_the_call_and_leaves_no_process(tmp_path):
     """Also in the middle of a run that nothing interrupts."""
-    script, calls = tmp_path / "script.py", tmp_path / "calls"
-    script.write_text(_SCRIPT)
-    path = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
-    process = subprocess.Popen(
-        [sys.executable, str(script), str(calls)],
-        env=os.environ | {"PYTHONPATH": path},
+    calls = tmp_path / "calls"
+    process = started(
+        _SCRIPT,
+        calls,
+        folder=tmp_path,
         stderr=subprocess.PIPE,
-        text=True,
         start_new_session=True,
         # a background job inherits a SIGINT that is ignored, and Python then leaves it so
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    end = time.monotonic() + 60
-    while not calls.exists() or len(calls.read_text().splitlines()) < 2:
-        assert process.poll() is None and time.monotonic() < end
-        time.sleep(0.01)
+    wait_for(lambda: calls.exists() and len(calls.read_text().splitlines()) >= 2, process)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     try:
         _, said = process.communicate(timeout=30)
@@ -473,23 +440,7 @@ def test_ctrl_c_ends_the_call_and_leaves_no_process(tmp_path):
         process.communicate()
         raise
     assert process.returncode != 0 and "KeyboardInterrupt" in said and "runs are finished" in said
-    end = time.monotonic() + 10
-    while _in_group(process.pid):
-        assert time.monotonic() < end, "a process outlives Ctrl-C"
-        time.sleep(0.01)
-
-
-def _in_group(group: int) -> list[int]:
-    """The processes of a group that are not zombies, by /proc."""
-    found = []
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            state, _, its_group, *_ = status.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(its_group) == group and state != "Z":
-            found.append(int(status.parent.name))
-    return found
+    wait_for(lambda: process.pid not in {group for *_, group in processes()}, seconds=10)
 
 
 def test_a_finished_future_of_another_kind_is_taken_as_it_is():

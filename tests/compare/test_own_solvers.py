@@ -6,12 +6,12 @@ import numpy as np
 import pymanopt
 import pytest
 import scipy.optimize
-from compare_cases import procrustes
 
 import genorth as go
 from genorth import compare
-from genorth.compare.runs.watch import Watched
+from genorth.compare.runs.bench import Watched
 from genorth.interop.pymanopt import to_pymanopt
+from support.compare_cases import procrustes
 
 
 def descend(problem: go.Problem, x0: Any, *, tol: float) -> Any:
@@ -96,6 +96,18 @@ def test_measuring_the_trace_is_off_the_clock_and_not_counted() -> None:
     G = plain.euclidean_gradient(X)
     expected = plain.manifold.norm(plain.manifold.gradient(X, G))
     assert watched.trace.gradient_norm[0] == pytest.approx(float(expected), rel=1e-12)
+
+
+@pytest.mark.parametrize("fresh", [True, False], ids=["fresh", "reset_counts"])
+def test_no_solver_hides_its_evaluations(fresh: bool) -> None:
+    def hiding(problem: go.Problem, x0: Any, *, tol: float) -> Any:
+        x = descend(problem.fresh() if fresh else problem, x0, tol=tol)
+        problem.reset_counts()
+        return x
+
+    hidden, honest = only(hiding), only(descend)
+    assert hidden.success and hidden.evaluations == honest.evaluations > 0
+    assert hidden.trace.evaluations == honest.trace.evaluations
 
 
 def test_a_point_of_scipy_off_the_manifold_is_a_record_with_the_reason() -> None:

@@ -3,13 +3,13 @@
 import math
 
 import pytest
-from compare_records import record, small_comparison, trace
 from hypothesis import given
 from hypothesis import strategies as st
 
 from genorth.compare import Records, plots, tables
 from genorth.compare.analysis.profiles import Profile, profile
 from genorth.solve.solver import FAMILIES
+from support.compare_records import record, small_comparison, trace
 
 
 def _rows(**times: list[float]) -> Records:
@@ -170,6 +170,8 @@ def test_the_way_to_the_target_ends_at_the_first_iterate_that_meets_it(norms, me
     for name, each in zip(_NAMES, norms, strict=False):
         first = next((n for n, norm in enumerate(each) if norm <= 1e-5), math.inf)
         cost = 0.1 * first if measure == "time" else 2 * first + 1
+        if math.isinf(first) and name != _NAMES[1]:  # a success that its trace does not show
+            cost = 9.0 if measure == "time" else 12
         assert found.costs[name].tolist() == [pytest.approx(cost)]
 
 

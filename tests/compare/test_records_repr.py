@@ -1,8 +1,7 @@
 """How a set of records reads: on one screen, in a terminal and in a notebook."""
 
-from compare_records import record, small_comparison
-
 from genorth.compare.runs.record import Records
+from support.compare_records import record, small_comparison
 
 
 def test_records_fit_on_a_screen() -> None:

@@ -11,10 +11,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-import attrs
 import numpy as np
 import pytest
-from compare_records import record, small_comparison, times, trace
 
 from baselines import SOLVERS
 from genorth.compare import Html, Records, report, summary
@@ -23,10 +21,10 @@ from genorth.compare.render.table import Block, Entry, Head, Line, Table
 from genorth.compare.runs.columns import COLUMNS
 from genorth.compare.runs.record import About
 from support.chromium import CHROMIUM, REASON, findings
+from support.compare_records import record, small_comparison, times, trace
 
 pytest.importorskip("matplotlib", reason="plots need the extra: pip install 'genorth[report]'")
 from genorth.compare import plots
-from genorth.compare.render.page import inline
 from genorth.compare.render.plots import _thinned
 
 # ---------------------------------------------------------------------- in words
@@ -55,86 +53,69 @@ def _named(**seconds: list[float]) -> dict[str, list[float]]:
     return {name.replace("_", "-"): row for name, row in seconds.items()}
 
 
-def test_summary_says_who_wins_and_by_how_much():
-    rows = _named(cdf_gd=[2.0, 9.0, 4.0], rtr=[1.0, 3.0, 1.0])
-    first, second = summary.sentences(Records(_rows(**rows)))
-    assert first == (
-        "matching: rtr is fastest in all 3 rows. "
-        "Riemannian wins all 3 rows, 3x faster in the median (2x to 4x)."
-    )
-    assert second == "All 6 runs succeeded."
-    rows = _named(cdf_gd=[10.0, 5.7], rtr=[1.0, 1.5])
-    assert summary.headline(Records(_rows(**rows)))[1] == (
-        "Riemannian wins both rows, 6.9x faster in the median (3.8x to 10x)."
-    )
+INF = math.inf
+_ONE_START = "One start each: how much the times vary from start to start is not known."
 
 
-def test_summary_of_a_draw():
-    records = _rows(**_named(cdf_gd=[1.0, 9.0, 2.0], cdf_tr=[8.0, 1.0, 3.0], rgd=[5.0, 2.0, 1.0]))
-    assert summary.sentences(Records(records))[0] == (
-        "matching: cdf-gd is fastest in 1 of 3 rows, cdf-tr in 1 and rgd in 1. "
-        "Penalty wins 2 of 3 rows, 2x faster in the median (2x slower to 5x faster)."
-    )
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (
+            _named(cdf_gd=[10.0, 5.7], rtr=[1.0, 1.5]),
+            [
+                "rtr is fastest in both rows.",
+                "Riemannian wins both rows, 6.9x faster in the median (3.8x to 10x).",
+            ],
+        ),
+        (
+            _named(cdf_gd=[1.0, 9.0, 2.0], cdf_tr=[8.0, 1.0, 3.0], rgd=[5.0, 2.0, 1.0]),
+            [
+                "cdf-gd is fastest in 1 of 3 rows, cdf-tr in 1 and rgd in 1.",
+                "Penalty wins 2 of 3 rows, 2x faster in the median (0.5x to 5x).",
+            ],
+        ),
+        (
+            _named(cdf_gd=[1.0, INF], rgd=[INF, INF]),
+            [
+                "cdf-gd is fastest in 1 of 2 rows. No solver succeeds in 1 of 2 rows.",
+                "Only penalty solvers succeed in 1 row.",
+            ],
+        ),
+        (
+            _named(cdf_gd=[2.0], rgd=[1.0], landing=[3.0]),
+            [
+                "rgd is fastest in the one row.",
+                "Riemannian beats penalty in the one row, 2x faster.",
+                "Penalty beats infeasible in the one row, 1.5x faster.",
+                "Riemannian beats infeasible in the one row, 3x faster.",
+            ],
+        ),
+    ],
+)  # fmt: skip
+def test_the_headline_says_who_wins_by_how_much_and_how_sure(seconds, said):
+    assert summary.headline(Records(_rows(**seconds))) == [*said, _ONE_START]
 
 
-def test_summary_compares_every_family_with_every_other():
-    families = {"a": "penalty", "b": "Riemannian", "c": "infeasible"}
-    times = {"a": [2.0, 4.0], "b": [1.0, 1.0], "c": [3.0, math.inf]}
-    records = [
-        attrs.evolve(run, about=About(label=run.solver, family=families[run.solver]))
-        for run in _rows(**times)
-    ]
-    assert summary.headline(Records(records)) == [
-        "b is fastest in both rows.",
-        "Riemannian beats penalty in both rows, 3x faster in the median (2x to 4x).",
-        "Penalty beats infeasible in the one row, 1.5x faster.",
-        "Riemannian beats infeasible in the one row, 3x faster.",
-        "Only penalty solvers succeed in 1 row, not infeasible ones.",
-        "Only Riemannian solvers succeed in 1 row, not infeasible ones.",
-        "One start each: how much the times vary from start to start is not known.",
-    ]
-
-
-def test_summary_names_rows_that_only_one_family_solves_or_nobody():
-    records = _rows(**_named(cdf_gd=[1.0, math.inf], rgd=[math.inf, math.inf]))
-    first, second = summary.sentences(Records(records))
-    assert first == (
-        "matching: cdf-gd is fastest in 1 of 2 rows. No solver succeeds in 1 of 2 rows. "
-        "Only penalty solvers succeed in 1 row."
-    )
-    assert second == "3 of 4 runs failed: time limit 3 (rgd 2, cdf-gd 1)."
-
-
-def test_summary_tells_failures_from_what_was_skipped():
+def test_sentences_tell_failures_labels_and_other_minima():
     records = [*times(a=1.0, b=math.nan)]
     records += [record("c", status="UNSUPPORTED", time=math.nan)]
     records += [record("a", status="UNPREPARED", time=math.nan, seed=1)]
-    assert summary.sentences(Records(records))[1:] == [
+    assert summary.sentences(Records(records), {"matching": "Table 1", "a": "A"}) == [
+        "Table 1: No solver succeeds in the one row.",
         "1 of 2 runs failed: raised 1 (b 1).",
         "1 run was skipped, because the solver does not run on the problem: c 1.",
-        "1 run was skipped, because the problem could not be made: a 1.",
+        "1 run was skipped, because the problem could not be made: A 1.",
     ]
-
-
-def test_summary_says_when_the_winner_ends_elsewhere():
-    start = trace(1.0, start=10.0)
-    records = [record("a", 1.0, fun=3.0, trace=start), record("b", 2.0, fun=1.0, trace=start)]
-    assert summary.sentences(Records(records))[0].endswith(
-        "At matching (4,2) to 1e-5 the winner, a, ends at an f 2 above the lowest."
-    )
-
-
-def test_summary_uses_labels_and_survives_nothing():
-    records = Records(_rows(**_named(cdf_gd=[2.0])))
-    found = summary.sentences(records, {"matching": "Table 1", "cdf-gd": "CDFGD"})
-    assert found == ["Table 1: CDFGD is fastest in the one row.", "The run succeeded."]
-    own = Records([record("mine", about=About(label="My solver"))])
-    assert summary.sentences(own)[0] == "matching: My solver is fastest in the one row."
     assert summary.sentences(Records([])) == ["There are no records."]
+    start = trace(1.0, start=10.0)
+    elsewhere = [record("a", 1.0, fun=3.0, trace=start), record("b", 2.0, fun=1.0, trace=start)]
+    first, second = summary.sentences(Records(elsewhere))
+    assert first.endswith("(4,2) to 1e-5 the winner, a, ends at an f 2 above the lowest.")
+    assert second == "All 2 runs succeeded."
 
 
 def test_lead_counts_rows_and_names_those_that_miss_it():
-    rows = _named(cdf_gd=[1.0, 1.0, 2.0, 30.0, 0.1], rgd_paper=[10.0, 9.0, math.inf, math.inf, 4.0])
+    rows = _named(cdf_gd=[1.0, 1.0, 2.0, 30.0, 0.1], rgd_paper=[10.0, 9.0, INF, INF, 4.0])
     # 10 times in the first, 9 in the second, at least 30 in the third, at least 2 in the fourth;
     # the last is too short.
     assert summary.lead(Records(_rows(**rows)), "rgd-paper", 10, 5) == (
@@ -142,7 +123,6 @@ def test_lead_counts_rows_and_names_those_that_miss_it():
         "rgd-paper takes over 5 s. It is not at matching (1) to 1e-5. "
         "1 row cannot be decided: rgd-paper ran out of time."
     )
-    assert summary.lead(Records(_rows(a=[1.0])), "b", 10, 5) == "b takes over 5 s in no row."
 
 
 def test_a_frame_has_one_row_for_each_run_and_one_column_for_each_of_the_list():
@@ -256,19 +236,6 @@ def test_plots_do_not_load_pyplot():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_svg_is_the_same_each_time_and_has_ids_of_its_own():
-    records = Records(times(a=1.0, b=2.0))
-    first, again, other = (
-        inline(plots.overview(records), name, 'a "label"') for name in ("f1", "f1", "f2")
-    )
-    assert first == again and 'aria-label="a &quot;label&quot;"' in first[:400]
-    assert "#000000" not in first and "style" not in first
-    assert not re.search(r'^<svg[^>]*\bwidth="', first)
-    ids = [set(re.findall(r'\bid="([^"]+)"', text)) for text in (first, other)]
-    assert ids[0] and not ids[0] & ids[1]
-    assert set(re.findall(r'(?:url\(#|href="#)([\w-]+)', first)) <= ids[0]
-
-
 # ---------------------------------------------------------------------- the page
 
 ATTACK = '<script>window.hacked = 1</script><img src=x onerror="window.hacked = 1">'
@@ -310,6 +277,9 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+_PICTURE = "data:image/svg+xml;base64"
+
+
 class _Parser(HTMLParser):
     """Checks that elements are closed in the order in which they were opened."""
 
@@ -323,7 +293,8 @@ class _Parser(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag not in self.VOID:
             self.open.append(tag)
-        if tag in ("link", "img", "iframe", "object") or (tag == "script" and "src" in dict(attrs)):
+        source = dict(attrs).get("src") or ""
+        if tag in ("link", "iframe", "object") or source.partition(",")[0] not in ("", _PICTURE):
             self.loads.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
@@ -356,28 +327,22 @@ def test_page_holds_what_it_must(page):
     ]
     for sentence in summary.sentences(small_comparison())[:1]:
         assert unescape(text).count(sentence.partition(": ")[2]) == 1
-    first = text[text.index('class="headline"') : text.index("<svg")]
+    first = text[text.index('class="headline"') : text.index("<figure")]
     assert re.search(r"fastest in \d+ of \d+ rows", first) and "x faster in the median" in first
-    assert (
-        "OpenBLAS &lt;x&gt;" in text
-        and '<th scope="row">cdf-gd on matching</th><td>beta 0.5</td>' in text
-        and "made &lt;by&gt; hand &amp; safe" in text
-        and "@article{dolan2002" in text
-    )
+    assert "OpenBLAS &lt;x&gt;" in text
+    assert '<th scope="row">cdf-gd on matching</th><td>beta 0.5</td>' in text
+    assert "made &lt;by&gt; hand &amp; safe" in text
+    assert "@article{dolan2002" in text
     assert "prefers-color-scheme: dark" in text
     assert "The solver raised &lt;b&gt;ValueError&lt;/b&gt;: a &amp; b" in text
 
 
 def test_page_escapes_what_solvers_say(page):
     text = page.read_text(encoding="utf-8")
-    assert (
-        "window.hacked = 1</script>" not in text and "<img" not in text and "<i>p</i>" not in text
-    )
-    assert (
-        "<title>A &lt;title&gt;</title>" in text
-        and "Another &lt;b&gt;one" in text
-        and "<p id='own'>" in text
-    )
+    assert "window.hacked = 1</script>" not in text and "<img src" not in text and "<i>" not in text
+    assert "<title>A &lt;title&gt;</title>" in text
+    assert "Another &lt;b&gt;one" in text
+    assert "<p id='own'>" in text
 
 
 def test_report_of_nothing_and_of_strange_sections_is_refused(tmp_path):
@@ -436,11 +401,8 @@ const probe = {
     return heads.flatMap((head, k) => head.getAttribute("aria-sort") === "none" ? [] : [k]);
   }),
   tables: document.querySelectorAll("table.sortable").length,
-  figures: [...document.querySelectorAll("figure svg")].map((svg) => ({
-    label: svg.getAttribute("aria-label"), size: box(svg),
-    drawn: [...svg.querySelectorAll("path, use")]
-      .filter((each) => box(each).some((side) => side > 0)).length,
-    words: svg.querySelectorAll("text").length,
+  figures: [...document.querySelectorAll("figure img")].map((img) => ({
+    label: img.alt, size: box(img), natural: [img.naturalWidth, img.naturalHeight],
   })),
   repeated: ids.filter((id, n) => ids.indexOf(id) !== n),
   dead: [...document.querySelectorAll("nav a")].map((a) => a.hash)
@@ -476,13 +438,11 @@ def probe(page: Path) -> dict[str, Any]:
 
 
 def test_chromium_opens_the_page_without_errors(probe):
-    assert (
-        probe["seen"] == []
-        and probe["console"] == []
-        and probe["loads"] == []
-        and probe["dead"] == []
-        and probe["repeated"] == []
-    )
+    assert probe["seen"] == []
+    assert probe["console"] == []
+    assert probe["loads"] == []
+    assert probe["dead"] == []
+    assert probe["repeated"] == []
     assert not probe["hacked"]
 
 
@@ -523,9 +483,7 @@ def test_chromium_shows_the_plots(probe):
         "Time by phase": 2,
     }
     for figure in probe["figures"]:
-        assert min(figure["size"]) > 100 and figure["drawn"] > 10 and figure["words"] > 3, figure[
-            "label"
-        ]
+        assert min(*figure["size"], *figure["natural"]) > 100, figure["label"]
 
 
 def test_chromium_offers_the_bibtex_for_copying(probe):
@@ -552,30 +510,17 @@ def test_bar_shows_the_run_and_the_best_so_far():
     bar.close()  # nothing was started: nothing to do
     bar.start(4)
     bar.begin("matching", "(4,2)", 0, "cdf-gd", 1e-5)
-    assert "matching (4,2) to 1e-5, seed 0: cdf-gd   best so far: none yet" in out.getvalue()
+    assert "matching (4,2) to 1e-5, seed 0: cdf-gd (best so far: none yet)" in out.getvalue()
     bar.finish(record("cdf-gd", 2.5))
     bar.finish(record("cdf-tr", 0.1, size="(8,2)"))  # of another row
     bar.begin("matching", "(4,2)", 0, "rgd", 1e-5)
-    assert "rgd   best so far: cdf-gd, 2.5 s" in out.getvalue() and "2/4" in out.getvalue()
+    assert "rgd (best so far: cdf-gd, 2.5 s)" in out.getvalue() and "2/4" in out.getvalue()
     bar.finish(record("rgd", 60.0, status="TIME_LIMIT"))
     bar.finish(record("[b]", 0.5))  # carried over: it had no beginning; and brackets are no markup
     out.truncate(0)
     bar.close()
-    line = next(line for line in out.getvalue().splitlines() if "(4,2)" in line)
-    assert re.split(r"\s*│\s*", line)[1:-1] == [
-        "matching",
-        "(4,2)",
-        "1e-5",
-        "[b]",
-        "0.5",
-        "cdf-gd",
-        "2.5",
-        "none",
-        "-",
-        "[b]",
-        "0.5",
-        "1",
-    ]
+    line = out.getvalue().splitlines()[-5]
+    assert line.split() == ["matching", "(4,2)", "1e-5", "[b]", "0.5", "1"]
     out.truncate(0)
     bar.close()
     assert out.getvalue().strip("\x00") == ""

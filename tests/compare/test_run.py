@@ -12,17 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compare_cases import (
-    SHAPE,
-    Counting,
-    ended,
-    hanging,
-    instance,
-    procrustes,
-    raising,
-    standing,
-    stuck,
-)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,6 +22,17 @@ from genorth.compare.render.terminal import Lines
 from genorth.compare.runs.store import decode, encode, thinned
 from genorth.machine import PastLimitError, interrupted
 from genorth.solve.clock import Clock
+from support.compare_cases import (
+    SHAPE,
+    Counting,
+    ended,
+    hanging,
+    instance,
+    procrustes,
+    raising,
+    standing,
+    stuck,
+)
 from support.refusals import refused
 
 threadpoolctl = pytest.importorskip(
@@ -76,21 +76,16 @@ def test_a_record_holds_what_the_solver_says(name):
     result = SOLVERS[name](
         procrustes(0), problem.manifold.random_point(0), tol=1e-6, max_time=60, max_iterations=None
     )
-    assert (record.status, record.message, record.nit) == (
-        result.status.name,
-        result.message,
-        result.nit,
-    )
+    expected = (result.status.name, result.message, result.nit)
+    assert (record.status, record.message, record.nit) == expected
     assert (record.nfev, record.njev, record.nhev) == (result.nfev, result.njev, result.nhev)
     assert (record.beta, record.threshold) == (result.beta, result.threshold)
     rounding = 100 * np.finfo(float).eps
     assert abs(record.fun - result.fun) <= rounding * max(1, abs(result.fun))
     assert abs(record.gradient_norm - result.gradient_norm) <= rounding
     assert abs(record.feasibility - result.feasibility) <= rounding
-    assert (
-        record.trace.cost == result.trace.cost
-        and record.trace.evaluations == result.trace.evaluations
-    )
+    assert record.trace.cost == result.trace.cost
+    assert record.trace.evaluations == result.trace.evaluations
     assert record.time > 0 and set(record.seconds) == set(result.seconds)
 
 
@@ -379,12 +374,8 @@ def test_after_the_time_limit_tighter_tolerances_are_not_tried():
 
     records = run(procrustes(0), [slow], tolerances=(1e-1, 1e-3, 1e-5, 1e-7))
     assert calls == [1e-1, 1e-3]
-    assert [record.status for record in records] == [
-        "CONVERGED",
-        "TIME_LIMIT",
-        "TIME_LIMIT",
-        "TIME_LIMIT",
-    ]
+    expected = ["CONVERGED", "TIME_LIMIT", "TIME_LIMIT", "TIME_LIMIT"]
+    assert [record.status for record in records] == expected
     assert [record.tolerance for record in records] == [1e-1, 1e-3, 1e-5, 1e-7]
     for record in list(records)[2:]:
         assert record.nit == 7 and record.message.endswith(
@@ -479,11 +470,9 @@ def test_an_interruption_passes_on_and_says_how_to_go_on(tmp_path):
         )
     assert heard.told[-1] == "closed"
     (note,) = caught.value.__notes__
-    assert (
-        "1 of 3 runs are finished" in note
-        and str(tmp_path / "folder") in note
-        and "resumes" in note
-    )
+    assert "1 of 3 runs are finished" in note
+    assert str(tmp_path / "folder") in note
+    assert "resumes" in note
     assert [record.solver for record in compare.load(tmp_path / "folder")] == ["standing"]
     assert [record.solver for record in caught.value.records] == ["standing"]
     with pytest.raises(KeyboardInterrupt) as caught:

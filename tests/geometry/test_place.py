@@ -264,3 +264,19 @@ def test_what_a_place_knows_of_its_point(manifold, seed):
     assert here.size == pytest.approx(manifold.scale(X))
     assert here.length == pytest.approx(float(manifold.norm(X)))
     assert manifold.norm(here.dissolved() - manifold.dissolve(X)) <= unit * manifold.norm(X)
+
+
+@given(manifold=gt.manifolds(max_condition=1e3), seed=gt.seeds())
+def test_a_projection_for_many_vectors_is_the_projection(manifold, seed):
+    """In whatever frame; and a Hessian for many directions is `hessian`."""
+    X = manifold.random_point(seed)
+    place, D = manifold.place(X), manifold.random_ambient(seed + 1)
+    G, H = manifold.random_ambient(seed + 2), manifold.random_ambient(seed + 3)
+    Z = manifold.random_tangent(X, seed + 4)
+    bound = 1e4 * np.finfo(float).eps * float(np.linalg.cond(manifold.phi(X)).max()) ** 2
+    bound *= float(manifold.scale(X))
+    error = np.linalg.norm(place.projection()(D) - place.project(D))
+    assert error <= bound * np.linalg.norm(D)
+    found = place.curvature(place.split(G)[1])(H, Z)
+    size = np.linalg.norm(H) + np.linalg.norm(place.lagrangian(place.split(G)[1], H, Z))
+    assert np.linalg.norm(found - manifold.hessian(X, G, H, Z)) <= bound * size

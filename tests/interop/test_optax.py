@@ -11,7 +11,7 @@ import pytest
 import genorth as go
 from genorth.geometry.field import Field
 from genorth.geometry.newton import anywhere
-from support.layer_manifolds import KINDS, MANIFOLDS, near, refuses, target
+from support.layer_manifolds import KINDS, MANIFOLDS, distance, near, refuses, target, with_momentum
 
 jax = pytest.importorskip("jax", reason="the extra 'jax' is not installed")
 optax = pytest.importorskip("optax", reason="the extra 'optax' is not installed")
@@ -25,13 +25,8 @@ EPS = 2.0**-52
 
 @pytest.fixture(autouse=True)
 def _double_precision() -> Iterator[None]:
-    wanted = {"jax_enable_x64": True, "jax_disable_most_optimizations": True}
-    before = {option: jax.config.read(option) for option in wanted}
-    for option, value in wanted.items():
-        jax.config.update(option, value)
-    yield
-    for option, value in before.items():
-        jax.config.update(option, value)
+    with jax.enable_x64(True):
+        yield
 
 
 def _distance(T: Any) -> Any:
@@ -59,14 +54,9 @@ def test_the_loss_is_the_dissolved_function(name, kind):
     """F11, F17: value and gradient of h."""
     manifold, beta = MANIFOLDS[name], 1.7
     X, T = near(manifold, 0), target(manifold, 1)
-    problem = go.Problem(
-        manifold,
-        cost=lambda X: float(np.linalg.norm(X - T) ** 2) / 2,
-        euclidean_gradient=lambda X: X - T,
-    )
     loss = dissolve(_distance(T), manifold, beta, dissolving=kind)
     value, gradient = jax.jit(jax.value_and_grad(loss))(jnp.asarray(X))
-    expected, G = KINDS[kind](problem, beta).value_and_gradient(X)
+    expected, G = KINDS[kind](distance(manifold, T), beta).value_and_gradient(X)
     size = 1e3 * EPS * float(manifold.scale(X)) ** 2
     assert abs(float(value) - expected) <= size * max(1, abs(expected))
     assert np.linalg.norm(np.conj(gradient) - G) <= size * max(1, float(np.linalg.norm(G)))
@@ -164,11 +154,7 @@ def test_momentum_is_transported_by_projection(name, nesterov):
     X, T = M.random_point(0), target(M, 1)
     optimizer = riemannian(optax.sgd(lr, momentum, nesterov), M)
     ours = _steps(optimizer, _distance(T), jnp.asarray(X), 3)
-    V = 0.0
-    for _ in range(3):
-        G = M.gradient(X, X - T)
-        V = momentum * M.project(X, V) + G if np.ndim(V) else G
-        X = M.dissolve(M.retract(X, -lr * (G + momentum * V if nesterov else V)))
+    X = with_momentum(M, X, T, lr, momentum, nesterov)
     assert np.linalg.norm(ours - X) <= 1e4 * EPS * float(M.scale(X)) ** 2
 
 

@@ -445,14 +445,6 @@ def test_the_step_size_at_which_an_instance_ends():
     np.testing.assert_array_equal(result.x, alone.point)
 
 
-def test_an_exception_of_the_user_is_passed_on():
-    def cost(X: Matrix) -> float:
-        raise ZeroDivisionError("mine")
-
-    with pytest.raises(ZeroDivisionError, match="mine"):
-        run(TrustRegions, go.Problem(go.Stiefel(4, 2), cost, lambda X: X, lambda X, Z: Z))
-
-
 def test_a_start_near_the_manifold_is_restored_and_one_far_away_refused():
     problem, best = KNOWN["symplectic"]
     X = problem.manifold.random_point(0)
@@ -501,10 +493,6 @@ def test_pymanopts_problem_keeps_its_retraction_and_its_preconditioner():
     )
     other = run(ConjugateGradient, theirs, x0, max_iterations=3, retraction="exp")
     assert not np.array_equal(result.x, other.x)
-
-
-def test_the_method_is_named():
-    assert run(TrustRegions, _weighted(), rng=0).method == "pymanopt.TrustRegions"
 
 
 @pytest.mark.parametrize("optimizer", [NelderMead, ParticleSwarm])

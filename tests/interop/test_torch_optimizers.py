@@ -11,7 +11,7 @@ import genorth as go
 from genorth.geometry.field import Field
 from genorth.geometry.newton import anywhere
 from genorth.geometry.retractions import RETRACTIONS
-from support.layer_manifolds import MANIFOLDS, near, refuses, target
+from support.layer_manifolds import MANIFOLDS, near, refuses, target, with_momentum
 
 torch = pytest.importorskip("torch", reason="the extra 'torch' is not installed")
 
@@ -82,12 +82,8 @@ def test_momentum_is_transported_by_projection(name, nesterov, seed, momentum):
     M, lr = MANIFOLDS[name], 1e-2
     model = Weight(M, seed)
     optimizer = RiemannianSGD(model.parameters(), lr=lr, momentum=momentum, nesterov=nesterov)
-    X, V = model.X, 0.0
+    X = with_momentum(M, model.X, model.T.numpy(), lr, momentum, nesterov)
     for _ in range(3):
-        G = M.gradient(X, X - model.T.numpy())
-        V = momentum * M.project(X, V) + G if np.ndim(V) else G
-        D = G + momentum * V if nesterov else V
-        X = M.dissolve(M.retract(X, -lr * D))
         model.step(optimizer)
     assert np.linalg.norm(model.X - X) <= 1e4 * EPS * float(M.scale(X)) ** 2
 
@@ -173,27 +169,16 @@ def test_a_step_outside_the_domain_is_halved():
         assert M.feasibility(X) <= 1e-9 * float(M.scale(X))
 
 
-USUAL: dict[str, tuple[Any, Any]] = {
-    "SGD": (
-        lambda p: RiemannianSGD(p, lr=0.1, weight_decay=0.01),
-        lambda p: torch.optim.SGD(p, lr=0.1, weight_decay=0.01),
-    ),
+USUAL: dict[str, tuple[Any, Any, dict[str, Any]]] = {
+    "SGD": (RiemannianSGD, torch.optim.SGD, {"weight_decay": 0.01}),
     "momentum": (
-        lambda p: RiemannianSGD(p, lr=0.1, momentum=0.9, dampening=0.1, maximize=True),
-        lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, dampening=0.1, maximize=True),
+        RiemannianSGD,
+        torch.optim.SGD,
+        {"momentum": 0.9, "dampening": 0.1, "maximize": True},
     ),
-    "Nesterov": (
-        lambda p: RiemannianSGD(p, lr=0.1, momentum=0.9, nesterov=True),
-        lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, nesterov=True),
-    ),
-    "Adam": (
-        lambda p: RiemannianAdam(p, lr=0.1, betas=(0.8, 0.9), weight_decay=0.01),
-        lambda p: torch.optim.Adam(p, lr=0.1, betas=(0.8, 0.9), weight_decay=0.01),
-    ),
-    "landing": (
-        lambda p: Landing(p, lr=0.1, momentum=0.9),
-        lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9),
-    ),
+    "Nesterov": (RiemannianSGD, torch.optim.SGD, {"momentum": 0.9, "nesterov": True}),
+    "Adam": (RiemannianAdam, torch.optim.Adam, {"betas": (0.8, 0.9), "weight_decay": 0.01}),
+    "landing": (Landing, torch.optim.SGD, {"momentum": 0.9}),
 }
 
 
@@ -201,12 +186,13 @@ USUAL: dict[str, tuple[Any, Any]] = {
 @pytest.mark.parametrize("name", USUAL)
 def test_untagged_parameters_are_updated_as_by_pytorch(name, complex_too):
     runs = []
-    for make in USUAL[name]:
+    *both, options = USUAL[name]
+    for make in both:
         torch.manual_seed(0)
         model = torch.nn.Sequential(torch.nn.Linear(5, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
         if complex_too:
             model.register_parameter("z", torch.nn.Parameter(torch.randn(3, dtype=torch.cfloat)))
-        optimizer = make(model.parameters())
+        optimizer = make(model.parameters(), lr=0.1, **options)
         x = torch.randn(10, 5)
         for _ in range(4):
             optimizer.zero_grad()

@@ -4,7 +4,7 @@ import array_api_strict as strict
 import numpy as np
 import pytest
 
-from genorth.linalg.arrays import all_finite, as_like, eps, eye_like, inner, is_floating, plus
+from genorth.linalg.arrays import all_finite, as_like, ct, eps, eye_like, inner, is_floating, plus
 
 DTYPES = [np.float32, np.float64, np.complex64, np.complex128]
 
@@ -42,3 +42,17 @@ def test_the_inner_product_is_real_and_conjugates():
     for xp in (np, strict):
         value = inner(xp.asarray(U), xp.asarray(V))
         assert float(value) == np.vdot(U, V).real
+
+
+@pytest.mark.parametrize("dtype", [float, complex])
+def test_the_transpose_conjugates_in_every_library(dtype):
+    xp = pytest.importorskip("array_api_strict")
+    X = (np.arange(6.0).reshape(3, 2) * (1 + 2j)).astype(complex)
+    X = X if dtype is complex else X.real
+    for put in (np.asarray, xp.asarray):
+        np.testing.assert_array_equal(np.asarray(ct(put(X))), X.conj().T)
+
+
+def test_an_identity_that_is_shared_is_read_only():
+    with pytest.raises(ValueError, match="read-only"):
+        eye_like(np.zeros((3, 3)))[0, 0] = 2.0

@@ -1,17 +1,14 @@
 """`Planted`: one wrong formula. The tables in `planted/` hold them, one for each folder.
 
-Each error stands below its module and the definition that it goes into:
-
-    module genorth/manifolds/symplectic.py
-      tests manifolds/test_symplectic.py geometry/test_contract.py
+    genorth/manifolds/symplectic.py: manifolds/test_symplectic.py geometry/test_contract.py
 
       SymplecticStiefel.psi
         # psi(T) = -J T J
-        _turned(T) => T
+        _turned(T) => T || -_turned(T)
 
-A definition may have its own `tests`. An error is an expression or statement and what replaces it;
-`old #2 => new` takes the second of several equal ones. A line that begins with `=>` continues the
-line above. Comments state the formula that the errors below break.
+A module with the test files that find its errors, a definition (which may have its own test files),
+a formula, then errors: an expression or statement, and what replaces it, one at a time. `old #2`
+is the second of several equal ones. A line that begins with `=>` continues the line above.
 """
 
 import ast
@@ -67,23 +64,20 @@ def read_all() -> list[Planted]:
 def read(path: Path) -> Iterator[Planted]:
     """The errors of one table."""
     module = within = ""
-    tests: dict[int, tuple[str, ...]] = {}
+    usual: tuple[str, ...] = ()
+    tests = usual
     text = re.sub(r"\s*\n\s*=>", " =>", path.read_text(encoding="utf-8"))
-    for line in text.splitlines():
-        depth, words = len(line) - len(line.lstrip()), line.split()
-        if not words or words[0].startswith("#"):
-            continue
-        if words[0] == "module":
-            module, tests = words[1], {}
-        elif words[0] == "tests":
-            tests[depth] = tuple(f"tests/{name}" for name in words[1:])
-        elif " => " in line and module and within and tests:
-            old, new = line.strip().split(" => ")
-            yield Planted(module, within, old, new, tests[max(tests)])
-        elif len(words) == 1 and module:
-            within = words[0]
-            tests.pop(depth + 2, None)
-        else:
+    for line in map(str.strip, text.splitlines()):
+        old, arrow, new = line.partition(" => ")
+        if arrow and within and tests:
+            yield from (Planted(module, within, old, each, tests) for each in new.split(" || "))
+        elif match := re.fullmatch(r"([\w./]+)(?:: (.+))?", line):
+            tests = tuple(f"tests/{name}" for name in (match[2] or "").split())
+            if match[1].endswith(".py"):
+                module, within, usual = match[1], "", tests
+            else:
+                within, tests = match[1], tests or usual
+        elif line and not line.startswith("#"):
             raise TableError(f"{path.name}: need a module, tests, a definition, then {line!r}")
 
 

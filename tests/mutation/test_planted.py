@@ -31,13 +31,11 @@ class A:
         return y[0] + x
 '''
 TABLE = """# A comment.
-module genorth/a.py
-  tests test_a.py
+genorth/a.py: test_a.py
 
-  f
-    tests test_b.py test_c.py
+  f: test_b.py test_c.py
     # f(x) = x + 1
-    x + 1 => x - 1
+    x + 1 => x - 1 || x
     return x + 1
         => pass
 
@@ -63,6 +61,7 @@ def test_a_table_is_read(tmp_path):
     own = ("tests/test_b.py", "tests/test_c.py")
     assert list(read(tmp_path / "a.txt")) == [
         Planted("genorth/a.py", "f", "x + 1", "x - 1", own),
+        Planted("genorth/a.py", "f", "x + 1", "x", own),
         Planted("genorth/a.py", "f", "return x + 1", "pass", own),
         Planted("genorth/a.py", "A.f", "x * 2 #2", "x", ("tests/test_a.py",)),
     ]

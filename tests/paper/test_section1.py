@@ -13,7 +13,7 @@ import genorth as go
 import genorth.testing as gt
 from genorth.geometry.bases import algebra_basis, realvec
 from genorth.testing.contract import Sample
-from support.norms import EPS, Matrix
+from support.norms import EPS, Matrix, norm, spectral
 from support.section2_constants import ambient_basis, matrix_of
 
 
@@ -80,88 +80,67 @@ def test_psi_maps_G_to_G(manifold, seed):
     assert np.linalg.norm(rows.T @ (rows @ image) - image) <= 1e3 * s.u * s.q
 
 
-def _sample(recipe: gt.Recipe) -> tuple[go.GenOrthManifold, list[Matrix]]:
-    """The manifold with a point of it and an element of F that is not."""
-    manifold = recipe.build()
-    X = manifold.random_point(recipe.seed)
-    Y = X + manifold.random_ambient(recipe.seed) * (float(np.linalg.norm(X)) / np.sqrt(X.size))
-    return manifold, [X, Y]
-
-
-@pytest.mark.statement("tab:ex:stiefel")
-@given(recipe=gt.recipes(("stiefel",)))
-def test_stiefel(recipe):
-    M, elements = _sample(recipe)
-    for X in elements:
-        assert np.array_equal(M.phi(X), X)
-        _close(M.constraint(X), X.T @ X - np.eye(recipe.p), _size(X, X))
-
-
-@pytest.mark.statement("tab:ex:generalized")
-@given(recipe=gt.recipes(("generalized",)))
-def test_generalized_stiefel(recipe):
-    B = gt.conditioned_symmetric(recipe.n, recipe.condition, recipe.rng)
-    assert np.linalg.eigvalsh(B).min() > 0
-    M, elements = _sample(recipe)
-    for X in elements:
-        _close(M.phi(X), B @ X, _size(B, X))
-        _close(M.constraint(X), X.T @ B @ X - np.eye(recipe.p), _size(X, B, X))
-
-
-@pytest.mark.statement("tab:ex:hyperbolic")
-@given(recipe=gt.recipes(("hyperbolic",), max_condition=1.0))
-def test_hyperbolic_with_eigenvalues_one_and_minus_one(recipe):
-    rng = recipe.rng
-    negative = int(rng.integers(0, recipe.n - recipe.p + 1))
-    H = gt.conditioned_symmetric(recipe.n, 1.0, rng, negative)
-    _close(np.abs(np.linalg.eigvalsh(H)), np.ones(recipe.n), 1.0)
-    M = go.HyperbolicStiefel(H, recipe.p)
-    for X in (M.random_point(rng), M.random_ambient(rng)):
-        _close(M.phi(X), H @ X, _size(H, X))
-        _close(M.constraint(X), X.T @ H @ X - np.eye(recipe.p), _size(X, H, X))
-
-
 def _J(size: int) -> Matrix:
     """[[0, I], [-I, 0]]."""
     half = np.eye(size // 2)
     return np.block([[0 * half, half], [-half, 0 * half]])
 
 
-@pytest.mark.statement("tab:ex:symplectic")
-@given(recipe=gt.recipes(("symplectic",)))
-def test_symplectic_stiefel(recipe):
-    """X^T J X - J = C(X) J_2p, so both vanish together."""
-    M, elements = _sample(recipe)
-    n, p = M.shape
-    for X in elements:
-        _close(M.phi(X), -_J(n) @ X @ _J(p), _size(X))
-        _close(np.asarray(M.constraint(X)) @ _J(p), X.T @ _J(n) @ X - _J(p), _size(X, X))
+def _stiefel(recipe: gt.Recipe, rng: Any) -> tuple[go.GenOrthManifold, Matrix, Matrix]:
+    n, p = recipe.n, recipe.p
+    return go.Stiefel(n, p), np.eye(n), np.eye(p)
 
 
-def _involution(p: int, rng: np.random.Generator) -> tuple[Matrix, int]:
-    """A symmetric J with J^2 = I, and the number of its eigenvalues -1."""
+def _generalized(recipe: gt.Recipe, rng: Any) -> tuple[go.GenOrthManifold, Matrix, Matrix]:
+    B = gt.conditioned_symmetric(recipe.n, recipe.condition, rng)
+    assert np.linalg.eigvalsh(B).min() > 0
+    return go.GeneralizedStiefel(B, recipe.p), B, np.eye(recipe.p)
+
+
+def _hyperbolic(recipe: gt.Recipe, rng: Any) -> tuple[go.GenOrthManifold, Matrix, Matrix]:
+    n, p = recipe.n, recipe.p
+    H = gt.conditioned_symmetric(n, 1.0, rng, int(rng.integers(0, n - p + 1)))
+    _close(np.abs(np.linalg.eigvalsh(H)), np.ones(n), 1.0)
+    return go.HyperbolicStiefel(H, p), H, np.eye(p)
+
+
+def _symplectic(recipe: gt.Recipe, rng: Any) -> tuple[go.GenOrthManifold, Matrix, Matrix]:
+    n, p = 2 * recipe.n, 2 * recipe.p
+    return go.SymplecticStiefel(n, p), _J(n), -_J(p)
+
+
+def _indefinite(recipe: gt.Recipe, rng: Any) -> tuple[go.GenOrthManifold, Matrix, Matrix]:
+    """A symmetric J with J^2 = I and `minus` eigenvalues -1, and A with at least as many."""
+    n, p = recipe.n, recipe.p
     minus = int(rng.integers(0, p + 1))
     U = np.linalg.qr(rng.standard_normal((p, p)))[0]
     J = (U * np.where(np.arange(p) < minus, -1.0, 1.0)) @ U.T
-    return (J + J.T) / 2, minus
+    J = (J + J.T) / 2
+    negative = int(rng.integers(minus, n - p + minus + 1))
+    A = gt.conditioned_symmetric(n, recipe.condition, rng, negative)
+    return go.IndefiniteStiefel(A, J), A, J
 
 
-@pytest.mark.statement("tab:ex:indefinite")
-@given(recipe=gt.recipes(("indefinite-dense",)))
-def test_indefinite_stiefel(recipe):
-    """X^T A X - J = C(X) J, so both vanish together."""
-    n, p, rng = recipe.n, recipe.p, recipe.rng
-    J, minus = _involution(p, rng)
-    A = gt.conditioned_symmetric(
-        n, recipe.condition, rng, int(rng.integers(minus, n - p + minus + 1))
-    )
-    M = go.IndefiniteStiefel(A, J)
-    for X in (M.random_point(rng), M.random_ambient(rng)):
-        _close(M.phi(X), A @ X @ J, _size(A, X, J))
-        _close(np.asarray(M.constraint(X)) @ J, X.T @ A @ X - J, _size(X, A, X, J))
+FORMS = [_stiefel, _generalized, _hyperbolic, _symplectic, _indefinite]
 
 
-@pytest.mark.statement("tab:ex:indefinite")
+@pytest.mark.statement("tab:ex:stiefel", "tab:ex:generalized", "tab:ex:hyperbolic")
+@pytest.mark.statement("tab:ex:symplectic", "tab:ex:indefinite")
+@pytest.mark.parametrize("make", FORMS)
+@given(recipe=gt.recipes(("stiefel",)))
+def test_the_examples_of_the_table(make, recipe):
+    """phi(X) = A X Q^-1 and C(X) Q = X^T A X - Q, so that both vanish together; here Q^-1 = Q^T."""
+    rng = recipe.rng
+    M, A, K = make(recipe, rng)
+    X = M.random_point(rng)
+    size = spectral(A)
+    for Y in (X, X + M.random_ambient(rng) * (norm(X) / np.sqrt(X.size))):
+        _close(M.phi(Y), A @ Y @ K, size * norm(Y))
+        _close(M.constraint(Y) @ K.T, Y.T @ A @ Y - K.T, size * norm(Y) ** 2)
+        assert make is not _stiefel or np.array_equal(M.phi(Y), Y)
+
+
+@pytest.mark.statement("tab:ex:indefinite", "R12")
 def test_indefinite_stiefel_needs_a_regular_A():
     """The printed row asks for A^T = A alone; Section 5 of the paper has "nonsingular".
 
@@ -180,7 +159,7 @@ def test_indefinite_stiefel_needs_a_regular_A():
     ).passed
 
 
-@pytest.mark.statement("tab:ex:indefinite")
+@pytest.mark.statement("tab:ex:indefinite", "R12")
 @given(recipe=gt.recipes(("indefinite-dense",)))
 def test_an_involution_J_is_symmetric_where_M_is_not_empty(recipe):
     """AXJ is self-adjoint only if J^T = J, which the row omits; J = X^T A X implies it."""
@@ -240,8 +219,7 @@ def _tensor_manifold(
     return go.TensorStiefel(n, p, depth, T), T
 
 
-@pytest.mark.statement("remark:tensor")
-@pytest.mark.statement("tab:ex:tensor")
+@pytest.mark.statement("remark:tensor", "tab:ex:tensor")
 @given(size=SIZES, seed=gt.seeds(), kind=st.sampled_from(["dct", "dft", "matrix", "complex"]))
 def test_tensor_stiefel_is_the_manifold_of_the_blocks(size, seed, kind):
     """Diag(X x_3 M)^T Diag(X x_3 M) = Diag((X^T * X) x_3 M), so X^T * X = I iff C = 0."""

@@ -1,7 +1,4 @@
-"""Section 2.2 of the paper: the constants as repaired, and the Lipschitz bounds with them.
-
-The constants exist, and the bounds hold.
-"""
+"""Section 2.2 of the paper: the constants as repaired exist, and the bounds with them hold."""
 
 from typing import Any
 
@@ -34,8 +31,7 @@ def _constants(manifold: go.GenOrthManifold, seed: int) -> tuple[Constants, np.r
     return Constants(manifold, manifold.random_point(seed)), np.random.default_rng([9, seed])
 
 
-@pytest.mark.statement("ass_2")
-@pytest.mark.statement("const:L_phi")
+@pytest.mark.statement("ass_2", "const:L_phi")
 @drawn(manifold=MANIFOLDS, seed=gt.seeds())
 def test_phi_is_lipschitz_with_its_norm(manifold, seed):
     """|phi(U) - phi(V)| <= L_phi |U - V|, with equality along the leading singular vector."""
@@ -60,9 +56,7 @@ def test_L_phi_is_the_spectral_norm_of_the_form(recipe):
     assert c.L_phi == pytest.approx(largest, rel=1e3 * c.X.size * EPS)
 
 
-@pytest.mark.statement("ass_2")
-@pytest.mark.statement("const:L_g")
-@pytest.mark.statement("const:M")
+@pytest.mark.statement("ass_2", "const:L_g", "const:M")
 @drawn(manifold=MANIFOLDS, seed=gt.seeds())
 def test_constants_of_a_quadratic(manifold, seed):
     """|grad f(Y1) - grad f(Y2)| <= L_g |Y1 - Y2| and |grad f(A(Y))| <= M on Delta_X."""
@@ -88,15 +82,14 @@ def test_a_smooth_f_is_lipschitz_on_the_ball(manifold, seed):
     Y1, Y2 = c.near(rng, c.rho), c.near(rng, c.rho)
     segment = [Y1 + t * (Y2 - Y1) for t in np.linspace(0, 1, 33)]
     slopes = [norm(manifold.ambient(problem.euclidean_gradient(Y))) for Y in segment]
-    growth = [
-        norm(problem.euclidean_hessian(Y, Y2 - Y1)) / 32 for Y in segment
-    ]  # of the slope, from node to node
+    # of the slope, from node to node
+    growth = [norm(problem.euclidean_hessian(Y, Y2 - Y1)) / 32 for Y in segment]
     rounding = 100 * EPS * Y1.size * (abs(problem.cost(Y1)) + max(slopes) * norm(Y1))
     bound = (max(slopes) + 2 * max(growth)) * norm(Y1 - Y2) * (1 + 1e-9)
     assert abs(problem.cost(Y1) - problem.cost(Y2)) <= bound + rounding
 
 
-@pytest.mark.statement("const:delta")
+@pytest.mark.statement("const:delta", "R2")
 @drawn(manifold=MANIFOLDS, seed=gt.seeds())
 def test_delta_over_all_of_F_is_zero(manifold, seed):
     """As printed: DC(X)[Z] = 0 for tangent Z, so delta = 0 where dim M > 0."""
@@ -109,8 +102,7 @@ def test_delta_over_all_of_F_is_zero(manifold, seed):
     assert c.delta_printed <= 1e-6 * c.delta
 
 
-@pytest.mark.statement("R2")
-@pytest.mark.statement("const:delta")
+@pytest.mark.statement("R2", "const:delta")
 @drawn(manifold=MANIFOLDS, seed=gt.seeds())
 def test_delta_over_the_normal_space(manifold, seed):
     """delta = min |DC(X)[Z]|/|Z| over normal Z = phi(X) S, at least 2/|X|_2."""
@@ -139,8 +131,7 @@ def test_delta_is_two_on_stiefel_manifolds(recipe):
     )
 
 
-@pytest.mark.statement("R11")
-@pytest.mark.statement("const:rho")
+@pytest.mark.statement("R11", "const:rho")
 @drawn(manifold=MANIFOLDS, seed=gt.seeds(), t=st.floats(1e-6, 0.5))
 def test_no_radius_keeps_the_whole_of_delta(manifold, seed, t):
     """As printed, rho_X = 0: at Y = (1 - t) X the least singular value is (1 - t) delta."""
@@ -150,8 +141,7 @@ def test_no_radius_keeps_the_whole_of_delta(manifold, seed, t):
     assert least < c.delta
 
 
-@pytest.mark.statement("R11")
-@pytest.mark.statement("const:rho")
+@pytest.mark.statement("R11", "const:rho")
 @drawn(manifold=MANIFOLDS, seed=gt.seeds())
 def test_rho_keeps_half_of_delta(manifold, seed):
     """|DC(Y)*[S]| >= delta/2 |S| for |Y - X| <= rho = min(1, delta/(4 L_phi))."""
@@ -163,10 +153,7 @@ def test_rho_keeps_half_of_delta(manifold, seed):
 
 
 def _worst(c: Constants) -> Matrix:
-    """The step of length rho that takes most off the least singular value.
-
-    Against DC(.)* of the singular pair.
-    """
+    """The step of length rho that takes most off the least singular value of DC(.)*."""
     M, basis = c.manifold, symmetric_basis(c.manifold)
     adjoint = matrix_of(lambda T: M.constraint_adjoint(c.X, T), basis)
     S = np.tensordot(np.linalg.svd(adjoint)[2][-1], basis, axes=1)
@@ -176,46 +163,35 @@ def _worst(c: Constants) -> Matrix:
     return c.X - step * (c.rho / norm(step))
 
 
-def _pair(c: Constants, rng: np.random.Generator) -> tuple[Matrix, Matrix, float]:
-    """Two points of Delta_X and the rounding of operators there, relative to their size."""
-    Y1, Y2 = c.near(rng, c.rho), c.near(rng, c.rho)
-    return Y1, Y2, 100 * c.X.size * EPS
-
-
 def _size(c: Constants, power: int) -> float:
     """L_phi sup |Y|^power, the size of the terms."""
     return c.L_phi * c.radius**power * Sample(c.manifold).q
 
 
-@pytest.mark.statement("lemma:DC-lipschitz")
+@pytest.mark.statement("lemma:DC-lipschitz", "lem:DA", "lemma:DCA-lipschitz")
 @drawn(manifold=MANIFOLDS, seed=gt.seeds())
-def test_DC_is_lipschitz(manifold, seed):
-    """|DC(Y1) - DC(Y2)| <= 2 L_phi |Y1 - Y2| in the operator norm."""
+def test_the_differentials_are_lipschitz(manifold, seed):
+    """In the operator norm, with 2 L_phi for DC, alpha_A L_phi for DA and its adjoint.
+
+    alpha_A = 3 sup |Y|; and with 2 alpha_CA L_phi for D(C o A).
+    """
     c, rng = _constants(manifold, seed)
-    Y1, Y2, u = _pair(c, rng)
+    Y1, Y2, u = c.near(rng, c.rho), c.near(rng, c.rho), 100 * c.X.size * EPS
 
-    def difference(Z: Matrix) -> Any:
-        return manifold.constraint_differential(Y1, Z) - manifold.constraint_differential(Y2, Z)
+    def composed(Y: Matrix, Z: Matrix) -> Any:
+        """DC(A(Y))[DA(Y)[Z]]."""
+        return manifold.constraint_differential(
+            manifold.dissolve(Y), manifold.dissolve_differential(Y, Z)
+        )
 
-    assert operator_norm(difference, c.basis) <= 2 * c.L_phi * norm(Y1 - Y2) + u * _size(c, 1)
-
-
-@pytest.mark.statement("lem:DA")
-@drawn(manifold=MANIFOLDS, seed=gt.seeds())
-def test_DA_and_its_adjoint_are_lipschitz(manifold, seed):
-    """|DA(Y1) - DA(Y2)| <= alpha_A L_phi |Y1 - Y2|, alpha_A = 3 sup |Y|; adjoints alike."""
-    c, rng = _constants(manifold, seed)
-    Y1, Y2, u = _pair(c, rng)
-
-    def difference(Z: Matrix) -> Any:
-        return manifold.dissolve_differential(Y1, Z) - manifold.dissolve_differential(Y2, Z)
-
-    def adjoint(T: Matrix) -> Any:
-        return manifold.dissolve_adjoint(Y1, T) - manifold.dissolve_adjoint(Y2, T)
-
-    bound = c.alpha_A * c.L_phi * norm(Y1 - Y2) + u * (1 + _size(c, 2))
-    assert operator_norm(difference, c.basis) <= bound
-    assert operator_norm(adjoint, c.basis) <= bound
+    for differential, alpha, size in (
+        (manifold.constraint_differential, 2, _size(c, 1)),
+        (manifold.dissolve_differential, c.alpha_A, 1 + _size(c, 2)),
+        (manifold.dissolve_adjoint, c.alpha_A, 1 + _size(c, 2)),
+        (composed, 2 * c.alpha_CA, 10 * _size(c, 1) * (1 + _size(c, 2)) ** 2),
+    ):
+        change = operator_norm(lambda Z, D=differential: D(Y1, Z) - D(Y2, Z), c.basis)
+        assert change <= alpha * c.L_phi * norm(Y1 - Y2) + u * size
 
 
 @pytest.mark.statement("eq:DA-bound")
@@ -229,31 +205,6 @@ def test_DA_is_bounded_on_the_ball(manifold, seed):
         assert norm(Y) <= c.alpha_A / 3 * (1 + 10 * EPS)
         size = operator_norm(lambda Z, Y=Y: manifold.dissolve_differential(Y, Z), c.basis)
         assert size <= 3 / 2 + c.alpha_A**2 * c.L_phi / 6 + 100 * c.X.size * EPS * (1 + _size(c, 2))
-
-
-@pytest.mark.statement("lemma:DCA-lipschitz")
-@drawn(manifold=MANIFOLDS, seed=gt.seeds())
-def test_the_differential_of_the_composition_is_lipschitz(manifold, seed):
-    """|D(C o A)(Y1) - D(C o A)(Y2)| <= 2 alpha_CA L_phi |Y1 - Y2|."""
-    c, rng = _constants(manifold, seed)
-    Y1, Y2, u = _pair(c, rng)
-
-    def difference(Z: Matrix) -> Any:
-        return _composed(manifold, Y1, Z) - _composed(manifold, Y2, Z)
-
-    bound = 2 * c.alpha_CA * c.L_phi * norm(Y1 - Y2)
-    assert (
-        operator_norm(difference, c.basis) <= bound + 10 * u * _size(c, 1) * (1 + _size(c, 2)) ** 2
-    )
-
-
-def _composed(M: go.GenOrthManifold, Y: Matrix, Z: Matrix) -> Matrix:
-    """D(C o A)(Y)[Z] = DC(A(Y))[DA(Y)[Z]]."""
-    return np.asarray(
-        M.constraint_differential(
-            np.asarray(M.dissolve(Y)), np.asarray(M.dissolve_differential(Y, Z))
-        )
-    )
 
 
 @pytest.mark.statement("lemma:DCA-lipschitz")

@@ -21,8 +21,7 @@ from support.section2_constants import Constants, ambient_basis, matrix_of, quad
 SMALL = gt.manifolds(max_n=4)  # operators on F are formed as matrices
 
 
-@pytest.mark.statement("R1")
-@pytest.mark.statement("lemma:C-in-S1")
+@pytest.mark.statement("R1", "lemma:C-in-S1")
 @drawn(manifold=gt.manifolds(), seed=gt.seeds())
 def test_C_is_in_S1(manifold, seed):
     """C(X) = Phi((phi(X)^T X - I)/2) on F; the printed T = phi(X)^T X/2 gives C(X) + I."""
@@ -52,21 +51,6 @@ def test_DC_is_onto_S1_and_gives_the_dimension(manifold, seed):
     least = Constants(manifold, s.X).delta
     assert values[rank_Phi - 1] == pytest.approx(least, abs=1e3 * s.u * s.q * float(values[0]))
     assert np.all(values[rank_Phi:] <= 1e3 * s.u * s.q * float(values[0]))
-
-
-@pytest.mark.statement("prop:submanifold")
-@given(
-    recipe=gt.recipes(
-        ("stiefel", "stiefel-complex", "symplectic", "bilinear-skew", "indefinite-dense"), max_n=7
-    )
-)
-def test_dimensions_known_from_the_literature(recipe):
-    """np - p(p+1)/2 for symmetric forms, np - p(p-1)/2 for skew, 2np - p^2 for unitary ones."""
-    M = recipe.build()
-    n, p = M.shape
-    known = {"stiefel-complex": 2 * n * p - p**2}
-    skew = recipe.family in ("symplectic", "bilinear-skew")
-    assert M.dim == known.get(recipe.family, n * p - (p * (p - 1) if skew else p * (p + 1)) // 2)
 
 
 @pytest.mark.statement("prop:submanifold")

@@ -1,7 +1,4 @@
-"""Section 2.1 of the paper: Phi, C, A, C o A and their derivatives.
-
-All are polynomials, so differences are exact.
-"""
+"""Section 2.1 of the paper: Phi, C, A, C o A, all polynomials, and their derivatives."""
 
 from collections.abc import Callable
 from typing import Any
@@ -49,14 +46,10 @@ def test_M_is_the_zero_set_of_C(manifold, seed):
     assert norm(manifold.constraint(1.25 * s.X) - 0.5625 * eye) <= 4 * (s.c + s.u * s.g)
 
 
-@pytest.mark.statement("eq:A")
-@pytest.mark.statement("le2")
+@pytest.mark.statement("eq:A", "le2")
 @drawn(manifold=gt.manifolds(), seed=gt.seeds())
 def test_dissolving_map_its_differential_and_adjoint(manifold, seed):
-    """eq:A, d3 and the adjoint as printed.
-
-    D3 is the exact derivative: A(Y+Z) - A(Y-Z) = 2 DA(Y)[Z] - Z phi(Z)^T Z.
-    """
+    """(eq:A), (d3) and the adjoint as printed."""
     M, s = manifold, Sample(manifold, seed)
     Y, Z, T = s.Y, s.ambient(norm(s.Y)), s.ambient()
     P, size = np.asarray(M.phi(Y)), 20 * s.u * s.q * s.g
@@ -93,10 +86,7 @@ def test_g_and_G_are_f_and_its_gradient_at_the_dissolved_point(manifold, seed):
 
 
 def _derivative(function: Callable[[float], Any]) -> Matrix:
-    """The derivative at 0 of a polynomial in t of degree at most 6, exactly.
-
-    Central differences of order six.
-    """
+    """The derivative at 0 of a polynomial of degree at most 6, by central differences."""
     odd = [np.asarray(function(t)) - np.asarray(function(-t)) for t in (1.0, 2.0, 3.0)]
     return odd[0] * 3 / 4 - odd[1] * 3 / 20 + odd[2] / 60
 

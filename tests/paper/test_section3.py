@@ -1,9 +1,6 @@
-"""Section 3 of the paper up to the derivatives of h.
+"""Section 3 of the paper up to h and its derivatives: idempotence, distances, the map A.
 
-Idempotence, distances, the map A, h and its derivatives.
-
-Each statement is tested in double precision on every family, and in decimals at condition numbers
-up to 1e8 (`arena`).
+In double precision on every family, and in decimals at condition numbers up to 1e8 (`arena`).
 """
 
 from collections.abc import Callable
@@ -32,10 +29,7 @@ def _bounded(name: str, left: Any, right: Any, noise: Any) -> bool:
 
 
 def _slope(along: Callable[[int], Any], steps: int = 3) -> Any:
-    """The derivative at 0 of a polynomial of degree at most 6, exactly.
-
-    Central differences at 1, 2, 3.
-    """
+    """The derivative at 0 of a polynomial of degree at most 6, by central differences."""
     weights = {1: 45, 2: -9, 3: 1}
     return sum(weights[k] * (along(k) - along(-k)) for k in range(1, steps + 1)) / 60
 
@@ -86,10 +80,7 @@ def _unit(E: Matrix) -> Matrix:
 @pytest.mark.statement("le:mi")
 @drawn(arena=arenas())
 def test_DA_is_idempotent_on_M(arena):
-    """DA DA = DA and DA* DA* = DA*; (m1) DA[Z] = Z - 1/2 X (phi(Z)^T X + phi(X)^T Z).
-
-    (m2) DA of the rest is zero.
-    """
+    """DA DA = DA and DA* DA* = DA*; (m1) DA[Z] = Z - X (phi(Z)^T X + phi(X)^T Z)/2; (m2)."""
     M, X, D = arena.M, arena.X, arena.direction()
     D = D / M.norm(D)
     bound = arena.noise * (1 + arena.s) ** 2
@@ -131,8 +122,7 @@ def test_A_squares_the_violation(arena):
     assert _bounded("sharp", 4 * after, 3 * before**2 + before**3, arena.noise)
 
 
-@pytest.mark.statement("le:cbo")
-@pytest.mark.statement("them:noe")
+@pytest.mark.statement("le:cbo", "them:noe")
 @ALL
 def test_the_neighbourhood_is_seen(family):
     """|C(Y)|^2 is above rounding, and the two sides of each bound are close."""
@@ -146,10 +136,7 @@ def test_the_neighbourhood_is_seen(family):
 
 
 def _around(arena: Arena, reach: float) -> tuple[Matrix, Matrix]:
-    """A point off M, and a direction.
-
-    Seven points X + kZ, |k| <= 3, in a ball of about the given size.
-    """
+    """A point off M and a direction: X + kZ, |k| <= 3, in a ball of about the given size."""
     size = arena.number(reach) * arena.M.norm(arena.X)
     E, Z = arena.direction(), arena.direction()
     return arena.X + E * (size / arena.M.norm(E)), Z * (size / arena.M.norm(Z) / 3)
@@ -165,8 +152,7 @@ def _penalty(arena: Arena) -> tuple[Penalty, Any]:
     ) ** 2
 
 
-@pytest.mark.statement("cdf")
-@pytest.mark.statement("al:1:1")
+@pytest.mark.statement("cdf", "al:1:1")
 @drawn(arena=arenas())
 def test_value_of_h(arena):
     """h(X) = f(A(X)) + beta/2 |X^T phi(X) - I|^2, and h = f on M."""
@@ -208,8 +194,7 @@ def test_hessian_of_h(arena):
     assert arena.M.norm(_slope(lambda k: h.gradient(X + k * Z)) - product) <= 10 * bound
 
 
-@pytest.mark.statement("pro:nah")
-@pytest.mark.statement("pro:2h")
+@pytest.mark.statement("pro:nah", "pro:2h")
 @ALL
 def test_derivatives_are_seen(family):
     """Each term of grad h and hess h is 1e4 times the bounds above."""
@@ -227,8 +212,6 @@ def test_derivatives_are_seen(family):
 def test_stationary_on_M_for_both_or_for_neither(arena, exponent):
     """|grad f(X)| <= |grad h(X)| <= (3/2 + a^2 L/6) |grad f(X)| on M, for every beta.
 
-    Both are zero or none is.
-
     grad f(X) is given: a tangent vector t, and f with the Euclidean gradient t + phi(X) Theta at X.
     """
     M, X = arena.M, arena.X
@@ -245,13 +228,7 @@ def test_stationary_on_M_for_both_or_for_neither(arena, exponent):
     assert _bounded("upper", 6 * large, (9 + arena.q) * small, 6 * noise)
 
 
-@pytest.mark.statement("le:mi")
-@pytest.mark.statement("le:cbo")
-@pytest.mark.statement("them:noe")
-@pytest.mark.statement("cdf")
-@pytest.mark.statement("pro:nah")
-@pytest.mark.statement("pro:2h")
-@pytest.mark.statement("pro:sta")
+@pytest.mark.statement("le:mi", "le:cbo", "them:noe", "cdf", "pro:nah", "pro:2h", "pro:sta")
 @ALL
 def test_all_of_it_on_every_family(family):
     for test in (

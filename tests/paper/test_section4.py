@@ -32,15 +32,11 @@ def _run(name: str, method: str, tol: float) -> tuple[go.Problem, go.Result]:
     )
 
 
-@pytest.mark.statement("al:1:2")
-@pytest.mark.statement("al:1:6")
+@pytest.mark.statement("al:1:2", "al:1:6")
 @pytest.mark.parametrize("method", [name for name in go.SOLVERS if name.startswith("cdf-")])
 @pytest.mark.parametrize("name", RUNS)
 def test_algorithm_1(name, method):
-    """Step 2 ends at the first X~ with |grad h(X~)| <= tol.
-
-    What is returned is A applied to it, at least once, until it is on M.
-    """
+    """Step 2 ends at the first X~ with |grad h(X~)| <= tol; A is applied to it until it is on M."""
     problem, minimum = known_minima()[name]
     problem, result = _run(name, method, tol=1e-6)
     assert result.success and result.beta == BETA
@@ -63,9 +59,7 @@ def test_algorithm_1(name, method):
 @pytest.mark.statement("al:1:3")
 @drawn(data=st.data(), manifold=gt.manifolds(max_condition=1e6), exponent=st.floats(-12, -1))
 def test_restoring_is_the_loop(data, manifold, exponent):
-    """While |C(X)| is above the tolerance, X <- A(X).
-
-    The same X after as many steps, one phi each and one to see it.
+    """While |C(X)| is above the tolerance, X <- A(X): one phi each, and one to see it.
 
     The tolerance is relative to max(1, |X| |phi(X)|), which is how finely |C(X)| can be known; in
     any case |C(X)| <= max(tol, 1e-6).
@@ -87,10 +81,9 @@ def test_restoring_is_the_loop(data, manifold, exponent):
 @pytest.mark.statement("al:1:3")
 @pytest.mark.parametrize(("length", "after"), [(5**0.5, -(5**0.5)), (3**0.5, 0.0)])
 def test_the_printed_loop_may_not_end(length, after):
-    """phi(X)^T X = 5: A(X) = -X for ever; 3: A(X) = 0, and stays there.
+    """phi(X)^T X = 5: A(X) = -X for ever; 3: A(X) = 0. The library goes on with Newton's map.
 
-    The library goes on with Newton's map, and says so. Rounding grows sixfold with each step of the
-    first loop, so that with some BLAS kernels A leads to M after all.
+    Rounding grows sixfold with each step, so that with some BLAS kernels A leads to M after all.
     """
     manifold = go.SymplecticStiefel(6, 2)
     X = manifold.random_point(0)
@@ -103,8 +96,7 @@ def test_the_printed_loop_may_not_end(length, after):
     assert manifold.feasibility(found.X) <= 1e-12 * manifold.scale(found.X)
 
 
-@pytest.mark.statement("R18")
-@pytest.mark.statement("al:1:3")
+@pytest.mark.statement("R18", "al:1:3")
 @drawn(manifold=gt.manifolds(max_condition=1e4), seed=gt.seeds(), square=st.floats(0.05, 2.9))
 def test_the_loop_ends_within_reach(manifold, seed, square):
     """Eigenvalues of phi(X)^T X in (0, 3): y -> y (3 - y)^2/4 tends to 1, and A^k(X) to x."""
@@ -134,10 +126,7 @@ def test_restoring_is_needed_and_helps(name):
 
 
 def _setting(arena: Arena, f: Objective, factor: float) -> tuple[Matrix, Any, Penalty, Any]:
-    """Y in Omega_X off M, |C(Y)|, h, and the rounding of its gradient there.
-
-    The beta of h is a multiple of the threshold.
-    """
+    """Y in Omega_X off M, |C(Y)|, h with a multiple of the threshold, and its rounding."""
     Y, _ = arena.offset()
     M_f = arena.M_f(f)
     beta = arena.threshold(M_f) * arena.number(factor)
@@ -173,9 +162,7 @@ def test_gradient_of_h_bounds_both_measures(arena, factor):
     factor=FACTORS,
 )
 def test_the_sum_holds_where_phi_is_the_identity(recipe, factor):
-    """|grad h(Y)|^2 >= |grad g(Y)|^2 + 3 beta^2 |C(Y)|^2 where phi = id.
-
-    The print has beta/9 |C| for the last term.
+    """|grad h(Y)|^2 >= |grad g(Y)|^2 + 3 beta^2 |C(Y)|^2 where phi = id; the print has beta/9 |C|.
 
     There DA(Y)[DC(Y)*[C]] = -3 Y C^2 and |DC(Y)*[C]|^2 = 4 tr(C (I + C) C).
     """
@@ -247,8 +234,7 @@ def test_the_decrease_is_seen(family):
     assert fall == pytest.approx(h.beta / 2 * arena.violation(Y) ** 2, rel=0.1)
 
 
-@pytest.mark.statement("pro:con")
-@pytest.mark.statement("prop:decrease")
+@pytest.mark.statement("pro:con", "prop:decrease")
 @pytest.mark.parametrize("family", sorted(gt.FAMILIES))
 def test_all_of_it_on_every_family(family):
     run_on(family, test_gradient_of_h_bounds_both_measures, factor=1.0)

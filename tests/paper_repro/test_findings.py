@@ -4,7 +4,6 @@ import math
 import statistics
 
 import attrs
-from compare_records import record
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +12,7 @@ from genorth.compare.analysis import by_row
 from paper_repro.experiments import LONGER, REFERENCE
 from paper_repro.findings import FAMILIES, _equally_limited, ratios, slower, standings, times, won
 from paper_repro.pages import table
+from support.compare_records import record
 
 PENALTY, SECOND, RIEMANNIAN = "cdf-gd", "cdf-lbfgs", "rtr"
 SOLVERS = (PENALTY, SECOND, RIEMANNIAN)

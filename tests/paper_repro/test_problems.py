@@ -40,6 +40,7 @@ def test_derivatives_of_the_papers_problems(name):
     assert np.linalg.norm((up_gradient - down_gradient) / (2 * t) - H) <= 1e-6 * np.linalg.norm(H)
 
 
+@pytest.mark.statement("problem:matching")
 def test_matching_is_what_the_paper_says():
     """Eigenvalues a^(1-i) + b (divided by n), 0 < b < 2, mu_j = 0.1 exp(-j/(p/2)).
 
@@ -81,6 +82,7 @@ def test_the_mean_is_what_the_paper_says():
         ExtrinsicMean.generate(10, 8, 0, positive=3)
 
 
+@pytest.mark.statement("tenpr1")
 def test_joint_diagonalisation_is_what_the_paper_says():
     """f is the sum of the squares off the diagonals of X^T * A_i * X, in both domains."""
     instance = JointDiagonalisation.generate(6, 2, 4, 3, 0, noise=0.5)
@@ -170,6 +172,7 @@ def test_solution_among_the_rows_of_the_samples_is_a_saddle():
     assert SOLVERS["rtr"](problem, instance.start(1), tol=1e-8).fun < 0.6 * value
 
 
+@pytest.mark.statement("R8")
 def test_zero_is_reachable_as_the_count_says():
     """R8: with noise there are enough unknowns at N = 10 and in Table 6, not at N = 50 or 100."""
     reachable = JointDiagonalisation.zero_is_reachable
@@ -183,6 +186,7 @@ def test_zero_is_reachable_as_the_count_says():
         assert (result.fun < 1e-12) == zero
 
 
+@pytest.mark.statement("R9")
 def test_value_of_the_printed_matching_problem_is_out_of_reach():
     """R9: f >= 2 b sum_j (mu_j mu_(j+p/2))^(1/2) = 0.346 b for p = 10.
 

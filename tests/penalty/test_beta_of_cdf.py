@@ -54,16 +54,8 @@ def test_first_beta_is_positive_and_finite():
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_curvature_is_a_size(sign):
-    manifold = go.Stiefel(6, 2)
-    full = smooth(manifold, 2)
-    X = manifold.random_point(1)
-    problem = go.Problem(
-        manifold,
-        lambda Y: sign * full.cost(Y),
-        lambda Y: sign * full.euclidean_gradient(Y),
-        lambda Y, Z: sign * full.euclidean_hessian(Y, Z),
-    )
-    assert Local(problem, X).curvature() > 0
+    problem = trace(go.Stiefel(6, 2), sign * spd(6, 10, 0), weights=np.array([1.0, 2.0]))
+    assert Local(problem, problem.manifold.random_point(1)).curvature() > 0
 
 
 @pytest.mark.parametrize(("gradient", "hessian"), [(0.0, 1.0), (1.0, np.inf)])
@@ -95,10 +87,7 @@ def test_a_flat_point_ends_a_round_away_from_M_only() -> None:
 
 
 def test_beta_is_raised_from_the_fifth_loss_on():
-    """The estimate at the restored point four times, then four times as large each time.
-
-    The first steps from a long X are lost at every beta.
-    """
+    """The estimate at the restored point four times, then four times as large each time."""
     problem, X = smooth(go.Stiefel(6, 2), 2), go.Stiefel(6, 2).random_point(1)
     h = _watched(problem)
     first, _ = h.first(X, X)
@@ -110,10 +99,7 @@ def test_beta_is_raised_from_the_fifth_loss_on():
 
 
 def test_a_stationary_point_that_is_a_saddle_of_h_raises_beta(monkeypatch):
-    """At the minimum of f on M grad h = 0 whatever beta is.
-
-    Below beta* (F8) the run goes on with 1.5 beta*.
-    """
+    """At the minimum of f on M grad h = 0; below beta* (F8) the run goes on with 1.5 beta*."""
     monkeypatch.setattr(go.ConstraintDissolving, "first", lambda h, x, X: (1e-6, X))
     A = spd(8, 10, 0)
     problem, X = trace(go.Stiefel(8, 3), A), np.linalg.eigh(A)[1][:, :3]

@@ -16,7 +16,7 @@ from genorth.problem.measure import Measure
 from genorth.solve.ending import End
 from genorth.solve.monitor import Monitor, Stop
 from genorth.solve.options import Options
-from support.problems import Matrix, smooth, spd, trace
+from support.problems import Matrix, nearest, smooth, spd, trace
 
 STIEFEL = go.Stiefel(9, 3)
 DOWNWARD = trace(STIEFEL, -spd(9, 10, 0))  # its threshold is positive everywhere
@@ -80,12 +80,8 @@ def test_a_look_at_the_threshold_needs_no_evaluation(manifold, monkeypatch):
 def test_beta_is_raised_where_the_threshold_is_above_it():
     x = STIEFEL.random_point(0)
     threshold = go.exactness_threshold(DOWNWARD, x, "orthogonal")
-    for factor, auto, raised in (
-        (0.9, True, True),
-        (1.15, True, True),
-        (0.9, False, False),
-        (1.3, True, False),
-    ):
+    cases = (0.9, True, True), (1.15, True, True), (0.9, False, False), (1.3, True, False)
+    for factor, auto, raised in cases:
         h = _watched(beta=factor * threshold, auto=auto, scale=threshold)
         point = _point(h, x)
         h.begin(point)
@@ -212,9 +208,7 @@ def test_a_first_step_that_is_too_long_is_shortened(monkeypatch):
     monkeypatch.setattr(Local, "curvature", lambda local: 1e-6)
     x = STIEFEL.random_point(0)
     B = x + 0.02 * STIEFEL.random_tangent(x, 1) / 5
-    problem = go.Problem(
-        STIEFEL, lambda X: float(np.sum((X - B) ** 2)) / 2, lambda X: X - B, lambda X, Z: Z
-    )
+    problem = nearest(STIEFEL, B)
     h = _watched(problem)
     _, end = h.first(x, x)
     costs = h.monitor.trace.cost

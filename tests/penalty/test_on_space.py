@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 import genorth as go
+from genorth.errors import StepTooLong
 from genorth.geometry.retractions import Line
 from genorth.penalty.run import Flat, OnSpace
 from genorth.solve.monitor import Monitor
+from support.known_minima import KNOWN
 from support.problems import smooth
 
 
@@ -27,3 +29,35 @@ def test_a_trial_far_from_M_is_outside_and_f_is_not_called() -> None:
     with pytest.raises(go.OutsideDomainError):
         run.arrive(ray, 20 * X)
     assert run.turned_back and problem.counts.nfev == 0
+
+
+@pytest.mark.parametrize("family", ["stiefel", "symplectic", "hyperbolic"])
+def test_a_step_of_a_model_is_led_back_to_M(family: str) -> None:
+    """It ends at Y(X + Z), where |D| is the square of what it was, and h is smaller."""
+    known = KNOWN[family]()
+    problem, X = known.problem(), known.manifold.random_point(0)
+    h = go.OrthogonalDissolving(problem, 100.0)
+    h.watched(Monitor(problem), auto=False)
+    h.begin(h.point(X))
+    run = OnSpace(h, h.monitor, X)
+    point = run.start()
+    gradient, _ = run.model(point)
+    for length in (0.3, 0.1):
+        Z = gradient * (-length / np.linalg.norm(gradient))
+        straight, trial = h.point(X + Z), run.step(point, Z)
+        assert straight.penalty > (1e-3 * length) ** 2
+        np.testing.assert_array_equal(trial.X, straight.Y)
+        assert trial.place.point.penalty <= 0.1 * straight.penalty
+        assert trial.value < h.value(X + Z)
+    Z = gradient * (-1e-7 / np.linalg.norm(gradient))
+    np.testing.assert_array_equal(run.step(point, Z).X, X + Z)  # as near to M as can be
+
+
+def test_a_step_of_a_model_too_far_from_M_is_too_long() -> None:
+    problem = smooth(go.Stiefel(5, 2), 0)
+    h, X = go.OrthogonalDissolving(problem, 1.0), problem.manifold.random_point(0)
+    h.watched(Monitor(problem), auto=False)
+    h.begin(h.point(X))
+    run = OnSpace(h, h.monitor, X)
+    with pytest.raises(StepTooLong):
+        run.step(run.start(), 20 * X)

@@ -13,7 +13,7 @@ from genorth.riemannian import rcg, rgd, rlbfgs, rtr
 from genorth.solve.descent import Settings as DescentSettings
 from genorth.solve.tr import Settings as RegionSettings
 from paper_repro.problems import Matching
-from support.known_minima import KNOWN, Known
+from support.known_minima import KNOWN
 
 OURS = (rgd, rcg, rlbfgs, rtr)
 RIEMANNIAN = (*OURS, rgd_paper, rcg_paper)
@@ -21,22 +21,9 @@ every_solver = pytest.mark.parametrize("solver", RIEMANNIAN, ids=lambda solver: 
 ours = pytest.mark.parametrize("solver", OURS, ids=lambda solver: solver.__name__)
 
 
-def altered(known: Known, **parts: Any) -> go.Problem:
-    """The known problem with another cost, euclidean_gradient or euclidean_hessian."""
-    own = {
-        "cost": lambda X: float(np.vdot(X, known.M @ X)),
-        "euclidean_gradient": lambda X: 2 * known.M @ X,
-        "euclidean_hessian": lambda X, Z: 2 * known.M @ Z,
-    }
-    return go.Problem(known.manifold, **(own | parts))
-
-
 @every_solver
 def test_a_step_outside_the_domain_is_shortened(solver):
-    """Min (y + 1)^2/2 on x^2 - y^2 = 1 from (1, 0), gradient (0, 1).
-
-    T = 2 is the pole of the retraction.
-    """
+    """(y + 1)^2/2 on x^2 - y^2 = 1 from (1, 0), gradient (0, 1): t = 2 is a pole of the ray."""
     M = go.HyperbolicStiefel([1.0, -1.0], 1)
     problem = go.Problem(
         M,
@@ -126,33 +113,12 @@ def test_time_is_recorded_by_phase(solver):
     assert sum(seconds.values()) <= result.time
 
 
-@every_solver
-def test_nan_ends_the_run_with_the_best_iterate(solver):
-    known = KNOWN["indefinite"]()
-    calls = 0
-
-    def cost(X: Any) -> float:
-        nonlocal calls
-        calls += 1
-        return math.nan if calls > 4 else float(np.vdot(X, known.M @ X))
-
-    result = solver(altered(known, cost=cost), known.manifold.random_point(0))
-    assert result.status is go.Status.NOT_FINITE
-    assert result.fun == min(result.trace.cost)
-    assert result.fun == pytest.approx(float(np.vdot(result.x, known.M @ result.x)), rel=1e-12)
-    assert all(map(math.isfinite, result.trace.gradient_norm))
-
-
 def test_the_best_iterate_need_not_be_the_last_one():
     """Costs 5, 3, 4, NaN, all of them accepted by a search of one trial."""
     costs = iter([5.0, 3.0, 4.0, math.nan])
     problem = go.Problem(go.Stiefel(5, 2), lambda X: next(costs), lambda X: np.ones_like(X))
-    result = rgd(
-        problem,
-        problem.manifold.random_point(0),
-        settings=DescentSettings(trials=1),
-        keep_points=True,
-    )
+    options = {"settings": DescentSettings(trials=1), "keep_points": True}
+    result = rgd(problem, problem.manifold.random_point(0), **options)
     assert result.status is go.Status.NOT_FINITE
     assert result.trace.cost == [5.0, 3.0, 4.0]
     assert result.fun == 3.0
@@ -160,38 +126,11 @@ def test_the_best_iterate_need_not_be_the_last_one():
     assert np.array_equal(result.x, result.trace.points[1])
 
 
-@pytest.mark.parametrize("bad", [math.nan, math.inf])
-def test_a_gradient_that_is_not_finite_ends_the_run(bad):
-    known = KNOWN["symplectic"]()
-    for solver in RIEMANNIAN:
-        calls = 0
-
-        def gradient(X: Any) -> Any:
-            nonlocal calls
-            calls += 1
-            return np.full_like(X, bad) if calls > 2 else 2 * known.M @ X
-
-        problem = altered(known, euclidean_gradient=gradient)
-        result = solver(problem, known.manifold.random_point(0))
-        assert result.status is go.Status.NOT_FINITE
-        assert math.isfinite(result.fun) and math.isfinite(result.gradient_norm)
-
-
 def test_a_hessian_that_is_not_finite_ends_the_run():
-    known = KNOWN["symplectic"]()
-    problem = altered(known, euclidean_hessian=lambda X, Z: np.full_like(Z, math.nan))
-    result = rtr(problem, known.manifold.random_point(0))
+    M = go.Stiefel(5, 2)
+    nan = go.Problem(M, lambda X: X.sum(), np.ones_like, lambda X, Z: np.full_like(Z, math.nan))
+    result = rtr(nan, M.random_point(0))
     assert result.status is go.Status.NOT_FINITE and result.nfev == 1
-
-
-def test_an_objective_that_raises_passes_its_exception_on():
-    def cost(X: Any) -> float:
-        raise KeyError("mine")
-
-    problem = go.Problem(go.Stiefel(4, 2), cost, lambda X: X, lambda X, Z: Z)
-    for solver in RIEMANNIAN:
-        with pytest.raises(KeyError, match="mine"):
-            solver(problem)
 
 
 @every_solver
@@ -205,55 +144,7 @@ def test_a_start_near_the_manifold_is_restored_and_another_refused(solver):
         solver(known.problem(), 0 * X)
 
 
-@every_solver
-def test_callback_and_random_start(solver):
-    known = KNOWN["symplectic"]()
-    seen: list[go.Progress] = []
-
-    def callback(progress: go.Progress) -> None:
-        seen.append(progress)
-        if progress.nit == 3:
-            raise StopIteration
-
-    result = solver(known.problem(), rng=5, callback=callback, tol=0)
-    assert result.status is go.Status.CALLBACK
-    assert [progress.nit for progress in seen] == [0, 1, 2, 3]
-    assert np.array_equal(seen[-1].x, result.x)
-    again = solver(known.problem(), known.manifold.random_point(5), tol=0, max_iterations=3)
-    assert np.array_equal(again.x, result.x)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"retraction": "qr"}, r"retraction: need one of 'cayley', 'polar'.*'auto'; got 'qr'"),
-        ({"retraction": None}, r"retraction: need one of"),
-        ({"tol": -1.0}, "tol"),
-        ({"feasibility_tol": 0}, "feasibility_tol"),
-        ({"max_iterations": 0}, "max_iterations"),
-        ({"x0": np.ones((2, 2))}, "x0: need an array of shape"),
-    ],
-)
-def test_bad_arguments_are_refused(options, message):
-    known = KNOWN["stiefel"]()
-    for solver in OURS:
-        with pytest.raises(ValueError, match=message):
-            solver(known.problem(), **options)
-
-
-def test_what_a_solver_cannot_use_is_refused():
-    M = go.Stiefel(5, 2)
-    cost = go.Problem(M, lambda X: 0.0)
-    full = go.Problem(M, lambda X: 0.0, lambda X: 0 * X, lambda X, Z: 0 * Z)
-    with pytest.raises(ValueError, match="a gradient"):
-        rgd(cost)
-    with pytest.raises(ValueError, match="memory"):
-        rlbfgs(full, memory=0)
-    for solver in (rgd, rcg, rlbfgs, rtr):
-        with pytest.raises(ValueError, match="preconditioner"):
-            solver(full, preconditioner=3)
-    with pytest.raises(ValueError, match=r"genorth\.Problem"):
-        rgd("problem")  # type: ignore[arg-type]
+def test_the_solvers_of_the_paper_take_single_matrices_only():
     blocks = go.from_maps((3, 4, 2), lambda X: np.arange(1.0, 5)[:, None] * X, lambda T: T)
     with pytest.raises(ValueError, match="single matrices"):
         rgd_paper(go.Problem(blocks, lambda X: 0.0, lambda X: 0 * X))

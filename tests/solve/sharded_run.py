@@ -27,7 +27,6 @@ from genorth.linalg.compiled import program
 RANK, PROCESSES, PORT = map(int, sys.argv[1:4])
 jax.config.update("jax_enable_x64", True)
 if PROCESSES > 1:
-    jax.config.update("jax_disable_most_optimizations", True)  # no program is read here
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
     jax.distributed.initialize(f"localhost:{PORT}", PROCESSES, RANK)
 
@@ -160,18 +159,16 @@ def refused() -> list[str]:
 
 def main() -> None:
     """All of it."""
-    first = ("rgd", "rlbfgs")
-    others = ("rcg", "rtr", "cdf-gd", "odf-gd", "odf-lbfgs", "landing")
-    report: dict[str, Any] = {"differences": {}, "programs": {}}
-    for name in MANIFOLDS:
-        if PROCESSES == 1:
-            report["programs"][name] = programs(name)
-            methods = first + others if name == "generalized" else first[:1]
-            report["differences"][name] = differences(name, methods)
-        elif name == "generalized":
-            report["differences"][name] = differences(name, first)
+    report: dict[str, Any] = {}
+    methods = ("rgd", "rlbfgs")
     if PROCESSES == 1:
-        report["refused"] = refused()
+        report = {"programs": {name: programs(name) for name in MANIFOLDS}, "refused": refused()}
+        methods += ("rcg", "rtr", "cdf-gd", "odf-gd", "odf-lbfgs", "landing")
+    jax.config.update("jax_disable_most_optimizations", True)  # no program is read from here on
+    report["differences"] = {"generalized": differences("generalized", methods)}
+    if PROCESSES == 1:
+        others = [name for name in MANIFOLDS if name != "generalized"]
+        report["differences"] |= {name: differences(name, ("rgd",)) for name in others}
     if RANK == 0:
         Path(sys.argv[4]).write_text(json.dumps(report))
 

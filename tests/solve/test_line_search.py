@@ -19,10 +19,7 @@ EPS = float(np.finfo(float).eps)
 
 
 def test_descent_halves_steps_outside_the_domain():
-    """A step function that refuses long steps is asked for shorter ones.
-
-    BB steps then find the minimum.
-    """
+    """A step function that refuses long steps is asked for shorter ones."""
     asked: list[float] = []
 
     class Point:

@@ -151,21 +151,6 @@ def test_fewer_evaluations_than_scipys_cg(method):
     assert ours.fun == pytest.approx(theirs.fun, rel=1e-10)
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("rlbfgs-fast", "rlbfgs"),
-        ("rgd-faithful", "rgd-paper"),
-        ("cdf-cg-lean", "cdf-cg"),
-        ("odf-lbfgs-lean", "odf-lbfgs"),
-    ],
-)
-def test_an_old_name_is_refused_with_the_new_one(old, new):
-    problem = trace(go.Stiefel(4, 2), spd(4, 10, 0))
-    with pytest.raises(ValueError, match=rf"^method: need '{new}', .*got '{old}'"):
-        go.minimize(problem, method=old)
-
-
 def test_a_geometry_is_chosen_by_structure():
     problem = trace(go.Stiefel(4, 2), spd(4, 10, 0))
     with pytest.raises(ValueError, match=r"^geometry: .*by the structure"):

@@ -1,7 +1,5 @@
 """metric=W in every solver (F20): the same minimum, in the variables of the problem."""
 
-from typing import Any
-
 import numpy as np
 import pymanopt
 import pytest
@@ -13,7 +11,7 @@ from genorth.interop.pymanopt import PymanoptManifold, run
 from genorth.problem.measure import Measure
 from genorth.riemannian import rgd, rlbfgs, rtr
 from genorth.solve.tr import Settings
-from support.problems import spd
+from support.problems import spd, trace
 
 N, P = 30, 3
 B = spd(N, 1e4, 1)
@@ -22,14 +20,9 @@ METHODS = ("cdf-gd", "cdf-lbfgs", "cdf-tr", "odf-lbfgs", "odf-tr", "rgd", "rcg")
 METHODS = (*METHODS, "rlbfgs", "rtr", "pymanopt-tr", "pymanopt-cg")
 
 
-def problem(**changes: Any) -> go.Problem:
+def problem() -> go.Problem:
     """The P smallest generalized eigenvalues of (A, B)."""
-    arguments: dict[str, Any] = {
-        "cost": lambda X: float(np.vdot(X, A @ X)),
-        "euclidean_gradient": lambda X: 2 * A @ X,
-        "euclidean_hessian": lambda X, Z: 2 * A @ Z,
-    }
-    return go.Problem(go.GeneralizedStiefel(B, P), **(arguments | changes))
+    return trace(go.GeneralizedStiefel(B, P), A)
 
 
 MINIMUM = float(scipy.linalg.eigh(A, B, eigvals_only=True)[:P].sum())
@@ -65,12 +58,7 @@ def test_the_metric_of_the_form_takes_the_condition_number_out():
     for condition in (10.0, 1e5):
         form = spd(N, condition, 1)
         root = scipy.linalg.sqrtm(form).real  # so that both have the same spectrum
-        hessian = root @ A @ root
-        easy = go.Problem(
-            go.GeneralizedStiefel(form, P),
-            lambda X, H=hessian: float(np.vdot(X, H @ X)),
-            lambda X, H=hessian: 2 * H @ X,
-        )
+        easy = trace(go.GeneralizedStiefel(form, P), root @ A @ root)
         result = rlbfgs(easy, rng=0, metric="B")
         assert result.success
         counts.append(result.evaluations)
@@ -113,14 +101,8 @@ def test_points_and_callbacks_are_in_the_variables_of_the_problem():
     seen = []
     M = problem().manifold
     start = M.random_point(0)
-    result = rgd(
-        problem(),
-        start,
-        metric="B",
-        max_iterations=5,
-        keep_points=True,
-        callback=lambda progress: seen.append(progress.x),
-    )
+    options = {"metric": "B", "max_iterations": 5, "keep_points": True}
+    result = rgd(problem(), start, **options, callback=lambda progress: seen.append(progress.x))
     assert np.allclose(seen[0], start) and np.allclose(result.trace.points[0], start)
     assert all(float(M.feasibility(X)) <= 1e-8 for X in (*seen, *result.trace.points))
     inside = problem().substitute(M.metric("B"))

@@ -28,12 +28,8 @@ def wrap(request: pytest.FixtureRequest) -> Iterator[Any]:
         yield lambda values: torch.from_numpy(np.array(values))
         return
     jax = pytest.importorskip("jax", reason="the extra 'jax' is not installed")
-    quickly = "jax_disable_most_optimizations"  # each program is compiled, and run a few times
-    before = jax.config.read(quickly)
-    jax.config.update(quickly, True)
     with jax.enable_x64(True):
         yield jax.numpy.asarray
-    jax.config.update(quickly, before)
 
 
 def _no_copies(X: Any) -> Any:

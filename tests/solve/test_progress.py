@@ -70,12 +70,6 @@ def test_a_logger_is_told(caplog: Any) -> None:
     assert [record.name for record in caplog.records] == ["mine"] * len(result.trace)
 
 
-@pytest.mark.parametrize("value", [0, -1, 1.5, "", [], object()])
-def test_a_wrong_progress_is_refused(value: Any) -> None:
-    with pytest.raises(ValueError, match=r"^progress: need .*; got "):
-        go.minimize(_problem(), progress=value)
-
-
 def test_a_long_silent_run_in_a_terminal_says_once_how_to_see_it(monkeypatch: Any) -> None:
     monkeypatch.setattr(shown, "_PATIENCE", 0.0)
     for stream, told in ((_Terminal(), 1), (io.StringIO(), 0)):

@@ -25,6 +25,7 @@ def run(processes: int, devices: int, out: Path) -> dict[str, Any]:
     pytest.importorskip("jax", reason="the extra 'jax' is not installed")
     flags = f"--xla_force_host_platform_device_count={devices}"
     environment = os.environ | {"XLA_FLAGS": flags, "PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu"}
+    environment["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "0"  # programs are read
     port = _free_port()
     started = [
         subprocess.Popen(

@@ -84,8 +84,6 @@ def test_minimize_takes_a_record_and_passes_on_what_was_given():
         go.minimize(problem(), method=RECORD, keep_points=True)
     with pytest.raises(ValueError, match=r"^method: need one of 'rgd', .*got 'newton'"):
         go.minimize(problem(), method="newton")
-    with pytest.raises(ValueError, match=r"^method: need one of 'rgd', .*got 3"):
-        go.minimize(problem(), method=3)  # type: ignore[arg-type]
 
 
 def test_why_not_is_a_reason_or_none():
@@ -148,25 +146,6 @@ print(go.minimize(problem, method="theirs", tol=1e-3).method, solver.family)
 
 def test_options_and_their_keywords_agree():
     assert list(get_type_hints(Common)) == [field.name for field in attrs.fields(Options)]
-
-
-@pytest.mark.parametrize(
-    ("name", "values"),
-    [
-        ("tol", [-1.0, math.nan, math.inf, True, "1e-6", None]),
-        ("feasibility_tol", [0, -1.0, math.nan, math.inf, True, "1e-6", None]),
-        ("max_iterations", [0, -1, 1.5, 10.0, math.nan, True, "10"]),
-        ("max_evaluations", [0, -1, 1.5, 10.0, math.nan, True, "10"]),
-        ("max_time", [0, -1.0, math.nan, True, "10"]),
-        ("callback", [3, "print"]),
-        ("keep_points", ["no", 1, None]),
-        ("rng", ["a", 1.5, -1]),
-    ],
-)
-def test_wrong_options_are_refused_where_they_enter(name, values):
-    for value in values:
-        with pytest.raises(ValueError, match=f"^{name}: need "):
-            go.minimize(problem(), **{name: value})
 
 
 def test_right_options_are_taken():

@@ -1,6 +1,4 @@
-"""Points of Omega_X away from M, with the constants at X.
-
-Where the inequalities of Sections 3 and 4 are tested.
+"""Points of Omega_X off M with the constants at X, for the inequalities of Sections 3 and 4.
 
 An `Arena` is a manifold with a point X of M and its constants, in double precision (every family,
 modest condition numbers) or in decimals (the real families with F = R^{n x p}, condition numbers up
@@ -93,10 +91,7 @@ class Arena:
         return self.number(self.constants.gradient_bound(egrad, abs(float(f.w))) * (1 + _MARGIN))
 
     def quotients(self, M_f: Number) -> tuple[Number, Number]:
-        """The first two of the quotients of which the threshold is the largest.
-
-        The third is negative (R6).
-        """
+        """The first two of the three quotients of which the threshold is the largest (R6)."""
         first, second, _ = self.constants.beta_terms(1.0)
         return self.number(first) * M_f, self.number(second) * M_f
 
@@ -111,10 +106,7 @@ class Arena:
 
     @cached_property
     def noise(self) -> Number:
-        """Rounding of C(Y) near X and of its normal direction.
-
-        Entry for entry it is the size of Y^T phi(Y).
-        """
+        """Rounding of C(Y) near X and of its normal direction, entry for entry of Y^T phi(Y)."""
         norm = self.M.norm
         return self.unit * (1 + norm(self.X) * norm(self.M.phi(self.X)) + self.s)
 
@@ -129,10 +121,7 @@ class Arena:
         return np.asarray(S / self.M.norm(S))
 
     def tangent(self, X: Matrix | None = None) -> Matrix:
-        """A random tangent vector at X, of norm one; zero where dim M = 0.
-
-        DA(X) projects onto T_X M.
-        """
+        """A random unit tangent vector at X, by DA(X); zero where dim M = 0."""
         X = self.X if X is None else X
         if self.constants.manifold.dim == 0:
             return X * 0
@@ -175,18 +164,12 @@ class Arena:
         )
 
     def stationary_on_M(self, X: Matrix) -> tuple[Objective, Matrix]:
-        """A random f that is stationary at X on M, and its multiplier.
-
-        Grad f(X) = phi(X) Theta, Theta in S1.
-        """
+        """A random f with grad f(X) = phi(X) Theta at X on M, Theta in S1; and Theta."""
         Theta, w = self.symmetric(), self.number(self.rng.standard_normal())
         return Objective(np.asarray(self.M.phi(X) @ Theta - w * X), w), Theta
 
     def stationary_off_M(self, Y: Matrix) -> Objective:
-        """The linear f with grad h(Y) = 0 for beta = 1: B = -DA(Y)*^-1 [DC(Y)*[C(Y)]].
-
-        Off M, DA(Y)* is regular.
-        """
+        """The linear f with grad h(Y) = 0 for beta = 1; off M, DA(Y)* is regular."""
         M, target = self.M, -self.M.constraint_adjoint(Y, self.M.constraint(Y))
         units = ambient_basis(self.constants.manifold)
         if not self.exact:
@@ -201,10 +184,7 @@ class Arena:
 
 
 def record(name: str, left: Number, right: Number) -> None:
-    """The ratio of the two sides of an inequality.
-
-    Hypothesis looks for draws that bring it up, and reports it.
-    """
+    """The ratio of two sides of an inequality, which Hypothesis brings up and reports."""
     if hypothesis.currently_in_test_context() and right > 0:
         hypothesis.target(float(left / right), label=name)
 
@@ -212,8 +192,7 @@ def record(name: str, left: Number, right: Number) -> None:
 def run_on(family: str, test: Any, **others: Any) -> None:
     """Runs a test of arenas, with its other arguments, on one manifold of the family.
 
-    It has p = 4 (2 pairs, 4 signs). What Hypothesis draws may miss a family at sizes where psi
-    matters; so no family is left to chance.
+    It has p = 4 (2 pairs, 4 signs), a size where psi matters; so no family is left to chance.
     """
     test.hypothesis.inner_test(arena=build(gt.Recipe(family, 5, 4, 2.0, 11), exact=False), **others)
 

@@ -53,10 +53,7 @@ def solve(A: Matrix, B: Matrix) -> Matrix:
 
 
 class ExactManifold:
-    """M = {X : X^T A X = Q}, from the operators of a library manifold.
-
-    phi(X) = A X Q^-1, psi(T) = Q T Q^-1.
-    """
+    """M = {X : X^T A X = Q} from the operators of a library manifold: phi(X) = A X Q^-1."""
 
     def __init__(self, manifold: go.GenOrthManifold) -> None:
         n, p = manifold.shape

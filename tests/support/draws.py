@@ -1,9 +1,11 @@
-"""`drawn`: Hypothesis with more examples, for statements about every family of manifolds."""
+"""Statements about every family of manifolds: `drawn` examples, within a rounding `close`."""
 
 from collections.abc import Callable
 from typing import Any
 
 from hypothesis import given, settings
+
+from genorth.testing.contract import Sample
 
 
 def drawn(**strategies: Any) -> Callable[[Any], Any]:
@@ -11,3 +13,13 @@ def drawn(**strategies: Any) -> Callable[[Any], Any]:
     return lambda test: settings(max_examples=3 * settings().max_examples)(
         given(**strategies)(test)
     )
+
+
+def holds(formula: str, value: float, bound: float) -> None:
+    """value <= bound."""
+    assert value <= bound, f"{formula}: measured {value:.3g}, bound {bound:.3g}"
+
+
+def close(sample: Sample, *measured: Any) -> None:
+    """Formula, found, expected, bound: found and expected differ by at most the bound."""
+    holds(*sample.close(*measured))

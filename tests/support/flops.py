@@ -1,8 +1,7 @@
-"""Arrays that count the multiplications and additions done with them, manifolds that count phi.
+"""Arrays that count the operations of products and factorisations, manifolds that count phi.
 
-Those of matrix products and factorisations are counted. Costs are stated in the paper as orders;
-counts show them without a clock. Elementwise operations are not counted: they are of lower order
-everywhere.
+Costs are stated in the paper as orders; counts show them without a clock. Elementwise operations
+are of lower order everywhere.
 """
 
 import math
@@ -49,10 +48,7 @@ _COSTS: dict[Any, Callable[..., float]] = {
 
 
 class Counted(np.ndarray[Any, Any]):
-    """An array whose products and factorisations add to `Counted.total`.
-
-    So do those of their results.
-    """
+    """An array whose products and factorisations, and those of results, add to `total`."""
 
     total: ClassVar[float] = 0.0
 
@@ -116,10 +112,7 @@ def flops(function: Callable[..., Any], *arrays: Any) -> float:
 
 
 def recast(result: Matrix, like: Any) -> Matrix:
-    """The result, counted from here on where `like` is.
-
-    For what was computed without being counted.
-    """
+    """What was computed without being counted, counted from here on where `like` is."""
     return result.view(Counted) if isinstance(like, Counted) else result
 
 

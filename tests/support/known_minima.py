@@ -27,10 +27,7 @@ class Known:
 
 
 def _definite(n: int, seed: int, dtype: Any = float) -> _Matrix:
-    """Eigenvalues from 1 to 4, at distances of a quarter and more.
-
-    Every solver has a gap to work with.
-    """
+    """Eigenvalues from 1 to 4, at distances of a quarter and more, for every solver."""
     rng = np.random.default_rng(seed)
     U = np.linalg.qr(
         rng.standard_normal((n, n)) + (1j * rng.standard_normal((n, n)) if dtype is complex else 0)
@@ -83,10 +80,7 @@ def bilinear() -> Known:
 
 
 def bilinear_skew() -> Known:
-    """X^T A X = J with a skew A.
-
-    Twice the sum of the smallest symplectic eigenvalues of M for the form A.
-    """
+    """X^T A X = J, A skew: twice the smallest symplectic eigenvalues of M for the form A."""
     M, A = _definite(8, 10), conditioned_skew(8, 3.0, 11)
     return Known(go.BilinearStiefel(A, [[0.0, 1.0], [-1.0, 0.0]]), M, _williamson(M, A, 1))
 

@@ -38,6 +38,23 @@ def target(manifold: go.GenOrthManifold, seed: int) -> Any:
     return manifold.random_ambient(np.random.default_rng(seed))
 
 
+def distance(manifold: go.GenOrthManifold, T: Any) -> go.Problem:
+    """f(X) = |X - T|^2/2."""
+    return go.Problem(manifold, lambda X: float(np.linalg.norm(X - T) ** 2) / 2, lambda X: X - T)
+
+
+def with_momentum(
+    M: go.GenOrthManifold, X: Any, T: Any, lr: float, momentum: float, nesterov: bool
+) -> Any:
+    """Three steps of SGD for |X - T|^2/2; the momentum is transported by projection."""
+    V = 0 * X
+    for _ in range(3):
+        G = M.gradient(X, X - T)
+        V = momentum * M.project(X, V) + G
+        X = M.dissolve(M.retract(X, -lr * (G + momentum * V if nesterov else V)))
+    return X
+
+
 def refuses(call: Callable[[], Any], argument: str, *parts: str) -> None:
     """The call raises a ValueError "argument: need ...", with all parts in it."""
     with pytest.raises(ValueError, match=re.escape(argument)) as caught:

@@ -1,7 +1,4 @@
-"""f, h and g for the statements, in double precision and in decimals.
-
-Double precision is by the library, decimals are by the printed formulas.
-"""
+"""f, h and g for the statements: by the library, or in decimals by the printed formulas."""
 
 from functools import cached_property
 from typing import Any
@@ -34,10 +31,7 @@ class Objective:
 
 @attrs.frozen(slots=False)
 class Penalty:
-    """h = f(A(.)) + beta/2 |C|^2.
-
-    The library's `ConstraintDissolving`, or in decimals the printed formulas.
-    """
+    """h = f(A(.)) + beta/2 |C|^2, by the library or in decimals as printed."""
 
     M: Any
     f: Objective
@@ -80,10 +74,7 @@ class Penalty:
         return self.f.cost(self.M, self.M.dissolve(X)) + self.beta * self.M.inner(C, C) / 2
 
     def printed_gradient(self, X: Matrix) -> Matrix:
-        """(eq:eh), with S = X^T phi(X).
-
-        G (3/2 I - 1/2 S) - 1/2 phi(X) Phi(G^T X) + beta phi(X) Phi(S - I).
-        """
+        """(eq:eh): G (3 I - S)/2 - phi(X) Phi(G^T X)/2 + beta phi(X) Phi(S - I), S = X^T phi(X)."""
         M, P, Phi = self.M, self.M.phi(X), self.M.symmetrize
         G, C = self.f.gradient(M.dissolve(X)), M.constraint(X)
         return np.asarray(

@@ -9,10 +9,7 @@ from support.norms import Matrix
 
 
 def smooth(manifold: go.GenOrthManifold, seed: int) -> go.Problem:
-    """f(X) = Re<B, X> + 1/2 sum w |X|^2 + 1/4 sum c |X|^4.
-
-    Not quadratic, not symmetric, real or complex.
-    """
+    """f(X) = Re<B, X> + 1/2 sum w |X|^2 + 1/4 sum c |X|^4, real or complex."""
     rng = np.random.default_rng([3, seed])
     B = manifold.random_ambient(rng)
     w, c = rng.standard_normal(manifold.shape), rng.standard_normal(manifold.shape)
@@ -37,10 +34,7 @@ def trace(
     name: str = "trace",
     fused: bool = True,
 ) -> go.Problem:
-    """f(X) = Re tr(X^T A X N), N the diagonal matrix of weights.
-
-    With `fused` the problem has cost and gradient as one function only.
-    """
+    """f(X) = Re tr(X^T A X N), N diagonal; `fused`: cost and gradient as one function only."""
 
     def both(X: Matrix) -> tuple[float, Matrix]:
         AXN = (A @ X) * weights
@@ -83,10 +77,7 @@ def spd(n: int, condition: float, rng: Any) -> Matrix:
 
 
 def stationary(manifold: go.GenOrthManifold, X: Matrix, seed: int) -> tuple[go.Problem, Matrix]:
-    """A smooth problem that is stationary at X on M, and its multiplier Theta there.
-
-    Grad f(X) = phi(X) Theta.
-    """
+    """A smooth problem with grad f(X) = phi(X) Theta at X on M, and Theta."""
     base = smooth(manifold, seed)
     T = X.mT.conj() @ manifold.random_ambient(np.random.default_rng([4, seed]))
     Theta = np.asarray(manifold.symmetrize(T)) / float(1 + np.linalg.norm(T))
@@ -97,3 +88,15 @@ def stationary(manifold: go.GenOrthManifold, X: Matrix, seed: int) -> tuple[go.P
         return f + float(np.vdot(shift, Y).real), G + shift
 
     return go.Problem(manifold, None, None, base.euclidean_hessian, both, name="stationary"), Theta
+
+
+def spoiled(
+    problem: go.Problem, after: int, cost: float = 0.0, gradient: float = 0.0, sign: int = 1
+) -> go.Problem:
+    """The problem with f + cost and sign G + gradient from evaluation `after` + 1 on."""
+
+    def both(X: Matrix) -> tuple[float, Matrix]:
+        f, G = problem.evaluate(X)
+        return (f + cost, sign * G + gradient) if problem.counts.nfev > after else (f, G)
+
+    return go.Problem(problem.manifold, None, None, problem.euclidean_hessian, both)

@@ -30,10 +30,7 @@ def ambient_basis(manifold: go.GenOrthManifold) -> Matrix:
 
 
 def matrix_of(linear: Callable[[Matrix], Any], basis: Matrix) -> Matrix:
-    """The real matrix of a linear map.
-
-    Column j is the image of element j of an orthonormal basis.
-    """
+    """The real matrix of a linear map; column j is the image of element j of the basis."""
     return np.stack([realvec(np.asarray(linear(E))) for E in basis], axis=1)
 
 
@@ -43,12 +40,9 @@ def operator_norm(linear: Callable[[Matrix], Any], basis: Matrix) -> float:
 
 
 def constraint_singular_values(manifold: go.GenOrthManifold, Y: Matrix) -> Matrix:
-    """The singular values of DC(Y) from range DC(Y)* to S1 (dim S1 of them), largest first.
+    """The singular values of DC(Y)* on S1, largest first.
 
-    Those of DC(Y)* on S1.
-
-    At Y on M, range DC(Y)* is the normal space, and the last one is min |DC(Y)[Z]| / |Z| over
-    normal Z.
+    At Y on M the last one is min |DC(Y)[Z]| / |Z| over normal Z.
     """
     adjoint = matrix_of(lambda T: manifold.constraint_adjoint(Y, T), symmetric_basis(manifold))
     return np.asarray(np.linalg.svd(adjoint, compute_uv=False))
@@ -56,10 +50,7 @@ def constraint_singular_values(manifold: go.GenOrthManifold, Y: Matrix) -> Matri
 
 @attrs.frozen(slots=False)
 class Constants:
-    """The constants at X on M. `L_phi`, `delta` are measured.
-
-    The others follow from them by formulas.
-    """
+    """The constants at X on M: `L_phi`, `delta` are measured, the others follow by formulas."""
 
     manifold: go.GenOrthManifold
     X: Matrix
@@ -84,18 +75,14 @@ class Constants:
 
     @cached_property
     def delta(self) -> float:
-        """delta_{C,X} = min |DC(X)[Z]| / |Z| over Z in the normal space (R2).
-
-        Positive, as DC(X) maps onto S1.
-        """
+        """delta_{C,X} = min |DC(X)[Z]| / |Z| over normal Z (R2): positive, as DC(X) is onto S1."""
         return float(constraint_singular_values(self.manifold, self.X)[-1])
 
     @cached_property
     def rho(self) -> float:
-        """rho_X = min(1, delta / (4 L_phi)).
+        """rho_X = min(1, delta / (4 L_phi)): |DC(Y)[Z]| >= delta/2 |Z| for Z in range DC(Y)*.
 
-        A radius, not the largest, with |DC(Y)[Z]| >= delta/2 |Z| for Z in range DC(Y)* and |Y - X|
-        <= rho: singular values move by at most |DC(Y) - DC(X)| <= 2 L_phi rho <= delta/2.
+        For |Y - X| <= rho singular values move by |DC(Y) - DC(X)| <= 2 L_phi rho <= delta/2.
         """
         return min(1.0, self.delta / (4 * self.L_phi))
 
@@ -106,10 +93,7 @@ class Constants:
 
     @property
     def alpha_A(self) -> float:
-        """3 sup |Y| over Delta_X.
-
-        It is the alpha_A of the proof of lem:DA, where 3/2 (|Y1| + |Y2|) <= alpha_A.
-        """
+        """3 sup |Y| over Delta_X: in the proof of lem:DA, 3/2 (|Y1| + |Y2|) <= alpha_A."""
         return 3 * self.radius
 
     @property
@@ -125,10 +109,7 @@ class Constants:
 
     @property
     def epsilon_terms(self) -> tuple[float, float, float, float]:
-        """rho/2, delta/(4L), delta/(2 a^2 L^2 + 6 L), 3 delta^2/(32 a b L^2).
-
-        L = L_phi, a = alpha_A, b = alpha_CA.
-        """
+        """rho/2, d/(4L), d/(2 a^2 L^2 + 6 L), 3 d^2/(32 a b L^2), a = alpha_A, b = alpha_CA."""
         L, d, a, b = self.L_phi, self.delta, self.alpha_A, self.alpha_CA
         return (
             self.rho / 2,
@@ -144,10 +125,7 @@ class Constants:
 
     @property
     def dissolved_lipschitz(self) -> float:
-        """3/2 + 1/6 alpha_A^2 L_phi >= |DA(Y)| on Delta_X (eq:DA-bound).
-
-        A Lipschitz constant of A there.
-        """
+        """3/2 + 1/6 alpha_A^2 L_phi >= |DA(Y)| on Delta_X (eq:DA-bound)."""
         return 3 / 2 + self.alpha_A**2 * self.L_phi / 6
 
     def gradient_bound(self, egrad_at_X: Matrix, L_g: float) -> float:
@@ -179,10 +157,7 @@ class Constants:
 
 
 def quadratic(constants: Constants, seed: int) -> tuple[go.Problem, float]:
-    """f(X) = <B, X> + <X, H X>/2 with B in F, H symmetric, both of about unit size.
-
-    And L_g = |hess f| on F.
-    """
+    """f(X) = <B, X> + <X, H X>/2, B in F and H symmetric of about unit size; and |hess f|."""
     manifold, rng = constants.manifold, np.random.default_rng([5, seed])
     B = manifold.random_ambient(rng)
     n = manifold.shape[-2]

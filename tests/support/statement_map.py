@@ -78,7 +78,9 @@ def _marks_of(path: Path, name: str) -> Iterator[Mark]:
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
             for call in _calls(*node.decorator_list):
                 found += 1
-                yield Mark(ast.literal_eval(call.args[0]), f"{name}::{node.name}")
+                yield from (
+                    Mark(ast.literal_eval(label), f"{name}::{node.name}") for label in call.args
+                )
     if found != len(_calls(tree)):
         raise ValueError(f"{name}: a statement mark has to decorate a test function")
 

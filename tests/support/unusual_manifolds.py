@@ -1,7 +1,4 @@
-"""Manifolds of the theory that are not of the form X^T A X = Q.
-
-What the classification (F13) has besides them.
-"""
+"""Manifolds that are not of the form X^T A X = Q: what the classification (F13) has besides."""
 
 from typing import Any
 
@@ -14,9 +11,7 @@ from support.norms import Matrix
 def complex_bilinear(
     n: int, p: int, seed: Any, *, skew: bool = False
 ) -> tuple[go.GenOrthManifold, Matrix]:
-    """{X : X^t A X = conj(Q)} with X^t the plain transpose, and Q.
-
-    A and Q are complex, both symmetric or both skew.
+    """{X : X^t A X = conj(Q)} with X^t the plain transpose, A and Q both symmetric or skew; and Q.
 
     phi(X) = conj(A X) Q^-1 and psi(T) = Q conj(T) Q^-1 are linear over the reals only. Skew
     matrices have even size: for them n and p are doubled.
@@ -36,10 +31,7 @@ def complex_bilinear(
 
 
 def _complex_form(n: int, rng: np.random.Generator, skew: bool) -> Matrix:
-    """U^t D U, U unitary and D real.
-
-    I, or blocks [[0, 1], [-1, 0]], each times a number between 1 and 2.
-    """
+    """U^t D U, U unitary, D = I or blocks [[0, 1], [-1, 0]], times numbers between 1 and 2."""
     G = rng.standard_normal((n, n)) + 1j * rng.standard_normal((n, n))
     U = np.linalg.qr(G)[0]
     D = (
@@ -57,10 +49,7 @@ def pairs(n: int, p: int) -> go.GenOrthManifold:
 
 
 def quaternionic(n: int, p: int) -> go.GenOrthManifold:
-    """Quaternionic n x p matrices with X^T X = I.
-
-    They are held as complex 2n x 2p matrices with J conj(X) J^-1 = X.
-    """
+    """Quaternionic n x p matrices with X^T X = I: complex 2n x 2p with J conj(X) J^-1 = X."""
 
     def unit(k: int) -> Matrix:
         return np.kron(np.eye(k), np.array([[0.0, 1.0], [-1.0, 0.0]]))

@@ -93,29 +93,12 @@ def test_points_near_M_are_off_M():
 
 @pytest.mark.parametrize("family", sorted(gt.FAMILIES))
 def test_every_recipe_of_a_family_has_points(family):
-    for seed in range(12):
-        n = 1 + seed % 6
-        manifold = gt.Recipe(family, n, 1 + (seed // 2) % n, 3.0, seed).build()
-        X = manifold.random_point(seed)
-        assert float(manifold.feasibility(X)) <= 1e-12 * float(manifold.scale(X))
-
-
-@pytest.mark.parametrize(
-    "family",
-    [
-        "symplectic",
-        "bilinear-skew",
-        "indefinite-diagonal",
-        "indefinite-dense",
-        "bilinear-symmetric",
-    ],
-)
-def test_square_cases_of_every_size_leave_M_nonempty(family):
     """Odd sizes are made even without p > n; A has the directions of each sign that are needed."""
-    for n, seed in itertools.product(range(1, 6), range(12)):
-        manifold = gt.Recipe(family, n, n, 3.0, seed).build()
-        X = manifold.random_point(seed)
-        assert float(manifold.feasibility(X)) <= 1e-12 * float(manifold.scale(X))
+    for n, seed in itertools.product(range(1, 6), range(6)):
+        for p in {n, 1 + seed % n}:
+            manifold = gt.Recipe(family, n, p, 3.0, seed).build()
+            X = manifold.random_point(seed)
+            assert float(manifold.feasibility(X)) <= 1e-12 * float(manifold.scale(X))
 
 
 def test_the_recipe_of_a_failing_manifold_is_shown():

@@ -5,24 +5,22 @@ other functions take the runs of one row (`best_of`, `leaders`, `best_by_family`
 `shared`, `elsewhere`), all rows (`duels`) or the records (`best`, `lead`, `effect`).
 """
 
-from genorth.compare.analysis.ranking import (
+from genorth.compare.analysis.rows import (
     Best,
     Duel,
     Effect,
     Lead,
-    behind,
-    best,
-    duels,
-    effect,
-    lead,
-)
-from genorth.compare.analysis.rows import (
     Row,
     Runs,
+    behind,
+    best,
     best_by_family,
     best_of,
     by_row,
+    duels,
+    effect,
     elsewhere,
+    lead,
     leaders,
     shared,
 )

@@ -1,7 +1,8 @@
 """Performance and data profiles: the share of runs within a factor of the best, or a budget.
 
 Performance profiles are those of [dolan2002benchmarking], data profiles those of
-[more2009benchmarking] with the budget in seconds or evaluations.
+[more2009benchmarking] with the budget in seconds or evaluations. `at_target` cuts all runs at a
+common target, whatever their own last step added.
 """
 
 from __future__ import annotations
@@ -12,17 +13,16 @@ from typing import Any
 import attrs
 import numpy as np
 
-from genorth.compare.analysis.rows import require_records
-from genorth.compare.analysis.targets import reach
-from genorth.compare.runs.record import Record, Records
+from genorth.compare.analysis.rows import MEASURES, require_records
+from genorth.compare.runs.record import OUT_OF_TIME, Record, Records
 from genorth.errors import require, require_known
+from genorth.penalty.base import AWAY
 from genorth.solve.solver import FAMILIES
 
 _Vector = np.ndarray[Any, Any]
 #: A start of a row: problem, size, tolerance, seed.
 _Start = tuple[str, str, float, int]
 
-MEASURES = ("time", "evaluations")
 #: Whose profile: that of each solver, or of the best solver of each family.
 SUBJECTS = ("solver", "family")
 #: What counts: the whole run, or the way to the first iterate that meets the tolerance.
@@ -115,24 +115,15 @@ def profile(
         ValueError: If there is no start of a row that every solver, or family, has a record of.
     """
     require_records(records)
-    for name, value, known in (
-        ("measure", measure, MEASURES),
-        ("by", by, SUBJECTS),
-        ("at", at, ENDS),
-    ):
-        require_known(name, value, known)
-    runs: dict[tuple[str, str, int, str], list[Record]] = {}
-    for record in records:
-        runs.setdefault((record.problem, record.size, record.seed, record.solver), []).append(
-            record
-        )
+    require_known("measure", measure, MEASURES)
+    require_known("by", by, SUBJECTS)
+    require_known("at", at, ENDS)
     costs: dict[_Start, dict[str, float]] = {}
-    for (*_, seed, _), mine in runs.items():
-        for record in mine:
-            cost = _cost(record, measure) if at == "run" else _target_cost(mine, record, measure)
-            start = costs.setdefault((*record.row, seed), {})
-            who = getattr(record, by)
-            start[who] = min(cost, start.get(who, math.inf))
+    for record in records if at == "run" else at_target(records):
+        start, who = costs.setdefault((*record.row, record.seed), {}), getattr(record, by)
+        spent = float(getattr(record, measure))
+        cost = spent if record.success and not math.isnan(spent) else math.inf
+        start[who] = min(cost, start.get(who, math.inf))
     order = list(records.solvers) if by == "solver" else FAMILIES
     solvers = tuple(who for who in order if who in records.distinct(by))
     complete = [row for row in costs.values() if len(row) == len(solvers)]
@@ -148,19 +139,72 @@ def profile(
     )
 
 
-def _cost(record: Record, measure: str) -> float:
-    value = float(getattr(record, measure))
-    return value if record.success and not math.isnan(value) else math.inf
-
-
-def _target_cost(runs: list[Record], record: Record, measure: str) -> float:
-    """The cost of the first iterate that meets the tolerance, in whichever run shows it."""
-    way = reach(runs, record.tolerance)
-    return math.inf if way is None else float(getattr(way[0].trace, measure)[way[1]])
-
-
 def _ratio(costs: dict[str, float], solver: str) -> float:
     best, mine = min(costs.values()), costs[solver]
     if math.isinf(mine):  # also where all are
         return math.inf
     return 1.0 if mine == best else mine / best if best > 0 else math.inf
+
+
+# ---------------------------------------------------------------------- to a common target
+
+# A run that ended so reached what its trace says; one that ended otherwise (raised, diverged, not
+# stationary) did not.
+_SOUND = (*OUT_OF_TIME, "ITERATION_LIMIT", "EVALUATION_LIMIT", "CALLBACK", "STALLED")
+
+
+def at_target(records: Records) -> Records:
+    """Cut the runs where they first meet a tolerance of the records, by their traces.
+
+    One run to a tight tolerance gives the time to every looser one. The run to the very tolerance
+    comes first, then the one to the loosest tolerance that gets there. A run whose trace does not
+    show it stays as it is.
+
+    Args:
+        records: The records.
+
+    Returns:
+        For each solver, start and tolerance the run with seconds, evaluations (as `nfev`), gradient
+        norm and |C| at that line of its trace.
+    """
+    chains: dict[tuple[Any, ...], list[Record]] = {}
+    for record in records:
+        chains.setdefault(record.key[:4], []).append(record)
+    made = []
+    for runs in chains.values():
+        for target in sorted(records.distinct("tolerance"), reverse=True):
+            own = [run for run in runs if run.tolerance == target]
+            others = sorted(runs, key=lambda run: -run.tolerance)
+            ways = ((run, crossing(run, target)) for run in (*own, *others))
+            made += [_cut(r, line, target) for r, line in ways if line is not None][:1] or own
+    return Records(made, records.settings)
+
+
+def _cut(run: Record, line: int, target: float) -> Record:
+    trace, cost = run.trace, run.trace.cost[line]
+    return attrs.evolve(
+        run,
+        tolerance=target,
+        status=run.done,
+        success=True,
+        fun=cost if math.isfinite(cost) else run.fun,
+        gradient_norm=trace.gradient_norm[line],
+        feasibility=trace.feasibility[line],
+        time=trace.time[line],
+        nfev=trace.evaluations[line],
+        njev=0,
+        nhev=0,
+    )
+
+
+def crossing(record: Record, target: float) -> int | None:
+    """The first line of the trace with gradient norm <= target and |C| <= 0.1, or None.
+
+    With a larger |C| a small gradient of h means nothing: h may be stationary away from M.
+    """
+    if not (record.success or record.status in _SOUND):
+        return None
+    lines = zip(record.trace.gradient_norm, record.trace.feasibility, strict=True)
+    return next(
+        (n for n, (norm, away) in enumerate(lines) if norm <= target and away <= AWAY), None
+    )

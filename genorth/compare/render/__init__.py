@@ -21,7 +21,6 @@ from genorth.compare.render.table import (
     Head,
     Line,
     Table,
-    aligned,
     count,
     markdown,
     markdown_text,
@@ -35,6 +34,7 @@ from genorth.compare.render.table import (
     tolerance_text,
     words,
 )
+from genorth.notebook import aligned
 
 __all__ = [
     "BLUE",

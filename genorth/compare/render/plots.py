@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from genorth.compare.analysis import profiles, ranking
+from genorth.compare.analysis import profiles
+from genorth.compare.analysis import rows as ranking
 from genorth.compare.analysis.profiles import Profile
 from genorth.compare.analysis.rows import Runs, by_row, leaders, require_records
 from genorth.compare.render.styles import (
@@ -219,9 +220,7 @@ def behind(records: Records, *, groups: Mapping[str, str] | None = None) -> Any:
         axis.set_yticks(range(len(lanes)), list(lanes))
         axis.set_title(shortened(plain(name)), loc="left", **TEXT)
         axis.set(xscale="log", xlim=(first, 1.4 * last), ylim=(len(lanes) - 0.4, -0.6))
-        axis.xaxis.set_major_locator(matplotlib(".ticker").LogLocator(subs=(1.0, 2.0, 5.0)))
         axis.xaxis.set_major_formatter("{x:g}")
-        axis.minorticks_off()
         axis.grid(visible=False, axis="y")
     axes[-1].set_xlabel("time over the best of the row (right edge: not solved)")
     return figure
@@ -313,9 +312,9 @@ def _shares(runs: Runs) -> dict[str, float]:
 def _phase_colors(bars: Mapping[Any, Mapping[str, Mapping[str, float]]]) -> dict[str, str]:
     """The phases that occur, with their colours: those that we know first, the rest last."""
     found = {name for runs in bars.values() for shares in runs.values() for name in shares}
-    order = sorted(found, key=lambda name: (name == "rest", name not in PHASES, name))
-    known = [name for name in PHASES if name in found and name != "rest"]
-    return {name: PHASES.get(name, ORANGE) for name in dict.fromkeys([*known, *order])}
+    order = [*PHASES, *sorted(found - PHASES.keys())]
+    phases = {name: PHASES.get(name, ORANGE) for name in order if name in found}
+    return phases | ({"rest": phases.pop("rest")} if "rest" in phases else {})
 
 
 def _phase_bars(

@@ -7,13 +7,14 @@ import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from genorth.compare.analysis import ranking
-from genorth.compare.analysis.ranking import Duel, duels
+from genorth.compare.analysis import rows as ranking
 from genorth.compare.analysis.rows import (
+    Duel,
     Row,
     Runs,
     by_problem,
     by_row,
+    duels,
     elsewhere,
     leaders,
     require_records,
@@ -146,11 +147,9 @@ def _winners(rows: _Rows, names: Names) -> str:
 def _sure(records: Records) -> str:
     """How sure it is: over how many starts."""
     starts = len(records.distinct("seed"))
-    if starts == 0:
-        return ""
-    if starts == 1:
-        return "One start each: how much the times vary from start to start is not known."
-    return f"Medians over {starts} starts; who wins, wins over the whole range of them."
+    if starts > 1:
+        return f"Medians over {starts} starts; who wins, wins over the whole range of them."
+    return "One start each: how much the times vary from start to start is not known."
 
 
 def _families(rows: _Rows) -> list[str]:
@@ -176,22 +175,12 @@ def _duel(duel: Duel, several: bool) -> str:
     if not won:
         return f"{name} and {other} cannot be told apart in {_share(count, count)}: {_MEET}."
     wins = f"{name} {f'beats {other} in' if several else 'wins'} {_share(won, count)}"
-    if overlap := sum(duel.overlap):
-        wins += f" ({overlap} undecided)"
-    middle, low, high = statistics.median(ratios), min(ratios), max(ratios)
-    if count == 1:
-        return f"{wins}, {_factor(middle)}."
-    spread = f"{_factor(low)} to {_factor(high)}"
-    if low > 1 and f"{low:.2g}" != "1":
-        spread = f"{_digits(low)}x to {_digits(high)}x"
-    return f"{wins}, {_factor(middle)} in the median ({spread})."
-
-
-def _factor(ratio: float) -> str:
-    """3.4x faster, 2.1x slower."""
-    if f"{ratio:.2g}" == "1" or f"{1 / ratio:.2g}" == "1":
-        return "equally fast"
-    return f"{_digits(ratio)}x faster" if ratio > 1 else f"{_digits(1 / ratio)}x slower"
+    undecided = f" ({sum(duel.overlap)} undecided)" if any(duel.overlap) else ""
+    middle = statistics.median(ratios)
+    faster = f"{_digits(middle)}x faster" if middle >= 1 else f"{_digits(1 / middle)}x slower"
+    if count > 1:
+        faster += f" in the median ({_digits(min(ratios))}x to {_digits(max(ratios))}x)"
+    return f"{wins}{undecided}, {faster}."
 
 
 def _digits(ratio: float) -> str:
@@ -213,24 +202,25 @@ def _other_values(rows: _Rows, names: Names) -> list[str]:
 def _failures(records: Records, names: Names) -> list[str]:
     ran = records.where(lambda record: record.status not in NOT_RUN)
     failed, found = ran.where(success=False), []
-    if len(ran) and not len(failed):
-        found.append("The run succeeded." if len(ran) == 1 else f"All {len(ran)} runs succeeded.")
-    elif len(failed):
+    if len(failed):
         kinds = failed.by("status").items()
-        parts = [f"{short_status(status)} {_who(mine, names)}" for status, mine in kinds]
+        parts = [
+            f"{short_status(status)} {len(mine)} ({_who(mine, names)})" for status, mine in kinds
+        ]
         found.append(f"{len(failed)} of {counted(len(ran), 'run')} failed: {'; '.join(parts)}.")
+    elif len(ran):
+        found.append("The run succeeded." if len(ran) == 1 else f"All {len(ran)} runs succeeded.")
     for status, reason in _SKIPPED.items():
         if len(skipped := records.where(status=status)):
-            were = "was" if len(skipped) == 1 else "were"
-            counts = _who(skipped, names).partition(" (")[2].rstrip(")")
-            found.append(f"{counted(len(skipped), 'run')} {were} {reason}: {counts}.")
+            runs = f"{counted(len(skipped), 'run')} {'was' if len(skipped) == 1 else 'were'}"
+            found.append(f"{runs} {reason}: {_who(skipped, names)}.")
     return found
 
 
 def _who(records: Records, names: Names) -> str:
-    """How many, and how many of each solver: "3 (cdf-gd 2, rgd 1)"."""
+    """How many of each solver: "cdf-gd 2, rgd 1"."""
     counts = Counter(names[record.solver] for record in records).most_common()
-    return f"{len(records)} ({', '.join(f'{name} {count}' for name, count in counts)})"
+    return ", ".join(f"{name} {count}" for name, count in counts)
 
 
 def _share(count: int, total: int) -> str:

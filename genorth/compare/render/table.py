@@ -13,16 +13,15 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
+from genorth.compare.analysis.rows import Row
+from genorth.compare.runs.record import Records
 from genorth.errors import require, require_known
+from genorth.notebook import aligned
 from genorth.optional import optional
-
-if TYPE_CHECKING:
-    from genorth.compare.analysis.rows import Row
-    from genorth.compare.runs.record import Records
 
 #: How problems and solvers are to be called, by name.
 Labels = Mapping[str, str]
@@ -255,26 +254,6 @@ def text(table: Table) -> str:
             lines = aligned([[h.name for h in heads], *rows], [h.numeric for h in heads])
             parts.append("\n".join([title, *lines]))
     return "\n\n".join([*parts, *filter(None, [table.footnote.replace("Bold:", "*:")])]) + "\n"
-
-
-def aligned(rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> list[str]:
-    """Write rows as lines with columns of one width.
-
-    Args:
-        rows: The rows, the heads first.
-        numeric: For each column, whether it is aligned to the right.
-
-    Returns:
-        The lines.
-    """
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            entry.rjust(width) if right else entry.ljust(width)
-            for right, entry, width in zip(numeric, row, widths, strict=True)
-        ).rstrip()
-        for row in rows
-    ]
 
 
 # ---------------------------------------------------------------------- CSV

@@ -14,9 +14,19 @@ from typing import Any
 
 import attrs
 
-from genorth.compare.analysis.ranking import MEASURES, Best, Effect, best
-from genorth.compare.analysis.rows import Runs, by_row, leaders, require_records, short_status
-from genorth.compare.analysis.targets import Reached, reached, targets
+from genorth.compare.analysis.profiles import at_target
+from genorth.compare.analysis.rows import (
+    MEASURES,
+    Best,
+    Effect,
+    Runs,
+    best,
+    best_of,
+    by_row,
+    leaders,
+    require_records,
+    short_status,
+)
 from genorth.compare.render.table import (
     Block,
     Entry,
@@ -44,6 +54,7 @@ from genorth.errors import require
 #: ">1800", or None.
 Reference = Mapping[tuple[str, str, str, float], Sequence[float | str | None]]
 
+_TINY = 1e-300  # of a time, where it is zero
 _FIGURES = ("fun", "nit", "gradient_norm", "feasibility", "time")
 
 __all__ = [
@@ -105,7 +116,7 @@ def paper_tables(
 
 
 def _paper_table(records: Records, reference: Reference, names: Names) -> Table:
-    rows, tolerances, problem = by_row(records), targets(records), records[0].problem
+    rows, tolerances, problem = by_row(records), _tolerances(records), records[0].problem
     printed = {key[3] for key in reference if key[0] == problem}  # tolerances of the paper
     # each column, and whether it is ours
     shown = [
@@ -244,82 +255,69 @@ def target_tables(records: Records, labels: Labels | None = None) -> list[Table]
         The tables.
     """
     names = names_of(require_records(records), labels)
-    return [_target_table(mine, names) for mine in records.by("problem").values()]
+    return [_target_table(mine, names) for mine in at_target(records).by("problem").values()]
 
 
 def _target_table(records: Records, names: Names) -> Table:
-    heads = [Head("Solver", numeric=False)]
-    for target in targets(records):
+    heads, rows, problem = [Head("Solver", numeric=False)], by_row(records), records[0].problem
+    for target in _tolerances(records):
         group = f"gradient norm {tolerance_text(target)}"
         for name in ("Seconds", "Evaluations"):
             heads += [Head(name, group), Head("ratio", group, alone=f"{name} ratio")]
         heads.append(Head("Feas", group))
-    ways = {
-        size: [
-            {solver: reached(mine.where(solver=solver), target) for solver in mine.solvers}
-            for target in targets(records)
-        ]
-        for size, mine in records.by("size").items()
-    }
 
     def entries(size: str, solver: str) -> Iterator[Entry]:
-        for way in ways[size]:
-            yield from _target_entries(way, solver)
+        for target in _tolerances(records):
+            yield from _target_entries(rows.get((problem, size, target), {}), solver)
 
     footnote = (
         "The first iterate whose gradient norm is at most the target, by the traces. Ratio: to the "
         "best. Feas: of that iterate, before a penalty method restores it."
     )
-    blocks = _by_size(records, names, entries)
-    return Table(names[records[0].problem], heads, blocks, "Size", footnote)
+    return Table(names[problem], heads, _by_size(records, names, entries), "Size", footnote)
 
 
-def _target_entries(ways: Mapping[str, Reached], solver: str) -> list[Entry]:
-    way = ways[solver]
-    entries = []
-    for figure in ("seconds", "evaluations"):
-        value, best = way.median(figure), least(ways, figure)
-        timed = figure == "seconds"
-        if math.isinf(value):
-            spent = max((each for each in way.spent if math.isfinite(each)), default=math.nan)
-            text = "-" if math.isnan(spent) or not timed else f"> {seconds_text(spent)}"
-            entries += [Entry(text, None, way.note if timed else "", failed=True)]
-            entries += [Entry(failed=True)]
-        else:
-            entry = Entry(seconds_text(value), value, way.note) if timed else count(value)
-            entries += [attrs.evolve(entry, bold=value == best)]
-            entries += [times(value / best if best > 0 else 1.0)]
-    away = way.median("feasibility")
-    return [*entries, Entry(failed=True) if math.isinf(away) else scientific(away)]
+def _target_entries(row: Mapping[str, Runs], solver: str) -> list[Entry]:
+    """Seconds and evaluations, each with the ratio to the best, and |C|."""
+    if solver not in row or math.isinf(row[solver].time):
+        return [_time(row[solver]) if solver in row else Entry(), *[Entry(failed=True)] * 4]
+    entries, runs = [], row[solver]
+    for figure, entry in (("time", _time(runs)), ("evaluations", None)):
+        value, first = runs.spread(figure)[1], best_of(row, figure=figure)
+        least = row[first or solver].spread(figure)[1]
+        entry = count(value) if entry is None else entry
+        entries += [attrs.evolve(entry, bold=value == least), times(value / max(least, _TINY))]
+    return [*entries, scientific(runs.median("feasibility"))]
 
 
-def least(ways: Mapping[str, Reached], figure: str) -> float:
-    """The smallest median among the solvers that met the target for most seeds."""
-    most = max(way.count for way in ways.values())
-    return min(way.median(figure) for way in ways.values() if way.count == most)
+def _tolerances(records: Records) -> list[float]:
+    """From loose to tight."""
+    return sorted(records.distinct("tolerance"), reverse=True)
 
 
 # ---------------------------------------------------------------------- who wins, what failed
 
 
-def best_table(records: Records, labels: Labels | None = None) -> Table:
+def best_table(records: Records, labels: Labels | None = None, ratios: bool = True) -> Table:
     """Make the table of winners: for each row the best solver, its time, and the others' ratios.
 
     Args:
         records: The records.
         labels: As for `paper_layout`.
+        ratios: False for how many runs of the row failed, in place of the ratios.
 
     Returns:
         The table.
     """
     found, names = best(records), names_of(records, labels)
-    solvers = dict.fromkeys(solver for row in found for solver in row.ratios)
+    solvers = dict.fromkeys(solver for row in found for solver in row.ratios) if ratios else {}
     heads = [
         *(Head(name, numeric=False) for name in ("Problem", "Size")),
         Head("tol"),
         Head("Best", numeric=False),
         Head("Seconds"),
         *(Head(names[solver], "times the time of the best") for solver in solvers),
+        *([] if ratios else [Head("failed")]),
     ]
     lines = [_best_line(row, solvers, names) for row in found]
     footnote = (
@@ -340,7 +338,8 @@ def _best_line(row: Best, solvers: Iterable[str], names: Names) -> Line:
     else:
         best = " or ".join(names[solver] for solver in (row.solver, *row.tied))
         entries += [words(best), Entry(seconds_text(row.time), row.time)]
-    return Line([*entries, *(_ratio(row, solver) for solver in solvers)])
+    last = [_ratio(row, solver) for solver in solvers] or [count(row.failed)]
+    return Line([*entries, *last])
 
 
 def _ratio(row: Best, solver: str) -> Entry:

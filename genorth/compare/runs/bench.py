@@ -1,17 +1,17 @@
 """`Maker`: makes runs one place at a time, and says what is known of those that fail.
 
-`Bench` runs solvers; `genorth.training` has a maker of its own. What a solver says is held against
-x itself: f, gradient norm and feasibility are computed anew, off the clock and not counted.
+`Bench` runs solvers; `genorth.training` has a maker of its own. `Watched` counts and traces what a
+solver evaluates. What it returns is measured anew at x, off the clock and not counted.
 """
 
 from __future__ import annotations
 
 import inspect
 import math
+import time
 import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,16 +20,17 @@ import attrs
 import numpy as np
 
 from genorth.compare.runs.definition import fingerprint
-from genorth.compare.runs.record import Outcome, Record
+from genorth.compare.runs.record import TRACED, Outcome, Record
 from genorth.compare.runs.spec import Place, Setup, Task, size_of
-from genorth.compare.runs.store import COLUMNS, structured, thinned
-from genorth.compare.runs.watch import Watched, as_result, complete_lines
-from genorth.linalg.arrays import Array
+from genorth.compare.runs.store import structured, thinned
+from genorth.errors import refuse
+from genorth.linalg.arrays import Array, norm, number
+from genorth.linalg.cache import same_entries
 from genorth.machine import PastLimitError, contained, environment, interrupted, pinned
 from genorth.problem.measure import SLACK, Measure, allowed
 from genorth.problem.problem import Counts, Problem
 from genorth.solve.clock import Clock
-from genorth.solve.result import Result, Status
+from genorth.solve.result import Result, Status, Trace
 
 
 @attrs.frozen
@@ -61,7 +62,7 @@ class Maker(ABC):
 
     @abstractmethod
     def _making(self, place: Place) -> Iterator[Prepared]:
-        """Make what a place needs, step by step; each step has the time of a preparation."""
+        """Make what a place needs, step by step; what is there when the time is over is taken."""
 
     @abstractmethod
     def _run(
@@ -87,13 +88,9 @@ class Maker(ABC):
         self._prepared = Prepared(reason=f"It took longer than {limit:g} s.")
         with pinned(self._setup.threads), contained():
             try:
-                steps = self._making(place)
-                while True:
-                    with interrupted(limit):
-                        prepared = next(steps, None)
-                    if prepared is None:
-                        break
-                    self._prepared = prepared
+                with interrupted(limit):
+                    for prepared in self._making(place):
+                        self._prepared = prepared
             except PastLimitError:
                 pass  # a cost that hangs does so again in the runs, whose records say it
             except self._passed_on:
@@ -103,21 +100,21 @@ class Maker(ABC):
         self.at = place
         return self._prepared
 
-    def record(self, task: Task, fields: dict[str, Any], begin: Callable[[], None]) -> Outcome:
-        """Run a task, which `prepare` has seen.
+    def record(self, task: Task, begin: Callable[[], None]) -> Outcome:
+        """Run a task.
 
         Args:
             task: The task.
-            fields: What the record begins with.
             begin: Called when the solver is loaded and begins.
         """
-        made, setup = self._prepared, self._setup
-        fields = fields | {"environment": self._environment}
+        made, setup = self.prepare(task.place), self._setup
+        fields = task.fields | {"environment": self._environment}
         fields["definition"] = fields["definition"] | {"problem": made.fingerprint}
         if made.reason:
             return self.kind.failed("UNPREPARED", made.reason, fields)
         problem = None if self._problem is None else Watched.of(self._problem)
         clock = Clock(problem) if problem is None else problem.clock
+        tally = None if problem is None else problem.tally
         with contained():
             try:
                 with interrupted(setup.preparation):
@@ -132,10 +129,10 @@ class Maker(ABC):
                 raise
             except BaseException as error:
                 ending, message = "RAISED", told(error)
-            if problem is not None:
-                counts = counts_of(problem)
-                fields |= {name: getattr(counts, name) for name in ("nfev", "njev", "nhev")}
-                fields |= {"seconds": {"cost": counts.seconds}} if counts.seconds else {}
+            if tally is not None:
+                counts = attrs.asdict(tally.counts)
+                spent = counts.pop("seconds")
+                fields |= counts | ({"seconds": {"cost": spent}} if spent else {})
             return self.kind.failed(ending, message, fields, clock.seconds)
 
     @cached_property
@@ -151,11 +148,151 @@ def told(error: BaseException) -> str:
     except BaseException as second:
         text = f"(its message raised {type(second).__name__})"
     message = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    frames = traceback.extract_tb(error.__traceback__)
-    if not frames:
-        return message
-    last = frames[-1]
-    return f"{message} ({Path(last.filename).name}, line {last.lineno}, in {last.name})"
+    for last in traceback.extract_tb(error.__traceback__)[-1:]:
+        message += f" ({Path(last.filename).name}, line {last.lineno}, in {last.name})"
+    return message
+
+
+# ---------------------------------------------------------------------- what a solver evaluates
+
+
+_NEED = "x, a SciPy OptimizeResult, a pymanopt result or a genorth.Result"
+
+
+class Tally:
+    """Counts the calls of a problem's functions; a solver may reset the problem's own counts."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, Any] = {"nfev": 0, "njev": 0, "nhev": 0, "seconds": 0.0}
+
+    @property
+    def counts(self) -> Counts:
+        """The counts so far."""
+        return Counts(**self._calls)
+
+    def counting(self, function: Any, *names: str) -> Any:
+        """The function, of which each call adds to these counts."""
+        if function is None:
+            return None
+
+        def counted(*arguments: Any) -> Any:
+            begin = time.perf_counter()
+            value = function(*arguments)
+            self._calls["seconds"] += max(time.perf_counter() - begin, 0.0)
+            for name in names:
+                self._calls[name] += 1
+            return value
+
+        return counted
+
+
+class Watched(Problem):
+    """A problem of which each evaluation is a line of a trace, measured with the clock stopped.
+
+    A line has the last known cost and gradient norm where an evaluation gives only one of them.
+    While a monitor of ours keeps the trace, this one rests. `fresh()` of it goes on with the same
+    trace and tally.
+    """
+
+    clock: Clock
+    trace: Trace
+    tally: Tally
+    _last: Array | None = None
+
+    @classmethod
+    def of(cls, problem: Problem) -> Watched:
+        """The same problem, fresh."""
+        made: Any = problem.fresh()
+        made.__class__ = cls
+        made.tally = tally = Tally()
+        made._cost = tally.counting(made._cost, "nfev")
+        made._gradient = tally.counting(made._gradient, "njev")
+        made._hessian = tally.counting(made._hessian, "nhev")
+        made._fused = tally.counting(made._fused, "nfev", "njev")
+        made.trace, made.clock = Trace(), Clock(tally)
+        return made
+
+    def evaluate_cost(self, X: Array) -> float:
+        """As `Problem.evaluate_cost`."""
+        f = super().evaluate_cost(X)
+        self._note(X, f, None)
+        return f
+
+    def evaluate_gradient(self, X: Array) -> Array:
+        """As `Problem.evaluate_gradient`."""
+        G = super().evaluate_gradient(X)
+        self._note(X, None, G)
+        return G
+
+    def evaluate(self, X: Array) -> tuple[float, Array]:
+        """As `Problem.evaluate`."""
+        f, G = super().evaluate(X)
+        self._note(X, f, G)
+        return f, G
+
+    def _note(self, X: Array, f: float | None, G: Array | None) -> None:
+        if self.clock.kept(None) is not None:
+            return
+        begin, trace, manifold = Clock.begin(), self.trace, self.manifold
+        if self._last is None or not same_entries(self._last, np.asarray(X)):
+            self._last = np.array(X)
+            known = (trace.cost[-1], trace.gradient_norm[-1]) if len(trace) else (math.nan,) * 2
+            away = number(manifold.feasibility(X))
+            trace.append(self.clock.elapsed()[0], *known, away, 0)
+        trace.evaluations[-1] = self.tally.counts.evaluations
+        if f is not None:
+            trace.cost[-1] = f
+        if G is not None and np.all(np.isfinite(G)):
+            trace.gradient_norm[-1] = number(norm(manifold.place(X).project(G)))
+        Clock.measured(begin)
+
+
+def complete_lines(trace: Trace) -> Trace:
+    """The lines from the first on whose gradient norm is known; the cost may be NaN."""
+    norms = enumerate(trace.gradient_norm)
+    first = next((n for n, value in norms if not math.isnan(value)), len(trace))
+    return Trace(*(column[first:].tolist() for column in trace.as_arrays().values()))
+
+
+def as_result(returned: Any, problem: Watched) -> Result:
+    """The result of what a solver returned, to be checked at its x.
+
+    Args:
+        returned: x, SciPy's OptimizeResult, pymanopt's result, or a `Result`.
+        problem: The problem that the solver had.
+
+    Returns:
+        The result; its `nit` is the number of evaluations where the solver does not say.
+
+    Raises:
+        ValueError: If `returned` is something else, or x has another size.
+    """
+    if isinstance(returned, Result):
+        return returned
+    x = getattr(returned, "x", getattr(returned, "point", returned))
+    if isinstance(x, list | tuple) or np.asarray(x).dtype.kind not in "fciu":
+        refuse("solver", f"a solver that returns {_NEED}", type(returned).__name__)
+    shape = problem.manifold.shape
+    if np.size(x) != math.prod(shape):
+        refuse("solver", f"x of shape {shape}, or as many entries", f"shape {np.shape(x)}")
+    counts = problem.tally.counts
+    iterations = getattr(returned, "nit", getattr(returned, "iterations", counts.evaluations))
+    return Result(
+        x=np.reshape(np.asarray(x), shape) * 1.0,
+        fun=math.nan,
+        gradient_norm=math.nan,
+        feasibility=math.nan,
+        success=True,
+        status=Status.CONVERGED,
+        message=Status.CONVERGED.value,
+        method="",
+        nit=int(iterations),
+        nfev=counts.nfev,
+        njev=counts.njev,
+        nhev=counts.nhev,
+        time=problem.clock.seconds[0],
+        trace=problem.trace,
+    )
 
 
 # ---------------------------------------------------------------------- solvers
@@ -190,11 +327,14 @@ class Bench(Maker):
         fresh: Any,
     ) -> Record:
         setup, problem, solver = self._setup, fresh, self._setup.solvers[task.solver]
+        tally = problem.tally
         assert self._problem is not None and self._start is not None
         start = self._start.copy()
         with interrupted(setup.preparation):
-            if reason := _why_not(solver, problem):
-                return Record.failed("UNSUPPORTED", f"{reason[0].upper()}{reason[1:]}.", fields)
+            reason = solver.why_not(problem) if hasattr(solver, "why_not") else None
+            if reason is not None:
+                said = str(reason) or "no reason given"
+                return Record.failed("UNSUPPORTED", f"{said[0].upper()}{said[1:]}.", fields)
             # the seed of a solver that draws: the same each time
             given: dict[str, Any] = {
                 "tol": task.tolerance,
@@ -208,26 +348,16 @@ class Bench(Maker):
         with clock, interrupted(setup.patience, clock):
             returned = solver(problem, start, **options)
         with interrupted(setup.patience):
-            result = as_result(returned, problem, setup.max_time)
+            result = as_result(returned, problem)
             at = measured(self._problem, result.x)
-            record = _reported(result, counts_of(problem), problem, at, fields)
+            record = _reported(result, tally.counts, problem, at, fields)
             claimed = bool(result.success) and result.status is Status.CONVERGED
             near = float(options.get("feasibility_tol") or _FEASIBILITY_TOL)
             says = "reports success" if isinstance(returned, Result) else "returned"
             return verified(record, at, claimed, near, setup.max_time, says)
 
 
-def _nothing() -> None:
-    """What a solver loads that has nothing to load."""
-
-
 # ---------------------------------------------------------------------- what a solver says
-
-
-def _why_not(solver: Any, problem: Problem) -> str | None:
-    why_not = getattr(solver, "why_not", None)
-    reason = None if why_not is None else why_not(problem)
-    return None if reason is None else str(reason) or "no reason given"
 
 
 def _takes(solver: Any, argument: str) -> bool:
@@ -237,15 +367,6 @@ def _takes(solver: Any, argument: str) -> bool:
     except (TypeError, ValueError):
         return False
     return argument in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-
-
-def counts_of(problem: Any) -> Counts:
-    """The counts of a problem that a solver may have spoiled."""
-    with suppress(Exception):
-        counts = problem.counts
-        if min(counts.nfev, counts.njev, counts.nhev) >= 0:
-            return attrs.evolve(counts, seconds=max(counts.seconds, 0.0))
-    return Counts()
 
 
 def _reported(
@@ -264,7 +385,6 @@ def _reported(
     trace.evaluations = [evaluations + value for value in trace.evaluations]
     return structured(
         fields
-        | {"about": attrs.asdict(fields["about"])}
         | {name: getattr(result, name) for name in ("message", "nit", "beta", "threshold")}
         | {
             "status": result.status.name,
@@ -275,7 +395,7 @@ def _reported(
             "njev": _count(result.njev, counts.njev),
             "nhev": _count(result.nhev, counts.nhev),
             "seconds": _phases(result.seconds, counts),
-            "trace": {name: getattr(trace, name) for name in COLUMNS},
+            "trace": {name: getattr(trace, name) for name in TRACED},
         },
         Record,
     )
@@ -333,6 +453,8 @@ def _contradiction(
     record: Record, at: Measure, feasibility_tol: float, limit: float
 ) -> tuple[Status, str] | None:
     """What is wrong with a success, by the rule of the solvers' own last check; None if nothing."""
+    if record.time > limit:
+        return Status.TIME_LIMIT, f"it took {record.time:.3g} s, past its limit of {limit:g} s"
     for name, value in (
         ("|C|", at.feasibility),
         ("the cost", at.cost),
@@ -348,6 +470,4 @@ def _contradiction(
         if at.feasibility <= need:
             return Status.NOT_FEASIBLE, f"its x is off F by {at.outside:.3g}"
         return Status.NOT_FEASIBLE, f"|C| is {at.feasibility:.3g} at its x, not {need:.3g}"
-    if record.time > limit:
-        return Status.TIME_LIMIT, f"it took {record.time:.3g} s, past its limit of {limit:g} s"
     return None

@@ -55,7 +55,8 @@ def _described(value: Any, go_on: Callable[[Any], Any]) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | int | str):
-        return value
+        # Python writes no decimals of a very long integer
+        return hex(value) if isinstance(value, int) and value.bit_length() > 64 else value
     if isinstance(value, float):
         return value if math.isfinite(value) else repr(value)
     if isinstance(value, complex | PurePath | bytes):

@@ -15,7 +15,7 @@ import numpy as np
 
 from genorth.compare.runs.columns import COLUMNS, Column
 from genorth.errors import refuse
-from genorth.notebook import html_table
+from genorth.notebook import aligned, html_table
 from genorth.optional import optional
 from genorth.problem.problem import evaluations
 from genorth.solve.result import Status, Trace
@@ -37,6 +37,8 @@ OUT_OF_TIME = ("TIME_LIMIT", "HUNG", "GIVEN_UP")
 #: Runs in which the solver did not get to work.
 NOT_RUN = ("UNSUPPORTED", "UNPREPARED")
 
+#: The columns of a trace that a record keeps.
+TRACED = ("time", "cost", "gradient_norm", "feasibility", "evaluations")
 #: Whose clock a trace was kept by: our monitor's, or the solver's own word.
 TRACED_BY = ("genorth", "solver")
 
@@ -71,7 +73,7 @@ class About:
 
 #: What holds for a field: in words, and as a test.
 _Rule = tuple[str, Callable[[Any], bool]]
-WHOLE: _Rule = "a whole number >= 0", lambda value: value >= 0
+WHOLE: _Rule = "a whole number from 0 to 2**63 - 1", lambda value: 0 <= value < 2**63
 _SECONDS: _Rule = "seconds >= 0, or NaN", lambda value: math.isnan(value) or 0 <= value < math.inf
 _RULES: Mapping[str, _Rule] = {
     "seed": WHOLE,
@@ -120,7 +122,8 @@ class Outcome(ABC):
         status: _Rule = f"one of {', '.join(self.endings)}", self.endings.__contains__
         for name, (need, holds) in {**_RULES, "status": status, **self.rules}.items():
             if not holds(value := getattr(self, name)):
-                refuse(name, need, repr(value))
+                # Python writes no decimals of a very long integer
+                refuse(name, need, hex(value)[:20] if isinstance(value, int) else repr(value))
         finite = math.isfinite(self.time + getattr(self, self.figure))
         if self.success and not (self.status == self.done and finite):
             refuse("success", f"status {self.done}, {self.figure} and time finite", self.status)
@@ -191,7 +194,7 @@ class Record(Outcome):
         "seconds": ("seconds >= 0 by phase", lambda value: all(v >= 0 for v in value.values())),
         "trace": (
             "columns of one length",
-            lambda trace: len(set(map(len, trace.as_arrays().values()))) == 1,
+            lambda trace: len({len(getattr(trace, name)) for name in TRACED}) == 1,
         ),
         "traced_by": (f"one of {', '.join(TRACED_BY)}", TRACED_BY.__contains__),
     }
@@ -250,15 +253,11 @@ class Records:
         return lines
 
     def __repr__(self) -> str:
-        lines = [("solver", "succeeded", "median time"), *self._summary()]
-        wide = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        table = [
-            "  " + "  ".join(f"{cell:<{w}}" for cell, w in zip(line, wide, strict=True)).rstrip()
-            for line in lines
-        ]
-        left = len(lines) - 1 - _SHOWN
+        rows = [("", "solver", "succeeded", "median time"), *(("", *r) for r in self._summary())]
+        left = len(rows) - 1 - _SHOWN
         more = [f"  and {left} more solvers"] if left > 0 else []
-        return "\n".join([self._title, *table[: _SHOWN + 1], *more])
+        lines = aligned(rows, [False] * 4)[: _SHOWN + 1]
+        return "\n".join([self._title, *lines, *more])
 
     def _repr_html_(self) -> str:
         return html_table(self._title, self._summary(), ("solver", "succeeded", "median time"))

@@ -5,34 +5,29 @@
 
 from __future__ import annotations
 
-import faulthandler
 import json
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import attrs
 
 from genorth.compare.runs.bench import Prepared
 from genorth.compare.runs.definition import changes, described
 from genorth.compare.runs.record import OUT_OF_TIME, Outcome, Records
-from genorth.compare.runs.spec import Place, Setup, Task
+from genorth.compare.runs.spec import KEY, Place, Setup, Task
 from genorth.compare.runs.store import Store
 from genorth.errors import refuse
 
-#: How often a run is tried in which the process is killed each time.
+#: How often a run is tried that takes its process, or its executor's worker, along each time.
 ATTEMPTS = 3
 # runs that `retry` makes again
 _AGAIN = ("RAISED", "HUNG", "UNPREPARED")
 _SHOWN = 3  # changes that a refusal names
-
-
-#: What identifies the record of a run, of the fields that it begins with.
-KEY = ("problem", "size", "seed", "solver", "tolerance")
 
 
 class Observer:
@@ -58,31 +53,17 @@ class Observer:
         """Nothing more comes; also after an exception."""
 
 
-class Executor(Protocol):
-    """Makes problems and runs, in this process or in others."""
-
-    def prepare(self, places: Iterable[Place]) -> dict[Place, Prepared]:
-        """Make the problems of these places."""
-
-    def make(self, schedule: Schedule) -> None:
-        """Make the runs that are missing."""
-
-
-def fields_of(setup: Setup, tasks: Iterable[Task]) -> dict[Task, dict[str, Any]]:
-    """What the record of each task begins with.
-
-    Its key, the description of its solver, and what defines the run, but for the fingerprint of the
-    problem.
-    """
+def begun(setup: Setup, tasks: Iterable[Task]) -> list[Task]:
+    """The tasks with what their records begin with, but for the fingerprint of the problem."""
     solvers = {name: described(solver) for name, solver in setup.solvers.items()}
-    found = {}
+    found = []
     for task in tasks:
         case = setup.cases[task.case]
         key = case.problem, str(case.size), task.seed, task.solver, task.tolerance
         options = described(case.options.get(task.solver, {}))
         definition = setup.budgets | {"options": options, "solver": solvers[task.solver]}
         about = {"about": setup.about[task.solver], "definition": definition}
-        found[task] = dict(zip(KEY, key, strict=True)) | about
+        found.append(attrs.evolve(task, fields=dict(zip(KEY, key, strict=True)) | about))
     return found
 
 
@@ -91,8 +72,7 @@ class Schedule:
 
     Args:
         kind: What a run leaves behind.
-        fields: All runs of the comparison, tolerances from loose to tight, each with what its
-            record begins with.
+        tasks: All runs of the comparison, by `begun`, tolerances from loose to tight.
         store: Where records are kept, if anywhere.
         progress: Told of each run.
         give_up: A solver that ran out of time from so many starts of a row is not run from others;
@@ -102,48 +82,39 @@ class Schedule:
     def __init__(
         self,
         kind: type[Outcome],
-        fields: Mapping[Task, dict[str, Any]],
+        tasks: Iterable[Task],
         store: Store | None = None,
         progress: Observer | None = None,
         give_up: int | None = None,
     ) -> None:
-        self._kind, self._fields, self._tasks = kind, fields, list(fields)
+        self._kind, self._tasks = kind, list(tasks)
         self._lock = threading.RLock()
         self._store, self._progress = store, progress or Observer()
         self._give_up = give_up
         self._finished: dict[Task, Outcome] = {}
-        # of an case and a solver: the runs that ran out of time
+        # of a case and a solver: the runs that ran out of time
         self._late: dict[tuple[int, str], list[Outcome]] = {}
         #: Places whose problem cannot be made, with the reason.
         self.unprepared: dict[Place, str] = {}
-        self.missing = list(fields)
-
-    def fields(self, task: Task) -> dict[str, Any]:
-        """What its record begins with."""
-        return self._fields[task]
-
-    def key(self, task: Task) -> tuple[Any, ...]:
-        """The key of the record that the task will leave."""
-        return tuple(self._fields[task][name] for name in KEY)
+        self.missing = self._tasks
 
     # ------------------------------------------------------------------ what is there already
 
-    def resume(self, executor: Executor, retry: bool) -> None:
+    def resume(self, executor: Any, retry: bool) -> None:
         """Take over the records of an earlier call that still stand for their runs.
 
         Raises:
             ValueError: If one of them was made of something else, unless `retry` makes it again.
         """
         kept, stale = dict[Task, Outcome](), list[str]()
-        for task in self._tasks if self._store is not None else ():
-            assert self._store is not None
-            record = self._store.records.get(self.key(task))
-            if record is None or (retry and record.status in _AGAIN):
-                continue
-            if record.status == "GIVEN_UP" and self._give_up is None:
+        known = {} if self._store is None else self._store.records
+        again = (_AGAIN if retry else ()) + (("GIVEN_UP",) if self._give_up is None else ())
+        for task in self._tasks:
+            record = known.get(task.key)
+            if record is None or record.status in again:
                 continue
             then = {name: item for name, item in record.definition.items() if name != "problem"}
-            if found := list(changes(then, self._fields[task]["definition"])):
+            if found := list(changes(then, task.fields["definition"])):
                 stale += [_of(record, change) for change in found]
             else:
                 kept[task] = record
@@ -161,7 +132,7 @@ class Schedule:
             self._take(task, record)
         self.missing = [task for task in self._tasks if task not in kept]
 
-    def _checked(self, kept: dict[Task, Outcome], executor: Executor) -> list[str]:
+    def _checked(self, kept: dict[Task, Outcome], executor: Any) -> list[str]:
         """What changed in the problems of these records, which are then kept no longer."""
         traced = {task: r for task, r in kept.items() if r.definition.get("problem")}
         made = executor.prepare(dict.fromkeys(task.place for task in traced))
@@ -182,17 +153,14 @@ class Schedule:
     def work(
         self,
         tasks: Iterable[Task],
-        run: Callable[[Task, dict[str, Any], Callable[[], None]], Outcome],
+        run: Callable[[Task, Callable[[], None]], Outcome],
     ) -> None:
-        """Make these runs one after the other, by `run(task, fields, begin)`.
+        """Make these runs one after the other, by `run(task, begin)`.
 
         Several threads may do so at once, each with its own tasks.
         """
         for task in tasks:
-            record = self.spared(task)
-            if record is None:
-                record = run(task, self.fields(task), partial(self._begin, task))
-            self.finish(task, record)
+            self.finish(task, self.spared(task) or run(task, partial(self._begin, task)))
 
     def spared(self, task: Task) -> Outcome | None:
         """The record of a run that need not be made; None if it must.
@@ -201,7 +169,7 @@ class Schedule:
         made is not tried again, and a solver is given up that ran out of time from other starts.
         """
         if reason := self.unprepared.get(task.place):
-            return self._kind.failed("UNPREPARED", reason, self.fields(task))
+            return self._kind.failed("UNPREPARED", reason, task.fields)
         late = list(self._late.get((task.case, task.solver), []))
         looser = [r for r in late if r.seed == task.seed and r.tolerance > task.tolerance]
         if looser:
@@ -216,11 +184,11 @@ class Schedule:
             return None
         least = min(record.time for record in ran), min(record.cpu for record in ran)
         said = f"These are of seeds {', '.join(map(str, seeds))}."
-        return self._kind.failed("GIVEN_UP", said, self.fields(task), least)
+        return self._kind.failed("GIVEN_UP", said, task.fields, least)
 
     def _begin(self, task: Task) -> None:
         with self._lock:
-            self._progress.begin(*self.key(task))
+            self._progress.begin(*task.key)
 
     def finish(self, task: Task, record: Outcome) -> None:
         """The run is finished: to disk first."""
@@ -263,8 +231,8 @@ def _of(record: Outcome, what: str) -> str:
 class Here(ExitStack):
     """Makes all runs in this process.
 
-    Where there is a folder, a run or a preparation in which the process crashes, or is killed three
-    times, becomes a record when the comparison is called again.
+    Where there is a folder, a run or a preparation in which the process ended three times
+    becomes a record when the comparison is called again.
 
     Args:
         setup: What all runs share.
@@ -274,9 +242,11 @@ class Here(ExitStack):
     def __init__(self, setup: Setup, folder: Path | None) -> None:
         super().__init__()
         self._setup, self._maker = setup, setup.maker(setup, (KeyboardInterrupt,))
-        self._notes = None if folder is None else _Notes(folder)
-        if self._notes is not None:
-            self.enter_context(self._notes.crashes())
+        self._note = None if folder is None else folder / ".underway.json"
+        self._key, self._times = list[Any](), 0
+        with suppress(OSError, ValueError, KeyError, TypeError, OverflowError, AttributeError):
+            found = json.loads(self._note.read_text(encoding="utf-8"))  # type: ignore[union-attr]
+            self._key, self._times = list(found["key"]), int(found["times"])
 
     def prepare(self, places: Iterable[Place]) -> dict[Place, Prepared]:
         """Make the problems of these places, one at a time."""
@@ -286,14 +256,14 @@ class Here(ExitStack):
         """Make the runs that are missing."""
         schedule.work(schedule.missing, self._run)
 
-    def _run(self, task: Task, fields: dict[str, Any], begin: Callable[[], None]) -> Outcome:
+    def _run(self, task: Task, begin: Callable[[], None]) -> Outcome:
         kind = self._maker.kind
         if reason := self._prepared(task.place).reason:
-            return kind.failed("UNPREPARED", reason, fields)
-        with self._underway([fields[name] for name in KEY]) as reason:
+            return kind.failed("UNPREPARED", reason, task.fields)
+        with self._underway(list(task.key)) as reason:
             if reason:
-                return kind.failed("RAISED", reason, fields)
-            return self._maker.record(task, fields, begin)
+                return kind.failed("RAISED", reason, task.fields)
+            return self._maker.record(task, begin)
 
     def _prepared(self, place: Place) -> Prepared:
         if self._maker.at == place:
@@ -302,46 +272,17 @@ class Here(ExitStack):
         with self._underway([case.problem, case.size, seed]) as reason:
             return Prepared(reason=reason) if reason else self._maker.prepare(place)
 
-    def _underway(self, key: list[Any]) -> Any:
-        return nullcontext("") if self._notes is None else self._notes.underway(key)
-
-
-class _Notes:
-    """Notes in a folder what is underway, for a later call to find where a process ended."""
-
-    def __init__(self, folder: Path) -> None:
-        self._file, self._crash = folder / ".underway.json", folder / ".crash.txt"
-        self._key, self._times, self._reason = list[Any](), 0, ""
-        with suppress(OSError, ValueError, KeyError, TypeError):
-            found = json.loads(self._file.read_text(encoding="utf-8"))
-            self._key, self._times = list(found["key"]), int(found["times"])
-            crash = self._crash.read_text(encoding="utf-8", errors="replace")
-            self._reason = crash.partition("\n")[0]
-
     @contextmanager
-    def crashes(self) -> Iterator[None]:
-        """Have the reason of a crash written to the folder, unless someone else asked for it."""
-        if faulthandler.is_enabled():
-            yield
-            return
-        with self._crash.open("w", encoding="utf-8") as file:
-            faulthandler.enable(file, all_threads=False)
-            try:
-                yield
-            finally:
-                faulthandler.disable()
-                self._crash.unlink(missing_ok=True)
-
-    @contextmanager
-    def underway(self, key: list[Any]) -> Iterator[str]:
-        """Note that this is underway; gives the reason not to try it again, if there is one."""
+    def _underway(self, key: list[Any]) -> Iterator[str]:
+        """Note in the folder that this is underway; gives the reason not to try it again."""
         times = self._times if key == self._key else 0
-        if times and (self._reason or times >= ATTEMPTS):
-            what = self._reason or f"The process was killed {times} times during it"
-            yield f"{what.rstrip('.')}. retry=True tries it again."
+        if self._note is None or times >= ATTEMPTS:
+            said = f"The process ended {times} times during it. retry=True tries it again."
+            yield said if times else ""
             return
-        self._file.write_text(json.dumps({"key": key, "times": times + 1}), encoding="utf-8")
+        with suppress(OSError):  # a solver has removed the folder: the store makes it again
+            self._note.write_text(json.dumps({"key": key, "times": times + 1}), encoding="utf-8")
         try:
             yield ""
         finally:
-            self._file.unlink(missing_ok=True)
+            self._note.unlink(missing_ok=True)

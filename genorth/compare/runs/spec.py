@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
@@ -13,10 +13,6 @@ from genorth.errors import require, require_known
 from genorth.linalg.arrays import Array
 from genorth.problem.problem import Problem
 from genorth.solve.solver import RENAMED, SOLVERS
-
-if TYPE_CHECKING:
-    from genorth.compare.runs.bench import Maker
-    from genorth.compare.runs.record import About
 
 #: The size of a problem that could not be made.
 UNKNOWN = "?"
@@ -46,10 +42,9 @@ class Case:
     options: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
-        whole = isinstance(self.options, Mapping)
-        options = list(self.options.values()) if whole else [None]
-        start = self.start is None or callable(self.start)
+        options = self.options.values() if isinstance(self.options, Mapping) else [None]
         settings = all(isinstance(each, Mapping) for each in options)
+        start = self.start is None or callable(self.start)
         for name, need, holds in (
             ("problem", "a text", isinstance(self.problem, str)),
             ("size", "a text", isinstance(self.size, str | None)),
@@ -78,6 +73,10 @@ def size_of(problem: Problem) -> str:
     return f"({','.join(map(str, problem.manifold.shape))})"
 
 
+#: What identifies the record of a run, of the fields that it begins with.
+KEY = ("problem", "size", "seed", "solver", "tolerance")
+
+
 @attrs.frozen
 class Task:
     """One run to be made; `case` is the index of its case."""
@@ -86,6 +85,13 @@ class Task:
     seed: int
     solver: str
     tolerance: float
+    #: What its record begins with: key, description of the solver, definition of the run.
+    fields: dict[str, Any] = attrs.field(factory=dict, eq=False, repr=False)
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """The key of the record that it will leave."""
+        return tuple(self.fields[name] for name in KEY)
 
     @property
     def place(self) -> Place:
@@ -103,11 +109,11 @@ class Setup:
     """What all runs of a comparison share."""
 
     #: Makes the runs: `maker(setup)` is a `Maker`.
-    maker: type[Maker]
+    maker: Any
     #: What is solved: each has a problem, a size, a name and options by solver.
     cases: tuple[Any, ...]
     solvers: dict[str, Any]
-    about: dict[str, About]
+    about: dict[str, Any]
     max_time: float
     #: Wall time after which a solver that ignores its limit is interrupted.
     patience: float
@@ -177,10 +183,14 @@ def as_solvers(solvers: Any) -> dict[str, Any]:
     """Return the solvers by name, of what `run` was given."""
     if isinstance(solvers, str) or callable(solvers):
         solvers = [solvers]
-    named = _pairs("solvers", solvers, _SOLVERS, _name)
-    found = [(name, _solver(name, entry)) for name, entry in named]
+    found = _pairs("solvers", solvers, _SOLVERS, _name)
+    for name, entry in found:
+        good = isinstance(name, str) and (isinstance(entry, str) or callable(entry))
+        require(good, "solvers", _SOLVERS, f"{name!r}: {type(entry).__name__}")
+        if isinstance(entry, str):
+            require_known("solvers", entry, SOLVERS, RENAMED)
     _require_once("solvers", [name for name, _ in found], "Name them in a mapping.")
-    return dict(found)
+    return {name: SOLVERS[each] if isinstance(each, str) else each for name, each in found}
 
 
 def _name(entry: Any) -> Any:
@@ -190,15 +200,6 @@ def _name(entry: Any) -> Any:
     good, got = isinstance(name, str) and name != "<lambda>", type(entry).__name__
     require(good, "solvers", _SOLVERS, f"{got} without a name", "Name it in a mapping.")
     return name
-
-
-def _solver(name: Any, entry: Any) -> Any:
-    good = isinstance(name, str) and (isinstance(entry, str) or callable(entry))
-    require(good, "solvers", _SOLVERS, f"{name!r}: {type(entry).__name__}")
-    if not isinstance(entry, str):
-        return entry
-    require_known("solvers", entry, SOLVERS, RENAMED)
-    return SOLVERS[entry]
 
 
 # ---------------------------------------------------------------------- shared

@@ -1,32 +1,35 @@
 """The folder of a comparison: `settings.json`, and `records.jsonl` with one line per finished run.
 
 A line is on disk before the next run begins. One process at a time writes to a folder. `save`
-writes `records.jsonl.xz` instead, for records that are to be kept. Records become lines of JSON by
-cattrs: strict both ways, and a bad line is told by its field. JSON has no NaN and no infinity: they
+writes `records.jsonl.xz` instead, for records that are to be kept. Lines are read strictly: each
+field has its type, and a bad line is reported by its field. JSON has no NaN and no infinity: they
 are written as "nan", "inf" and "-inf".
 """
 
 from __future__ import annotations
 
+import gc
 import json
 import lzma
 import math
 import numbers
 import os
+import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
-from typing import IO, Any, NoReturn, TypeVar
+from types import NoneType
+from typing import IO, Any, NoReturn, get_type_hints
 
 import attrs
-import cattrs
 import numpy as np
-from cattrs.v import format_exception
 
-from genorth.compare.runs.record import Outcome, Record, Records
+from genorth.compare.runs.record import TRACED, Outcome, Record, Records
 from genorth.errors import refuse, require
 from genorth.files import replace_file
+from genorth.machine import contained
 from genorth.solve.result import Trace
 
 #: The layout of the files; 1 had no description of the solver and no definition of the run.
@@ -41,7 +44,6 @@ _KINDS = {
     "threads": int,
     "max_iterations": int | None,
 }
-_RENAMED = {"time_limit": "max_time"}
 _DIGITS = 6  # of the numbers in a saved trace
 
 
@@ -50,7 +52,10 @@ def folder_of(out: Any) -> Path:
     named = isinstance(out, str | os.PathLike) and os.fspath(out)
     require(named, "out", "the path of a folder", repr(out))
     folder = Path(os.fsdecode(out)).absolute()
-    require(folder.is_dir() or not folder.exists(), "out", "a folder", f"the file {folder}")
+    try:
+        require(folder.is_dir() or not folder.exists(), "out", "a folder", f"the file {folder}")
+    except OSError as error:  # a name that is too long
+        refuse("out", "the path of a folder", f"{folder}: {error.strerror}")
     return folder
 
 
@@ -65,7 +70,7 @@ class Store:
     """
 
     def __init__(self, folder: Path, kind: type[Outcome] = Record) -> None:
-        self.folder = folder
+        self.folder, self._path = folder, folder / _RECORDS
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._lock = _locked(folder)
@@ -77,7 +82,7 @@ class Store:
             if self._settings is None and any(path.stat().st_size for path in kept):
                 _refuse_folder(folder, f"records without {_SETTINGS}")
             self.records = _read_records(folder, kind)
-            self._file = (folder / _RECORDS).open("ab+")
+            self._file = self._path.open("ab+")
             self._end_last_line()
         except BaseException:
             self._lock.close()
@@ -91,13 +96,16 @@ class Store:
     def keep(self, settings: dict[str, Any]) -> None:
         """Write the settings."""
         if settings != self._settings:
+            self._settings = settings
             replace_file(self.folder / _SETTINGS, _json(settings))
 
     def append(self, record: Outcome) -> None:
         """Add the line of a record; it is on disk when this returns."""
+        if not self._path.exists():
+            self._restore()
         size = self._file.tell()
         try:
-            self._file.write(encode(record).encode() + b"\n")
+            self._file.write(_line(record))
             self._file.flush()
             os.fsync(self._file.fileno())
         except OSError:  # a full disk: half a line would spoil the next one
@@ -105,6 +113,13 @@ class Store:
                 os.ftruncate(self._file.fileno(), size)
             raise
         self.records[record.key] = record
+
+    def _restore(self) -> None:
+        """Make the folder again, with all records: a solver has removed it."""
+        self.close()
+        replace_file(self._path, b"".join(map(_line, self.records.values())))
+        replace_file(self.folder / _SETTINGS, _json(self._settings or {}))
+        self._lock, self._file = _locked(self.folder), self._path.open("ab+")
 
     def _end_last_line(self) -> None:
         """A process that was killed may have left half a line: end it."""
@@ -186,8 +201,7 @@ def save(records: Records, out: str | os.PathLike[str], lines: int = 150) -> Pat
 def packed(records: Records, out: str | os.PathLike[str]) -> Path:
     """Write records to a folder, compressed, as they are."""
     folder = folder_of(out)
-    text = "".join(f"{encode(record)}\n" for record in records)
-    replace_file(folder / _PACKED, lzma.compress(text.encode(), preset=9))
+    replace_file(folder / _PACKED, lzma.compress(b"".join(map(_line, records)), preset=9))
     replace_file(folder / _SETTINGS, _json(_checked(folder, records.settings)))
     (folder / _RECORDS).unlink(missing_ok=True)
     return folder
@@ -203,28 +217,31 @@ def thinned(trace: Trace, lines: int, digits: int | None = None) -> Trace:
     def kept(value: Any) -> Any:
         return float(f"{value:.{digits}g}") if digits and isinstance(value, float) else value
 
-    return Trace(*([kept(getattr(trace, name)[i]) for i in chosen] for name in COLUMNS))
+    return Trace(*([kept(getattr(trace, name)[i]) for i in chosen] for name in TRACED))
 
 
 def _read_records(folder: Path, kind: type[Outcome]) -> dict[Any, Outcome]:
     """The last record of each key."""
     found: dict[Any, Outcome] = {}
-    for path, opened in ((folder / _PACKED, lzma.open), (folder / _RECORDS, open)):
-        if path.exists():
-            with opened(path, "rb") as file:
-                try:
-                    found |= {record.key: record for record in _decoded(path, file, kind)}
-                except (EOFError, lzma.LZMAError) as error:
-                    warnings.warn(f"{path}: the rest cannot be read ({error})", stacklevel=3)
+    with contained():
+        gc.disable()  # what is read stays: looking through it again and again takes a third longer
+        for path, opened in ((folder / _PACKED, lzma.open), (folder / _RECORDS, open)):
+            if path.exists():
+                with opened(path, "rb") as file:
+                    try:
+                        found |= {record.key: record for record in _decoded(path, file, kind)}
+                    except (EOFError, lzma.LZMAError) as error:
+                        warnings.warn(f"{path}: the rest cannot be read ({error})", stacklevel=3)
     return found
 
 
 def _decoded(path: Path, lines: Any, kind: type[Outcome]) -> Iterator[Outcome]:
+    known: dict[str, Any] = {}
     for number, line in enumerate(lines, start=1):
         if line.strip():
             try:
-                yield decode(line.decode(), kind)
-            except ValueError as error:
+                yield decode(line.decode(), kind, known)
+            except (ValueError, RecursionError) as error:
                 said = " ".join(str(error).split())
                 warnings.warn(
                     f"{path}, line {number}: no record ({said}); it is left out", stacklevel=4
@@ -237,7 +254,7 @@ def _json(settings: Mapping[str, Any]) -> bytes:
 
 def _read_settings(folder: Path) -> dict[str, Any] | None:
     try:
-        settings = _as_now(json.loads((folder / _SETTINGS).read_text(encoding="utf-8")))
+        settings = json.loads((folder / _SETTINGS).read_text(encoding="utf-8"))
         found = settings.get("format", 1)  # the first had no number
     except FileNotFoundError:
         return None
@@ -269,51 +286,64 @@ def _refuse_folder(folder: Path, got: str) -> NoReturn:
 # ---------------------------------------------------------------------- lines of JSON
 
 
-#: The columns of a trace that are kept.
-COLUMNS = {"time": float, "cost": float, "gradient_norm": float, "feasibility": float} | {
-    "evaluations": int
-}
-_NOT_FINITE = ("nan", "inf", "-inf")
-
-
-_Kind = TypeVar("_Kind", bound=Outcome)
+#: How a line of `encode` begins three parts that many records share, and goes on after them.
+_MARKS = ('"about":', ',"tolerance":', '"definition":', ',"environment":', '},"')
 
 
 def encode(record: Outcome) -> str:
     """Return the record as one line of JSON."""
-    fields = _converter.unstructure(record)
-    return json.dumps(fields, separators=(",", ":"), allow_nan=False)
+    fields = attrs.asdict(record)
+    fields.get("trace", {}).pop("points", None)
+    return json.dumps(_finite(fields), separators=(",", ":"), allow_nan=False)
 
 
-def decode(line: str, kind: type[_Kind]) -> _Kind:
+def _line(record: Outcome) -> bytes:
+    return encode(record).encode() + b"\n"
+
+
+def _finite(value: Any) -> Any:
+    """The value with NaN and infinity as texts."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else repr(value)
+    if isinstance(value, dict):
+        return {name: _finite(item) for name, item in value.items()}
+    return list(map(_finite, value)) if isinstance(value, list | tuple) else value
+
+
+def decode(line: str, kind: Any, known: dict[str, Any] | None = None) -> Any:
     """Return the record of a line that `encode` made.
 
+    Args:
+        line: The line.
+        kind: The class of the record.
+        known: What equal parts of earlier lines have become: records share them.
+
     Raises:
-        ValueError: If the line is none; the message names the fields that are wrong.
+        ValueError: If the line is none; the message names the field that is wrong.
     """
-    try:
-        fields = json.loads(line, parse_constant=_constant)
-    except RecursionError:
-        raise ValueError("JSON that is nested too deeply") from None
-    return structured(_as_now(fields), kind)
+    known, cuts = {} if known is None else known, [0]
+    for mark in _MARKS:
+        cuts.append(line.find(mark, cuts[-1]))
+    if -1 in cuts:
+        return structured(json.loads(line), kind)
+    _, about, tolerance, definition, environment, end = cuts
+    parts = {
+        "about": line[about + 8 : tolerance],
+        "definition": line[definition + 13 : environment],
+    }
+    parts["environment"] = line[environment + 15 : end + 1]
+    fields = json.loads(line[:about] + line[tolerance + 1 : definition] + line[end + 2 :])
+    for name, part in parts.items():
+        if part not in known:
+            known[part] = _as(_types(kind)[name], json.loads(part))
+        fields[name] = known[part]
+    return structured(fields, kind)
 
 
-def _as_now(fields: Any) -> Any:
-    """The fields of a record, or the settings, as an earlier version wrote them, by today's names.
-
-    `max_time` was `time_limit`, and a record had the `validation` loss of a training.
-    """
-    if not isinstance(fields, dict):
-        return fields
-    found = {_RENAMED.get(name, name): value for name, value in fields.items()}
-    if found.get("validation", "") is None:
-        del found["validation"]
-    if "definition" in found:
-        found["definition"] = _as_now(found["definition"])
-    return found
+# ---------------------------------------------------------------------- types
 
 
-def structured(fields: Any, kind: type[_Kind]) -> _Kind:
+def structured(fields: Any, kind: Any) -> Any:
     """Return the record of these fields, each in plain Python types.
 
     Raises:
@@ -321,29 +351,26 @@ def structured(fields: Any, kind: type[_Kind]) -> _Kind:
     """
     if not isinstance(fields, dict):
         raise ValueError(f"need an object, got {type(fields).__name__}")
+    types, name = _types(kind), ""
     try:
-        return _converter.structure(fields, kind)
-    except cattrs.BaseValidationError as error:
-        raise ValueError("; ".join(cattrs.transform_error(error, "record", _said))) from error
+        for name in types.keys() & fields.keys():
+            if type(value := fields[name]) is not types[name]:
+                fields[name] = _as(types[name], value)
+            elif types[name] is str:
+                fields[name] = sys.intern(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{name}: {error}") from error
+    try:
+        return kind(**fields)
+    except TypeError as error:  # a field is missing, or unknown
+        raise ValueError(str(error)) from error
 
 
-def _said(error: BaseException, kind: type[Any] | None) -> str:
-    return str(error) if type(error) in (TypeError, ValueError) else format_exception(error, kind)
-
-
-def _constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
-
-
-# ---------------------------------------------------------------------- types
-
-
-def _wrong(need: str, value: Any) -> NoReturn:
-    raise TypeError(f"need {need}, got {type(value).__name__}")
+_types = cache(get_type_hints)
 
 
 #: Plain types: in words, and what becomes one.
-_PLAIN: dict[type[Any], tuple[str, Any]] = {
+_PLAIN: dict[Any, tuple[str, Any]] = {
     str: ("text", str),
     bool: ("true or false", bool | np.bool_),
     int: ("a whole number", numbers.Integral),
@@ -351,52 +378,28 @@ _PLAIN: dict[type[Any], tuple[str, Any]] = {
 }
 
 
-def _as_plain(value: Any, kind: type[Any]) -> Any:
-    """The value as a text, a truth value, a whole number or a number."""
-    if kind is float and isinstance(value, str) and value in _NOT_FINITE:
-        return float(value)
-    need, kinds = _PLAIN[kind]
-    if not isinstance(value, kinds) or (isinstance(value, bool) and kind is not bool):
-        _wrong(need, value)
-    return kind(value)
-
-
-def _texts(value: Any, _: Any) -> tuple[str, ...]:
-    if not isinstance(value, list | tuple):
-        _wrong("a list of texts", value)
-    return tuple(_as_plain(item, str) for item in value)
-
-
-def _trace(value: Any, _: Any) -> Trace:
-    if not isinstance(value, dict) or value.keys() != COLUMNS.keys():
-        _wrong(f"the columns {', '.join(COLUMNS)}", value)
-    return Trace(**{name: _column(value[name], kind) for name, kind in COLUMNS.items()})
-
-
-def _column(values: Any, kind: type[Any]) -> list[Any]:
-    if not isinstance(values, list):
-        _wrong("a list", values)
-    if set(map(type, values)) <= {kind}:
-        return list(values)
-    return [_as_plain(value, kind) for value in values]
-
-
-def _plain(value: float) -> float | str:
-    return value if math.isfinite(value) else repr(value)
-
-
-def _untrace(trace: Trace) -> dict[str, list[Any]]:
-    columns = {name: getattr(trace, name) for name in COLUMNS}
-    return {
-        name: values if all(map(math.isfinite, values)) else list(map(_plain, values))
-        for name, values in columns.items()
-    }
-
-
-_converter = cattrs.Converter(forbid_extra_keys=True)
-for _kind in _PLAIN:
-    _converter.register_structure_hook(_kind, _as_plain)
-_converter.register_structure_hook_func(lambda kind: kind == tuple[str, ...], _texts)
-_converter.register_structure_hook(Trace, _trace)
-_converter.register_unstructure_hook(float, _plain)
-_converter.register_unstructure_hook(Trace, _untrace)
+def _as(kind: Any, value: Any) -> Any:
+    """The value as one of this type, in plain Python types, or a TypeError."""
+    if type(value) is kind or kind is Any:
+        return value
+    if kind in _PLAIN:
+        need, kinds = _PLAIN[kind]
+        if kind is float and value in ("nan", "inf", "-inf"):
+            return float(value)
+        if isinstance(value, kinds) and (kind is bool or not isinstance(value, bool)):
+            return kind(value)
+        raise TypeError(f"need {need}, got {type(value).__name__}")
+    parts = getattr(kind, "__args__", ())
+    if not parts:
+        return structured(value, kind)
+    if NoneType in parts:
+        return None if value is None else _as(parts[0], value)
+    origin = kind.__origin__
+    if not isinstance(value, (list, tuple) if origin is tuple else origin):
+        raise TypeError(f"need a {origin.__name__}, got {type(value).__name__}")
+    items: Any = value.values() if isinstance(value, dict) else value
+    inner = parts[1] if origin is dict else parts[0]
+    if inner is not Any and not set(map(type, items)) <= {inner}:
+        items = [_as(inner, item) for item in items]
+        return dict(zip(value, items, strict=True)) if origin is dict else origin(items)
+    return value if isinstance(value, origin) else origin(value)

@@ -22,7 +22,7 @@ from pymanopt.optimizers.trust_regions import TrustRegions
 
 from genorth.errors import StepTooLong, did_you_mean, refuse
 from genorth.interop.pymanopt.manifold import PymanoptManifold
-from genorth.interop.pymanopt.problem import Shared, from_pymanopt, own_options, wrapped_manifold
+from genorth.interop.pymanopt.problem import Shared, from_pymanopt, own_options
 from genorth.linalg.arrays import Array, norm
 from genorth.linalg.cache import same_entries
 from genorth.problem.measure import Measure
@@ -73,23 +73,23 @@ def run(
     Raises:
         ValueError: If the problem lacks a derivative, or an argument is wrong or unknown.
     """
-    if metric is None and not isinstance(problem, Problem):
-        metric = wrapped_manifold(problem).metric
+    if not isinstance(problem, Problem):
+        theirs, problem = problem, from_pymanopt(problem)
+        own = own_options(theirs)
+        retraction = retraction or own.get("retraction")
+        preconditioner = preconditioner or own.get("preconditioner")
+        metric = own.get("metric") if metric is None else metric
     if metric is not None:
-        if not isinstance(problem, Problem):
-            own = own_options(problem)
-            retraction = retraction or own["retraction"]
-            preconditioner = preconditioner or own.get("preconditioner")
-            problem = from_pymanopt(problem)
         given = {"retraction": retraction, "preconditioner": preconditioner}
         return in_metric(partial(run, optimizer), problem, x0, metric, given | arguments)
     common = {name: arguments.pop(name) for name in Common.__annotations__ if name in arguments}
     watched, limits, max_costs = _prepared(optimizer)
-    ours, manifold, preconditioner = _sides(problem, retraction, preconditioner)
-    _check(ours, watched, arguments)
+    manifold = PymanoptManifold(problem.manifold, retraction or "auto")
+    _check(problem, watched, arguments)
     options = Options(**limits | common)
-    start = np.asarray(ours.manifold.restore(ours.start(x0, options.rng)))
-    watch = _Watch(Monitor(ours, options), manifold, max_costs, isinstance(watched, TrustRegions))
+    start = np.asarray(problem.manifold.restore(problem.start(x0, options.rng)))
+    monitor = Monitor(problem, options)
+    watch = _Watch(monitor, manifold, max_costs, isinstance(watched, TrustRegions))
     watch.attach(watched)
     stop = outcome(watch.drive, watched, start, preconditioner, arguments)
     last = watch.last
@@ -120,18 +120,6 @@ def _prepared(optimizer: Any) -> tuple[Optimizer, dict[str, Any], float]:
     chosen._min_gradient_norm, chosen._max_iterations = 0.0, _NEVER
     chosen._max_time = chosen._max_cost_evaluations = math.inf
     return chosen, limits, costs
-
-
-def _sides(
-    problem: Any, retraction: str | None, preconditioner: Any
-) -> tuple[Problem, PymanoptManifold, Any]:
-    """The problem as ours, the manifold as pymanopt's, and the preconditioner."""
-    if isinstance(problem, Problem):
-        return problem, PymanoptManifold(problem.manifold, retraction or "auto"), preconditioner
-    theirs = wrapped_manifold(problem)
-    if retraction is not None:
-        theirs = PymanoptManifold(theirs.manifold, retraction)
-    return from_pymanopt(problem), theirs, preconditioner or problem.preconditioner
 
 
 def _check(problem: Problem, optimizer: Optimizer, options: dict[str, Any]) -> None:

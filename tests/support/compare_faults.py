@@ -7,21 +7,23 @@ import asyncio
 import ctypes
 import gc
 import os
+import shutil
 import signal
 import sys
 import threading
 import time
 import warnings
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import attrs
 import numpy as np
 import scipy.optimize  # noqa: F401  here, as on a busy machine it may take longer than the limits
-from compare_cases import SHAPE, ended, hanging, procrustes, stuck
 
 import genorth as go
 from genorth import compare
+from support.compare_cases import SHAPE, ended, hanging, procrustes, stuck
 
 
 @attrs.frozen
@@ -68,6 +70,19 @@ class Raises:
 
     def __call__(self, *_: Any, **__: Any) -> Any:
         raise self.error
+
+
+class Does:
+    """Calls a function, whatever it is called with itself."""
+
+    def __init__(self, function: Any, *arguments: Any, **named: Any) -> None:
+        self._call = partial(function, *arguments, **named)
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        return self._call()
+
+
+segmentation_fault, exited = Does(ctypes.string_at, 0), Does(os._exit, 3)
 
 
 @attrs.frozen
@@ -151,16 +166,8 @@ def recursion(*arguments: Any, **named: Any) -> Any:
     return recursion(*arguments, **named)
 
 
-def too_much_memory(*_: Any, **__: Any) -> Any:
-    return np.ones((10**8, 10**8))
-
-
 def generator(problem: go.Problem, x0: Any, **_: Any) -> Any:
     yield x0
-
-
-def one_argument(problem: go.Problem) -> Any:
-    return problem
 
 
 def swallowing(problem: go.Problem, x0: Any, **_: Any) -> go.Result:
@@ -169,6 +176,15 @@ def swallowing(problem: go.Problem, x0: Any, **_: Any) -> go.Result:
         with suppress(BaseException):
             time.sleep(60)
     return solved(problem, x0)
+
+
+def never_ending(problem: go.Problem, x0: Any, **_: Any) -> go.Result:
+    """Goes on whatever is raised in it."""
+    while True:
+        try:  # noqa: SIM105  as users write it
+            time.sleep(0.01)
+        except BaseException:
+            pass
 
 
 def slow(problem: go.Problem, x0: Any, **_: Any) -> go.Result:
@@ -186,40 +202,12 @@ def in_a_thread(problem: go.Problem, x0: Any, **_: Any) -> go.Result:
     return found[0]
 
 
-def segmentation_fault(*_: Any, **__: Any) -> Any:
-    ctypes.string_at(0)
-
-
 def killed(*_: Any, **__: Any) -> Any:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def exited(*_: Any, **__: Any) -> Any:
-    os._exit(3)
-
-
-def aborted(*_: Any, **__: Any) -> Any:
-    os.abort()
-
-
-def chdir(*_: Any) -> None:
-    os.chdir("/")
-
-
-def strict_floats(*_: Any) -> None:
-    np.seterr(all="raise")
-
-
-def strict_warnings(*_: Any) -> None:
-    warnings.simplefilter("error")
-
-
 def no_streams(*_: Any) -> None:
     sys.stdout = sys.stderr = None  # type: ignore[assignment]
-
-
-def no_collector(*_: Any) -> None:
-    gc.disable()
 
 
 def other_alarm(*_: Any) -> None:
@@ -227,38 +215,12 @@ def other_alarm(*_: Any) -> None:
     signal.setitimer(signal.ITIMER_REAL, 1000)
 
 
-def many_threads(*_: Any) -> None:
-    import threadpoolctl
-
-    threadpoolctl.threadpool_limits(2)
-
-
-def spoils_the_start(problem: go.Problem, x0: Any) -> None:
-    x0[:] = np.nan
-
-
 def spoils_the_problem(problem: Any, x0: Any) -> None:
     problem.manifold = problem._cost = problem._gradient = problem._fused = None
 
 
-def resets_counts(problem: go.Problem, x0: Any) -> None:
-    problem.reset_counts()
-
-
-def loses_counts(problem: Any, x0: Any) -> None:
-    del problem._nfev
-
-
-def negative_counts(problem: Any, x0: Any) -> None:
-    problem._nfev = -5
-
-
-def leaves_a_thread(*_: Any) -> None:
-    threading.Thread(target=time.sleep, args=(5,), daemon=True).start()
-
-
-def writes_much(*_: Any) -> None:
-    sys.stdout.write("x" * 10**6 + "\n")
+def stops_the_clock(*_: Any) -> None:
+    time.perf_counter = time.process_time = lambda: 0.0  # type: ignore[assignment]
 
 
 def leaves_a_child(*_: Any) -> None:
@@ -266,10 +228,6 @@ def leaves_a_child(*_: Any) -> None:
     if os.fork() == 0:
         time.sleep(1)
         os._exit(0)
-
-
-def why_number(problem: go.Problem) -> Any:
-    return 7
 
 
 X = np.eye(*SHAPE)
@@ -292,7 +250,7 @@ SOLVERS: dict[str, Fault] = {
     "stop iteration": Fault(Raises(StopIteration(3)), "RAISED", "StopIteration"),
     "warning as error": Fault(Raises(UserWarning("odd")), "RAISED", "odd"),
     "recursion": Fault(recursion, "RAISED", "RecursionError"),
-    "too much memory": Fault(too_much_memory, "RAISED", "MemoryError"),
+    "too much memory": Fault(Does(np.ones, (10**8, 10**8)), "RAISED", "MemoryError"),
     "text that no encoding takes": Fault(Raises(ValueError("\ud800")), "RAISED", "\ud800"),
     "a group of exceptions": Fault(
         Raises(ExceptionGroup("several", [ValueError(1), Mute()])), "RAISED", "several"
@@ -302,7 +260,7 @@ SOLVERS: dict[str, Fault] = {
     "a dictionary": Fault(Returns({"x": X}), "RAISED", "got dict"),
     "a class": Fault(Returns(go.Result), "RAISED", "got type"),
     "a generator": Fault(generator, "RAISED", "got generator"),
-    "wrong arguments": Fault(one_argument, "RAISED", "TypeError"),
+    "wrong arguments": Fault(lambda problem: problem, "RAISED", "TypeError"),
     "a result whose fields raise": Fault(broken, "RAISED"),
     "x of another shape": Fault(Claims({"x": X[:1]}), "NOT_FINITE", "|C| is nan"),
     "x is None": Fault(Claims({"x": None}), "NOT_FINITE", "|C| is nan"),
@@ -313,15 +271,17 @@ SOLVERS: dict[str, Fault] = {
     "x is huge": Fault(Claims({"x": 1e200 * X}), "NOT_FINITE", "is "),
     "x is the start": Fault(Claims({}), "NOT_STATIONARY", "gradient norm is"),
     "status is text": Fault(Claims({"status": "CONVERGED"}), "RAISED", "name"),
-    "nit is text": Fault(Claims({"nit": "many"}), "RAISED", "whole number, got str @ record.nit"),
-    "nit is half": Fault(Claims({"nit": 1.5}), "RAISED", "whole number, got float @ record.nit"),
+    "nit is text": Fault(Claims({"nit": "many"}), "RAISED", "nit: need a whole number, got str"),
+    "nit is half": Fault(Claims({"nit": 1.5}), "RAISED", "nit: need a whole number, got float"),
+    "nit is astronomical": Fault(Claims({"nit": 10**400}), "RAISED", "nit: need"),
+    "nit has no decimals": Fault(Claims({"nit": 10**5000}), "RAISED", "nit: need"),
     "nit is negative": Fault(Claims({"nit": -1}), "RAISED", "nit: need"),
     "nfev is None": Fault(Claims({"nfev": None}), "RAISED", "NoneType"),
     "message is a number": Fault(Claims({"message": 5}), "RAISED", "text, got int"),
     "seconds are a list": Fault(Claims({"seconds": [1.0]}), "RAISED", "list"),
     "seconds are text": Fault(Claims({"seconds": {"a": "b"}}), "RAISED", "TypeError"),
     "seconds are negative": Fault(Claims({"seconds": {"a": -1.0}}), "NOT_STATIONARY"),
-    "beta is text": Fault(Claims({"beta": "auto"}), "RAISED", "record.beta"),
+    "beta is text": Fault(Claims({"beta": "auto"}), "RAISED", "beta: need a number"),
     "no trace": Fault(Claims({"trace": None}), "NOT_STATIONARY"),
     "an uneven trace": Fault(Claims({"trace": UNEVEN}), "NOT_STATIONARY"),
     "words in the trace": Fault(Claims({"trace": WORDS}), "NOT_STATIONARY"),
@@ -334,35 +294,47 @@ SOLVERS: dict[str, Fault] = {
     "load raises": Fault(Late(load=Raises(ImportError("no licence"))), "RAISED", "no licence"),
     "load exits": Fault(Late(load=Raises(SystemExit(1))), "RAISED", "SystemExit"),
     "why_not raises": Fault(Late(why_not=Raises(KeyError("k"))), "RAISED", "KeyError"),
-    "why_not is a number": Fault(Late(why_not=why_number), "UNSUPPORTED", "7."),
+    "why_not is a number": Fault(Late(why_not=Returns(7)), "UNSUPPORTED", "7."),
     "no signature": Fault(Unsigned(), "CONVERGED"),
     # ------------------------------------------------------------------ the clock
     "hangs": Fault(hanging, "HUNG", "max_time was 2 s", late=True),
+    "swallows every interrupt": Fault(never_ending, "HUNG", "max_time was 2 s", late=True),
     "hangs and swallows": Fault(swallowing, LATE, "limit", late=True),
     "succeeds too late": Fault(slow, LATE, "limit", late=True),
     # ------------------------------------------------------------------ its surroundings
-    "changes directory": Fault(After(chdir), "CONVERGED"),
-    "sets np.seterr": Fault(After(strict_floats), "CONVERGED"),
-    "makes warnings errors": Fault(After(strict_warnings), "CONVERGED"),
+    "changes directory": Fault(After(Does(os.chdir, "/")), "CONVERGED"),
+    "sets np.seterr": Fault(After(Does(np.seterr, all="raise")), "CONVERGED"),
+    "makes warnings errors": Fault(After(Does(warnings.simplefilter, "error")), "CONVERGED"),
     "takes the streams": Fault(After(no_streams), "CONVERGED"),
-    "stops the garbage collector": Fault(After(no_collector), "CONVERGED"),
+    "stops the garbage collector": Fault(After(Does(gc.disable)), "CONVERGED"),
     "sets an alarm": Fault(After(other_alarm), "CONVERGED"),
-    "sets BLAS threads": Fault(After(many_threads), "CONVERGED"),
-    "spoils its start": Fault(After(spoils_the_start), "CONVERGED"),
+    "sets BLAS threads": Fault(
+        After(lambda *_: __import__("threadpoolctl").threadpool_limits(2)), "CONVERGED"
+    ),
+    "spoils its start": Fault(After(lambda problem, x0: x0.fill(np.nan)), "CONVERGED"),
     "spoils the problem": Fault(After(spoils_the_problem), "CONVERGED"),
-    "resets the counts": Fault(After(resets_counts), "CONVERGED"),
-    "loses the counts": Fault(After(loses_counts), "CONVERGED"),
-    "has negative counts": Fault(After(negative_counts), "CONVERGED"),
-    "leaves a thread": Fault(After(leaves_a_thread), "CONVERGED"),
+    "resets the counts": Fault(After(lambda problem, x0: problem.reset_counts()), "CONVERGED"),
+    "loses the counts": Fault(After(lambda problem, x0: delattr(problem, "_nfev")), "CONVERGED"),
+    "has negative counts": Fault(
+        After(lambda problem, x0: setattr(problem, "_nfev", -5)), "CONVERGED"
+    ),
+    "removes the folder": Fault(
+        After(Does(shutil.rmtree, "here", ignore_errors=True)), "CONVERGED"
+    ),
+    "stops the clock": Fault(After(stops_the_clock), "CONVERGED"),
+    "leaves a thread": Fault(
+        After(lambda *_: threading.Thread(target=time.sleep, args=(5,), daemon=True).start()),
+        "CONVERGED",
+    ),
     "leaves a child": Fault(After(leaves_a_child), "CONVERGED"),
-    "writes much": Fault(After(writes_much), "CONVERGED"),
+    "writes much": Fault(After(Does(print, "x" * 10**6)), "CONVERGED"),
     "runs in a thread": Fault(in_a_thread, "CONVERGED"),
     # ------------------------------------------------------------------ the process
     "cannot be interrupted": Fault(stuck, "HUNG", "process was killed", survived=False, late=True),
     "exits the process": Fault(exited, "RAISED", "exit code 3", survived=False),
     "segmentation fault": Fault(segmentation_fault, "RAISED", "exit code -11", survived=False),
     "is killed": Fault(killed, "RAISED", "exit code -9", survived=False),
-    "aborts": Fault(aborted, "RAISED", "exit code -6", survived=False),
+    "aborts": Fault(Does(os.abort), "RAISED", "exit code -6", survived=False),
 }
 
 
@@ -375,18 +347,6 @@ class Costs:
     def __call__(self, seed: int) -> go.Problem:
         deed, base = self.deed, procrustes(seed)
         return go.Problem(base.manifold, cost_and_gradient=lambda X: deed(X), name="costs")
-
-
-def hangs(*_: Any, **__: Any) -> Any:
-    while True:
-        with suppress(Exception):
-            time.sleep(0.01)
-
-
-def stuck_here(*_: Any, **__: Any) -> Any:
-    signal.signal(signal.SIGALRM, signal.SIG_IGN)
-    while True:
-        time.sleep(0.01)
 
 
 def _made(deed: Any) -> compare.Case:
@@ -403,23 +363,23 @@ PROBLEMS: dict[str, Fault] = {
     "make exits": Fault(_made(Raises(SystemExit(2))), "UNPREPARED", "SystemExit"),
     "make is mute": Fault(_made(Raises(Mute())), "UNPREPARED", "Mute"),
     "make raises a base exception": Fault(_made(Raises(Base())), "UNPREPARED", "Base"),
-    "make hangs": Fault(_made(hangs), "UNPREPARED", "longer than 1 s", late=True),
+    "make hangs": Fault(_made(hanging), "UNPREPARED", "longer than 1 s", late=True),
     "make returns None": Fault(_made(Returns(None)), "UNPREPARED", "to return a Problem"),
     "a function raises": Fault(Raises(LookupError("no data")), "UNPREPARED", "no data"),
-    "a function hangs": Fault(hangs, "UNPREPARED", "longer than 1 s", late=True),
+    "a function hangs": Fault(hanging, "UNPREPARED", "longer than 1 s", late=True),
     "a function returns text": Fault(Returns("problem"), "UNPREPARED", "to return a Problem"),
     "start raises": Fault(_started(Raises(LookupError("no start"))), "UNPREPARED", "no start"),
     "start exits": Fault(_started(Raises(SystemExit(2))), "UNPREPARED", "SystemExit"),
-    "start hangs": Fault(_started(hangs), "UNPREPARED", "longer than 1 s", late=True),
+    "start hangs": Fault(_started(hanging), "UNPREPARED", "longer than 1 s", late=True),
     "start of another shape": Fault(_started(Returns(X[:1])), "UNPREPARED", "shape"),
     "start has NaN": Fault(_started(Returns(X * np.nan)), "UNPREPARED", "x0"),
     "start is text": Fault(_started(Returns("here")), "UNPREPARED", "x0"),
     "the gradient raises": Fault(_made(Costs(Raises(ValueError("f")))), "RAISED", "ValueError: f"),
     "the gradient exits": Fault(_made(Costs(Raises(SystemExit(2)))), "RAISED", "SystemExit"),
-    "the gradient hangs": Fault(_made(Costs(hangs)), "HUNG", "max_time was", late=True),
+    "the gradient hangs": Fault(_made(Costs(hanging)), "HUNG", "max_time was", late=True),
     "the gradient is None": Fault(_made(Costs(Returns(None))), "RAISED", "cost_and_gradient"),
     "the gradient is NaN": Fault(_made(Costs(Returns((1.0, X * np.nan)))), "NOT_FINITE"),
-    "make is stuck": Fault(_made(stuck_here), "UNPREPARED", "killed", survived=False, late=True),
+    "make is stuck": Fault(_made(stuck), "UNPREPARED", "killed", survived=False, late=True),
     "make kills": Fault(_made(killed), "UNPREPARED", "exit code -9", survived=False),
     "make exits the process": Fault(_made(exited), "UNPREPARED", "exit code 3", survived=False),
     "a function kills": Fault(killed, "UNPREPARED", "exit code -9", survived=False),
