@@ -50,7 +50,10 @@ def over_basis(
     rows = _realrows(basis)
     form = rows @ _realrows(image(basis)).T
     metric = None if K is None else rows @ _realrows(K @ basis).T
-    values = scipy.linalg.eigh((form + form.T) / 2, metric, eigvals_only=True)
+    try:
+        values = scipy.linalg.eigh((form + form.T) / 2, metric, eigvals_only=True)
+    except (ValueError, np.linalg.LinAlgError):
+        return math.nan  # so far out on M that K overflows, or has no rank in rounding
     return float(values.max())
 
 
