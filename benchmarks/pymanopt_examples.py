@@ -35,7 +35,7 @@ import genorth as go
 
 Array = np.ndarray[Any, Any]
 Shape = Callable[[Array], Array]
-TOLERANCE, REPEATS = 1e-6, 3
+TOLERANCE, REPEATS = 1e-6, 10
 _RNG = np.random.default_rng(0)
 
 

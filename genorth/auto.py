@@ -20,7 +20,8 @@ from genorth.solve.result import Result, joined
 from genorth.solve.run import Preconditioner
 from genorth.solve.solver import RIEMANNIAN, SOLVERS, Solver
 
-_LOOSE = 1e-2  # the gradient norm at which a penalty method has done its part: the way to M
+_LOOSE = 1e4  # times tol, the gradient norm at which a penalty method has led to M
+_LOOSEST = 0.1  # relative to |G|
 
 
 class Choice(NamedTuple):
@@ -86,10 +87,13 @@ def auto(
         start = problem.manifold.restore(start, options.feasibility_tol)
     except NotRestorableError:
         penalty = f"{PENALTIES['orthogonal'].prefix}-lbfgs"
-        loose = arguments | {"tol": max(options.tol, _LOOSE)}
+        loose = arguments | {
+            "tol": _LOOSE * options.tol,
+            "rtol": min(_LOOSE * options.rtol, _LOOSEST),
+        }
         first = SOLVERS[penalty](problem, start, **loose)
         why = f"From this start auto took {penalty!r} to reach M. {why}"
-        if not first.success or options.tol >= _LOOSE:
+        if not first.success or first.gradient_norm <= options.tol or options.rtol >= _LOOSEST:
             return attrs.evolve(first, message=f"{first.message} {why}")
         start = first.x
     result = solver(problem, start, **arguments)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
+import attrs
 import numpy as np
 
 import genorth.auto  # noqa: F401  registers all solvers of genorth
 from genorth.checks.start import check_start
 from genorth.errors import refuse
-from genorth.linalg.arrays import stays
+from genorth.linalg.arrays import eps, stays
 from genorth.problem.problem import Problem
 from genorth.solve.options import Options
 from genorth.solve.progress import hint
 from genorth.solve.result import Progress, Result
 from genorth.solve.solver import PENALTY, SOLVERS, Solver
+from genorth.solve.stall import explain
 
 _PENALTY = "odf-lbfgs"
 
@@ -26,7 +29,8 @@ def minimize(
     *,
     method: str | Solver = "auto",
     beta: float | str = "auto",
-    tol: float = 1e-6,
+    tol: float | None = None,
+    rtol: float | None = None,
     feasibility_tol: float = 1e-12,
     max_iterations: int | None = 10_000,
     max_evaluations: int | None = None,
@@ -59,7 +63,11 @@ def minimize(
         beta: Penalty parameter of a penalty method, or "auto". With a number, method="auto" is
             "odf-lbfgs".
         tol: On the stopping measure: |grad h| of a penalty method, else the norm of the Riemannian
-            gradient.
+            gradient. An absolute bound, as SciPy's.
+        rtol: The same relative to |G| at the start, G the Euclidean gradient: the run ends where
+            the measure is at most max(tol, rtol |G|). Default: 0 with a tol; without one sqrt(eps),
+            1.5e-8 in double precision. Then neither the scale of f nor a good start matters, and
+            the error of f, of the order of its square, is rounding.
         feasibility_tol: On |C(x)|, relative to max(1, |x| |phi(x)|).
         max_iterations: None for no limit, as for the other budgets.
         max_evaluations: A cost with its gradient is one, a Hessian product is one. The check of x
@@ -100,8 +108,13 @@ def minimize(
         if solver.family != PENALTY:
             refuse("beta", f"a penalty method; {solver.name!r} is {solver.family}", repr(beta))
         options["beta"] = beta
+    if tol is None and rtol is None and solver.takes("rtol"):
+        rtol = math.sqrt(eps(x0 if stays(x0) else np.dtype(float)))
+    if not isinstance(check, bool):
+        refuse("check", "True or False", repr(check))
     checked = Options(
-        tol=tol,
+        tol=(1e-6 if rtol is None else 0.0) if tol is None else tol,
+        rtol=0.0 if rtol is None else rtol,
         feasibility_tol=feasibility_tol,
         max_iterations=max_iterations,
         max_evaluations=max_evaluations,
@@ -120,12 +133,13 @@ def minimize(
 
         options = {k: v for k, v in own_options(problem).items() if solver.takes(k)} | options
         problem = from_pymanopt(problem)
-    if not isinstance(check, bool):
-        refuse("check", "True or False", repr(check))
     if check and isinstance(problem, Problem) and problem.has_gradient and not stays(x0):
         with np.errstate(all="ignore"):  # as in the run
-            check_start(problem, x0)
-    return solver(problem, x0, **checked.changed(), **options)
+            check_start(problem, x0, options.get("preconditioner", problem.preconditioner))
+    result = solver(problem, x0, **checked.changed(), **options)
+    if check and type(result.x) is np.ndarray and (found := explain(problem, result)):
+        result = attrs.evolve(result, message=f"{result.message} {found}")
+    return result
 
 
 def _is_pymanopts(problem: Any) -> bool:

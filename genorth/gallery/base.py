@@ -248,17 +248,14 @@ class Visit:
         self.known: tuple[float, Array] | None = None
         self._guard = Guard(monitor)
 
-    def __call__(self, X: Array) -> tuple[float, Array]:
-        """Evaluate f at X and take it as the next iterate."""
-        return self.take(X, self._guard.evaluate(X))
-
-    def take(self, X: Array, known: tuple[float, Array]) -> tuple[float, Array]:
-        """Take X as the next iterate, at which f and G are known."""
-        self.last, self.known = X, known
+    def __call__(self, X: Array, known: tuple[float, Array] | None = None) -> tuple[float, Array]:
+        """Take X as the next iterate, and evaluate f there unless f and G are known."""
+        found = self._guard.evaluate(X) if known is None else known
+        self.last, self.known = X, found
         with self.monitor.paused():
-            at = Measure.at(self.monitor.problem, X, known)
+            at = Measure.at(self.monitor.problem, X, found)
         self.monitor.iteration(X, at.cost, at.stationarity, at.feasibility)
-        return known
+        return found
 
 
 def domain_solver(

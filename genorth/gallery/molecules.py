@@ -61,10 +61,8 @@ def mean_field(molecule: str) -> Any:
     from pyscf import gto, scf
 
     atoms, basis = _MOLECULES[molecule]
-    field = scf.RHF(gto.M(atom=atoms, basis=basis, verbose=0))
-    field.chkfile, field.conv_tol, field.conv_tol_grad = None, 1e-13, 1e-8
-    field.max_cycle = 500
-    return field
+    how = {"chkfile": None, "conv_tol": 1e-13, "conv_tol_grad": 1e-8, "max_cycle": 500}
+    return scf.RHF(gto.M(atom=atoms, basis=basis, verbose=0)).set(**how)
 
 
 class Energy:

@@ -90,7 +90,17 @@ def _flat(part: Array, pair: bool) -> Array:
     return xp.reshape(part, (-1,))
 
 
-class Euclidean:
+class _Checked:
+    """The checks of a manifold for what has its shape and dtype."""
+
+    def _check(self, **points: Array) -> None:
+        GenOrthManifold._check(self, **points)  # type: ignore[arg-type]
+
+    def _require_finite(self, **points: Array) -> None:
+        GenOrthManifold._require_finite(self, **points)  # type: ignore[arg-type]
+
+
+class Euclidean(_Checked):
     """A free variable, as a factor of a product: every direction is tangent.
 
     Args:
@@ -194,12 +204,6 @@ class Euclidean:
         other = Euclidean(self.shape, self.dtype)
         other.T = T
         return other
-
-    def _check(self, **points: Array) -> None:
-        GenOrthManifold._check(self, **points)  # type: ignore[arg-type]
-
-    def _require_finite(self, **points: Array) -> None:
-        GenOrthManifold._require_finite(self, **points)  # type: ignore[arg-type]
 
     def _require_finite_maps(self, **arrays: Array) -> None:
         """There are no maps."""
@@ -440,7 +444,7 @@ class JoinedSubstitution(Substitution):
     parts: list[Substitution] = attrs.field(kw_only=True)
 
 
-class Blockwise:
+class Blockwise(_Checked):
     """A product of manifolds and free variables; points are flat vectors.
 
     It has the methods of `GenOrthManifold` that solvers and checks use, except phi and psi: each
@@ -606,15 +610,6 @@ class Blockwise:
         other = Blockwise(factors)
         other.T = T
         return other
-
-    # ------------------------------------------------------------------ checks
-
-    def _check(self, **points: Array) -> None:
-        """Check types, shapes and dtypes where arrays enter."""
-        GenOrthManifold._check(self, **points)  # type: ignore[arg-type]
-
-    def _require_finite(self, **points: Array) -> None:
-        GenOrthManifold._require_finite(self, **points)  # type: ignore[arg-type]
 
     def _require_finite_maps(self, **points: Array) -> None:
         for name, X in points.items():

@@ -93,7 +93,7 @@ class _Algorithm:
     def __init__(
         self, h: Penalty[Any], loop: Loop, preconditioner: Preconditioner | None = None
     ) -> None:
-        self.preconditioner = preconditioner
+        self.preconditioner = h.preconditioner = preconditioner
         self.h, self.monitor, self.manifold, self.loop = h, h.monitor, h.manifold, loop
         self.raised, self.threshold, self.replaced = 0, math.nan, ""
 

@@ -26,6 +26,7 @@ from genorth.linalg.arrays import (
     is_array,
     is_complex,
     library,
+    norm,
     number,
     read_only,
     same_devices,
@@ -155,17 +156,21 @@ class Problem:
 
             given = complete(autodiff, **given)
         self.manifold: Any = manifold  # a GenOrthManifold, or what has its methods
-        self.preconditioner = preconditioner
+        self.preconditioner, self.autodiff = preconditioner, autodiff
         # what the functions are called with: on a product flat vectors, see `_of_vectors`
         self._space: Any = blocks if self._several else manifold
         self._shape, self._dtype = self._space.shape, self._space.dtype
         self._real = self._dtype.kind == "f"
+        #: Whether F is the whole space, so that nothing is to be projected onto it.
+        self._free = getattr(manifold, "ambient_projector", self) is None
         #: What tables and reports call the problem.
         self.name = name or getattr(cost or cost_and_gradient, "__name__", "problem")
         self._cost, self._gradient = given["cost"], given["euclidean_gradient"]
         self._hessian, self._fused = given["euclidean_hessian"], given["cost_and_gradient"]
         if hessian == "differences":
             self._hessian = None
+        #: |G| of the first gradient after this was set to None, which a run with rtol does.
+        self.first_size: float | None = 0.0
         self._forget()
 
     def __repr__(self) -> str:
@@ -325,7 +330,7 @@ class Problem:
                 here.cost, here.gradient = self.evaluate(here.X)
             else:
                 here.gradient = self.evaluate_gradient(here.X)
-        return self._as_given(here.gradient, X)
+        return self._as_given(self._sized(here.gradient), X)
 
     def cost_and_gradient(self, X: Array) -> tuple[float, Array]:
         """The cost and the Euclidean gradient.
@@ -346,7 +351,7 @@ class Problem:
             here.cost = self.cost(here.X)
         elif here.gradient is None:
             here.gradient = self.euclidean_gradient(here.X)
-        return here.cost, self._as_given(here.gradient, X)
+        return here.cost, self._as_given(self._sized(here.gradient), X)
 
     def euclidean_hessian(self, X: Array, Z: Array) -> Array:
         """The derivative of G in the direction Z, projected onto F.
@@ -423,7 +428,7 @@ class Problem:
         G = self._gradient(read_only(X))
         self._seconds += time.perf_counter() - begin
         self._njev += 1
-        return self._array(G, X, "euclidean_gradient")
+        return self._sized(self._array(G, X, "euclidean_gradient"))
 
     def evaluate(self, X: Array) -> tuple[float, Array]:
         """The cost and the Euclidean gradient, evaluated anew.
@@ -459,9 +464,15 @@ class Problem:
             f, G = pair
         except (TypeError, ValueError):
             _refuse_value("cost_and_gradient", "a pair (f, G)", pair)
-        G = self._array(G, X, "cost_and_gradient")
+        G = self._sized(self._array(G, X, "cost_and_gradient"))
         self._differences.remember(X, G)
         return f if type(f) is float else _scalar(f, "cost_and_gradient"), G
+
+    def _sized(self, G: Array) -> Array:
+        """G; its norm is kept if a run asks for it."""
+        if self.first_size is None:
+            self.first_size = number(norm(G))
+        return G
 
     def _array(self, G: Array, X: Array, name: str) -> Array:
         """G in the library of X, in F, and as an array that the user does not hold."""
@@ -471,11 +482,11 @@ class Problem:
             and G.shape == self._shape
             and type(X) is np.ndarray
         ):
-            return self._in_F(G)
+            return G.copy() if self._free else self._in_F(G)
         if isinstance(G, np.ndarray) and G.dtype.kind in "iub":
             G = G.astype(float)
         check_returned(name, G, self._shape, self._real)
-        if type(X) is np.ndarray:
+        if isinstance(X, np.ndarray):
             return self._in_F(np.asarray(G))
         if not same_devices(G, X):
             refuse(name, f"an array where X is, {library(X)}", library(G))

@@ -191,4 +191,6 @@ def _checked(status: Status, end: End, monitor: Monitor) -> Status:
     if status is not Status.CONVERGED:
         return status
     fails = end.at.fails(monitor.tol, monitor.options.feasibility_tol)
-    return Status[fails] if fails else status
+    if fails:
+        return Status[fails]
+    return status if monitor.problem.manifold.component(end.x) is end.x else Status.OTHER_COMPONENT

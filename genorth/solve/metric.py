@@ -21,7 +21,7 @@ from genorth.solve.options import Common, Options
 from genorth.solve.result import Interrupted, Result, Status, joined
 
 _ROUNDS = 4  # until the Euclidean gradient norm is small too
-_AT_LEAST = 20  # iterations of a further round; else no more than before
+_AT_LEAST = 20  # a further round takes at most four times the iterations so far, or as these
 _F = TypeVar("_F", bound=Callable[..., Result])
 
 
@@ -71,11 +71,14 @@ def in_metric(
     start = T.solve(problem.start(x0, arguments.get("rng")))
     shown, before = _shown(arguments, T.apply), None
     options = Options(**{k: v for k, v in arguments.items() if k in Common.__annotations__})
+    tol = options.tol
+    problem.first_size = None if options.rtol else 0.0  # asked for, as a run without a metric does
     try:
         found = solve(inside, start, **shown)
+        tol = max(tol, options.rtol * (problem.first_size or 0.0))
         at, claimed = Measure.at(problem, np.asarray(T.apply(found.x))), found.success
         for _ in range(_ROUNDS):
-            more = _go_on(options, found, at)
+            more = _go_on(options, tol, found, at)
             if not (found.success and more):
                 break
             before = found
@@ -85,34 +88,35 @@ def in_metric(
                 found = attrs.evolve(found, x=before.x, gradient_norm=before.gradient_norm)
                 break
             at = there
-        return _brought_back(found, at, T, options, claimed)
+        fails = at.fails(tol, options.feasibility_tol) if claimed else None
+        return _brought_back(found, at, T, fails)
     except Interrupted as stop:
         at = Measure.at(problem, np.asarray(T.apply(stop.result.x)))
-        stop.result = _brought_back(joined(before, stop.result), at, T, options, False)
+        stop.result = _brought_back(joined(before, stop.result), at, T, None)
         raise
 
 
-def _go_on(options: Options, found: Result, at: Measure) -> dict[str, Any]:
+def _go_on(options: Options, tol: float, found: Result, at: Measure) -> dict[str, Any]:
     """The tol and the budgets of the next round, so that the Euclidean norm is small too.
 
     Empty where it is small already, or no budget is left.
     """
-    if at.stationary(options.tol):
+    if at.stationary(tol):
         return {}
     budgets = {
         "max_iterations": min(
-            (options.max_iterations or 10**9) - found.nit, max(found.nit, _AT_LEAST)
+            (options.max_iterations or 10**9) - found.nit, 4 * max(found.nit, _AT_LEAST)
         ),
         "max_evaluations": options.max_evaluations and options.max_evaluations - found.evaluations,
         "max_time": options.max_time and options.max_time - found.time,
     }
-    tol = found.gradient_norm * options.tol / at.stationarity / 2
+    tol = found.gradient_norm * tol / at.stationarity / 2
     left = all(budget is None or budget > 0 for budget in budgets.values())
-    return budgets | {"tol": tol} if left and tol > 0 else {}
+    return budgets | {"tol": tol, "rtol": 0.0} if left and tol > 0 else {}
 
 
-def _brought_back(result: Result, at: Measure, T: Any, options: Options, claimed: bool) -> Result:
-    """The Result in X = T Y, with the status that X bears out where a success is claimed."""
+def _brought_back(result: Result, at: Measure, T: Any, fails: str | None) -> Result:
+    """The Result in X = T Y, with the status that X bears out; None where it was no success."""
     _kept(result, lambda Y: np.asarray(T.apply(Y)))
     found = attrs.evolve(
         result,
@@ -122,8 +126,7 @@ def _brought_back(result: Result, at: Measure, T: Any, options: Options, claimed
         gradient_norm=at.stationarity,
         metric_gradient_norm=result.gradient_norm,
     )
-    fails = at.fails(options.tol, options.feasibility_tol)
-    if not claimed:
+    if fails is None:
         return found
     status = Status[fails or "CONVERGED"]
     says = (

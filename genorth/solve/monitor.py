@@ -49,7 +49,9 @@ class Monitor:
     def __init__(self, problem: Problem, options: Options | None = None) -> None:
         self.problem = problem
         self.options = options = Options() if options is None else options
-        self.tol = float(options.tol)
+        self._tol, self._rtol = float(options.tol), float(options.rtol)
+        if self._rtol:
+            problem.first_size = None  # asked for
         self.trace = Trace(points=[] if options.keep_points else None)
         self._watchers = [w for w in (options.progress, options.callback) if w is not None]
         self._iterations, self._evaluations, self._time = (
@@ -65,6 +67,14 @@ class Monitor:
         self.noise, self._failures = 0.0, 0
         self._begin = time.perf_counter()
         Clock.hear(self)
+
+    @property
+    def tol(self) -> float:
+        """On the stopping measure; rtol counts once a gradient is known."""
+        if self._rtol and (size := self.problem.first_size) is not None:
+            self._tol = max(self._tol, self._rtol * size) if size < math.inf else self._tol
+            self._rtol = 0.0
+        return self._tol
 
     @property
     def elapsed(self) -> float:
@@ -138,16 +148,16 @@ class Monitor:
             found: Whether it found one, without many trials.
 
         Raises:
-            Stop: After three failures in a row, which rounding seldom makes and wrong derivatives
-                always do.
+            Stop: After three failures more than successes, which rounding seldom makes and wrong
+                derivatives always do.
         """
-        self._failures = 0 if found else self._failures + 1
+        self._failures = max(self._failures - 1, 0) if found else self._failures + 1
         if self.stuck:
             raise Stop(Status.STALLED)
 
     @property
     def stuck(self) -> bool:
-        """Whether the last three line searches failed."""
+        """Whether three line searches more have failed than succeeded since."""
         return self._failures >= _FAILURES
 
     def iteration(self, X: Array, cost: float, gradient_norm: float, feasibility: float) -> None:
@@ -192,6 +202,7 @@ class Monitor:
                 trace.gradient_norm[-1],
                 trace.feasibility[-1],
                 trace.time[-1],
+                self.tol,
             )
             for watcher in self._watchers:
                 if isinstance(said := watcher(progress), bool | np.bool_) and said:

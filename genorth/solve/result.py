@@ -25,6 +25,7 @@ class Status(Enum):
 
     CONVERGED = "The gradient norm is at most tol, and x is on the manifold."
     NOT_FEASIBLE = "The gradient norm is at most tol, but x misses feasibility_tol."
+    OTHER_COMPONENT = "The run left the component of the manifold that was asked for."
     NOT_STATIONARY = "The run stopped at a point that, restored to the manifold, is not stationary."
     ITERATION_LIMIT = "The run was stopped by max_iterations."
     EVALUATION_LIMIT = "The run was stopped by max_evaluations."
@@ -56,6 +57,9 @@ _GO_ON = "Raise the limit, or go on from the x of this result."
 #: What to do next, for one family or ("") for all others.
 _ADVICE = {
     (Status.NOT_FEASIBLE, ""): "Rounding limits it here: raise feasibility_tol.",
+    (Status.OTHER_COMPONENT, ""): (
+        "Only Riemannian solvers stay in a component: use method='auto', or start elsewhere."
+    ),
     (Status.NOT_STATIONARY, "penalty"): "beta is too small: use beta='auto' or a larger beta.",
     (Status.NOT_STATIONARY, ""): "Run again from the x of this result.",
     (Status.ITERATION_LIMIT, ""): _GO_ON,
@@ -76,6 +80,7 @@ _ADVICE = {
 }
 
 
+_ANY = 1e9  # times the threshold: it is zero but for rounding
 _WIDTH = 100  # of a line of `print(result)`
 _COLUMNS = ("time", "cost", "gradient_norm", "feasibility", "evaluations")
 
@@ -128,6 +133,8 @@ class Progress:
     gradient_norm: float
     feasibility: float
     time: float
+    #: What the gradient norm is compared with.
+    tol: float = 0.0
 
 
 @attrs.frozen(eq=False, repr=False, kw_only=True)
@@ -212,6 +219,8 @@ class Result:
             lines["outside"] = f"{self.outside:.3g} (the distance from F)"
         if self.beta is not None:
             above = "" if self.margin is None else f" ({self.margin:.3g} times the threshold at x)"
+            if self.margin is not None and self.margin > _ANY:
+                above = " (every beta > 0 is exact at x)"
             betas = ", ".join(f"{beta:.4g}" for beta in np.atleast_1d(self.beta))
             lines["beta"] = f"{betas}{above}, raised {self.beta_raised} times"
         parts = self.x if isinstance(self.x, tuple) else (self.x,)

@@ -271,16 +271,15 @@ class Run(ABC):
         self.monitor.noise = noise
         return True
 
-    def carried(self, point: Iterate, Z: Array) -> tuple[Array, float]:
-        """The direction Z of the step that led to the point, carried there, and <grad f, T(Z)>.
+    def carried(self, point: Iterate, size: float) -> tuple[float, float]:
+        """The factor s of a direction Z of this size, carried to the point, and <grad f, T(Z)>.
 
-        T(Z) = c'(t), the differentiated retraction, scaled so that it is not longer than Z: what
+        T(Z) = s c'(t), the differentiated retraction, scaled so that it is not longer than Z: what
         the convergence of conjugate gradients needs [ring2012optimization, sato2015new].
         """
-        V = point.velocity
-        length = number(norm(V))
-        scale = min(1.0, number(norm(Z)) / length) if length > 0 else 1.0
-        return scale * V, scale * point.end_slope
+        length = number(norm(point.velocity))
+        scale = min(1.0, size / length) if length > 0 else 1.0
+        return scale, scale * point.end_slope
 
     def first_step(self, point: Iterate, Z: Array) -> float:
         """The first trial of a search along Z: by the curvature, or a hundredth of |X|."""
@@ -341,7 +340,6 @@ class Run(ABC):
         return point.gradient, point.decrease
 
 
-def largest_step(point: Iterate, Z: Array) -> float:
-    """The step of the length of X: beyond, steps bend and end outside."""
-    length = number(norm(Z))
-    return number(norm(point.X)) / length if length > 0 else math.inf
+def largest_step(point: Iterate, size: float) -> float:
+    """The step along a Z of this size of the length of X: beyond, steps bend and end outside."""
+    return number(norm(point.X)) / size if size > 0 else math.inf

@@ -185,7 +185,7 @@ def _trace(condition):
 def test_one_verdict_on_one_run(name, condition):
     """A success in a metric is one in the Euclidean norm at x, as a comparison sees it."""
     problem = _trace(condition)
-    found = go.minimize(problem, method=name, metric="B", rng=0)
+    found = go.minimize(problem, method=name, metric="B", rng=0, tol=1e-6)
     at = Measure.at(problem, found.x)
     assert found.gradient_norm == pytest.approx(at.stationarity, rel=1e-6)
     if found.success:
@@ -193,12 +193,13 @@ def test_one_verdict_on_one_run(name, condition):
     else:
         assert found.status in (go.Status.NOT_STATIONARY, go.Status.NOT_FEASIBLE), found
     assert found.success or condition > 1e8
-    assert found.evaluations < 400
+    assert found.evaluations < 2000
 
 
 def test_a_further_round_is_in_the_counts():
     problem = _trace(1e8)
-    found = go.minimize(problem, method="rlbfgs", metric="B", rng=0, keep_points=True, check=False)
+    common = {"keep_points": True, "check": False, "tol": 1e-6}
+    found = go.minimize(problem, method="rlbfgs", metric="B", rng=0, **common)
     assert found.metric_gradient_norm < 1e-7  # the first round ended below 1e-6
     assert found.trace.evaluations == sorted(found.trace.evaluations)
     assert len(found.trace.points) == len(found.trace)
@@ -206,5 +207,6 @@ def test_a_further_round_is_in_the_counts():
 
 
 def test_budgets_hold_over_all_rounds():
-    found = go.minimize(_trace(1e8), method="rlbfgs", metric="B", rng=0, max_evaluations=30)
+    limits = {"tol": 1e-6, "max_evaluations": 30}
+    found = go.minimize(_trace(1e8), method="rlbfgs", metric="B", rng=0, **limits)
     assert found.evaluations <= 31
