@@ -121,7 +121,7 @@ def tiny_pivots(n: int, rng: np.random.Generator) -> scipy.sparse.csr_array:
     blocks[:, 0, :] = blocks[:, :, 0] = [1e-20, 1, 1]
     order = rng.permuted(np.tile(np.arange(3), (len(blocks), 1)), axis=1)
     blocks = [block[np.ix_(o, o)] for block, o in zip(blocks, order, strict=True)]
-    return scipy.sparse.csr_array(scipy.sparse.block_diag(blocks))[:n, :n]
+    return scipy.sparse.csr_array(scipy.linalg.block_diag(*blocks))[:n, :n]
 
 
 MAKERS = {

@@ -26,58 +26,46 @@ _STARTS = ("random", "random", "random", "near", "zeros", "huge", "long", "tiny"
 
 @attrs.frozen(eq=False)
 class Cost:
-    """f of one kind, with its derivatives, in the precision of X; `size` bounds its terms."""
+    """f = scale (a <X, H X>/2 + b <T, X> + c |X|^2/2 + d sum |X_ij|^4/4), in the precision of X."""
 
     kind: str
     scale: float
     H: Any
     T: Any
 
+    @property
+    def weights(self) -> tuple[int, int, int, int]:
+        """a, b, c and d."""
+        known = {"trace": (1, 0, 0, 0), "linear": (0, 1, 0, 0), "quartic": (0, 1, 0, 1)}
+        return known.get(self.kind, (0, -1, 1, 0))  # the distance from T, but for a constant
+
     def value(self, X: Any) -> Any:
-        """f(X)."""
-        if self.kind == "nan" and np.abs(X).max() > 3 * np.abs(self.T).max():
-            return np.nan
-        if self.kind == "domain" and np.abs(X).max() > 3 * np.abs(self.T).max():
-            return np.inf
-        f = self.scale * self._plain(X)
+        """f(X); NaN or infinite far out, where the kind says so."""
+        if self.kind in ("nan", "domain") and np.abs(X).max() > 3 * np.abs(self.T).max():
+            return np.nan if self.kind == "nan" else np.inf
+        a, b, c, d = self.weights
+        terms = a * X.conj() * (self.H @ X) / 2 + b * self.T.conj() * X
+        f = self.scale * (terms.real + c * np.abs(X) ** 2 / 2 + d * np.abs(X) ** 4 / 4).sum()
         if self.kind == "noisy":  # of size 1e-8, relative, and without a pattern
             f = f + 1e-8 * self.size(X) * np.sin(1e9 * np.abs(X).sum())
         return f if X.dtype.char in "gG" else float(f)
 
-    def _plain(self, X: Any) -> Any:
-        if self.kind == "trace":
-            return (X.conj() * (self.H @ X)).real.sum() / 2
-        if self.kind == "linear":
-            return (self.T.conj() * X).real.sum()
-        if self.kind == "quartic":
-            return (np.abs(X) ** 4).sum() / 4 + (self.T.conj() * X).real.sum()
-        return (np.abs(X - self.T) ** 2).sum() / 2
-
     def gradient(self, X: Any) -> Any:
         """The Euclidean gradient."""
-        if self.kind == "trace":
-            return self.scale * (self.H @ X)
-        if self.kind == "linear":
-            return self.scale * self.T + 0 * X
-        if self.kind == "quartic":
-            return self.scale * (np.abs(X) ** 2 * X + self.T)
-        return self.scale * (X - self.T)
+        a, b, c, d = self.weights
+        return self.scale * (a * (self.H @ X) + b * self.T + c * X + d * np.abs(X) ** 2 * X)
 
     def hessian(self, X: Any, Z: Any) -> Any:
         """Its derivative along Z."""
-        if self.kind == "trace":
-            return self.scale * (self.H @ Z)
-        if self.kind == "linear":
-            return 0 * Z
-        if self.kind == "quartic":
-            return self.scale * (np.abs(X) ** 2 * Z + 2 * X * (X.conj() * Z).real)
-        return self.scale * Z
+        a, _, c, d = self.weights
+        fourth = np.abs(X) ** 2 * Z + 2 * X * (X.conj() * Z).real
+        return self.scale * (a * (self.H @ Z) + c * Z + d * fourth)
 
     def size(self, X: Any) -> float:
         """A bound of the terms that f is the sum of."""
-        a, t = float(np.linalg.norm(X.astype(complex))), float(np.linalg.norm(self.T))
-        bounds = {"trace": float(np.linalg.norm(self.H)) * a**2, "linear": t * a}
-        return abs(self.scale) * bounds.get(self.kind, (a + t) ** 2 + t * a + a**4)
+        a, b, c, d = map(abs, self.weights)
+        x, t, h = (float(np.linalg.norm(V.astype(complex))) for V in (X, self.T, self.H))
+        return abs(self.scale) * (a * h * x**2 + b * t * x + c * x**2 + d * x**4)
 
 
 @attrs.frozen(eq=False)

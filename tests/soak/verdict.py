@@ -30,6 +30,7 @@ class Judge:
                 E[index] = unit
                 images.append(realvec(np.asarray(M.phi(M.ambient(E)), M.dtype)))
         self.phi_matrix = np.stack(images, axis=1).astype(np.longdouble)
+        self.phi_norm = float(np.linalg.norm(self.phi_matrix.astype(float), 2))
         self.basis = symmetric_basis(M)
 
     def wrong(self, found: go.Result, seconds: float) -> list[str]:
@@ -65,7 +66,8 @@ class Judge:
         C = C - np.eye(C.shape[-1])
         room = 1e2 * max(M.shape) * _EPS
         scale = max(1.0, self._size(X) * self._size(P))
-        if not self._size(C) <= (1.01e-12 + room) * scale or not self._size(C) <= 1.01e-6:
+        rounding = 10 * M.shape[-1] * _EPS * self.phi_norm * self._size(X) ** 2
+        if not self._size(C) <= min((1.01e-12 + room) * scale + rounding, 1.01e-6):
             wrong.append(f"|C| = {self._size(C):.2e}, scale {scale:.2e}")
         if M.ambient_projector is not None:
             outside = self._size(X - M.ambient(X.astype(M.dtype)))

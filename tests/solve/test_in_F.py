@@ -10,7 +10,7 @@ from support.unusual_manifolds import quaternionic
 
 N, P = 6, 2
 #: What other packages' line searches reach from rounding in the cost, times the largest curvature.
-REACH = {"pymanopt-sd": 1e-5, "trust-constr": 1e-6}
+REACH = {"pymanopt-sd": 1e-5, "pymanopt-cg": 1e-5, "trust-constr": 1e-6}
 
 
 def trace_problem(seed):
