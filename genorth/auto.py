@@ -41,6 +41,8 @@ def choose(problem: Problem, expensive: bool = False) -> Choice:
     Returns:
         The name of the solver, and a sentence that says why.
     """
+    if problem.constraints is not None:
+        return Choice("ralm", "auto took 'ralm', as the problem has further constraints.")
     if expensive:
         return Choice("rlbfgs", "auto took 'rlbfgs', which needs the fewest evaluations of f.")
     if problem.has_hessian:
@@ -75,6 +77,10 @@ def auto(
         The result; `method` is the solver that ran, and `message` says why.
     """
     require(problem, "auto")
+    if problem.constraints is not None:
+        chosen = choose(problem)
+        result = SOLVERS[chosen.method](problem, x0, metric=metric, **common)
+        return attrs.evolve(result, message=f"{result.message} {chosen.why}")
     if not isinstance(expensive, bool):
         refuse("expensive", "True or False", repr(expensive))
     options = Options(**common)

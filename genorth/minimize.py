@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-import genorth.auto  # noqa: F401  registers all solvers of genorth
+import genorth.alm  # noqa: F401  registers all solvers of genorth
 from genorth.checks.start import check_start
 from genorth.errors import refuse
 from genorth.linalg.arrays import eps, stays

@@ -30,6 +30,7 @@ LAYERS = (
     "genorth.penalty",
     "genorth.interop",
     "genorth.auto",
+    "genorth.alm",
     "genorth.minimize",
     "genorth",  # what `import genorth` gives
     "genorth.machine",

@@ -14,7 +14,8 @@ from genorth.errors import StepTooLong, refuse
 from genorth.geometry.newton import anywhere
 from genorth.geometry.place import Place
 from genorth.linalg.arrays import Array, inner, norm
-from genorth.problem.measure import tangent_norm
+from genorth.problem.kkt import KKT
+from genorth.problem.measure import VIOLATION, tangent_norm
 from genorth.problem.problem import Problem
 from genorth.solve.descent import NoStep, Settings, descend
 from genorth.solve.ending import BEST, end_at, outcome, result
@@ -128,7 +129,11 @@ class Run:
             self._best = point
         with self.monitor.paused():
             violation = point.at.feasibility
-            if measure is None:
+            if self.problem.constraints is not None:
+                kkt = KKT.estimate(self.problem, point.X)
+                missed = 0.0 if kkt.violation <= VIOLATION else 1 + kkt.violation
+                measure = max(kkt.stationarity, missed)
+            elif measure is None:
                 measure = tangent_norm(point.at.project(point.G), point.G)
             measure += max(1.0, float(norm(point.G))) * violation
         if not math.isfinite(measure):  # f and G are finite: X is too long for C(X)

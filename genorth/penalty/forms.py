@@ -99,6 +99,8 @@ def _largest_eigenvalue(
         basis = np.eye(size).view(dtype).reshape(size, p, p)
         images = form(basis)
         images = images - np.linalg.norm(images) * (basis - e * ct(basis))  # below all others
+        if not np.isfinite(images).all():
+            return math.nan  # products of large entries have overflowed
         return float(np.linalg.eigvalsh(_realrows(images).reshape(-1, size, size)).max())
 
     def product(v: _Matrix) -> _Matrix:

@@ -18,6 +18,7 @@ import attrs
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.newton import rounding
 from genorth.linalg.arrays import Array, all_finite, eps, norm, number
+from genorth.problem.kkt import KKT
 
 if TYPE_CHECKING:
     from genorth.problem.problem import Problem
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 ON_MANIFOLD = 1e-6
 #: The gradient norm of a success, relative to tol: restoring moves x.
 SLACK = 2.0
+#: The largest violation of a further constraint in a success.
+VIOLATION = 1e-6
 #: A unit roundoff above this is that of single precision.
 SINGLE = 2.0**-40
 _SMALL = 1e-13  # |C(X)|/scale below which nobody asks for rounding
@@ -44,6 +47,7 @@ class Measure:
         scale: max(1, |X| |phi(X)|), what the feasibility is relative to.
         outside: |X - P(X)|, the distance from F; zero where F is the whole space.
         rounding: What rounding in phi(X) leaves in |C(X)|; zero where |C(X)| is smaller anyway.
+        kkt: With further constraints, their figures; then `stationarity` is that of the Lagrangian.
     """
 
     X: Array = attrs.field(repr=False)
@@ -54,6 +58,7 @@ class Measure:
     scale: float
     outside: float = 0.0
     rounding: float = 0.0
+    kkt: KKT | None = None
 
     @classmethod
     def at(cls, problem: Problem, X: Array, known: tuple[float, Array] | None = None) -> Measure:
@@ -74,20 +79,24 @@ class Measure:
         bound = 0.0
         if feasibility > _SMALL * scale and isinstance(manifold, GenOrthManifold):
             bound = rounding(manifold, X)
+        kkt = KKT.estimate(problem, X) if finite and problem.constraints is not None else None
+        stationarity = tangent_norm(manifold.gradient(X, G), G) if finite else math.nan
         return cls(
             X,
             cost,
             G,
-            tangent_norm(manifold.gradient(X, G), G) if finite else math.nan,
+            stationarity if kkt is None else kkt.stationarity,
             feasibility,
             scale,
             distance(manifold, X),
             bound,
+            kkt,
         )
 
     def stationary(self, tol: float) -> bool:
         """Whether the gradient norm is that of a success."""
-        return self.stationarity <= SLACK * tol
+        kept = self.kkt is None or self.kkt.violation <= VIOLATION
+        return kept and self.stationarity <= SLACK * tol
 
     def fails(self, tol: float, feasibility_tol: float) -> str:
         """The name of the `Status` of a run that took X for a success; empty where it is one."""

@@ -139,6 +139,7 @@ def result(
         feasibility=end.at.feasibility,
         feasibility_before=end.before,
         outside=end.at.outside,
+        kkt=end.at.kkt,
         success=status is Status.CONVERGED,
         status=status,
         message=" ".join(

@@ -36,6 +36,7 @@ class Status(Enum):
     NOT_FINITE = (
         "The cost or its gradient returned NaN or infinity; x is the best iterate before that."
     )
+    INFEASIBLE = "No point of the manifold was found that keeps the constraints."
     UNBOUNDED = "The cost falls without bound on this manifold."
     DIVERGED = "The iterates went so far from the manifold that they cannot be restored."
 
@@ -56,6 +57,7 @@ _GO_ON = "Raise the limit, or go on from the x of this result."
 
 #: What to do next, for one family or ("") for all others.
 _ADVICE = {
+    (Status.INFEASIBLE, ""): "Loosen the constraint that is named, or start elsewhere.",
     (Status.NOT_FEASIBLE, ""): "Rounding limits it here: raise feasibility_tol.",
     (Status.OTHER_COMPONENT, ""): (
         "Only Riemannian solvers stay in a component: use method='auto', or start elsewhere."
@@ -183,6 +185,8 @@ class Result:
     outside: float = 0.0
     #: With metric=W: the norm of the Riemannian gradient in W, by which the run stopped.
     metric_gradient_norm: float | None = None
+    #: With further constraints: multipliers, violation and complementarity at x.
+    kkt: Any = None
     #: How often a Riemannian solver used each retraction.
     retractions: dict[str, int] = attrs.field(factory=dict)
 
