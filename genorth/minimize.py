@@ -9,7 +9,8 @@ from typing import Any
 import attrs
 import numpy as np
 
-import genorth.alm  # noqa: F401  registers all solvers of genorth
+import genorth.alm
+import genorth.auto  # noqa: F401  both register solvers
 from genorth.checks.start import check_start
 from genorth.errors import refuse
 from genorth.linalg.arrays import eps, stays
