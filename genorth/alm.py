@@ -18,7 +18,6 @@ import attrs
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, lsmr
 
-from genorth.auto import joined
 from genorth.errors import refuse
 from genorth.geometry.bases import realvec
 from genorth.geometry.newton import anywhere
@@ -27,7 +26,7 @@ from genorth.problem.kkt import KKT
 from genorth.problem.problem import Problem
 from genorth.solve.metric import takes_metric
 from genorth.solve.options import Common, Options, require
-from genorth.solve.result import Result, Status
+from genorth.solve.result import Result, Status, joined
 from genorth.solve.solver import PENALTY, RIEMANNIAN, SOLVERS, Solver
 
 _ROUNDS = 60
@@ -202,7 +201,7 @@ class _Rounds:
             lagrangian = _Lagrangian(self.problem, y, rho)
             rest = self._rest(done)
             result = self.solver(lagrangian.smooth(), x, tol=goal, **rest, **self.given)
-            done, x = joined(done, result, result.message), result.x
+            done, x = joined(done, result), result.x
             y = np.clip(lagrangian.excess(x), -_MOST, _MOST)
             kkt = attrs.evolve(KKT.at(self.problem, x, y), rounds=count)
             if result.status in _ENDS or self._rest(done) is None:

@@ -16,7 +16,7 @@ from genorth.errors import NotRestorableError, refuse
 from genorth.penalty.registry import PENALTIES
 from genorth.problem.problem import Problem
 from genorth.solve.options import Common, Options, require
-from genorth.solve.result import Result, Trace
+from genorth.solve.result import Result, joined
 from genorth.solve.run import Preconditioner
 from genorth.solve.solver import RIEMANNIAN, SOLVERS, Solver
 
@@ -103,27 +103,8 @@ def auto(
             return attrs.evolve(first, message=f"{first.message} {why}")
         start = first.x
     result = solver(problem, start, **arguments)
-    return joined(first, result, f"{result.message} {why}")
+    return attrs.evolve(joined(first, result), message=f"{result.message} {why}")
 
-
-def joined(first: Result | None, result: Result, message: str) -> Result:
-    """The result of two runs, one after the other; the first may be none."""
-    if first is None:
-        return attrs.evolve(result, message=message)
-    before, after = first.trace, result.trace
-    trace = Trace(
-        [*before.time, *(first.time + t for t in after.time)],
-        [*before.cost, *after.cost],
-        [*before.gradient_norm, *after.gradient_norm],
-        [*before.feasibility, *after.feasibility],
-        [*before.evaluations, *(first.evaluations + n for n in after.evaluations)],
-        None if before.points is None else [*before.points, *(after.points or [])],
-    )
-    counts = {name: getattr(first, name) + getattr(result, name) for name in _COUNTED}
-    return attrs.evolve(result, message=message, trace=trace, **counts)
-
-
-_COUNTED = ("nit", "nfev", "njev", "nhev", "time")
 
 SOLVERS.register(
     Solver(

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-import genorth.alm  # noqa: F401  registers all solvers of genorth
+import genorth.alm
+import genorth.auto  # noqa: F401  both register solvers
 from genorth.checks.start import check_start
 from genorth.errors import refuse
 from genorth.linalg.arrays import eps, stays
@@ -76,7 +77,8 @@ def minimize(
         max_iterations: None for no limit, as for the other budgets.
         max_evaluations: A cost with its gradient is one, a Hessian product is one. The check of x
             at the end may be one more.
-        max_time: Seconds, without the time spent on measuring and in the callback.
+        max_time: Seconds, without the time spent in the callback, and without the first half second
+            spent on measuring.
         callback: `callback(progress)` sees each iterate; it stops the run by returning True or
             raising StopIteration.
         keep_points: Whether the trace keeps the iterates.
@@ -148,7 +150,8 @@ def minimize(
         options = {k: v for k, v in own_options(problem).items() if solver.takes(k)} | options
         problem = from_pymanopt(problem)
     if check and isinstance(problem, Problem) and problem.has_gradient and not stays(x0):
-        check_start(problem, x0, options.get("preconditioner", problem.preconditioner))
+        with np.errstate(all="ignore"):  # as in the run
+            check_start(problem, x0, options.get("preconditioner", problem.preconditioner))
     choices: dict[str, Any] = {"certify": certify, "gauge": gauge}
     for name, choice in choices.items():
         if not isinstance(choice, bool) and choice != "auto":

@@ -12,7 +12,6 @@ from typing import Any
 import attrs
 import numpy as np
 
-from genorth.auto import joined
 from genorth.errors import NotRestorableError, refuse
 from genorth.geometry.gauge import random_element
 from genorth.geometry.manifold import GenOrthManifold
@@ -23,7 +22,7 @@ from genorth.optional import optional
 from genorth.problem.problem import Problem
 from genorth.riemannian.certify import examine
 from genorth.solve.certificate import SADDLE
-from genorth.solve.result import Result, Start, Status
+from genorth.solve.result import Result, Start, Status, joined
 from genorth.solve.solver import Solver
 from genorth.solve.stall import explain
 
@@ -65,13 +64,14 @@ class Plan:
         }
         if own["metric"] is None and own["preconditioner"] is None:
             own["preconditioner"] = getattr(problem, "preconditioner", None)
+        seed = 0 if self.rng is None else self.rng  # a run says the same each time
         for left in range(self.escapes, -1, -1):
             rest = self._rest(result)
             if not result.success or rest is None:
                 break
             before, begin = problem.counts, perf_counter()
             found, lower = examine(
-                problem, result.x, math.inf, **own, leave=left > 0, rng=self.rng, **rest
+                problem, result.x, math.inf, **own, leave=left > 0, rng=seed, **rest
             )
             result = _counted(result, problem.counts - before, perf_counter() - begin, found)
             if found.verdict != SADDLE:
@@ -82,7 +82,7 @@ class Plan:
                 return attrs.evolve(result, status=Status.SADDLE, success=False, message=message)
             after = self._solved(problem, lower, self.arguments | rest)
             left_one = f"The run left a saddle of eigenvalue {found.eigenvalue:.2g}."
-            result = joined(result, after, f"{after.message} {left_one}")
+            result = attrs.evolve(joined(result, after), message=f"{after.message} {left_one}")
         return _located(result, problem.manifold)
 
     def _solved(self, problem: Problem, x0: Any, arguments: dict[str, Any]) -> Result:

@@ -617,7 +617,7 @@ class GenOrthManifold(ABC):
             hess f(X)[Z], a tangent vector at X.
         """
         self._check(egrad=egrad, ehess=ehess, Z=Z)
-        result = self.at(X).hessian(egrad, ehess, Z)
+        result = self.ambient(self.at(X).hessian(egrad, ehess, Z))
         return self._checked(result, X=X, egrad=egrad, ehess=ehess, Z=Z)
 
     @final
@@ -685,7 +685,7 @@ class GenOrthManifold(ABC):
             ValueError: If `kind` is unknown.
         """
         try:
-            return self._checked(self.ray(X, Z, kind).point(1.0), X=X, Z=Z)
+            return self._checked(self.ambient(self.ray(X, Z, kind).point(1.0)), X=X, Z=Z)
         except Exception:
             if is_array(X) and is_array(Z):
                 self._check(X=X, Z=Z)

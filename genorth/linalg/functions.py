@@ -51,13 +51,16 @@ def eigh(K: Array) -> tuple[Array, Array]:
         K: A symmetric matrix, or a batch of them.
 
     Returns:
-        The eigenvalues and the matrix of eigenvectors.
+        The eigenvalues and the matrix of eigenvectors; NaN where K is not finite.
     """
     if type(K) is np.ndarray and K.dtype == np.float64 and K.ndim == 2 and len(K) <= _TINY:
         values, U, failed = scipy.linalg.lapack.dsyevd(K, lower=1)
         if not failed:
             return values, U
-    return tuple(namespace(K).linalg.eigh(K))
+    try:
+        return tuple(namespace(K).linalg.eigh(K))
+    except np.linalg.LinAlgError:
+        return K[..., 0].real * math.nan, K * math.nan
 
 
 def _inverse(B: Array) -> Array:

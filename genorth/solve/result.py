@@ -82,7 +82,7 @@ _ADVICE = {
     (Status.DIVERGED, "penalty"): (
         "beta is too small there: use beta='auto' or a larger beta, or start on the manifold."
     ),
-    (Status.DIVERGED, "Riemannian"): "Use another retraction or geometry, or start elsewhere.",
+    (Status.DIVERGED, "Riemannian"): "The cost may fall without bound there, or start elsewhere.",
     (Status.DIVERGED, ""): "Start on the manifold, or use shorter steps.",
 }
 
@@ -200,7 +200,9 @@ class Result:
     threshold: Any = None
     #: |C(X)| before X was restored.
     feasibility_before: float | None = None
-    #: With metric=W: the norm of the Riemannian gradient in W, which was compared with tol.
+    #: |x - P(x)|, the distance of x from F; zero where F is the whole space.
+    outside: float = 0.0
+    #: With metric=W: the norm of the Riemannian gradient in W, by which the run stopped.
     metric_gradient_norm: float | None = None
     #: With further constraints: multipliers, violation and complementarity at x.
     kkt: Any = None
@@ -242,6 +244,8 @@ class Result:
         }
         if self.certificate is not None:
             lines["certificate"] = self.certificate.verdict
+        if self.outside > 0:
+            lines["outside"] = f"{self.outside:.3g} (the distance from F)"
         if self.beta is not None:
             above = "" if self.margin is None else f" ({self.margin:.3g} times the threshold at x)"
             if self.margin is not None and self.margin > _ANY:
@@ -275,6 +279,24 @@ class Result:
 
         fields = {field.name: getattr(self, field.name) for field in attrs.fields(Result)}
         return OptimizeResult(fields | {"status": list(Status).index(self.status)})
+
+
+def joined(first: Result | None, second: Result) -> Result:
+    """The result of two runs, one after the other; of the second where there is no first."""
+    if first is None:
+        return second
+    before, after = first.trace, second.trace
+    trace = Trace(
+        [*before.time, *(first.time + t for t in after.time)],
+        [*before.cost, *after.cost],
+        [*before.gradient_norm, *after.gradient_norm],
+        [*before.feasibility, *after.feasibility],
+        [*before.evaluations, *(first.evaluations + n for n in after.evaluations)],
+        None if before.points is None else [*before.points, *(after.points or [])],
+    )
+    counted = ("nit", "nfev", "njev", "nhev", "time")
+    sums = {name: getattr(first, name) + getattr(second, name) for name in counted}
+    return attrs.evolve(second, trace=trace, **sums)
 
 
 class Interrupted(KeyboardInterrupt):

@@ -14,6 +14,7 @@ from functools import lru_cache, partial
 from typing import Any, Unpack, get_args, get_origin
 
 import attrs
+import numpy as np
 
 from genorth.errors import did_you_mean, refuse, require_known
 from genorth.geometry.shaped import Front
@@ -145,7 +146,9 @@ class Solver:
                 f"Pass numpy.asarray(x0), or stay on the device with one of {others}.",
             )
         try:
-            return self._named(self._called(problem, x0, arguments))
+            # overflow far from M, or a division by a rank that is lost, ends a trial or the run
+            with np.errstate(all="ignore"):
+                return self._named(self._called(problem, x0, arguments))
         except Interrupted as stop:
             stop.result = self._named(stop.result)
             raise

@@ -469,5 +469,7 @@ def _contradiction(
         return Status.NOT_STATIONARY, f"the Riemannian gradient norm is {got}"
     if not at.feasible(feasibility_tol):
         need = at.scale * allowed(at.X, at.scale, feasibility_tol)
+        if at.feasibility <= need:
+            return Status.NOT_FEASIBLE, f"its x is off F by {at.outside:.3g}"
         return Status.NOT_FEASIBLE, f"|C| is {at.feasibility:.3g} at its x, not {need:.3g}"
     return None
