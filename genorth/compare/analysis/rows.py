@@ -145,8 +145,7 @@ def best_of(
     Returns:
         Its name; None if no solver solved more than half of the seeds.
     """
-    names = _solving(runs, among)
-    return min(names, key=lambda name: runs[name].rank(figure), default=None)
+    return min(_solving(runs, among), key=lambda name: runs[name].rank(figure), default=None)
 
 
 def _solving(runs: Mapping[str, Runs], among: Iterable[str] | None) -> list[str]:

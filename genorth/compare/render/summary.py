@@ -162,8 +162,8 @@ def _failures(records: Records, names: Names) -> list[str]:
 
 def _who(records: Records, names: Names) -> str:
     """How many of each solver: "cdf-gd 2, rgd 1"."""
-    counts = Counter(names[record.solver] for record in records)
-    return ", ".join(f"{name} {count}" for name, count in counts.most_common())
+    counts = Counter(names[record.solver] for record in records).most_common()
+    return ", ".join(f"{name} {count}" for name, count in counts)
 
 
 def _share(count: int, total: int) -> str:
