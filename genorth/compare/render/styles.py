@@ -29,7 +29,7 @@ BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, GREY = (
     "#8A8A8A",
 )
 
-_ALGORITHMS = {"gd": BLUE, "cg": VERMILLION, "lbfgs": GREEN, "tr": PURPLE}
+_ALGORITHMS = {"gd": BLUE, "cg": VERMILLION, "lbfgs": GREEN, "tr": PURPLE, "alm": ORANGE}
 _OTHERS = (ORANGE, SKY, GREY)
 _MARKERS = ("D", "^", "v", "P", "*", "<", "8", "H")  # for those that would look alike
 
