@@ -30,7 +30,7 @@ BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, GREY = (
 )
 
 _ALGORITHMS = {"gd": BLUE, "cg": VERMILLION, "lbfgs": GREEN, "tr": PURPLE, "alm": ORANGE}
-_OTHERS = (ORANGE, SKY, GREY)
+_OTHERS = (SKY, GREY)
 _MARKERS = ("D", "^", "v", "P", "*", "<", "8", "H")  # for those that would look alike
 
 #: Colours of the phases of `Record.seconds`, and of the rest.
