@@ -57,11 +57,13 @@ class Clock:
         return _since(self._begin, self._measured, self._paused)
 
     def kept(self, trace: Any) -> tuple[Trace, float, int] | None:
-        """The trace if a monitor kept it, else that of the last monitor, and when it began.
+        """The trace if a monitor kept it, else that of the last one with lines, and when it began.
 
         In our seconds and evaluations; None if no monitor watched the run.
         """
-        ours = [each for each in self._monitors if each[0].trace is trace] or self._monitors
+        # a certificate has a monitor too, which keeps no line
+        told = [each for each in self._monitors if len(each[0].trace)] or self._monitors
+        ours = [each for each in self._monitors if each[0].trace is trace] or told
         return (ours[-1][0].trace, *ours[-1][1:]) if ours else None
 
     @classmethod
