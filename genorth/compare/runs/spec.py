@@ -69,8 +69,14 @@ class Case:
 
 
 def size_of(problem: Problem) -> str:
-    """The shape of a point: "(100,10)"."""
-    return f"({','.join(map(str, problem.manifold.shape))})"
+    """The shape of a point: "(100,10)"; on a product "(100,10) x (5)"."""
+    return _size(problem.manifold.shape)
+
+
+def _size(shape: tuple[Any, ...]) -> str:
+    if shape and isinstance(shape[0], tuple):
+        return " x ".join(map(_size, shape))
+    return f"({','.join(map(str, shape))})"
 
 
 #: What identifies the record of a run, of the fields that it begins with.
