@@ -7,9 +7,10 @@ spins and the Fock matrices F_s = h + V_s(D), V_s = J(D_a + D_b) - K(D_s), is
     H_s[Z] = 2 F_s Z_s + 2 V_s(Z C^T + C Z^T) C_s,
 
 over C_s^T S C_s = I for both. An evaluation is a pair of Fock matrices. The start is PySCF's guess:
-atomic densities, and the lowest orbitals in their field. PySCF's DIIS and Newton method are rows,
-and so are `rlbfgs` and `rtr` with the orbital gaps of each spin as preconditioner
-[vanvoorhis2002geometric].
+atomic densities, and the lowest orbitals in their field. It has the symmetry of the molecule, and
+so has what DIIS finds from there, the bound: solutions without it can be lower. PySCF's DIIS and
+Newton method are rows, and so are `rlbfgs` and `rtr` with the orbital gaps of each spin as
+preconditioner [vanvoorhis2002geometric].
 """
 
 from __future__ import annotations
@@ -31,8 +32,6 @@ from genorth.solve.solver import RIEMANNIAN
 #: Atoms, basis, and the number of unpaired electrons.
 _MOLECULES = {
     "nitrogen-dioxide": ("N 0 0 0; O 0 1.0989 0.4653; O 0 -1.0989 0.4653", "6-31g", 1),
-    "titanium-oxide": ("Ti 0 0 0; O 0 0 1.62", "6-31g", 2),
-    "iron-hydride": ("Fe 0 0 0; H 0 0 1.61", "6-31g", 3),
 }
 
 
@@ -185,6 +184,7 @@ def _hartree_fock(molecule: str) -> Instance:
         start=start,
         truth=float(field.e_tot),
         truth_by="pyscf.scf.UHF",
+        bound=True,  # of the symmetry of the start; solutions without it can be lower
         metric=("B", "B"),
         solvers=(*solvers, _row(molecule, "rlbfgs"), _row(molecule, "rtr")),
         draw=partial(_draw, molecule),
@@ -210,14 +210,6 @@ SOURCE = Source(
         "unrestricted-nitrogen-dioxide": Entry(
             "Nitrogen dioxide, one unpaired electron (6-31G).",
             partial(_hartree_fock, "nitrogen-dioxide"),
-        ),
-        "unrestricted-titanium-oxide": Entry(
-            "Titanium oxide, two unpaired electrons (6-31G).",
-            partial(_hartree_fock, "titanium-oxide"),
-        ),
-        "unrestricted-iron-hydride": Entry(
-            "Iron hydride, three unpaired electrons (6-31G).",
-            partial(_hartree_fock, "iron-hydride"),
         ),
     },
 )

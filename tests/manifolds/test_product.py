@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import genorth as go
 from genorth.linalg.arrays import eps, norm
+from genorth.solve.metric import weights
 from genorth.testing import conditioned_symmetric
 
 _Matrix = np.ndarray[Any, Any]
@@ -252,6 +253,49 @@ def test_a_metric_for_one_factor_is_that_of_its_manifold():
         result = go.minimize(product, rng=0, metric=metric, tol=1e-8)
         assert result.success, result
     assert go.minimize(alone, rng=0, metric=("B",), tol=1e-8).success
+
+
+def _scaled(scale: float) -> go.Problem:
+    """A weighted trace, and a free vector of another curvature."""
+    d, M = scale * np.arange(1.0, 4), go.Product(C=go.Stiefel(5, 2), w=go.Euclidean(3))
+    A = np.diag(np.arange(1.0, 6))
+    return go.Problem(
+        M,
+        lambda C, w: float(np.vdot(C, A @ C * [2, 1]) + d @ (w - 1) ** 2) / 2,
+        lambda C, w: (A @ C * [2, 1], d * (w - 1)),
+        lambda C, w, dC, dw: (A @ dC * [2, 1], d * dw),
+    )
+
+
+def test_weights_are_the_curvatures_along_the_gradients():
+    problem = _scaled(1e4)
+    x, product = problem.manifold.random_point(0), problem.manifold
+    found = weights(problem.in_blocks, product.inward(x))
+    g = product.gradient(x, problem.euclidean_gradient(x))
+    curvatures = []
+    for Z in ((g.C, 0 * g.w), (0 * g.C, g.w)):
+        H = product.hessian(x, problem.euclidean_gradient(x), problem.euclidean_hessian(x, Z), Z)
+        size = sum(np.vdot(z, z) for z in Z)
+        curvatures.append(abs(sum(np.vdot(h, z) for h, z in zip(H, Z, strict=True))) / size)
+    assert curvatures[1] > 100 * curvatures[0]
+    assert found[1] == 1.0  # of the largest
+    assert np.allclose(found[0], curvatures[0] / curvatures[1], rtol=1e-10)
+    assert found[0].shape == (5,)
+    assert weights(_scaled(1.0).in_blocks, product.inward(x)) is None
+    still = go.Problem(product, lambda C, w: 0.0, lambda C, w: (0 * C, 0 * w), lambda *b: b[2:])
+    assert weights(still.in_blocks, product.inward(x)) is None
+
+
+def test_weights_of_factors_are_counted_and_save_evaluations():
+    problem = _scaled(1e4)
+    x = problem.manifold.random_point(0)
+    plain = go.minimize(problem, x, method="rgd", tol=1e-6)
+    auto = go.minimize(problem.fresh(), x, method="rgd", tol=1e-6, metric="auto")
+    assert plain.success and auto.success and auto.nhev == 2  # one for each factor
+    assert auto.fun == pytest.approx(plain.fun, abs=1e-8)
+    assert auto.gradient_norm <= 2e-6 and auto.evaluations < plain.evaluations / 2
+    drawn = go.minimize(problem, rng=np.random.default_rng(3), metric="auto")
+    assert drawn.success
 
 
 def test_assumptions_are_those_of_all_factors():
