@@ -23,6 +23,7 @@ def test_a_point_has_named_parts_and_unpacks():
     C, w = x
     assert x.C is C and x["w"] is w and x[1] is w and len(x) == 2
     assert C.shape == (5, 2) and w.shape == (3,) and NAMED.shape == ((5, 2), (3,))
+    assert NAMED.dim == go.Stiefel(5, 2).dim + 3 and go.Euclidean((2, 3), complex).dim == 12
     with pytest.raises(TypeError):
         x[0] = C
     with pytest.raises(AttributeError, match="no part 'v'; there are C, w"):
@@ -54,6 +55,24 @@ def test_equal_neighbours_are_one_batch():
     D = tuple(b - a for a, b in zip(x, y, strict=True))
     for part, a, d in zip(product.project(x, D), x, D, strict=True):
         assert norm(part - M.project(a, d)) <= 100 * eps(a)
+
+
+def test_maps_that_take_one_matrix_alone_are_not_batched():
+    """A user's phi may act on the first axis, or refuse a third one."""
+    B = np.diag([1.0, 2.0, 3.0, 4.0])
+
+    def refuses(X: _Matrix) -> _Matrix:
+        if X.ndim != 2:
+            raise TypeError("one matrix")
+        return B @ X
+
+    for phi in (lambda X: X + np.roll(X, 1, axis=0) / 4 + np.roll(X, -1, axis=0) / 4, refuses):
+        M = go.from_maps((4, 2), phi, lambda T: T, definite=True)
+        product = go.Product(M, M)
+        assert [factor.shape for factor in product.blocks.factors] == [(4, 2), (4, 2)]
+        x, y = product.random_point(0), product.random_point(1)
+        for part, a, b in zip(product.project(x, y), x, y, strict=True):
+            assert norm(part - M.project(a, b)) <= 1e3 * eps(a)
 
 
 # ---------------------------------------------------------------------- against the mask
