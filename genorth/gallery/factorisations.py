@@ -25,7 +25,7 @@ from genorth.gallery.base import Entry, Instance, Source, complex_step, domain_s
 from genorth.linalg.arrays import Array
 
 _STEPS = 20_000
-_STILL = 1e-13  # relative decrease of f at which the rows end
+_STILL = 1e-16  # relative decrease of f at which the rows end: rounding
 
 
 def _digits() -> tuple[Array, Array]:

@@ -274,6 +274,15 @@ def test_a_metric_for_one_factor_is_that_of_its_manifold():
     assert go.minimize(alone, rng=0, metric=("B",), tol=1e-8).success
 
 
+def test_a_number_is_a_multiple_of_the_euclidean_metric():
+    """W = (T T^T)^-1: T is 1/2 for W = 4, in all entries."""
+    T = NAMED.blocks.metric(NAMED.metrics({"C": 4.0, "w": 16.0}))
+    x = NAMED.random_point(0)
+    y = NAMED.outward(T.apply(NAMED.inward(x)))
+    assert np.allclose(y.C, x.C / 2) and np.allclose(y.w, x.w / 4)
+    assert np.allclose(T.solve(T.apply(NAMED.inward(x))), NAMED.inward(x))
+
+
 def _scaled(scale: float) -> go.Problem:
     """A weighted trace, and a free vector of another curvature."""
     d, M = scale * np.arange(1.0, 4), go.Product(C=go.Stiefel(5, 2), w=go.Euclidean(3))
