@@ -133,6 +133,7 @@ RECORDS = (
         algorithm="sqp",
         variant="scipy",
         reason=scipy_peers.slsqp_reason,
+        constrained=True,
         modules="scipy.optimize",
     ),
     _infeasible(
@@ -142,6 +143,7 @@ RECORDS = (
         algorithm="sqp",
         variant="scipy",
         reason=scipy_peers.trust_constr_reason,
+        constrained=True,
         modules="scipy.optimize",
     ),
 )

@@ -34,6 +34,8 @@ from genorth.penalty.cdf import ConstraintDissolving
 from genorth.penalty.odf import OrthogonalDissolving
 from genorth.penalty.threshold import exactness_threshold
 from genorth.problem.problem import Counts, Problem
+from genorth.riemannian.certify import certify
+from genorth.solve.certificate import Certificate
 from genorth.solve.result import Progress, Result, Status, Trace
 from genorth.solve.solver import SOLVERS, Solver
 
@@ -43,6 +45,7 @@ __getattr__ = moved(__name__, {"TangentSpace": "is genorth.Place now"})
 __all__ = [
     "SOLVERS",
     "BilinearStiefel",
+    "Certificate",
     "Companion",
     "ComplexCircle",
     "ConstraintDissolving",
@@ -75,6 +78,7 @@ __all__ = [
     "TensorStiefel",
     "Trace",
     "Unitary",
+    "certify",
     "check_assumptions",
     "check_gradient",
     "check_hessian",

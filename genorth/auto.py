@@ -16,7 +16,7 @@ from genorth.errors import NotRestorableError, refuse
 from genorth.penalty.registry import PENALTIES
 from genorth.problem.problem import Problem
 from genorth.solve.options import Common, Options, require
-from genorth.solve.result import Result, Trace
+from genorth.solve.result import Result, joined
 from genorth.solve.run import Preconditioner
 from genorth.solve.solver import RIEMANNIAN, SOLVERS, Solver
 
@@ -41,6 +41,8 @@ def choose(problem: Problem, expensive: bool = False) -> Choice:
     Returns:
         The name of the solver, and a sentence that says why.
     """
+    if problem.constraints is not None:
+        return Choice("ralm", "auto took 'ralm', as the problem has further constraints.")
     if expensive:
         return Choice("rlbfgs", "auto took 'rlbfgs', which needs the fewest evaluations of f.")
     if problem.has_hessian:
@@ -75,6 +77,10 @@ def auto(
         The result; `method` is the solver that ran, and `message` says why.
     """
     require(problem, "auto")
+    if problem.constraints is not None:
+        chosen = choose(problem)
+        result = SOLVERS[chosen.method](problem, x0, metric=metric, **common)
+        return attrs.evolve(result, message=f"{result.message} {chosen.why}")
     if not isinstance(expensive, bool):
         refuse("expensive", "True or False", repr(expensive))
     options = Options(**common)
@@ -97,27 +103,8 @@ def auto(
             return attrs.evolve(first, message=f"{first.message} {why}")
         start = first.x
     result = solver(problem, start, **arguments)
-    return _joined(first, result, f"{result.message} {why}")
+    return attrs.evolve(joined(first, result), message=f"{result.message} {why}")
 
-
-def _joined(first: Result | None, result: Result, message: str) -> Result:
-    """The result of two runs, one after the other."""
-    if first is None:
-        return attrs.evolve(result, message=message)
-    before, after = first.trace, result.trace
-    trace = Trace(
-        [*before.time, *(first.time + t for t in after.time)],
-        [*before.cost, *after.cost],
-        [*before.gradient_norm, *after.gradient_norm],
-        [*before.feasibility, *after.feasibility],
-        [*before.evaluations, *(first.evaluations + n for n in after.evaluations)],
-        None if before.points is None else [*before.points, *(after.points or [])],
-    )
-    counts = {name: getattr(first, name) + getattr(result, name) for name in _COUNTED}
-    return attrs.evolve(result, message=message, trace=trace, **counts)
-
-
-_COUNTED = ("nit", "nfev", "njev", "nhev", "time")
 
 SOLVERS.register(
     Solver(

@@ -6,19 +6,19 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import attrs
 import numpy as np
 
-import genorth.auto  # noqa: F401  registers all solvers of genorth
+import genorth.alm
+import genorth.auto  # noqa: F401  both register solvers
 from genorth.checks.start import check_start
 from genorth.errors import refuse
 from genorth.linalg.arrays import eps, stays
 from genorth.problem.problem import Problem
+from genorth.rounds import BUDGETS, Plan, balanced, best_of
 from genorth.solve.options import Options
 from genorth.solve.progress import hint
 from genorth.solve.result import Progress, Result
 from genorth.solve.solver import PENALTY, SOLVERS, Solver
-from genorth.solve.stall import explain
 
 _PENALTY = "odf-lbfgs"
 
@@ -42,6 +42,11 @@ def minimize(
     rng: Any = None,
     metric: Any = None,
     preconditioner: Callable[[Any, Any], Any] | None = None,
+    certify: bool | str = "auto",
+    escapes: int = 5,
+    starts: int = 1,
+    jobs: int = 1,
+    gauge: bool | str = "auto",
     **options: Any,
 ) -> Result:
     """Minimise f over M by any solver: a penalty method, a Riemannian one, another package's.
@@ -72,7 +77,8 @@ def minimize(
         max_iterations: None for no limit, as for the other budgets.
         max_evaluations: A cost with its gradient is one, a Hessian product is one. The check of x
             at the end may be one more.
-        max_time: Seconds, without the time spent on measuring and in the callback.
+        max_time: Seconds, without the time spent in the callback, and without the first half second
+            spent on measuring.
         callback: `callback(progress)` sees each iterate; it stops the run by returning True or
             raising StopIteration.
         keep_points: Whether the trace keeps the iterates.
@@ -89,6 +95,17 @@ def minimize(
         preconditioner: `preconditioner(X, V)`, an approximation of the inverse Hessian at X applied
             to V, symmetric and positive definite. Default: that of the problem. docs/metrics.md
             says how to write one. "auto" and the methods named above use it; others refuse it.
+        certify: "auto" or True: after convergence x is certified (`result.certificate`, see
+            `genorth.certify`), and where it is a saddle the solver goes on from a lower point.
+            "auto" leaves that out where the problem is not smooth. False costs nothing.
+        escapes: How many saddles are left before the run ends with the status SADDLE.
+        starts: The number of starts: x0, random points (in other components of M where there are
+            some), and perturbations of x0. The best result is returned, and `result.starts` says
+            what each start found.
+        jobs: How many processes run the starts; with more than one, cloudpickle is needed.
+        gauge: "auto": where f(X T) = f(X) for all T with T*T = I (two random T tell) and x0 has a
+            much smaller representative, the run starts there, see `GenOrthManifold.balance`. True:
+            f is invariant, which is tested. False: x0 as it is.
         **options: Arguments of the solver's own, such as `memory`.
 
     Returns:
@@ -134,11 +151,32 @@ def minimize(
         options = {k: v for k, v in own_options(problem).items() if solver.takes(k)} | options
         problem = from_pymanopt(problem)
     if check and isinstance(problem, Problem) and problem.has_gradient and not stays(x0):
-        check_start(problem, x0, options.get("preconditioner", problem.preconditioner))
-    result = solver(problem, x0, **checked.changed(), **options)
-    if check and type(result.x) is np.ndarray and (found := explain(problem, result)):
-        result = attrs.evolve(result, message=f"{result.message} {found}")
-    return result
+        with np.errstate(all="ignore"):  # as in the run
+            check_start(problem, x0, options.get("preconditioner", problem.preconditioner))
+    choices: dict[str, Any] = {"certify": certify, "gauge": gauge}
+    for name, choice in choices.items():
+        if not isinstance(choice, bool) and choice != "auto":
+            refuse(name, "True, False or 'auto'", repr(choice))
+    value: Any
+    for name, value, least in (("escapes", escapes, 0), ("starts", starts, 1), ("jobs", jobs, 1)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            refuse(name, f"an integer >= {least}", repr(value))
+    smooth = not (getattr(problem, "nonsmooth", None) or getattr(problem, "constraints", None))
+    if certify is True and not smooth:
+        refuse("certify", "a smooth problem without further constraints", repr(problem))
+    plan = Plan(
+        solver=solver,
+        arguments=checked.changed() | options,
+        explains=check,
+        escapes=escapes if certify and smooth else -1,
+        budgets={name: getattr(checked, name) for name in BUDGETS},
+        rng=rng,
+    )
+    if isinstance(problem, Problem) and problem.has_gradient:
+        x0 = balanced(problem, x0, gauge)
+    if starts > 1:
+        return best_of(plan, problem, x0, starts, jobs)
+    return plan.run(problem, x0)
 
 
 def _is_pymanopts(problem: Any) -> bool:

@@ -83,6 +83,16 @@ def check_start(problem: Problem, x0: Any = None, preconditioner: Any = None) ->
         f"{rise / _STEP:.6g} from the cost and {slope / _STEP:.6g} from the gradient",
         "check_gradient(problem)",
     )
+    if (further := problem.constraints) is not None:
+        gap, along = further.value(X + step) - further.value(X), further.push(X + step / 2, step)
+        _judge(
+            max(float(norm(gap - along)) - _NOISE * float(norm(further.value(X))), 0.0),
+            max(float(norm(gap)), float(norm(along))),
+            "constraints",
+            "jac to be the derivative of fun, c(X + tE) - c(X) = t J E to first order",
+            "",
+            "",
+        )
     change = G_ahead - G
     if problem.has_hessian:
         H = problem.euclidean_hessian(X + step / 2, step)

@@ -45,6 +45,7 @@ class Instance:
         truth: f at the minimum, or a bound on it from above.
         truth_by: The function that says so, with its package: "scipy.linalg.eigh".
         bound: True if the truth is what another method reaches, to be beaten, and no minimum.
+        several: True if the start leads to saddles, or to other minima than another start.
         metric: A metric that fits, as `go.minimize(metric=...)` takes it, or None.
         solvers: The domain's own solvers, rows of a comparison.
         draw: `draw(ax, X)` draws the solution X into the axes of matplotlib; None if a picture
@@ -59,6 +60,7 @@ class Instance:
     truth: float
     truth_by: str
     bound: bool = False
+    several: bool = False
     metric: Any = attrs.field(default=None, repr=False)
     solvers: tuple[Solver, ...] = attrs.field(default=(), repr=False)
     draw: Callable[[Any, Array], None] | None = attrs.field(default=None, repr=False)

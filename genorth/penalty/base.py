@@ -359,7 +359,8 @@ class Penalty(ABC, Generic[_P]):
 
     @final
     def point(self, X: Array) -> _P:
-        """What is known at X without f; not kept."""
+        """What is known at X without f; not kept. Off F, h is that of the projection of X."""
+        X = self.manifold.ambient(X)
         if is_lazy(X):
             return self._dissolved(X)
         with np.errstate(over="ignore", invalid="ignore"):

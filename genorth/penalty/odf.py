@@ -260,7 +260,7 @@ class OrthogonalDissolving(Penalty[_Point]):
         try:
             ray = self.manifold.retraction("normal")(here.place, here.gradient)
             ray.velocities = False
-            x = ray.point(-t)
+            x = self.manifold.ambient(ray.point(-t))
         except OutsideDomainError:
             return None
         there = Local(self.problem, x)

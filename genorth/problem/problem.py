@@ -35,6 +35,7 @@ from genorth.linalg.arrays import (
 )
 from genorth.linalg.cache import ContentCache
 from genorth.linalg.inputs import check_returned
+from genorth.problem.constraints import Constraint, as_constraint, on_factors
 from genorth.problem.differences import Differences
 
 _Cost = Callable[..., Any]  # on a product one argument for each factor
@@ -107,6 +108,9 @@ class Problem:
             uses it with the solvers that can, and says so with the others.
         hessian: "auto": Hessian products as given, else by `autodiff`, else by differences of
             gradients; "differences": by differences in any case, one gradient for each product.
+        constraints: lower <= c(X) <= upper besides X^T phi(X) = I: `Bounds`, `LinearConstraint` or
+            `NonlinearConstraint` of scipy.optimize, or a list of them; docs/constraints.md. On a
+            product a mapping from the names of factors to their constraints.
         name: The name in tables and reports. Default: that of the cost.
 
     Raises:
@@ -125,6 +129,7 @@ class Problem:
         autodiff: str | None = None,
         preconditioner: Callable[[Array, Array], Array] | None = None,
         hessian: str = "auto",
+        constraints: Any = (),
         name: str | None = None,
     ) -> None:
         blocks: Any = getattr(manifold, "blocks", None)
@@ -171,6 +176,12 @@ class Problem:
             self._hessian = None
         #: |G| of the first gradient after this was set to None, which a run with rtol does.
         self.first_size: float | None = 0.0
+        self.constraints: Constraint | None = None
+        if isinstance(constraints, Constraint):
+            self.constraints = constraints
+        elif not (isinstance(constraints, list | tuple | dict) and not constraints):
+            read = on_factors if self._several else as_constraint
+            self.constraints = read(constraints, manifold)
         self._forget()
 
     def __repr__(self) -> str:
@@ -231,6 +242,7 @@ class Problem:
             if self._hessian
             else None,
             fused if self._fused else None,
+            constraints=() if self.constraints is None else self.constraints.mapped(apply, adjoint),
             name=self.name,
         )
 
@@ -521,8 +533,8 @@ def _checked_start(manifold: Any, name: str, x0: Any, on_device: bool) -> Array:
         refuse(name, need, wrong[0], None, wrong[1])
     manifold._require_finite(**{name: X})
     manifold._require_finite_maps(**{name: X})
-    if manifold.component(X) is not X:
-        hint = "manifold.component(x0) is there."
+    if manifold.to_component(X) is not X:
+        hint = "manifold.to_component(x0) is there."
         refuse(name, f"a point of the component of {manifold}", "another one", None, hint)
     if type(X) is np.ndarray:
         X = X.astype(complex if manifold.dtype.kind == "c" else float)

@@ -31,6 +31,7 @@ class Stop(Exception):
 
 
 _FAILURES = 3  # of line searches in a row, after which the run ends
+_FREE = 0.5  # seconds of measuring that max_time does not count
 _FALLEN = 1e15  # a cost below minus this, times what it was at the start, falls without bound
 
 
@@ -61,8 +62,9 @@ class Monitor:
         self._budget = min(self._evaluations, self._time) < math.inf
         #: Iterations done; line 0 of the trace is the start.
         self.nit = 0
-        self._paused = self._cost_paused = 0.0
-        self._failures = 0
+        self._paused = self._measured = self._cost_paused = 0.0
+        #: The noise of the cost, where a search that failed has found it.
+        self.noise, self._failures = 0.0, 0
         self._begin = time.perf_counter()
         Clock.hear(self)
 
@@ -86,7 +88,9 @@ class Monitor:
         try:
             yield
         finally:
-            self._paused += max(time.perf_counter() - begin[0], 0.0)
+            seconds = max(time.perf_counter() - begin[0], 0.0)
+            self._paused += seconds
+            self._measured += seconds
             self._cost_paused += self.problem._seconds - cost
             Clock.measured(begin)
 
@@ -116,7 +120,7 @@ class Monitor:
         if self._budget:
             if self.evaluations >= self._evaluations:
                 raise Stop(Status.EVALUATION_LIMIT)
-            if self.elapsed >= self._time:
+            if self.elapsed + max(self._measured - _FREE, 0.0) >= self._time:
                 raise Stop(Status.TIME_LIMIT)
 
     def evaluate(self, X: Array, first: bool = False) -> tuple[float, Array]:

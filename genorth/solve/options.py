@@ -73,7 +73,8 @@ class Options:
         max_iterations: None for no limit, as for the other budgets.
         max_evaluations: A cost with its gradient is one, a Hessian product is one. The check of x
             at the end may be one more.
-        max_time: Seconds, without the time spent on measuring and in the callback.
+        max_time: Seconds, without the time spent in the callback, and without the first half second
+            spent on measuring.
         callback: `callback(progress)` sees each iterate; it stops the run by returning True or
             raising StopIteration.
         keep_points: Whether the trace keeps the iterates.

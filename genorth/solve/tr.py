@@ -37,6 +37,7 @@ class Settings:
 _ROUNDING = 4.0  # of the difference of two costs, in units of roundoff
 _EXACT = 1e-5  # relative error of the predicted decrease up to which the model is as good as f
 _POOR = 18  # poor steps more than good ones: the radius is 1e-11 of what it was, without avail
+_DOUBT = 4  # poor steps more than good ones, after which the cost is looked at for noise
 _GAIN, _ORDER = 0.9, (1 + math.sqrt(5)) / 2  # of the second choice of Eisenstat and Walker
 
 
@@ -85,6 +86,8 @@ def tr(run: Run, settings: Settings | None = None) -> None:
             run.accept(point)
             model = _Model(run, point)
         else:
+            if poor % _DOUBT == 0 and run.is_noisy(point, step.Z):
+                radius, poor = radius * 4.0**_DOUBT, 0
             if radius < shortest:
                 return
             run.accept(point)
@@ -122,7 +125,7 @@ def _tried(run: Run, point: Iterate, step: Step) -> tuple[Iterate | None, float,
         trial = run.step(point, step.Z)
     except StepTooLong:
         return None, -math.inf, math.inf
-    unit = eps(point.X)
+    unit = run.unit(point)
     after = trial.end_slope if in_noise(point.value, trial.value, unit) else math.nan
     ratio = difference(point.value, trial.value, before, after, unit) / predicted
     rounding = _ROUNDING * unit * abs(point.value) / -predicted

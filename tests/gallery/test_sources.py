@@ -24,17 +24,22 @@ def test_evaluations_are_fock_matrices(method, monkeypatch):
 
     molecules.energy.cache_clear()  # no Fock matrix of another test
     instance = load("hartree-fock-water")
-    energy, built = molecules.energy("water"), 0
-    exact = energy.two_electron
+    field, built = molecules.energy("water")._field, 0
+    get_veff, gen_response = field.get_veff, field.gen_response
 
-    def counted(D: np.ndarray) -> np.ndarray:
-        nonlocal built
-        built += 1
-        return exact(D)
+    def counted(function):
+        def call(*arguments, **named):
+            nonlocal built
+            built += 1
+            return function(*arguments, **named)
 
-    monkeypatch.setattr(energy, "two_electron", counted)
+        return call
+
+    monkeypatch.setattr(field, "get_veff", counted(get_veff))
+    monkeypatch.setattr(field, "gen_response", lambda *a, **b: counted(gen_response(*a, **b)))
     solver = {row.name: row for row in instance.solvers}.get(method, method)
-    result = go.minimize(instance.problem, instance.start, method=solver, check=False)
+    how = {"check": False, "certify": False}
+    result = go.minimize(instance.problem, instance.start, method=solver, **how)
     assert result.success and abs(instance.error(result.fun)) <= 1e-10
     assert built == result.evaluations
 
@@ -44,9 +49,30 @@ def test_orbital_gaps_come_near_to_diis(molecule):
     """The figure: at most twice the Fock matrices of DIIS, from the core guess."""
     instance = load(f"hartree-fock-{molecule}")
     diis, _, orbital = (
-        go.minimize(instance.problem, instance.start, method=row) for row in instance.solvers
+        go.minimize(instance.problem, instance.start, method=row, certify=False)
+        for row in instance.solvers
     )
     assert diis.success and orbital.success and orbital.evaluations <= 2 * diis.evaluations
+
+
+def test_a_certified_run_leaves_the_saddle_of_the_core_guess():
+    """Two chromium atoms: PySCF's Newton method ends at the saddle, and so does ours alone."""
+    from genorth.gallery.molecules import energy
+
+    instance = load("hartree-fock-chromium")
+    how = {"preconditioner": energy("chromium").precondition, "check": False}
+    alone = go.minimize(instance.problem, instance.start, certify=False, **how)
+    found = go.certify(instance.problem, alone.x, preconditioner=how["preconditioner"], rng=0)
+    assert alone.success and found.verdict == "saddle"
+    result = go.minimize(instance.problem, instance.start, **how)
+    assert result.success and result.certificate.verdict == "minimum"
+    assert result.fun < alone.fun - 0.1 and instance.error(result.fun) <= 1e-9
+    rows = {row.name: row for row in instance.solvers}
+    newton, stable = (
+        rows[name](instance.problem, instance.start, tol=1e-5)
+        for name in ("pyscf-newton", "pyscf-stability")
+    )
+    assert newton.fun > result.fun + 0.1 and stable.fun == pytest.approx(result.fun, abs=1e-6)
 
 
 def test_the_preconditioner_is_symmetric_and_positive():
