@@ -47,6 +47,31 @@ def test_points_inside_are_one_vector_whose_parts_are_views():
     assert np.vdot(U, V) == pytest.approx(sum(np.vdot(a, b).real for a, b in parts))
 
 
+def test_a_mapping_is_read_by_names():
+    x = NAMED.random_point(0)
+    assert np.array_equal(NAMED.inward({"w": x.w, "C": x.C}), NAMED.inward(x))
+
+
+def test_a_product_has_the_places_and_curves_of_its_factors():
+    """What solvers use: projection, feasibility, slope of a curve; and matrices as arguments."""
+    M, N = go.Stiefel(5, 2), go.SymplecticStiefel(4, 2)
+    product = go.Product(M, N, go.Euclidean(3))
+    blocks, rng = product.blocks, np.random.default_rng(0)
+    X, G, off = blocks.random_point(rng), blocks.random_ambient(rng), blocks.random_ambient(rng)
+    place, parts = blocks.at(X), list(zip((M, N), blocks.points.split(X), strict=False))
+    projected = blocks.points.split(place.project(G))
+    for (factor, x), g, own in zip(parts, blocks.points.split(G), projected, strict=False):
+        assert norm(own - factor.project(x, g)) <= 1e3 * eps(x)
+    away = [f.feasibility(x) for f, x in zip((M, N), blocks.points.split(off), strict=False)]
+    assert blocks.anywhere(off).feasibility == pytest.approx(np.hypot(*away))
+    ray = blocks.ray(X, place.project(G) / 10)
+    assert ray.slope(0.5, G) == pytest.approx(float(np.vdot(G, ray.velocity(0.5))), rel=1e-8)
+    T = tuple(rng.standard_normal(shape) for shape in ((2, 2), (2, 2), (0,)))
+    adjoint = product.constraint_adjoint(product.outward(X), T)
+    for (factor, x), t, own in zip(parts, T, adjoint, strict=False):
+        assert norm(own - factor.constraint_adjoint(x, t)) <= 1e3 * eps(x) * (1 + norm(own))
+
+
 def test_equal_neighbours_are_one_batch():
     M = go.Stiefel(6, 2)
     product = go.Product(M, M, M, go.Stiefel(6, 2))
@@ -317,8 +342,9 @@ def test_weights_are_the_curvatures_along_the_gradients():
 def test_weights_of_factors_are_counted_and_save_evaluations():
     problem = _scaled(1e4)
     x = problem.manifold.random_point(0)
-    plain = go.minimize(problem, x, method="rgd", tol=1e-6)
-    auto = go.minimize(problem.fresh(), x, method="rgd", tol=1e-6, metric="auto")
+    how: dict[str, Any] = {"method": "rgd", "tol": 1e-6, "certify": False}
+    plain = go.minimize(problem, x, **how)
+    auto = go.minimize(problem.fresh(), x, metric="auto", **how)
     assert plain.success and auto.success and auto.nhev == 2  # one for each factor
     assert auto.fun == pytest.approx(plain.fun, abs=1e-8)
     assert auto.gradient_norm <= 2e-6 and auto.evaluations < plain.evaluations / 2
