@@ -233,6 +233,14 @@ def test_each_factor_has_its_own_beta():
     assert result.margin >= 1
 
 
+@pytest.mark.parametrize("penalty", [go.ConstraintDissolving, go.OrthogonalDissolving])
+def test_only_a_beta_below_its_threshold_is_raised(penalty):
+    problem = _nearest(go.Product(go.Stiefel(5, 2), go.SymplecticStiefel(6, 2)), 0)
+    h = penalty(problem, (2.0, 3.0))
+    raised = h.next(np.array([1.0, 50.0]), go.Status.ITERATION_LIMIT, None)
+    assert raised[0] == 2.0 and raised[1] >= 50.0
+
+
 def _parts(problem: go.Problem, v: _Matrix) -> tuple[Any, Any]:
     blocks = problem.manifold.blocks
     return blocks.factors, blocks.points.split(v)
