@@ -64,6 +64,7 @@ class OnManifold(Run):
         self.problem, self.manifold, self.method = problem, problem.manifold, method
         self.dimension = problem.manifold.dim
         self._retraction = problem.manifold.retraction(retraction)
+        self._onto_F = problem.manifold.ambient_projector
         self._start = restored_start(problem, x0, options, on_device)
         super().__init__(Monitor(problem, options), precondition)
         self._drift = max(_DRIFT * options.feasibility_tol, 20 * eps(self._start))
@@ -93,7 +94,8 @@ class OnManifold(Run):
 
         Rounding off F would grow from step to step, so that every X is projected.
         """
-        X = self.manifold.ambient(X)
+        if self._onto_F is not None:
+            X = self._onto_F(X)
         if type(X) is np.ndarray:
             X.flags.writeable = False  # it is handed to the user's functions as it is
         place = self.place(X)
