@@ -8,8 +8,8 @@ spins and the Fock matrices F_s = h + V_s(D), V_s = J(D_a + D_b) - K(D_s), is
 
 over C_s^T S C_s = I for both. An evaluation is a pair of Fock matrices. The start is PySCF's guess:
 atomic densities, and the lowest orbitals in their field. It has the symmetry of the molecule, and
-so has what DIIS finds from there, the bound: solutions without it can be lower. PySCF's DIIS and
-Newton method are rows, and so are `rlbfgs` and `rtr` with the orbital gaps of each spin as
+so has what DIIS finds from there, the bound: a saddle, with lower solutions without it. PySCF's
+DIIS and Newton method are rows, and so are `rlbfgs` and `rtr` with the orbital gaps of each spin as
 preconditioner [vanvoorhis2002geometric].
 """
 
