@@ -21,7 +21,6 @@ STARTS = ("practice", "random")
 #: Why a random start is left out: docs/real-problems.md.
 NOT_RANDOM = {
     "robust-pca-digits": "a centre far away holds penalty and landing methods",
-    "unrestricted-nitrogen-dioxide": "a minute and more, and solutions of several symmetries",
 }
 
 
