@@ -38,8 +38,8 @@ from genorth.linalg.inputs import check_returned
 from genorth.problem.constraints import Constraint, as_constraint, on_factors
 from genorth.problem.differences import Differences
 
-_Cost = Callable[[Array], Any]
-_Map = Callable[[Array], Array]
+_Cost = Callable[..., Any]  # on a product one argument for each factor
+_Map = Callable[..., Array]
 
 
 def evaluations(nfev: int, njev: int, nhev: int) -> int:
@@ -123,8 +123,8 @@ class Problem:
         manifold: Any,
         cost: _Cost | None = None,
         euclidean_gradient: _Map | None = None,
-        euclidean_hessian: Callable[[Array, Array], Array] | None = None,
-        cost_and_gradient: Callable[[Array], tuple[Any, Array]] | None = None,
+        euclidean_hessian: _Map | None = None,
+        cost_and_gradient: Callable[..., tuple[Any, Array]] | None = None,
         *,
         autodiff: str | None = None,
         preconditioner: Callable[[Array, Array], Array] | None = None,
