@@ -34,6 +34,7 @@ from genorth.penalty.cdf import ConstraintDissolving
 from genorth.penalty.odf import OrthogonalDissolving
 from genorth.penalty.threshold import exactness_threshold
 from genorth.problem.problem import Counts, Problem
+from genorth.problem.terms import L1, L21
 from genorth.solve.result import Progress, Result, Status, Trace
 from genorth.solve.solver import SOLVERS, Solver
 
@@ -41,6 +42,8 @@ __version__ = "0.1.0"
 __getattr__ = moved(__name__, {"TangentSpace": "is genorth.Place now"})
 
 __all__ = [
+    "L1",
+    "L21",
     "SOLVERS",
     "BilinearStiefel",
     "Companion",

@@ -40,6 +40,8 @@ def choose(problem: Problem, expensive: bool = False) -> Choice:
     Returns:
         The name of the solver, and a sentence that says why.
     """
+    if problem.term is not None:
+        return Choice("manpg", "auto took 'manpg', as the problem has a nonsmooth term.")
     if expensive:
         return Choice("rlbfgs", "auto took 'rlbfgs', which needs the fewest evaluations of f.")
     if problem.has_hessian:
@@ -73,7 +75,7 @@ def auto(
     Returns:
         The result; `method` is the solver that ran, and `message` says why.
     """
-    require(problem, "auto")
+    require(problem, "auto", nonsmooth=getattr(problem, "term", None) is not None)
     if not isinstance(expensive, bool):
         refuse("expensive", "True or False", repr(expensive))
     options = Options(**common)
@@ -85,6 +87,7 @@ def auto(
     try:
         start = problem.manifold.restore(start, options.feasibility_tol)
     except NotRestorableError:
+        problem.require_smooth("a penalty method, which leads to M from this x0,")
         penalty = f"{PENALTIES['orthogonal'].prefix}-lbfgs"
         loose = arguments | {"tol": max(options.tol, _LOOSE)}
         first = SOLVERS[penalty](problem, start, **loose)
@@ -124,5 +127,6 @@ SOLVERS.register(
         cites=("absil2007trust", "steihaug1983conjugate"),
         on_device=True,
         chooses=True,
+        nonsmooth=True,
     )
 )

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from genorth.geometry.shaped import in_blocks
 from genorth.linalg.arrays import Array, all_finite, eps, norm, number
+from genorth.problem.proximal import natural_step, proximal_step
 
 if TYPE_CHECKING:
     from genorth.problem.problem import Problem
@@ -30,9 +32,10 @@ class Measure:
     """The figures of a point X.
 
     Attributes:
-        cost: f(X).
+        cost: f(X), plus r(X) where the problem has a nonsmooth term.
         G: The Euclidean gradient of f.
-        stationarity: The norm of the Riemannian gradient, NaN where G is not finite.
+        stationarity: The norm of the Riemannian gradient, NaN where G is not finite; with a
+            nonsmooth term that of the generalised gradient, |Z|/t.
         feasibility: |C(X)|.
         scale: max(1, |X| |phi(X)|), what the feasibility is relative to.
     """
@@ -51,19 +54,21 @@ class Measure:
         Args:
             problem: The problem, with a gradient.
             X: A point on M or near it.
-            known: f and its Euclidean gradient at X, where they are known.
+            known: The cost and the Euclidean gradient of f at X, where they are known.
 
         Returns:
             The figures.
         """
         manifold = problem.manifold
         cost, G = problem.cost_and_gradient(X) if known is None else known
+        if known is None and problem.term is not None:
+            cost = problem.objective(X)
         finite = all_finite(G)
         return cls(
             X,
             cost,
             G,
-            number(norm(manifold.gradient(X, G))) if finite else math.nan,
+            generalised_gradient_norm(problem, X, G) if finite else math.nan,
             number(manifold.feasibility(X)),
             number(manifold.scale(X)),
         )
@@ -75,6 +80,27 @@ class Measure:
     def feasible(self, feasibility_tol: float) -> bool:
         """Whether X is on M."""
         return self.feasibility <= self.scale * allowed(self.X, self.scale, feasibility_tol)
+
+
+def generalised_gradient_norm(problem: Problem, X: Array, G: Array) -> float:
+    """|Z|/t, Z the proximal step on the tangent space; without a nonsmooth term |grad f(X)|.
+
+    t = |X|^2/(|X| |G| + |r(X)|) does not depend on how X was found.
+
+    Args:
+        problem: The problem.
+        X: A point of M.
+        G: The Euclidean gradient of f.
+
+    Returns:
+        The norm, zero exactly at stationary points of f + r.
+    """
+    if problem.term is None:
+        return number(norm(problem.manifold.gradient(X, G)))
+    inside = problem.in_blocks
+    manifold, x, g = in_blocks(problem.manifold, X, G)
+    t = natural_step(inside.term, x, g)
+    return proximal_step(manifold.place(x), inside.term, g, t).length / t
 
 
 def allowed(X: Array, scale: float, feasibility_tol: float) -> float:

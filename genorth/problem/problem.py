@@ -35,6 +35,7 @@ from genorth.linalg.arrays import (
 from genorth.linalg.cache import ContentCache
 from genorth.linalg.inputs import check_returned
 from genorth.problem.differences import Differences
+from genorth.problem.terms import ByFactor, Mapped, Term
 
 _Cost = Callable[[Array], Any]
 _Map = Callable[[Array], Array]
@@ -106,6 +107,9 @@ class Problem:
             uses it with the solvers that can, and says so with the others.
         hessian: "auto": Hessian products as given, else by `autodiff`, else by differences of
             gradients; "differences": by differences in any case, one gradient for each product.
+        nonsmooth: A convex term r that is added to the cost, with r(X) and r.prox(Y, t): `L1`,
+            `L21`, an operator of pyproximal, or one's own (see `check_prox`). On a `Product` a
+            tuple or mapping with a term, or None, for each factor. The cost stays the smooth part.
         name: The name in tables and reports. Default: that of the cost.
 
     Raises:
@@ -124,6 +128,7 @@ class Problem:
         autodiff: str | None = None,
         preconditioner: Callable[[Array, Array], Array] | None = None,
         hessian: str = "auto",
+        nonsmooth: Any = None,
         name: str | None = None,
     ) -> None:
         blocks: Any = getattr(manifold, "blocks", None)
@@ -166,6 +171,13 @@ class Problem:
         self._hessian, self._fused = given["euclidean_hessian"], given["cost_and_gradient"]
         if hessian == "differences":
             self._hessian = None
+        #: The nonsmooth term as it acts on what the functions are called with; None without one.
+        self.term: Any = None
+        if nonsmooth is not None and self._several:
+            self.term = ByFactor.of(manifold, nonsmooth)
+        elif nonsmooth is not None:
+            projector = None if isinstance(manifold, Front) else manifold.ambient_projector
+            self.term = Term(nonsmooth, projector)
         self._forget()
 
     def __repr__(self) -> str:
@@ -194,6 +206,9 @@ class Problem:
         Raises:
             ValueError: If T is not invertible or does not fit.
         """
+        if self.term is not None:
+            need = "no nonsmooth term, whose prox is that of the Euclidean metric"
+            refuse("metric", need, "one", None, "Run without a metric or substitution.")
         manifold = self.manifold.substitute(T)
         return self._mapped(manifold, manifold.T.apply, manifold.T.adjoint)
 
@@ -226,6 +241,7 @@ class Problem:
             if self._hessian
             else None,
             fused if self._fused else None,
+            nonsmooth=None if self.term is None else Mapped(self.term, apply, adjoint),
             name=self.name,
         )
 
@@ -284,6 +300,20 @@ class Problem:
         """True if a Hessian product is given or derived; else it is made by differences."""
         return self._hessian is not None
 
+    def require_smooth(self, user: str) -> None:
+        """Refuse a problem with a nonsmooth term, for what works on f alone.
+
+        Args:
+            user: Who needs it smooth, for the message.
+
+        Raises:
+            ValueError: If there is a nonsmooth term.
+        """
+        if self.term is not None:
+            need = f"a smooth cost, which is all that {user} takes"
+            hint = "Use genorth.minimize with method='manpg', or another with Solver.nonsmooth."
+            refuse("nonsmooth", need, "a nonsmooth term", None, hint)
+
     def lacks(self) -> str | None:
         """Why a solver cannot run on the problem; None if it can."""
         return None if self.has_gradient else "the problem has no gradient"
@@ -306,6 +336,17 @@ class Problem:
             else:
                 here.cost = self.evaluate_cost(here.X)
         return here.cost
+
+    def objective(self, X: Array) -> float:
+        """What is minimised: f(X), plus r(X) where there is a nonsmooth term.
+
+        Args:
+            X: An element of F.
+
+        Returns:
+            f(X) + r(X).
+        """
+        return self.cost(X) + (0.0 if self.term is None else self.term(self._vector(X)))
 
     def euclidean_gradient(self, X: Array) -> Array:
         """The Euclidean gradient G, projected onto F.

@@ -1,0 +1,190 @@
+"""`manpg`: proximal gradients on M, for a cost with a nonsmooth term."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Unpack
+
+import attrs
+
+from genorth.errors import NotRestorableError, StepTooLong
+from genorth.geometry.place import Place
+from genorth.geometry.retractions import Ray
+from genorth.geometry.support import restore_on_support
+from genorth.linalg.arrays import Array, eps, inner, number
+from genorth.problem.problem import Problem
+from genorth.problem.proximal import ProximalStep, natural_step, proximal_step
+from genorth.riemannian.run import OnManifold
+from genorth.solve.monitor import check_value
+from genorth.solve.options import Common
+from genorth.solve.result import Result
+from genorth.solve.run import Iterate
+
+_NOISE = 16.0  # units of roundoff: smaller differences of values, relative, are rounding
+_TANGENT = 0.1  # the largest normal part of an inexact step, relative to its length
+_RANGE = 1e3  # how far t may be from that of the stopping measure, as a factor
+_DECREASE = 0.5  # the share of the decrease of the exact step that an inexact one must make
+
+
+@attrs.frozen
+class Settings:
+    """The constants of the method.
+
+    Args:
+        sufficient: Share of the decrease of the model that a step must make.
+        backtracking: Factor by which a rejected step is shortened.
+        trials: After this many no step is found.
+        averaging: Weight of the past in the average of the costs; 0 makes the search monotone.
+    """
+
+    sufficient: float = 1e-4
+    backtracking: float = 0.5
+    trials: int = 40
+    averaging: float = 0.85
+
+
+class ProximalIterate(Iterate):
+    """An iterate whose value is f + r, with the step of its subproblem once that is solved."""
+
+    #: r(X), the t of the subproblem and its solution.
+    rough: float
+    t: float
+    proximal: ProximalStep
+
+    @property
+    def fall(self) -> float:
+        """The decrease that the model of an exact step promises, half of |Z|^2/t."""
+        return self.proximal.length**2 / (2 * self.t)
+
+
+class Proximal(OnManifold):
+    """A run whose measure is |Z|/t, Z the proximal step on the tangent space."""
+
+    nonsmooth = True
+    #: Newton steps of all subproblems, and conjugate gradient steps of these.
+    newton = products = 0
+
+    def evaluate(self, place: Place, ray: Ray | None = None, t: float = 0.0) -> Iterate:
+        """f + r, and the gradient of f."""
+        first = self._last is None
+        value, G = self.monitor.evaluate(place.X, first)
+        rough = self.problem.term(place.X)
+        point = ProximalIterate(self, place, check_value(value + rough, first), G, ray, t)
+        point.rough = rough
+        return point
+
+    def accept(self, point: Iterate) -> None:
+        """Solve the subproblem at the point, then as always.
+
+        The measure is |Z(t)|/min(t, t_0), t_0 the t of the stopping measure at the end. As |Z(t)|
+        grows with t and |Z(t)|/t falls, it is never below |Z(t_0)|/t_0.
+        """
+        self.arrived(point)
+
+    def arrived(self, point: Any) -> ProximalIterate:
+        """Accept the point, or where it is stationary the one next to it that has exact zeros."""
+        self._solve(point, self._last)
+        found = self.sparse(point) if math.sqrt(point.decrease) <= self.monitor.tol else None
+        if found is not None:
+            self._solve(found, point)
+            point = found
+        super().accept(point)
+        return point
+
+    def _solve(self, point: ProximalIterate, before: Any) -> None:
+        """The subproblem at a point, with t and a first multiplier from the point before."""
+        X, G, term, place = point.X, point.G, self.problem.term, point.place
+        natural = natural_step(term, X, G)
+        point.t, U = natural, None
+        if before is not None:
+            W = before.proximal.U / before.t
+            moved = W - place.project(W)
+            S, Y = X - before.X, (G - moved) - (before.G - W)
+            point.t = _barzilai_borwein(S, Y, self.monitor.nit, natural)
+            U = point.t * moved
+
+        def enough(step: ProximalStep) -> bool:
+            model = point.rough - term(X + step.Z) - number(inner(G, step.Z))
+            slack = _NOISE * eps(X) * max(abs(point.value), point.rough)
+            promised = step.length**2 / point.t
+            return step.error <= _TANGENT * step.length and model + slack >= _DECREASE * promised
+
+        point.proximal = step = proximal_step(place, term, G, point.t, U, enough)
+        self.newton += step.newton
+        self.products += step.products
+        vars(point)["decrease"] = (step.length / min(point.t, natural)) ** 2
+
+    def sparse(self, point: ProximalIterate) -> ProximalIterate | None:
+        """The iterate at X + Z, led to M on its support; None where the support is too small."""
+        try:
+            X = restore_on_support(self.manifold, point.proximal.V, self._drift)
+            found = self.evaluate(self.place(X))
+        except (NotRestorableError, StepTooLong):
+            return None
+        assert isinstance(found, ProximalIterate)
+        return found
+
+
+def manpg(
+    problem: Problem,
+    x0: Any = None,
+    *,
+    retraction: str = "auto",
+    settings: Settings | None = None,
+    **common: Unpack[Common],
+) -> Result:
+    """Minimise f + r over M by proximal gradients [chen2020proximal], r the nonsmooth term.
+
+        X <- R_X(a Z), Z = argmin over tangent Z of <G, Z> + |Z|^2/(2t) + r(X + Z)
+
+    t is Barzilai and Borwein's, a = 1 or shortened until f + r is below an average of its last
+    values [zhang2004nonmonotone]. The subproblem is solved by a semismooth Newton method as far as
+    a step needs that still makes half of the decrease of the exact one. The run ends at a point
+    with exact zeros, where its support holds a point of M.
+
+    Args:
+        problem: The problem, with a nonsmooth term.
+        x0: Start near M, which is restored. Default: a random point of M.
+        retraction: A kind of `GenOrthManifold.retract`.
+        settings: The constants of the line search.
+        **common: The arguments of every solver, see `genorth.minimize`; tol is on |Z|/t.
+
+    Returns:
+        The result; `x` is on M.
+
+    Raises:
+        ValueError: If the problem has no gradient or no nonsmooth term, or an argument is wrong.
+    """
+    run = Proximal(problem, x0, "manpg", retraction=retraction, **common)
+    return run.solve(proximal_gradients, settings or Settings())
+
+
+def _barzilai_borwein(S: Array, Y: Array, count: int, natural: float) -> float:
+    """<S,S>/|<S,Y>| at even iterations, |<S,Y>|/<Y,Y> at odd ones, not far from `natural`."""
+    sy = abs(number(inner(S, Y)))
+    over, under = (number(inner(S, S)), sy) if count % 2 == 0 else (sy, number(inner(Y, Y)))
+    t = over / under if under > 0 else math.inf
+    return min(max(t, natural / _RANGE), natural * _RANGE)
+
+
+def proximal_gradients(run: Proximal, settings: Settings) -> None:
+    """The loop: a step along Z, shortened until f + r is below an average of its last values."""
+    point: Any = run.start()
+    average, weight = point.value, 1.0
+    while True:
+        step = run.line(point, point.proximal.Z)
+        slack, a = _NOISE * eps(point.X) * abs(average), 1.0
+        for _ in range(settings.trials):
+            try:
+                trial: Any = step(a)
+            except StepTooLong:
+                a *= settings.backtracking
+                continue
+            if trial.value <= average - settings.sufficient * a * point.fall + slack:
+                break
+            a *= settings.backtracking
+        else:
+            return
+        point = run.arrived(trial)
+        weight, previous = settings.averaging * weight + 1, weight
+        average = (settings.averaging * previous * average + point.value) / weight
