@@ -19,11 +19,12 @@ from genorth.geometry.support import conjugate_gradients
 from genorth.linalg.arrays import Array, eps, inner, norm, number
 
 _NEWTON = 100  # steps
-_HALVINGS = 8  # of a Newton step, before the gradient step that always descends
-_ARMIJO = 1e-4
+_TRIALS = 30  # of the step length along a Newton direction
+_SLOPE = 0.25  # the share of the slope that may be left
 _GAIN = 0.9  # a step that lowers |E| by this is taken at once
 _RESIDUAL = 0.1  # of a Newton equation, relative
 _SHIFT = 1e-3  # the largest multiple of the identity that is added to the derivative
+_STAGNANT = 100.0  # of the rounding in |E|: where this is left and no step gains, it is rounding
 _ROUNDING = 8.0  # units of roundoff of |X| in |E|
 
 
@@ -90,11 +91,6 @@ def proximal_step(
         Z = place.project(V - X)
         return ProximalStep(V, Z, U, number(norm(V - X)), number(norm(V - X - Z)))
 
-    def dual(step: ProximalStep) -> float:
-        """The function whose gradient is E: t r*(..) in other words."""
-        V = step.V
-        return number(inner(B + step.U, V) - inner(V, V) / 2 - inner(step.U, X)) - t * term(V)
-
     step = at(t * normal(G) if U is None else U)
     newton = products = 0
     while newton < _NEWTON and not (step.error <= floor or (enough is not None and enough(step))):
@@ -104,28 +100,33 @@ def proximal_step(
             lambda W, D=D, shift=shift: normal(D(W)) + shift * W, -E, _RESIDUAL * step.error
         )
         newton, products = newton + 1, products + count
-        step = _searched(step, d, E, at, dual)
+        before, step = step, _searched(step, d, E, at)
+        if step.error >= before.error and before.error <= _STAGNANT * floor:
+            break  # rounding
     return attrs.evolve(step, newton=newton, products=products)
 
 
 def _searched(
-    step: ProximalStep,
-    d: Array,
-    E: Array,
-    at: Callable[[Array], ProximalStep],
-    dual: Callable[[ProximalStep], float],
+    step: ProximalStep, d: Array, E: Array, at: Callable[[Array], ProximalStep]
 ) -> ProximalStep:
-    """The next multiplier along d; U - E where no step along d is accepted.
+    """The next multiplier along d, by the slope <E, d> of the convex function that falls there.
 
-    The dual function has a derivative with the Lipschitz constant 1, so that U - E lowers it.
+    The whole step, unless the slope has turned at its end; then one between, at which little of
+    the slope is left.
     """
-    s, value, slope = 1.0, None, number(inner(E, d))
-    for _ in range(_HALVINGS):
+    X = step.V - E - step.Z
+    low, high, falls, rises, s = 0.0, 1.0, number(inner(E, d)), 0.0, 1.0
+    limit = -_SLOPE * falls
+    for _ in range(_TRIALS):
         trial = at(step.U + s * d)
-        if trial.error <= _GAIN * step.error:
-            return trial
-        value = dual(step) if value is None else value
-        if dual(trial) <= value + _ARMIJO * s * slope:
-            return trial
-        s /= 2
-    return at(step.U - E)
+        slope = number(inner(trial.V - X - trial.Z, d))
+        good = slope <= limit and (s == 1 or slope >= -limit)
+        if good or trial.error <= _GAIN * step.error or not limit > 0:
+            break
+        if slope > 0:
+            high, rises = s, slope
+        else:
+            low, falls = s, slope
+        share = falls / (falls - rises)
+        s = low + (high - low) * min(max(share, 0.1), 0.9)
+    return trial

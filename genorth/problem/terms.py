@@ -157,6 +157,8 @@ class Term:
 
     given: Any
     ambient: Linear | None = None
+    #: Whether it takes flat vectors, as the operators of pyproximal do.
+    _flat: bool = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         fits = callable(self.given) and callable(getattr(self.given, "prox", None))
@@ -164,9 +166,8 @@ class Term:
         hint = "A smooth term, such as Huber's, belongs into the cost."
         require(fits, "nonsmooth", need, type(self.given).__name__, hint)
 
-    @property
-    def _flat(self) -> bool:
-        """Whether it takes flat vectors, as the operators of pyproximal do."""
+    @_flat.default
+    def _takes_vectors(self) -> bool:
         bases = type(self.given).__mro__
         return any(base.__module__.partition(".")[0] == "pyproximal" for base in bases)
 

@@ -11,7 +11,7 @@ from genorth.errors import NotRestorableError, StepTooLong
 from genorth.geometry.place import Place
 from genorth.geometry.retractions import Ray
 from genorth.geometry.support import restore_on_support
-from genorth.linalg.arrays import Array, eps, inner, number
+from genorth.linalg.arrays import eps, inner, number
 from genorth.problem.problem import Problem
 from genorth.problem.proximal import ProximalStep, natural_step, proximal_step
 from genorth.riemannian.run import OnManifold
@@ -40,7 +40,7 @@ class Settings:
     sufficient: float = 1e-4
     backtracking: float = 0.5
     trials: int = 40
-    averaging: float = 0.85
+    averaging: float = 0.95
 
 
 class ProximalIterate(Iterate):
@@ -83,36 +83,44 @@ class Proximal(OnManifold):
 
     def arrived(self, point: Any) -> ProximalIterate:
         """Accept the point, or where it is stationary the one next to it that has exact zeros."""
-        self._solve(point, self._last)
-        found = self.sparse(point) if math.sqrt(point.decrease) <= self.monitor.tol else None
-        if found is not None:
-            self._solve(found, point)
-            point = found
+        last = self._last
+        self._solve(point, last)
+        if math.sqrt(point.decrease) <= self.monitor.tol:
+            self._solve(point, point, exact=True)
+            found = self.sparse(point) if math.sqrt(point.decrease) <= self.monitor.tol else None
+            if found is not None:
+                self._solve(found, point, exact=True)
+                point = found
         super().accept(point)
         return point
 
-    def _solve(self, point: ProximalIterate, before: Any) -> None:
-        """The subproblem at a point, with t and a first multiplier from the point before."""
+    def _solve(self, point: ProximalIterate, before: Any, exact: bool = False) -> None:
+        """The subproblem at a point, with t and a first multiplier from the point before.
+
+        `exact`: to rounding, with the t of the stopping measure.
+        """
         X, G, term, place = point.X, point.G, self.problem.term, point.place
-        natural = natural_step(term, X, G)
-        point.t, U = natural, None
-        if before is not None:
-            W = before.proximal.U / before.t
-            moved = W - place.project(W)
+        t = natural = natural_step(term, X, G)
+        W = None if before is None else before.proximal.U / before.t
+        moved = None if W is None else W - place.project(W)
+        if W is not None and not exact:
             S, Y = X - before.X, (G - moved) - (before.G - W)
-            point.t = _barzilai_borwein(S, Y, self.monitor.nit, natural)
-            U = point.t * moved
+            curvature = abs(number(inner(S, Y)))
+            t = number(inner(S, S)) / curvature if curvature > 0 else math.inf
+            t = min(max(t, natural / _RANGE), natural * _RANGE)
 
         def enough(step: ProximalStep) -> bool:
             model = point.rough - term(X + step.Z) - number(inner(G, step.Z))
-            slack = _NOISE * eps(X) * max(abs(point.value), point.rough)
-            promised = step.length**2 / point.t
-            return step.error <= _TANGENT * step.length and model + slack >= _DECREASE * promised
+            slack = _NOISE * eps(X) * max(abs(point.value), abs(point.rough))
+            small = step.error <= _TANGENT * step.length
+            return small and model + slack >= _DECREASE * step.length**2 / t
 
-        point.proximal = step = proximal_step(place, term, G, point.t, U, enough)
+        U = None if moved is None else t * moved
+        step = proximal_step(place, term, G, t, U, None if exact else enough)
+        point.t, point.proximal = t, step
         self.newton += step.newton
         self.products += step.products
-        vars(point)["decrease"] = (step.length / min(point.t, natural)) ** 2
+        vars(point)["decrease"] = (step.length / min(t, natural)) ** 2
 
     def sparse(self, point: ProximalIterate) -> ProximalIterate | None:
         """The iterate at X + Z, led to M on its support; None where the support is too small."""
@@ -137,7 +145,8 @@ def manpg(
 
         X <- R_X(a Z), Z = argmin over tangent Z of <G, Z> + |Z|^2/(2t) + r(X + Z)
 
-    t is Barzilai and Borwein's, a = 1 or shortened until f + r is below an average of its last
+    t = <S,S>/|<S,Y>| is Barzilai and Borwein's, S and Y the differences of two iterates and of
+    the gradients of their Lagrange functions; a = 1 or shortened until f + r is below an average of its last
     values [zhang2004nonmonotone]. The subproblem is solved by a semismooth Newton method as far as
     a step needs that still makes half of the decrease of the exact one. The run ends at a point
     with exact zeros, where its support holds a point of M.
@@ -157,14 +166,6 @@ def manpg(
     """
     run = Proximal(problem, x0, "manpg", retraction=retraction, **common)
     return run.solve(proximal_gradients, settings or Settings())
-
-
-def _barzilai_borwein(S: Array, Y: Array, count: int, natural: float) -> float:
-    """<S,S>/|<S,Y>| at even iterations, |<S,Y>|/<Y,Y> at odd ones, not far from `natural`."""
-    sy = abs(number(inner(S, Y)))
-    over, under = (number(inner(S, S)), sy) if count % 2 == 0 else (sy, number(inner(Y, Y)))
-    t = over / under if under > 0 else math.inf
-    return min(max(t, natural / _RANGE), natural * _RANGE)
 
 
 def proximal_gradients(run: Proximal, settings: Settings) -> None:
