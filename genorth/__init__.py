@@ -3,7 +3,13 @@
 The geometry is derived from phi and its companion psi alone; see `GenOrthManifold`.
 """
 
-from genorth.checks import check_assumptions, check_gradient, check_hessian, check_retraction
+from genorth.checks import (
+    check_assumptions,
+    check_gradient,
+    check_hessian,
+    check_prox,
+    check_retraction,
+)
 from genorth.checks.report import Report
 from genorth.errors import EmptyManifoldError, NotRestorableError, OutsideDomainError, moved
 from genorth.geometry.companion import Companion
@@ -81,6 +87,7 @@ __all__ = [
     "check_assumptions",
     "check_gradient",
     "check_hessian",
+    "check_prox",
     "check_retraction",
     "exactness_threshold",
     "from_maps",

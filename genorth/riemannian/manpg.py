@@ -145,10 +145,10 @@ def manpg(
 
         X <- R_X(a Z), Z = argmin over tangent Z of <G, Z> + |Z|^2/(2t) + r(X + Z)
 
-    t = <S,S>/|<S,Y>| is Barzilai and Borwein's, S and Y the differences of two iterates and of
-    the gradients of their Lagrange functions; a = 1 or shortened until f + r is below an average of its last
-    values [zhang2004nonmonotone]. The subproblem is solved by a semismooth Newton method as far as
-    a step needs that still makes half of the decrease of the exact one. The run ends at a point
+    t = <S,S>/|<S,Y>| is Barzilai and Borwein's, S and Y the differences of two iterates and of the
+    gradients of their Lagrange functions. a = 1, or shortened until f + r is below an average of
+    its last values [zhang2004nonmonotone]. The subproblem is solved by a semismooth Newton method,
+    until its step makes half of the decrease of the exact one. The run ends at a point
     with exact zeros, where its support holds a point of M.
 
     Args:
