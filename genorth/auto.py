@@ -75,7 +75,7 @@ def auto(
     Returns:
         The result; `method` is the solver that ran, and `message` says why.
     """
-    require(problem, "auto", nonsmooth=getattr(problem, "term", None) is not None)
+    require(problem, "auto", nonsmooth=True)
     if not isinstance(expensive, bool):
         refuse("expensive", "True or False", repr(expensive))
     options = Options(**common)

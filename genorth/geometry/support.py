@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from genorth.errors import NotRestorableError, refuse
+from genorth.errors import NotRestorableError, OutsideDomainError, refuse
 from genorth.linalg.arrays import Array, inner, namespace, norm, number
 
 _STEPS = 30  # of Newton's map on the support
@@ -78,7 +78,11 @@ def restore_on_support(manifold: Any, X: Array, tol: float) -> Array:
             return X
         if not violation < last:
             break
-        project, D = place.general.project, manifold.newton_step(X)
+        project = place.general.project
+        try:
+            D = manifold.newton_step(X)
+        except OutsideDomainError:
+            break
         W, _ = conjugate_gradients(
             lambda U, project=project: mask * U - project(mask * U),
             D,

@@ -50,7 +50,8 @@ class _Groups:
             return self.mu
         mu = self.mu[..., None] if self.axis == -1 else self.mu
         groups = self._sizes(X).shape
-        fits = mu.ndim <= len(groups) and np.broadcast_shapes(mu.shape, groups) == groups
+        pairs = zip(reversed(mu.shape), reversed(groups), strict=False)
+        fits = mu.ndim <= len(groups) and all(size in (1, size_of) for size, size_of in pairs)
         require(fits, "mu", f"weights that broadcast to {groups}", f"shape {self.mu.shape}")
         return as_like(mu, X.real)
 

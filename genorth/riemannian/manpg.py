@@ -14,12 +14,14 @@ from genorth.geometry.support import restore_on_support
 from genorth.linalg.arrays import eps, inner, number
 from genorth.problem.problem import Problem
 from genorth.problem.proximal import ProximalStep, natural_step, proximal_step
+from genorth.problem.terms import L1, Term
 from genorth.riemannian.run import OnManifold
 from genorth.solve.monitor import check_value
 from genorth.solve.options import Common
 from genorth.solve.result import Result
 from genorth.solve.run import Iterate
 
+_ZERO = Term(L1(0.0))
 _NOISE = 16.0  # units of roundoff: smaller differences of values, relative, are rounding
 _TANGENT = 0.1  # the largest normal part of an inexact step, relative to its length
 _RANGE = 1e3  # how far t may be from that of the stopping measure, as a factor
@@ -64,11 +66,16 @@ class Proximal(OnManifold):
     #: Newton steps of all subproblems, and conjugate gradient steps of these.
     newton = products = 0
 
+    @property
+    def term(self) -> Any:
+        """The nonsmooth term; zero where the problem has none."""
+        return self.problem.term or _ZERO
+
     def evaluate(self, place: Place, ray: Ray | None = None, t: float = 0.0) -> Iterate:
         """f + r, and the gradient of f."""
         first = self._last is None
         value, G = self.monitor.evaluate(place.X, first)
-        rough = self.problem.term(place.X)
+        rough = self.term(place.X)
         point = ProximalIterate(self, place, check_value(value + rough, first), G, ray, t)
         point.rough = rough
         return point
@@ -99,7 +106,7 @@ class Proximal(OnManifold):
 
         `exact`: to rounding, with the t of the stopping measure.
         """
-        X, G, term, place = point.X, point.G, self.problem.term, point.place
+        X, G, term, place = point.X, point.G, self.term, point.place
         t = natural = natural_step(term, X, G)
         W = None if before is None else before.proximal.U / before.t
         moved = None if W is None else W - place.project(W)
@@ -152,7 +159,7 @@ def manpg(
     with exact zeros, where its support holds a point of M.
 
     Args:
-        problem: The problem, with a nonsmooth term.
+        problem: The problem. Without a nonsmooth term r = 0, and Z = -t grad f(X).
         x0: Start near M, which is restored. Default: a random point of M.
         retraction: A kind of `GenOrthManifold.retract`.
         settings: The constants of the line search.
@@ -162,7 +169,7 @@ def manpg(
         The result; `x` is on M.
 
     Raises:
-        ValueError: If the problem has no gradient or no nonsmooth term, or an argument is wrong.
+        ValueError: If the problem has no gradient, or an argument is wrong.
     """
     run = Proximal(problem, x0, "manpg", retraction=retraction, **common)
     return run.solve(proximal_gradients, settings or Settings())

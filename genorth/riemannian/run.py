@@ -46,7 +46,7 @@ class OnManifold(Run):
         NotRestorableError: If x0 is too far from M.
     """
 
-    #: Whether it is for problems with a nonsmooth term.
+    #: Whether it takes problems with a nonsmooth term.
     nonsmooth = False
 
     def __init__(

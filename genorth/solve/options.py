@@ -122,10 +122,10 @@ def refuse_retired(arguments: Mapping[str, Any]) -> None:
 
 
 def require(problem: Any, solver: str, nonsmooth: bool = False) -> None:
-    """Refuse a problem that the solver cannot use; `nonsmooth`: whether it needs such a term.
+    """Refuse a problem that the solver cannot use; `nonsmooth`: whether it takes such a term.
 
     Raises:
-        ValueError: If it is no Problem, or has no gradient, or a nonsmooth term too many or few.
+        ValueError: If it is no Problem, or has no gradient, or a nonsmooth term too many.
     """
     if not isinstance(problem, Problem):
         refuse("problem", "a genorth.Problem or a pymanopt.Problem", type(problem).__name__)
@@ -137,6 +137,3 @@ def require(problem: Any, solver: str, nonsmooth: bool = False) -> None:
         refuse("problem", f"a gradient, which {solver} uses", "none", None, hint)
     if not nonsmooth:
         problem.require_smooth(solver)
-    elif problem.term is None:
-        hint = "Pass Problem(..., nonsmooth=genorth.L1(mu)), or use a smooth solver."
-        refuse("problem", f"a nonsmooth term, which {solver} is for", "none", None, hint)
