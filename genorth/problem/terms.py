@@ -14,7 +14,7 @@ import attrs
 import numpy as np
 
 from genorth.errors import require
-from genorth.linalg.arrays import Array, as_like, eps, library, namespace, norm, number, stays
+from genorth.linalg.arrays import Array, as_like, eps, is_complex, library, namespace, norm, number, stays
 
 Linear = Callable[[Array], Array]
 
@@ -99,7 +99,7 @@ class _Groups:
         along = mask * bound / xp.where(active, sizes, 1.0)
 
         def product(V: Array) -> Array:
-            pairs = xp.conj(U) * V if U.dtype.kind == "c" else U * V
+            pairs = xp.conj(U) * V if is_complex(U) else U * V
             paired = pairs if self.axis is None else xp.sum(pairs, axis=self.axis, keepdims=True)
             return (mask - along) * V + along * U * paired.real
 
@@ -107,7 +107,7 @@ class _Groups:
 
     def _by_sign(self, Y: Array) -> bool:
         """Whether groups are single real entries."""
-        return self.axis is None and "complex" not in str(Y.dtype)
+        return self.axis is None and not is_complex(Y)
 
 
 @final
