@@ -86,9 +86,7 @@ def cost_of_a_power() -> list[Figure]:
         return tuple(power._hessian(None, np.stack(parts[60:])))
 
     factors = go.Problem(product, None, None, hessian, both)
-    ratios = [
-        _per_evaluation(factors, "rtr") / _per_evaluation(power, "rtr") for _ in range(_RUNS)
-    ]
+    ratios = [_per_evaluation(factors, "rtr") / _per_evaluation(power, "rtr") for _ in range(_RUNS)]
     what = "60 equal factors (20,5) over Power(M, 60): an evaluation of rtr"
     return [Figure(what, statistics.median(ratios))]
 

@@ -14,7 +14,17 @@ import attrs
 import numpy as np
 
 from genorth.errors import require
-from genorth.linalg.arrays import Array, as_like, eps, is_complex, library, namespace, norm, number, stays
+from genorth.linalg.arrays import (
+    Array,
+    as_like,
+    eps,
+    is_complex,
+    library,
+    namespace,
+    norm,
+    number,
+    stays,
+)
 
 Linear = Callable[[Array], Array]
 

@@ -11,7 +11,7 @@ from genorth.errors import NotRestorableError, StepTooLong
 from genorth.geometry.place import Place
 from genorth.geometry.retractions import Ray
 from genorth.geometry.support import restore_on_support
-from genorth.linalg.arrays import eps, inner, number
+from genorth.linalg.arrays import eps, inner, namespace, number
 from genorth.problem.problem import Problem
 from genorth.problem.proximal import ProximalStep, natural_step, proximal_step
 from genorth.problem.terms import L1, Term
@@ -130,9 +130,10 @@ class Proximal(OnManifold):
         vars(point)["decrease"] = (step.length / min(t, natural)) ** 2
 
     def sparse(self, point: ProximalIterate) -> ProximalIterate | None:
-        """The iterate at X + Z, led to M on its support; None where the support is too small."""
+        """X with the zeros of X + Z, led to M on its support; None where that is too small."""
+        V = namespace(point.X).where(point.proximal.V == 0, 0 * point.X, point.X)
         try:
-            X = restore_on_support(self.manifold, point.proximal.V, self._drift)
+            X = restore_on_support(self.manifold, V, self._drift)
             found = self.evaluate(self.place(X))
         except (NotRestorableError, StepTooLong):
             return None
@@ -196,3 +197,4 @@ def proximal_gradients(run: Proximal, settings: Settings) -> None:
         point = run.arrived(trial)
         weight, previous = settings.averaging * weight + 1, weight
         average = (settings.averaging * previous * average + point.value) / weight
+        average = max(average, point.value)  # zeros may have cost something

@@ -1,5 +1,7 @@
 """The proximal step on the tangent space, on every family: its equation, measure and descent."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import strategies as st
@@ -165,3 +167,46 @@ def test_newton_steps_are_few(family):
     assert step.error <= 1e-10 * (1 + norm(s.X))
     assert step.newton <= 50
     assert step.products <= 12 * max(step.newton, 1)
+
+
+@pytest.mark.statement("F24")
+@drawn(manifold=MANIFOLDS, seed=gt.seeds(), t=st.floats(0.01, 3))
+def test_F24_stationary_points_are_fixed_and_the_multiplier_takes_dual_steps(manifold, seed, t):
+    """prox(X - t(G - P Theta(G + xi)) - D) with xi a subgradient; U <- U - E(U) at a kept X."""
+    s = Sample(manifold, seed)
+    term, place = Term(go.L1(0.5), manifold.ambient_projector), manifold.place(s.X)
+    xi = 0.5 * s.X / np.where(s.X == 0, 1, np.abs(s.X))
+    condition = 1 + s.L / float(s.singular[0])
+
+    def step(G, xi):
+        Y = s.X - t * (G - (G + xi - place.project(G + xi)))
+        return Y, term.prox(Y, t)
+
+    G = s.P @ s.symmetric() - xi
+    bound = 1e3 * s.u * (norm(s.X) + t * norm(G)) * condition**2
+    Y, V = step(G, xi)
+    holds("|V - X| at a stationary point", norm(V - s.X), bound)
+    holds("xi stays", t * norm((Y - V) / t - xi), bound)
+    G = s.ambient()
+    Y, V = step(G, xi)
+    U, E = t * (G + xi - place.project(G + xi)), (V - s.X) - place.project(V - s.X)
+    after = G + (Y - V) / t
+    moved = t * (after - place.project(after))
+    holds("U <- U - E(U)", norm(moved - (U - E)), bound + 1e3 * s.u * t * norm(G) * condition**2)
+
+
+@pytest.mark.statement("F24")
+@drawn(manifold=MANIFOLDS, seed=gt.seeds())
+def test_F24_repeated_updates_solve_the_subproblem(manifold, seed):
+    """|E| falls: the dual function has a gradient with the Lipschitz constant one."""
+    s = Sample(manifold, seed)
+    term, place = Term(go.L1(0.3), manifold.ambient_projector), manifold.place(s.X)
+    G, t = s.ambient(), 0.5
+    U, sizes = t * (G - place.project(G)), []
+    for _ in range(30):
+        V = term.prox(s.X - t * G + U, t)
+        E = V - s.X - place.project(V - s.X)
+        sizes.append(norm(E))
+        U = U - E
+    rounding = 1e3 * s.u * (norm(s.X) + t * norm(G)) * (1 + s.L / float(s.singular[0])) ** 2
+    assert all(b <= a + rounding for a, b in itertools.pairwise(sizes))
