@@ -67,10 +67,11 @@ class _State:
 
     def __init__(self, run: Run, term: Any, X: Array, xi: Array) -> None:
         point = run.evaluate(X)
-        self.point, self.X = Point(point.at, point.f + term(X), point.G), X
+        rough = term(X)
+        self.point, self.X = Point(point.at, point.f + rough, point.G), X
         self.place = point.at.general
         self.D = run.manifold.newton_step(X)
-        self.natural = natural_step(term, X, point.G)
+        self.natural = natural_step(X, point.G, rough)
         self.update(xi)
 
     def update(self, xi: Array) -> None:

@@ -69,26 +69,18 @@ def restore_on_support(manifold: Any, X: Array, tol: float) -> Array:
         NotRestorableError: If the iteration does not lead to M.
     """
     mask = namespace(X).astype(X != 0, X.dtype)
-    last, first = math.inf, None
+    last = math.inf
     for _ in range(_STEPS):
         place = manifold.anywhere(X)
         violation = place.feasibility
-        first = violation if first is None else first
         if violation <= tol * place.size:
             return X
         if not violation < last:
             break
-        project = place.general.project
         try:
-            D = manifold.newton_step(X)
+            D = _step(place, mask, manifold.newton_step(X))
         except OutsideDomainError:
             break
-        W, _ = conjugate_gradients(
-            lambda U, project=project: mask * U - project(mask * U),
-            D,
-            _ACCURACY * number(norm(D)),
-        )
-        D = mask * W
         if not number(norm(D)) <= _LONG * place.length:
             break
         last, X = violation, X - D
@@ -96,3 +88,13 @@ def restore_on_support(manifold: Any, X: Array, tol: float) -> Array:
         f"a support of {int(number(namespace(X).sum(mask.real)))} entries that holds a point of M"
     )
     refuse("X", f"{need}: |C(X)|", violation, tol * place.size, error=NotRestorableError)
+
+
+def _step(place: Any, mask: Array, D: Array) -> Array:
+    """The smallest step on the support with the DC(X) of D."""
+    project = place.general.project
+
+    def product(W: Array) -> Array:
+        return mask * W - project(mask * W)
+
+    return mask * conjugate_gradients(product, D, _ACCURACY * number(norm(D)))[0]

@@ -99,7 +99,7 @@ def generalised_gradient_norm(problem: Problem, X: Array, G: Array) -> float:
         return number(norm(problem.manifold.gradient(X, G)))
     inside = problem.in_blocks
     manifold, x, g = in_blocks(problem.manifold, X, G)
-    t = natural_step(inside.term, x, g)
+    t = natural_step(x, g, inside.term(x))
     return proximal_step(manifold.place(x), inside.term, g, t).length / t
 
 

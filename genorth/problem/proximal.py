@@ -35,15 +35,17 @@ class ProximalStep:
     Attributes:
         V: X + Z before Z is projected, a value of the prox: with its zeros.
         Z: The tangent vector.
+        E: The normal part of V - X.
         U: t phi(X) S, the multiplier.
         length: |V - X|.
-        error: |E|, the distance of V - X from the tangent space.
+        error: |E|.
         newton: How many Newton steps it took.
         products: How many conjugate gradient steps these took.
     """
 
     V: Array = attrs.field(repr=False)
     Z: Array = attrs.field(repr=False)
+    E: Array = attrs.field(repr=False)
     U: Array = attrs.field(repr=False)
     length: float
     error: float
@@ -51,10 +53,10 @@ class ProximalStep:
     products: int = 0
 
 
-def natural_step(term: Any, X: Array, G: Array) -> float:
-    """The t of the stopping measure: |X|^2/(|X| |G| + |r(X)|), which has the scale of both."""
+def natural_step(X: Array, G: Array, value: float) -> float:
+    """The t of the stopping measure: |X|^2/(|X| |G| + |r(X)|), from the value r(X)."""
     length = number(norm(X))
-    size = length * number(norm(G)) + abs(term(X))
+    size = length * number(norm(G)) + abs(value)
     return length**2 / size if size > 0 else 1.0
 
 
@@ -88,38 +90,41 @@ def proximal_step(
 
     def at(U: Array) -> ProximalStep:
         V = term.prox(B + U, t)
-        Z = place.project(V - X)
-        return ProximalStep(V, Z, U, number(norm(V - X)), number(norm(V - X - Z)))
+        R = V - X
+        Z = place.project(R)
+        E = R - Z
+        return ProximalStep(V, Z, E, U, number(norm(R)), number(norm(E)))
+
+    def newton_direction(step: ProximalStep) -> tuple[Array, int]:
+        D, shift = term.derivative(B + step.U, t), min(_SHIFT, step.error / number(norm(X)))
+
+        def product(W: Array) -> Array:
+            return normal(D(W)) + shift * W
+
+        return conjugate_gradients(product, -step.E, _RESIDUAL * step.error)
 
     step = at(t * normal(G) if U is None else U)
     newton = products = 0
     while newton < _NEWTON and not (step.error <= floor or (enough is not None and enough(step))):
-        E = step.V - X - step.Z
-        D, shift = term.derivative(B + step.U, t), min(_SHIFT, step.error / number(norm(X)))
-        d, count = conjugate_gradients(
-            lambda W, D=D, shift=shift: normal(D(W)) + shift * W, -E, _RESIDUAL * step.error
-        )
+        d, count = newton_direction(step)
         newton, products = newton + 1, products + count
-        before, step = step, _searched(step, d, E, at)
+        before, step = step, _searched(step, d, at)
         if step.error >= before.error and before.error <= _STAGNANT * floor:
             break  # rounding
     return attrs.evolve(step, newton=newton, products=products)
 
 
-def _searched(
-    step: ProximalStep, d: Array, E: Array, at: Callable[[Array], ProximalStep]
-) -> ProximalStep:
+def _searched(step: ProximalStep, d: Array, at: Callable[[Array], ProximalStep]) -> ProximalStep:
     """The next multiplier along d, by the slope <E, d> of the convex function that falls there.
 
     The whole step, unless the slope has turned at its end; then one between, at which little of
     the slope is left.
     """
-    X = step.V - E - step.Z
-    low, high, falls, rises, s = 0.0, 1.0, number(inner(E, d)), 0.0, 1.0
+    low, high, falls, rises, s = 0.0, 1.0, number(inner(step.E, d)), 0.0, 1.0
     limit = -_SLOPE * falls
     for _ in range(_TRIALS):
         trial = at(step.U + s * d)
-        slope = number(inner(trial.V - X - trial.Z, d))
+        slope = number(inner(trial.E, d))
         good = slope <= limit and (s == 1 or slope >= -limit)
         if good or trial.error <= _GAIN * step.error or not limit > 0:
             break

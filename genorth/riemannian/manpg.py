@@ -107,7 +107,7 @@ class Proximal(OnManifold):
         `exact`: to rounding, with the t of the stopping measure.
         """
         X, G, term, place = point.X, point.G, self.term, point.place
-        t = natural = natural_step(term, X, G)
+        t = natural = natural_step(X, G, point.rough)
         W = None if before is None else before.proximal.U / before.t
         moved = None if W is None else W - place.project(W)
         if W is not None and not exact:

@@ -121,7 +121,7 @@ def test_without_a_term_the_measure_is_the_gradient_norm(manifold, seed):
     measure = Measure.at(problem, s.X)
     G = problem.euclidean_gradient(s.X)
     term = Term(go.L1(0.0), manifold.ambient_projector)
-    t = natural_step(term, s.X, G)
+    t = natural_step(s.X, G, 0.0)
     step = proximal_step(manifold.place(s.X), term, G, t)
     bound = 1e3 * EPS * norm(G) * (1 + s.L / float(s.singular[0])) ** 2
     holds("|Z|/t = |grad f|", abs(step.length / t - measure.stationarity), bound + 1e3 * EPS / t)
