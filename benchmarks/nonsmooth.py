@@ -2,7 +2,8 @@
 
 ManPG-Ada [chen2020proximal] and SLPG [liu2024penalty] are written out below in NumPy, for sparse
 PCA: no library, no check, no trace. All stop at |Z|/min(t, t_0) <= (1e-8 n p)^(1/2), the tolerance
-of the first, t_0 that of our stopping measure.
+of the first, t_0 that of our stopping measure. The data and the starts are not those on which the
+constants of manpg and prox-landing, and the largest step of SLPG, were chosen (seeds 0 to 2).
 
 Run as `python benchmarks/nonsmooth.py`; `pytest benchmarks` asserts the same figures.
 """
@@ -27,6 +28,7 @@ from genorth.riemannian.manpg import Proximal, Settings, proximal_gradients
 Array = np.ndarray[Any, Any]
 _SIZES = ((500, 10, 0.6), (1000, 20, 0.8))
 _STARTS = 10
+_SEED = 100
 _LIMIT = 20_000  # iterations
 
 
@@ -116,7 +118,8 @@ def manpg_ada(A: Array, mu: float, X: Array, tol: float) -> tuple[float, bool]:
 def slpg(A: Array, mu: float, X: Array, tol: float) -> tuple[float, bool]:
     """SLPG: a proximal step with the multiplier of the last subgradient, then 3/2 V - V V^T V/2.
 
-    Steps are Barzilai and Borwein's, alternating, at most five times 1/L: ten times diverge.
+    Steps are Barzilai and Borwein's, alternating, at most five times 1/L: of
+    1, 2, 5 and 10 the fastest that converges.
     """
     t = t0 = 1 / (2 * float(np.linalg.norm(A, 2)) ** 2)
     xi, last = np.zeros_like(X), None
@@ -162,12 +165,12 @@ def sparse_pca() -> list[Figure]:
     """Times over the faster of the authors' two, medians of ten starts; objectives."""
     figures = []
     for n, p, mu in _SIZES:
-        A, tol = sparse.random_data(n, rng=0), (1e-8 * n * p) ** 0.5
+        A, tol = sparse.random_data(n, rng=_SEED), (1e-8 * n * p) ** 0.5
         seconds: dict[str, list[float]] = {name: [] for name in SIDES}
         values: dict[str, list[float]] = {name: [] for name in SIDES}
         solved = dict.fromkeys(SIDES, 0)
         for start in range(_STARTS):
-            X = go.Stiefel(n, p).random_point(start)
+            X = go.Stiefel(n, p).random_point(_SEED + start)
             for name, side in SIDES.items():
                 begin = time.perf_counter()
                 value, good = side(A, mu, X, tol)

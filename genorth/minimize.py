@@ -51,13 +51,14 @@ def minimize(
             point of M.
         method: The name of a solver, or a `Solver`. "auto" takes the one that measurements say is
             best; `result.method` and `result.message` say which and why. On M: "rgd", "rcg",
-            "rlbfgs", "rtr". Penalty methods: "odf-gd", "odf-cg", "odf-lbfgs", "odf-tr", the same
-            four with "cdf". With baselines installed, "landing", "pymanopt-cg" and others.
+            "rlbfgs", "rtr", and "manpg" for a nonsmooth term. Penalty methods: "odf-gd", "odf-cg",
+            "odf-lbfgs", "odf-tr", the same four with "cdf". With baselines installed, "landing",
+            "prox-landing", "pymanopt-cg" and others.
             `Solver.on_device` says which ones stay on the device of an x0 of JAX or PyTorch.
         beta: Penalty parameter of a penalty method, or "auto". With a number, method="auto" is
             "odf-lbfgs".
         tol: On the stopping measure: |grad h| of a penalty method, else the norm of the Riemannian
-            gradient.
+            gradient; with a nonsmooth term |Z|/t, that of the generalised gradient.
         feasibility_tol: On |C(x)|, relative to max(1, |x| |phi(x)|).
         max_iterations: None for no limit, as for the other budgets.
         max_evaluations: A cost with its gradient is one, a Hessian product is one. The check of x

@@ -10,6 +10,8 @@ import numpy as np
 
 from baselines.infeasible.run import TUBE, Point, Run, positive
 from genorth.errors import NotRestorableError, OutsideDomainError, StepTooLong
+from genorth.geometry.newton import NewtonStep
+from genorth.geometry.place import Place
 from genorth.geometry.support import restore_on_support
 from genorth.linalg.arrays import Array, eps, inner, norm, number
 from genorth.problem.problem import Problem
@@ -70,7 +72,8 @@ class _State:
         rough = term(X)
         self.point, self.X = Point(point.at, point.f + rough, point.G), X
         self.place = point.at.general
-        self.D = run.manifold.newton_step(X)
+        shared = isinstance(self.place, Place)  # else it is that of a product
+        self.D = NewtonStep(self.place).D if shared else run.manifold.newton_step(X)
         self.natural = natural_step(X, point.G, rough)
         self.update(xi)
 
