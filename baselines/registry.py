@@ -141,6 +141,7 @@ RECORDS = (
         algorithm="sqp",
         variant="scipy",
         reason=scipy_peers.slsqp_reason,
+        constrained=True,
         modules="scipy.optimize",
     ),
     _infeasible(
@@ -150,6 +151,7 @@ RECORDS = (
         algorithm="sqp",
         variant="scipy",
         reason=scipy_peers.trust_constr_reason,
+        constrained=True,
         modules="scipy.optimize",
     ),
 )

@@ -258,7 +258,9 @@ def _total(
     """
     successes = evaluations = 0
     for X in starts:
-        result = go.minimize(problem, X, method=method, beta=beta, max_iterations=20_000)
+        result = go.minimize(
+            problem, X, method=method, beta=beta, max_iterations=20_000, certify=False
+        )
         successes, evaluations = successes + result.success, evaluations + result.evaluations
         if evaluations > limit:
             break
@@ -298,7 +300,10 @@ def automatic_beta(method: str, count: int = 20, seed: int = 21, first: int = 10
     problems = problem_set(seed)
     for problem in problems:
         starts = [problem.manifold.random_point(first + k) for k in range(count)]
-        results = [go.minimize(problem, X, method=method, max_iterations=20_000) for X in starts]
+        results = [
+            go.minimize(problem, X, method=method, max_iterations=20_000, certify=False)
+            for X in starts
+        ]
         successes, total = sum(r.success for r in results), sum(r.evaluations for r in results)
         failures += count - successes
         centre = float(np.median([r.beta or np.nan for r in results]))

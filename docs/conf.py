@@ -33,7 +33,6 @@ exclude_patterns = [
     "tour/*",
     "gallery/*.ipynb",
     "instances/*.md",
-    "results/findings.md",
     "results/overview.md",
     "results/tables.md",
 ]

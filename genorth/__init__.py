@@ -41,6 +41,8 @@ from genorth.penalty.odf import OrthogonalDissolving
 from genorth.penalty.threshold import exactness_threshold
 from genorth.problem.problem import Counts, Problem
 from genorth.problem.terms import L1, L21
+from genorth.riemannian.certify import certify
+from genorth.solve.certificate import Certificate
 from genorth.solve.result import Progress, Result, Status, Trace
 from genorth.solve.solver import SOLVERS, Solver
 
@@ -52,6 +54,7 @@ __all__ = [
     "L21",
     "SOLVERS",
     "BilinearStiefel",
+    "Certificate",
     "Companion",
     "ComplexCircle",
     "ConstraintDissolving",
@@ -84,6 +87,7 @@ __all__ = [
     "TensorStiefel",
     "Trace",
     "Unitary",
+    "certify",
     "check_assumptions",
     "check_gradient",
     "check_hessian",

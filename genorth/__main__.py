@@ -7,20 +7,18 @@ functions main(arguments, prog) that return an exit code.
 
 from __future__ import annotations
 
-import argparse
 import importlib.metadata
-import importlib.util
 import inspect
+import runpy
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import genorth as go
 from genorth import command, manifolds
-from genorth.command import Command, Options
+from genorth.command import Command, Options, Program
 from genorth.errors import refuse, require_known
 
 GROUP = "genorth.commands"
@@ -29,25 +27,28 @@ SOLVERS = ("auto", "rlbfgs", "odf-lbfgs")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command.
+    """Run a command, or a program of another package.
 
     Args:
         arguments: The command line; by default that of the process.
 
     Returns:
-        The exit code. What went wrong is told on stderr, in a sentence.
+        The exit code. Errors are printed to stderr, in a sentence.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     found = programs()
     if given and given[0] in found:
         return found[given[0]].load()(given[1:], f"genorth {given[0]}")
-    return command.run(parser(), given or ["--help"])
+    others = {
+        name: Command(_list, f"see genorth {name} --help ({point.module.partition('.')[0]})")
+        for name, point in found.items()
+    }
+    return Program("genorth", _DESCRIPTION, _COMMANDS | others, examples=_EXAMPLES)(given)
 
 
 def run() -> int:
     """Run the command line of the process with streams that cannot fail, and return its code."""
-    command.open_streams()
-    return command.exit_code(main)
+    return command.start("genorth.__main__")
 
 
 def programs() -> dict[str, importlib.metadata.EntryPoint]:
@@ -59,8 +60,8 @@ def programs() -> dict[str, importlib.metadata.EntryPoint]:
 # ---------------------------------------------------------------------- the file of a user
 
 
-def load(path: Path) -> ModuleType:
-    """Import a Python file under its own name, so that worker processes can import it too.
+def load(path: Path) -> dict[str, Any]:
+    """Run a Python file, and return its names.
 
     Raises:
         FileNotFoundError: If it is not there.
@@ -68,23 +69,15 @@ def load(path: Path) -> ModuleType:
     """
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such file")
-    whole, taken = path.resolve(), sys.modules.get(path.stem)
-    if taken is not None and getattr(taken, "__file__", None) != str(whole):
-        refuse("FILE", "a name that no module has", str(path), None, "Rename the file.")
-    sys.path.insert(0, str(whole.parent))
-    spec = importlib.util.spec_from_file_location(path.stem, whole)
-    if spec is None or spec.loader is None:
-        refuse("FILE", "a Python file, NAME.py", str(path))
-    module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(path.resolve().parent))
     try:
-        spec.loader.exec_module(module)
+        return runpy.run_path(str(path), run_name=path.stem)
     except ImportError:
         raise
     except (Exception, SystemExit) as error:
         from genorth.compare.runs.bench import told
 
         refuse("FILE", "a Python file that runs", f"{path}: {told(error)}")
-    return module
 
 
 def problems_of(options: Options) -> dict[str, Any]:
@@ -95,10 +88,8 @@ def problems_of(options: Options) -> dict[str, Any]:
     """
     from genorth.compare.runs.spec import as_cases
 
-    module = options.module = load(options.file)
-    given = getattr(module, "problems", None)
-    if given is None:
-        given = dict(_named(module))
+    options.module = load(options.file)
+    given = options.module.get("problems", dict(_named(options.module)))
     if not given:
         refuse(
             "FILE",
@@ -106,14 +97,14 @@ def problems_of(options: Options) -> dict[str, Any]:
             f"none of these in {options.file}",
         )
     found = {case.problem: case for case in as_cases(given)}
-    for name in options.names or ():
+    for name in options.names:
         require_known("NAME", name, found)
     return {name: found[name] for name in options.names or found}
 
 
-def _named(module: ModuleType) -> Iterator[tuple[str, Any]]:
+def _named(module: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """The Problems of a module, and its functions make_NAME, with a seed or without."""
-    for name, value in vars(module).items():
+    for name, value in module.items():
         if isinstance(value, go.Problem):
             yield name, value
         elif name.startswith("make_") and callable(value):
@@ -143,7 +134,6 @@ def _checked(name: str, case: Any) -> bool:
 
 
 def _solve(options: Options) -> int:
-    command.complete(options, method="auto", tol=1e-6, seed=0)
     cases = problems_of(options)
     go.SOLVERS.find(options.method)
     return _each(cases, partial(_solved, options))
@@ -153,8 +143,8 @@ def _solved(options: Options, name: str, case: Any) -> bool:
     import numpy as np
 
     problem, start = case.made(options.seed)
-    limit = {} if options.max_time is None else {"max_time": options.max_time}
-    result = go.minimize(problem, start, method=options.method, tol=options.tol, **limit)
+    how = {"method": options.method, "tol": options.tol, "max_time": options.max_time}
+    result = go.minimize(problem, start, **how)
     print(result)
     if options.out is not None:
         command.make_folder(options.out)
@@ -164,7 +154,7 @@ def _solved(options: Options, name: str, case: Any) -> bool:
 
 
 def _each(cases: Mapping[str, Any], work: Callable[[str, Any], bool]) -> int:
-    """Do something with each problem; 1 if one fails. What the user's functions raise is told."""
+    """Do something with each problem; 1 if one fails or raises."""
     from genorth.compare.runs.bench import told
 
     failed = 0
@@ -182,13 +172,13 @@ def _compare(options: Options) -> None:
     from genorth import compare
     from genorth.compare.runs.spec import as_solvers
 
-    command.complete(options, starts=1, tol=[1e-6], max_time=60.0, jobs=1)
-    command.complete(options, out=Path("genorth_out") / options.file.stem)
+    out = options.out or Path("genorth_out") / options.file.stem
     cases = list(problems_of(options).values())
-    own = as_solvers(solvers) if (solvers := getattr(options.module, "solvers", None)) else {}
+    given = options.module.get("solvers")
+    own = as_solvers(given) if given else {}
     wanted = options.solvers or [*SOLVERS, *own]
     solvers = as_solvers({name: own.get(name, name) for name in wanted})
-    command.prepare(options.out)
+    command.prepare(out)
     records = compare.run(
         cases,
         solvers,
@@ -196,10 +186,10 @@ def _compare(options: Options) -> None:
         tolerances=options.tol,
         max_time=options.max_time,
         jobs=options.jobs,
-        out=options.out / "records",
+        out=out / "records",
     )
     print(*compare.summary.sentences(records), sep="\n")
-    _write(options.out, options.file.stem)
+    _write(out, options.file.stem)
 
 
 def _report(options: Options) -> None:
@@ -217,17 +207,14 @@ def _write(folder: Path, title: str | None) -> None:
 def _list(_: Options) -> None:
     from genorth.gallery import base
 
-    _table("Solvers (--solvers, --method)", {s.name: _about(s) for s in go.SOLVERS.values()})
-    _table("Manifolds", {name: _first_line(name) for name in manifolds.__all__})
+    about = {s.name: (s.family, s.algorithm, s.variant) for s in go.SOLVERS.values()}
+    _table(
+        "Solvers (--solvers, --method)",
+        {name: ", ".join(filter(None, words)) for name, words in about.items()},
+    )
+    docs = {name: inspect.getdoc(getattr(manifolds, name)) or "" for name in manifolds.__all__}
+    _table("Manifolds", {name: doc.partition("\n")[0] for name, doc in docs.items()})
     _table("Gallery (genorth gallery run NAME)", dict.fromkeys(base.names(), ""))
-
-
-def _about(solver: go.Solver) -> str:
-    return ", ".join(filter(None, [solver.family, solver.algorithm, solver.variant]))
-
-
-def _first_line(name: str) -> str:
-    return (inspect.getdoc(getattr(manifolds, name)) or "").partition("\n")[0]
 
 
 def _table(title: str, lines: Mapping[str, str]) -> None:
@@ -238,17 +225,14 @@ def _table(title: str, lines: Mapping[str, str]) -> None:
 # ---------------------------------------------------------------------- the command line
 
 
-def _names(text: str) -> list[str]:
+def names(text: str) -> list[str]:
+    """Names with commas."""
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _numbers(text: str) -> list[float]:
-    try:
-        return [float(part) for part in _names(text)]
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"need numbers with commas, as 1e-5,1e-9; got {text!r}"
-        ) from None
+def numbers(text: str) -> list[float]:
+    """Numbers with commas: 1e-5,1e-9."""
+    return [float(part) for part in names(text)]
 
 
 _DESCRIPTION = """\
@@ -269,7 +253,14 @@ _FILE: dict[str, dict[str, Any]] = {
     "file": {"type": Path, "metavar": "FILE", "help": "your Python file"},
     "names": {"nargs": "*", "metavar": "NAME", "help": "only these problems (default: all)"},
 }
-_TIME = {"type": float, "metavar": "S"}
+
+
+def _with(default: Any, metavar: str, about: str) -> dict[str, Any]:
+    """An option with a default, whose type it has."""
+    about += " (default: %(default)s)"
+    return {"default": default, "type": type(default), "metavar": metavar, "help": about}
+
+
 _COMMANDS = {
     "check": Command(
         _check,
@@ -282,10 +273,10 @@ _COMMANDS = {
         "minimise each problem and print the result",
         _FILE
         | {
-            "--method": {"metavar": "NAME", "help": "the solver (default: auto)"},
-            "--tol": {"type": float, "metavar": "T", "help": "gradient norm (default: 1e-6)"},
-            "--max-time": _TIME | {"help": "seconds of each run (default: no limit)"},
-            "--seed": {"type": int, "metavar": "K", "help": "of the random start (default: 0)"},
+            "--method": _with("auto", "NAME", "the solver"),
+            "--tol": _with(1e-6, "T", "gradient norm"),
+            "--max-time": {"type": float, "metavar": "S", "help": "seconds of each run"},
+            "--seed": _with(0, "K", "of the random start"),
             "--out": {"type": Path, "metavar": "FOLDER", "help": "write x there, as NAME.npy"},
         },
         "example: genorth solve my.py --method rlbfgs --tol 1e-8",
@@ -297,14 +288,19 @@ _COMMANDS = {
         _FILE
         | {
             "--solvers": {
-                "type": _names,
+                "type": names,
                 "metavar": "NAME,...",
                 "help": f"default: {','.join(SOLVERS)} and the solvers of FILE",
             },
-            "--starts": {"type": int, "metavar": "K", "help": "random starts (default: 1)"},
-            "--tol": {"type": _numbers, "metavar": "T,...", "help": "default: 1e-6"},
-            "--max-time": _TIME | {"help": "seconds of each run (default: 60)"},
-            "--jobs": {"type": int, "metavar": "K", "help": "processes (default: 1)"},
+            "--starts": _with(1, "K", "random starts"),
+            "--tol": {
+                "type": numbers,
+                "default": [1e-6],
+                "metavar": "T,...",
+                "help": "tolerances on the gradient norm (default: 1e-6)",
+            },
+            "--max-time": _with(60.0, "S", "seconds of each run"),
+            "--jobs": _with(1, "K", "processes"),
             "--out": {
                 "type": Path,
                 "metavar": "FOLDER",
@@ -321,22 +317,6 @@ _COMMANDS = {
     ),
     "list": Command(_list, "the solvers, manifolds and instances of the gallery"),
 }
-
-
-def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    made = argparse.ArgumentParser(
-        prog="genorth",
-        description=_DESCRIPTION,
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    others = {
-        name: Command(_list, f"see genorth {name} --help ({point.module.partition('.')[0]})")
-        for name, point in programs().items()
-    }
-    command.add_commands(made, _COMMANDS | others, "list")
-    return made
 
 
 if __name__ == "__main__":

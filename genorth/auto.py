@@ -16,11 +16,12 @@ from genorth.errors import NotRestorableError, refuse
 from genorth.penalty.registry import PENALTIES
 from genorth.problem.problem import Problem
 from genorth.solve.options import Common, Options, require
-from genorth.solve.result import Result, Trace
+from genorth.solve.result import Result, joined
 from genorth.solve.run import Preconditioner
 from genorth.solve.solver import RIEMANNIAN, SOLVERS, Solver
 
-_LOOSE = 1e-2  # the gradient norm at which a penalty method has done its part: the way to M
+_LOOSE = 1e4  # times tol, the gradient norm at which a penalty method has led to M
+_LOOSEST = 0.1  # relative to |G|
 
 
 class Choice(NamedTuple):
@@ -42,6 +43,8 @@ def choose(problem: Problem, expensive: bool = False) -> Choice:
     """
     if problem.term is not None:
         return Choice("manpg", "auto took 'manpg', as the problem has a nonsmooth term.")
+    if problem.constraints is not None:
+        return Choice("ralm", "auto took 'ralm', as the problem has further constraints.")
     if expensive:
         return Choice("rlbfgs", "auto took 'rlbfgs', which needs the fewest evaluations of f.")
     if problem.has_hessian:
@@ -76,6 +79,10 @@ def auto(
         The result; `method` is the solver that ran, and `message` says why.
     """
     require(problem, "auto", nonsmooth=True)
+    if problem.constraints is not None:
+        chosen = choose(problem)
+        result = SOLVERS[chosen.method](problem, x0, metric=metric, **common)
+        return attrs.evolve(result, message=f"{result.message} {chosen.why}")
     if not isinstance(expensive, bool):
         refuse("expensive", "True or False", repr(expensive))
     options = Options(**common)
@@ -89,34 +96,18 @@ def auto(
     except NotRestorableError:
         problem.require_smooth("a penalty method, which leads to M from this x0,")
         penalty = f"{PENALTIES['orthogonal'].prefix}-lbfgs"
-        loose = arguments | {"tol": max(options.tol, _LOOSE)}
+        loose = arguments | {
+            "tol": _LOOSE * options.tol,
+            "rtol": min(_LOOSE * options.rtol, _LOOSEST),
+        }
         first = SOLVERS[penalty](problem, start, **loose)
         why = f"From this start auto took {penalty!r} to reach M. {why}"
-        if not first.success or options.tol >= _LOOSE:
+        if not first.success or first.gradient_norm <= options.tol or options.rtol >= _LOOSEST:
             return attrs.evolve(first, message=f"{first.message} {why}")
         start = first.x
     result = solver(problem, start, **arguments)
-    return _joined(first, result, f"{result.message} {why}")
+    return attrs.evolve(joined(first, result), message=f"{result.message} {why}")
 
-
-def _joined(first: Result | None, result: Result, message: str) -> Result:
-    """The result of two runs, one after the other."""
-    if first is None:
-        return attrs.evolve(result, message=message)
-    before, after = first.trace, result.trace
-    trace = Trace(
-        [*before.time, *(first.time + t for t in after.time)],
-        [*before.cost, *after.cost],
-        [*before.gradient_norm, *after.gradient_norm],
-        [*before.feasibility, *after.feasibility],
-        [*before.evaluations, *(first.evaluations + n for n in after.evaluations)],
-        None if before.points is None else [*before.points, *(after.points or [])],
-    )
-    counts = {name: getattr(first, name) + getattr(result, name) for name in _COUNTED}
-    return attrs.evolve(result, message=message, trace=trace, **counts)
-
-
-_COUNTED = ("nit", "nfev", "njev", "nhev", "time")
 
 SOLVERS.register(
     Solver(

@@ -1,7 +1,7 @@
 """What the command lines share: subcommands, exit codes, and standard streams that cannot fail.
 
-A command is a function of the parsed options. A program is a parser to which `add_commands` has
-added its commands, so that it can become a subcommand of another one.
+A `Command` is a function of the parsed options; a `Program` has several of them, and can be a
+subcommand of another one.
 """
 
 from __future__ import annotations
@@ -72,44 +72,60 @@ class Command:
     examples: str = ""
 
 
-def add_commands(
-    parser: argparse.ArgumentParser, commands: Mapping[str, Command], default: str
-) -> None:
-    """Add commands to a parser.
-
-    Arguments that are not given are None, whatever the command; those of the default command may
-    also stand before the command. `options.command` is its name, `options.run` its function.
+@attrs.frozen
+class Program:
+    """Several commands under one name; call it as `program(arguments, prog)`.
 
     Args:
-        parser: The parser.
+        name: How its help calls it.
+        description: What its help begins with.
         commands: The commands by name.
-        default: The command that runs where none is named.
+        default: What runs without a command: the name of one, which then gets the options, or
+            "--help".
+        examples: What its help ends with.
     """
-    for flag, how in commands[default].arguments.items():
-        parser.add_argument(flag, **how)
-    parser.set_defaults(command=default, run=commands[default].run)
-    named = parser.add_subparsers(metavar="COMMAND")
-    for name, command in commands.items():
-        mine = named.add_parser(
-            name,
-            help=command.about,
-            description=f"{command.about[0].upper()}{command.about[1:]}.",
-            epilog=command.examples,
-            argument_default=argparse.SUPPRESS,
+
+    name: str
+    description: str
+    commands: Mapping[str, Command]
+    default: str = "--help"
+    examples: str = ""
+
+    def options(self, arguments: Sequence[str] | None = None, prog: str | None = None) -> Options:
+        """Parse a command line, by default that of the process; `run` is the chosen function."""
+        parser = argparse.ArgumentParser(
+            prog=prog or self.name,
+            description=self.description,
+            epilog=self.examples,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        mine.set_defaults(command=name, run=command.run)
-        for flag, how in command.arguments.items():
-            parser.set_defaults(**{mine.add_argument(flag, **how).dest: None})
+        named = parser.add_subparsers(metavar="COMMAND")
+        for name, command in self.commands.items():
+            about = f"{command.about[0].upper()}{command.about[1:]}."
+            mine = named.add_parser(
+                name, help=command.about, description=about, epilog=command.examples
+            )
+            mine.set_defaults(command=name, run=command.run)
+            for flag, how in command.arguments.items():
+                mine.add_argument(flag, **how)
+        given = list(sys.argv[1:] if arguments is None else arguments)
+        options = given and given[0].startswith("-") and given[0] not in ("-h", "--help")
+        if not given or (options and self.default in self.commands):
+            given.insert(0, self.default)
+        return parser.parse_args(given)
 
+    def __call__(self, arguments: Sequence[str] | None = None, prog: str | None = None) -> int:
+        """Run a command.
 
-def run(parser: argparse.ArgumentParser, arguments: Sequence[str] | None = None) -> int:
-    """Run the command that the arguments name, by default those of the process.
+        Args:
+            arguments: The command line; by default that of the process.
+            prog: How the help calls the program, where it is a subcommand of another one.
 
-    Returns:
-        The exit code.
-    """
-    options = parser.parse_args(arguments)
-    return exit_code(lambda: options.run(options))
+        Returns:
+            The exit code. Errors are printed to stderr, in a sentence.
+        """
+        options = self.options(arguments, prog)
+        return exit_code(lambda: options.run(options))
 
 
 def start(module: str) -> int:
@@ -145,10 +161,10 @@ def prepare(folder: Path) -> None:
 
 
 def exit_code(command: Callable[[], object]) -> int:
-    """Run a command of a command line; what goes wrong is told on stderr, in a sentence.
+    """Run a command of a command line; errors are printed to stderr, in a sentence.
 
     Args:
-        command: What to run; its whole number is the code of a success.
+        command: What to run; an integer that it returns is the exit code.
 
     Returns:
         0 or that number; 1 where a file or a package is missing; 2 for bad usage; 130 after Ctrl-C.

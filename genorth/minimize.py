@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
-import genorth.auto  # noqa: F401  registers all solvers of genorth
+import numpy as np
+
+import genorth.alm
+import genorth.auto  # noqa: F401  both register solvers
 from genorth.checks.start import check_start
 from genorth.errors import refuse
-from genorth.linalg.arrays import stays
+from genorth.linalg.arrays import eps, stays
 from genorth.problem.problem import Problem
+from genorth.rounds import BUDGETS, Plan, balanced, best_of
 from genorth.solve.options import Options
 from genorth.solve.progress import hint
 from genorth.solve.result import Progress, Result
@@ -24,7 +29,8 @@ def minimize(
     *,
     method: str | Solver = "auto",
     beta: float | str = "auto",
-    tol: float = 1e-6,
+    tol: float | None = None,
+    rtol: float | None = None,
     feasibility_tol: float = 1e-12,
     max_iterations: int | None = 10_000,
     max_evaluations: int | None = None,
@@ -36,6 +42,11 @@ def minimize(
     rng: Any = None,
     metric: Any = None,
     preconditioner: Callable[[Any, Any], Any] | None = None,
+    certify: bool | str = "auto",
+    escapes: int = 5,
+    starts: int = 1,
+    jobs: int = 1,
+    gauge: bool | str = "auto",
     **options: Any,
 ) -> Result:
     """Minimise f over M by any solver: a penalty method, a Riemannian one, another package's.
@@ -59,11 +70,17 @@ def minimize(
             "odf-lbfgs".
         tol: On the stopping measure: |grad h| of a penalty method, else the norm of the Riemannian
             gradient; with a nonsmooth term |Z|/t, that of the generalised gradient.
+            An absolute bound, as SciPy's.
+        rtol: The same relative to |G| at the start, G the Euclidean gradient: the run ends where
+            the measure is at most max(tol, rtol |G|). Default: 0 with a tol; without one sqrt(eps),
+            1.5e-8 in double precision. Then neither the scale of f nor a good start matters, and
+            the error of f, of the order of its square, is rounding.
         feasibility_tol: On |C(x)|, relative to max(1, |x| |phi(x)|).
         max_iterations: None for no limit, as for the other budgets.
         max_evaluations: A cost with its gradient is one, a Hessian product is one. The check of x
             at the end may be one more.
-        max_time: Seconds, without the time spent on measuring and in the callback.
+        max_time: Seconds, without the time spent in the callback, and without the first half second
+            spent on measuring.
         callback: `callback(progress)` sees each iterate; it stops the run by returning True or
             raising StopIteration.
         keep_points: Whether the trace keeps the iterates.
@@ -79,6 +96,17 @@ def minimize(
         preconditioner: `preconditioner(X, V)`, an approximation of the inverse Hessian at X applied
             to V, symmetric and positive definite. Default: that of the problem. docs/metrics.md
             says how to write one. "auto" and the methods named above use it; others refuse it.
+        certify: "auto" or True: after convergence x is certified (`result.certificate`, see
+            `genorth.certify`), and where it is a saddle the solver goes on from a lower point.
+            "auto" leaves that out where the problem is not smooth. False costs nothing.
+        escapes: How many saddles are left before the run ends with the status SADDLE.
+        starts: The number of starts: x0, random points (in other components of M where there are
+            some), and perturbations of x0. The best result is returned, and `result.starts` says
+            what each start found.
+        jobs: How many processes run the starts; with more than one, cloudpickle is needed.
+        gauge: "auto": where f(X T) = f(X) for all T with T*T = I (two random T tell) and x0 has a
+            much smaller representative, the run starts there, see `GenOrthManifold.balance`. True:
+            f is invariant, which is tested. False: x0 as it is.
         **options: Arguments of the solver's own, such as `memory`.
 
     Returns:
@@ -98,8 +126,13 @@ def minimize(
         if solver.family != PENALTY:
             refuse("beta", f"a penalty method; {solver.name!r} is {solver.family}", repr(beta))
         options["beta"] = beta
+    if tol is None and rtol is None and solver.takes("rtol"):
+        rtol = math.sqrt(eps(x0 if stays(x0) else np.dtype(float)))
+    if not isinstance(check, bool):
+        refuse("check", "True or False", repr(check))
     checked = Options(
-        tol=tol,
+        tol=(1e-6 if rtol is None else 0.0) if tol is None else tol,
+        rtol=0.0 if rtol is None else rtol,
         feasibility_tol=feasibility_tol,
         max_iterations=max_iterations,
         max_evaluations=max_evaluations,
@@ -118,11 +151,34 @@ def minimize(
 
         options = {k: v for k, v in own_options(problem).items() if solver.takes(k)} | options
         problem = from_pymanopt(problem)
-    if not isinstance(check, bool):
-        refuse("check", "True or False", repr(check))
     if check and isinstance(problem, Problem) and problem.has_gradient and not stays(x0):
-        check_start(problem, x0)
-    return solver(problem, x0, **checked.changed(), **options)
+        with np.errstate(all="ignore"):  # as in the run
+            check_start(problem, x0, options.get("preconditioner", problem.preconditioner))
+    choices: dict[str, Any] = {"certify": certify, "gauge": gauge}
+    for name, choice in choices.items():
+        if not isinstance(choice, bool) and choice != "auto":
+            refuse(name, "True, False or 'auto'", repr(choice))
+    value: Any
+    for name, value, least in (("escapes", escapes, 0), ("starts", starts, 1), ("jobs", jobs, 1)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            refuse(name, f"an integer >= {least}", repr(value))
+    rough = getattr(problem, "term", None) is not None
+    smooth = not (rough or getattr(problem, "constraints", None))
+    if certify is True and not smooth:
+        refuse("certify", "a smooth problem without further constraints", repr(problem))
+    plan = Plan(
+        solver=solver,
+        arguments=checked.changed() | options,
+        explains=check,
+        escapes=escapes if certify and smooth else -1,
+        budgets={name: getattr(checked, name) for name in BUDGETS},
+        rng=rng,
+    )
+    if isinstance(problem, Problem) and problem.has_gradient:
+        x0 = balanced(problem, x0, False if rough else gauge)  # r has no gauge
+    if starts > 1:
+        return best_of(plan, problem, x0, starts, jobs)
+    return plan.run(problem, x0)
 
 
 def _is_pymanopts(problem: Any) -> bool:

@@ -1,18 +1,8 @@
-"""`python -m paper_repro`: 130 after Ctrl-C, also while genorth is being imported."""
+"""`python -m paper_repro`."""
 
 import sys
 
-
-def run() -> int:
-    """Run the command line, and return its exit code."""
-    try:
-        from genorth.command import start
-
-        return start("paper_repro.commands")
-    except KeyboardInterrupt:
-        sys.stderr.write("\nInterrupted.\n")
-        return 130
-
+from genorth.command import start
 
 if __name__ == "__main__":
-    sys.exit(run())
+    sys.exit(start("paper_repro.commands"))

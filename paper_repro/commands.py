@@ -5,7 +5,6 @@ Exit codes: 0; 1 where a comparison could not be made; 2 for bad usage; 130 afte
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -13,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from genorth import command, compare
-from genorth.command import Command, Options
+from genorth.command import Command, Options, Program
 from genorth.compare import Records, summary
-from paper_repro import experiments, figures, findings, ladder, report
+from genorth.compare.render import text
+from genorth.gallery import comparison as gallery
+from paper_repro import experiments, figures, ladder, report
 from paper_repro.experiments import LABELS, TABLES, Experiment
 from paper_repro.problems import PROBLEMS
 
@@ -31,19 +32,6 @@ LADDER_LIMIT, FIGURE_LIMIT = 10.0, 20.0
 STARTS, FEWER, GIVE_UP = 5, 3, 1
 
 
-def main(arguments: Sequence[str] | None = None, prog: str = "python -m paper_repro") -> int:
-    """Run a command.
-
-    Args:
-        arguments: The command line; by default that of the process.
-        prog: How the help calls the program.
-
-    Returns:
-        The exit code. What went wrong is told on stderr, in a sentence.
-    """
-    return command.run(parser(prog), arguments)
-
-
 # ---------------------------------------------------------------------- the commands
 
 
@@ -53,14 +41,12 @@ def _quick(options: Options) -> None:
 
 
 def _tables(options: Options) -> None:
-    _show(
-        options,
-        _run(options, [_table(options, number) for number in dict.fromkeys(options.numbers)]),
-    )
+    chosen = [_table(options, number, options.sizes) for number in dict.fromkeys(options.numbers)]
+    _show(options, _run(options, chosen))
 
 
 def _own(options: Options) -> None:
-    experiment = experiments.own(options.problem, options.sizes, bool(options.printed))
+    experiment = experiments.own(options.problem, options.sizes, options.printed)
     _show(options, _run(options, [experiment]))
 
 
@@ -74,7 +60,10 @@ def _everything(options: Options) -> None:
     sizes = {"full": ladder.SIZES, "quick": ladder.SIZES[:1], "toy": ladder.TOY}[options.mode]
     rungs = ladder.run(options.out / "ladder", sizes, **how)
     print(*report.lines(rungs), sep="\n", flush=True)
-    real = findings.run_gallery(options.out / "gallery", quick=options.mode != "full", **how)
+    here = gallery.here()
+    print(f"Gallery: {len(here)} instances are installed; pip install 'genorth[gallery]' has all")
+    rows = gallery.DEFAULTS["full" if options.mode == "full" else "quick"]["solvers"]
+    real = gallery.run(options.out / "gallery", here, rows, **how)
     print("Gallery:", *summary.headline(real, LABELS), flush=True)
     for number in figures.FIGURES:
         _measure(options, number)
@@ -89,7 +78,7 @@ def _figures(options: Options) -> None:
         data = _measure(options, number)
         path = options.out / f"figure-{number}.svg"
         data.draw().savefig(path)
-        print(f"Figure {number}: {path}", *data.sentences(), sep="\n")
+        print(f"Figure {number}: {path}", text(data.told()), sep="\n")
 
 
 def _report(options: Options) -> None:
@@ -140,11 +129,11 @@ def _completed(run: Callable[[Options], object], options: Options) -> object:
     return run(options)
 
 
-def _table(options: Options, number: int) -> Experiment:
-    """The table of the paper at the sizes that are asked for."""
-    found = experiments.table(number, bool(options.printed))
-    if options.sizes:
-        return found.at(options.sizes)
+def _table(options: Options, number: int, sizes: Any = None) -> Experiment:
+    """The table of the paper at the sizes that are asked for, or at those of the mode."""
+    found = experiments.table(number, options.printed)
+    if sizes:
+        return found.at(sizes)
     return {"full": found, "quick": found.smallest(), "toy": found.toy()}[options.mode]
 
 
@@ -160,24 +149,20 @@ def _run_all_tables(options: Options) -> None:
 def _run(options: Options, chosen: Sequence[Experiment], progress: str = "auto") -> Records:
     experiments.chosen(options.solvers)
     command.prepare(options.out)
-    for experiment in chosen:
-        for line in experiment.missing:
-            print(f"{experiment.name} {line}")
-    how = _settings(options, progress)
-    if options.mode == "quick":
-        how["tolerances"] = QUICK_TOLERANCES
+    tolerances = QUICK_TOLERANCES if options.mode == "quick" else experiments.TOLERANCES
+    how = _settings(options, progress) | {"tolerances": tolerances}
     return experiments.run(options.out, chosen, options.solvers, **how)
 
 
 def _settings(options: Options, progress: str) -> dict[str, Any]:
-    """What `genorth.compare.run` is given; no time limit for that of each table."""
-    how = {
+    """What `genorth.compare.run` is given; without a time limit, that of each table."""
+    return {
         "starts": options.seeds,
         "jobs": options.jobs,
         "progress": progress,
         "give_up": GIVE_UP if options.command == "all" else None,
+        "max_time": options.max_time,
     }
-    return how if options.max_time is None else how | {"max_time": options.max_time}
 
 
 def _show(options: Options, records: Records) -> None:
@@ -199,20 +184,16 @@ def _measure(options: Options, number: int) -> figures.Data:
 # ---------------------------------------------------------------------- the command line
 
 
-def _size(text: str) -> tuple[int, ...]:
-    try:
-        return tuple(int(part) for part in text.strip("()").split(","))
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"need whole numbers with commas, as 1000,20; got {text!r}"
-        ) from None
+def size(text: str) -> tuple[int, ...]:
+    """Whole numbers with commas: 1000,20."""
+    return tuple(int(part) for part in text.strip("()").split(","))
 
 
 _DESCRIPTION = """\
 Without a command: the quick comparison, the smallest size of each table. Records are kept in the
 folder --out; the same command again makes only the runs that are missing, so that an interrupted
 one continues where it stopped."""
-_SIZES: dict[str, Any] = {"nargs": "+", "type": _size, "metavar": "N,P", "help": "n,p or n,p,l,N"}
+_SIZES: dict[str, Any] = {"nargs": "+", "type": size, "metavar": "N,P", "help": "n,p or n,p,l,N"}
 _NUMBERS = {"numbers": {"nargs": "+", "type": int, "metavar": "NUMBER"}}
 #: Options of all commands.
 _SHARED: dict[str, dict[str, Any]] = {
@@ -257,14 +238,12 @@ _COMMANDS: dict[str, tuple[Callable[[Options], None], str, dict[str, Any]]] = {
     ),
     "list": (_list, "the tables, figures, problems and solvers", {}),
 }
-
-
-def parser(prog: str | None = None) -> argparse.ArgumentParser:
-    """The command line."""
-    made = argparse.ArgumentParser(prog=prog, description=_DESCRIPTION)
-    commands = {
+main = Program(
+    "python -m paper_repro",
+    _DESCRIPTION,
+    {
         name: Command(partial(_completed, run), about, _SHARED | own)
         for name, (run, about, own) in _COMMANDS.items()
-    }
-    command.add_commands(made, commands, "compare")
-    return made
+    },
+    "compare",
+)

@@ -183,9 +183,9 @@ def run(
         folder: Where the records are kept, in `records/`.
         experiments: What to run.
         solvers: Names of solvers; by default all but the peers.
-        **settings: Further arguments of `genorth.compare.run`. Without `max_time`, that of the
-            table, and for `REFERENCE` `LONGER` times that. Of several starts the solvers of the
-            paper have `PAPER_STARTS`.
+        **settings: Further arguments of `genorth.compare.run`. Without `max_time`, or if it is
+            None, that of the table, and for `REFERENCE` `LONGER` times that. Of several starts the
+            solvers of the paper have `PAPER_STARTS`.
 
     Returns:
         The records of these experiments, with those of earlier calls.
@@ -194,18 +194,19 @@ def run(
         ValueError: If a solver is unknown, or the folder has records with other settings.
     """
     common = {"tolerances": TOLERANCES, "out": folder / "records"} | settings
-    starts = common.pop("starts", 1)
+    starts, limit = common.pop("starts", 1), common.pop("max_time", None)
     groups: dict[tuple[int, float], dict[str, Solver]] = {}
     for name, solver in chosen(solvers).items():
         count = min(starts, PAPER_STARTS) if name in PAPERS else starts
-        longer = LONGER if name == REFERENCE and "max_time" not in common else 1.0
+        longer = LONGER if name == REFERENCE and limit is None else 1.0
         groups.setdefault((count, longer), {})[name] = solver
     return compare.join(
         compare.run(
             each.instances(),
             group,
             starts=count,
-            **{"max_time": longer * each.seconds} | common,
+            max_time=longer * each.seconds if limit is None else limit,
+            **common,
         )
         for each in experiments
         for (count, longer), group in groups.items()

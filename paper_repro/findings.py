@@ -1,13 +1,14 @@
-"""What all results together say: who wins by problem class, what each ingredient is worth.
+"""What the records say: who wins by problem class, what each ingredient is worth, and the paper.
 
-Every number is computed from records; `paper_repro.pages` makes tables of them.
+Random instances agree with the paper's in size only, machines differ, and its code is not public:
+what can be reproduced are the size of f, iteration counts within a factor, and which solvers win.
 """
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +17,33 @@ import numpy as np
 
 from baselines import SOLVERS as REGISTRY
 from genorth import compare
-from genorth.compare import Effect, Record, Records, effect
-from genorth.compare.analysis import Row, Runs, best_of, by_row, duels, shared
-from genorth.gallery import comparison as gallery
-from genorth.gallery.base import load as load_instance
-from genorth.gallery.base import names as instance_names
-from genorth.gallery.base import why_not
-from genorth.gallery.comparison import metric_name, variant_name
+from genorth.compare import Effect, Record, Records, effect, tables
+from genorth.compare.analysis import (
+    Row,
+    Runs,
+    behind,
+    best,
+    best_of,
+    by_row,
+    duels,
+    elsewhere,
+    shared,
+)
+from genorth.compare.render import (
+    Block,
+    Head,
+    Line,
+    Table,
+    ranged,
+    seconds_text,
+    tolerance_text,
+    words,
+)
+from genorth.gallery.comparison import variant_name
 from genorth.optional import optional
 from genorth.solve.solver import INFEASIBLE, OTHER, PENALTY, RIEMANNIAN
 from paper_repro import data, experiments, ladder
-from paper_repro.experiments import FAST
+from paper_repro.experiments import FAST, LABELS, PAPERS, REFERENCE, SOLVERS, TABLES
 
 #: L-BFGS on h, and L-BFGS and trust regions on h_n, with the beta that genorth chooses, as the
 #: records have them: by SciPy, until the records are made anew with the loops of genorth.
@@ -52,9 +69,7 @@ class Evidence:
     def union(self) -> Records:
         """All of them, without the domains' own solvers and those as the paper ran them."""
         every = compare.join([self.paper, self.ladder, self.gallery])
-        return every.where(
-            lambda record: record.family != OTHER and record.solver not in experiments.PAPERS
-        )
+        return every.where(lambda record: record.family != OTHER and record.solver not in PAPERS)
 
     @property
     def groups(self) -> dict[str, str]:
@@ -62,7 +77,7 @@ class Evidence:
         return {
             **{
                 experiments.table(number).name: problem.group
-                for number, (problem, _) in experiments.TABLES.items()
+                for number, (problem, _) in TABLES.items()
             },
             **dict.fromkeys(ladder.NAMES.values(), LADDER),
             **dict.fromkeys(self.gallery.distinct("problem"), GALLERY),
@@ -84,7 +99,7 @@ def load(folder: Path) -> Evidence:
     """
     kept = folder / "gallery" / "records"
     real = compare.load(kept) if kept.is_dir() else Records([])
-    tables = {experiments.table(number).name for number in experiments.TABLES}
+    tables = {experiments.table(number).name for number in TABLES}
     return Evidence(
         compare.load(folder / "records").where(lambda record: record.problem in tables),
         compare.load(folder / "ladder" / "records"),
@@ -92,38 +107,13 @@ def load(folder: Path) -> Evidence:
     )
 
 
-def run_gallery(folder: Path, quick: bool = False, **how: Any) -> Records:
-    """Make the runs of the gallery that are missing, for the instances that are installed.
-
-    Args:
-        folder: Where the records are kept, in `records/`.
-        quick: Few solvers.
-        **how: Further arguments of `genorth.compare.run`.
-
-    Returns:
-        The records.
-    """
-    found = [name for name in instance_names() if why_not(name) is None]
-    left = len(instance_names()) - len(found)
-    if left:
-        print(f"Gallery: {left} instances are left out; pip install 'genorth[gallery]' adds them")
-    solvers = gallery.chosen(None, gallery.QUICK if quick else gallery.ALL)
-    return gallery.run(folder, [load_instance(name) for name in found], solvers, **how)
-
-
 # ---------------------------------------------------------------------- solvers
 
 
-def registered(records: Records, second_order: bool = True) -> Records:
-    """The records of registered solvers, as they are; perhaps of first-order ones alone."""
-    known = {AUTO: REGISTRY["cdf-lbfgs-scipy"], **REGISTRY}
-    return records.where(
-        lambda r: r.solver in known and (second_order or "hessian" not in known[r.solver].needs)
-    )
-
-
 def standings(records: Records, measure: str = "time") -> Any:
-    """Compare solvers by time or evaluations, from the starts that all solvers of a row have.
+    """Compare registered solvers by time or evaluations.
+
+    From the starts that all solvers of a row have.
 
     Args:
         records: The records.
@@ -137,7 +127,7 @@ def standings(records: Records, measure: str = "time") -> Any:
     pandas = optional("pandas", "report", "a table of solvers")
     costs = pandas.DataFrame(
         {name: each.spread(measure)[1] for name, each in shared(runs, *runs).items()}
-        for runs in by_row(records).values()
+        for runs in by_row(records.where(lambda r: r.solver in {AUTO, *REGISTRY})).values()
     )
     over = costs.div(costs.min(axis=1), axis=0)[np.isfinite(costs.min(axis=1))]
     found = pandas.DataFrame(
@@ -150,13 +140,6 @@ def standings(records: Records, measure: str = "time") -> Any:
         }
     )
     return found[2 * found["rows"] >= len(over)].sort_values("median")
-
-
-def times(ratio: float) -> str:
-    """How a ratio reads: 1.3x, 24x, 120x."""
-    if not math.isfinite(ratio):
-        return "unsolved" if ratio > 0 else "-"
-    return f"{ratio:.0f}x" if ratio >= 99.5 else f"{ratio:.2g}x"
 
 
 def ratios(records: Records, first: Container[str], second: Container[str]) -> list[float]:
@@ -195,6 +178,43 @@ def won(rows: Mapping[Row, Mapping[str, Runs]]) -> dict[str, int]:
     return wins
 
 
+def classes(evidence: Evidence) -> Table:
+    """How far each family is behind, for each problem class and in all."""
+    groups, union, lines = evidence.groups, evidence.union, []
+    parts = {name: [key for key in groups if groups[key] == name] for name in groups.values()}
+    for name, problems in (parts | {"all": list(groups)}).items():
+        rows = by_row(union.where(lambda record, mine=problems: record.problem in mine))
+        wins, far = won(rows), [behind(runs) for runs in rows.values()]
+        if rows:
+            cells = [
+                f"{statistics.median(each.get(kind, math.inf) for each in far):.2g} ({wins[kind]})"
+                for kind in FAMILIES
+            ]
+            lines.append([name, len(rows), *cells, len(rows) - sum(wins.values())])
+    heads = ["", "rows", *(f"{kind}: median (wins)" for kind in FAMILIES), "no winner"]
+    return table(heads, lines)
+
+
+def solvers(records: Records) -> Table:
+    """How each registered solver stands among all, by time and evaluations."""
+    found = standings(records)
+    found["evaluations"] = standings(records, "evaluations")["median"]
+    found["over"] = [slower(records, name) for name in found.index]
+    lines = [
+        [name, *map(int, counts[:4]), *(f"{ratio:.2g}" for ratio in counts[4:])]
+        for name, *counts in found.itertuples()
+    ]
+    heads = ["solver", *found.columns[:4], "time", "evaluations"]
+    return table([*heads, "time over the best Riemannian solver"], lines)
+
+
+def table(heads: Iterable[str], lines: Iterable[Sequence[object]], left: int = 1) -> Table:
+    """A table of words and numbers, of which the first columns are aligned to the left."""
+    made = [Line([words(cell) for cell in line]) for line in lines]
+    shown = [Head(name, numeric=number >= left) for number, name in enumerate(heads)]
+    return Table("", shown, [Block("", made)])
+
+
 # ---------------------------------------------------------------------- ingredients
 
 
@@ -208,6 +228,7 @@ def effects(evidence: Evidence) -> dict[tuple[str, str, str], Effect]:
     every = compare.join([tables, rungs, real])
     geometry, dissolving = "geometry of O(np^2)", "orthogonal instead of oblique dissolving"
     manifold, retraction = "on the manifold instead of a penalty", "retraction chosen step by step"
+    in_metric = variant_name("rlbfgs", "metric")
     asked = [
         *((f"{geometry}, tables", tables, FAST[name], data.SOLVERS[name]) for name in FAST),
         *(
@@ -215,16 +236,16 @@ def effects(evidence: Evidence) -> dict[tuple[str, str, str], Effect]:
             for solver in ladder.RETRACTED
             for kind in ladder.RETRACTIONS
         ),
-        (CURVED, hard, "rlbfgs", variant_name("rlbfgs", "cayley")),
+        (f"{retraction}, condition 1000", hard, "rlbfgs", variant_name("rlbfgs", "cayley")),
         (f"{dissolving}, tables", tables, ORTHOGONAL, AUTO),
         (f"{dissolving}, ladder", rungs, ORTHOGONAL, AUTO),
         (f"{dissolving}, gallery", real, ORTHOGONAL, AUTO),
-        (DISSOLVED, hard, ORTHOGONAL, AUTO),
+        (f"{dissolving}, condition 1000", hard, ORTHOGONAL, AUTO),
         ("automatic beta, tables", tables, AUTO, data.SOLVERS["CDFLBFGS"]),
-        (METRIC, real, metric_name("rlbfgs"), "rlbfgs"),
-        (METRIC, real, metric_name(ORTHOGONAL), ORTHOGONAL),
-        ("metric of the form, B, ladder", definite, metric_name("rlbfgs"), "rlbfgs"),
-        ("metric of the form, |A|, ladder", other, metric_name("rlbfgs"), "rlbfgs"),
+        ("metric of the domain, gallery", real, in_metric, "rlbfgs"),
+        ("metric of the domain, gallery", real, variant_name(ORTHOGONAL, "metric"), ORTHOGONAL),
+        ("metric of the form, B, ladder", definite, in_metric, "rlbfgs"),
+        ("metric of the form, |A|, ladder", other, in_metric, "rlbfgs"),
         ("Hessian products, everywhere", every, "rtr", "rlbfgs"),
         (f"{manifold}, L-BFGS", every, "rlbfgs", ORTHOGONAL),
         (f"{manifold}, CG", every, "rcg", "odf-cg"),
@@ -237,10 +258,11 @@ def effects(evidence: Evidence) -> dict[tuple[str, str, str], Effect]:
     }
 
 
-#: Ingredients that the guide names.
-CURVED = "retraction chosen step by step, condition 1000"
-DISSOLVED = "orthogonal instead of oblique dissolving, condition 1000"
-METRIC = "metric of the domain, gallery"
+def ingredients(evidence: Evidence) -> Table:
+    """What each ingredient is worth."""
+    return tables.effects_table(
+        ((key[0], found) for key, found in effects(evidence).items()), LABELS
+    )
 
 
 def _equally_limited(records: Records) -> Records:
@@ -254,7 +276,186 @@ def _equally_limited(records: Records) -> Records:
     }
 
     def limited(record: Record) -> Record:
-        late = record.solver == experiments.REFERENCE and record.time > limits[record.problem]
+        late = record.solver == REFERENCE and record.time > limits[record.problem]
         return attrs.evolve(record, success=False, status="TIME_LIMIT") if late else record
 
     return attrs.evolve(records, records=map(limited, records))
+
+
+# ---------------------------------------------------------------------- the paper's figures
+
+_ZERO = 1e-6  # an f below has gone to zero: its size only says how far the last step went
+_FACTOR = 2.0  # within which iteration counts are said to agree
+_HEADS = (
+    "table",
+    "solved by both",
+    "by the paper alone",
+    "here alone",
+    "f over the paper's",
+    "iterations over the paper's",
+    f"within {_FACTOR:g}x",
+    "same solver fastest",
+    "same family",
+    "one of ours faster",
+)
+
+
+def agreement(records: Records) -> Table:
+    """The paper's runs beside ours; ratios are medians over the runs that both solve (range)."""
+    lines = []
+    for number in TABLES:
+        rows = by_row(records.where(problem=experiments.table(number).name))
+        if rows:
+            lines.append([number, *_solved(number, rows), *_winners(number, rows)])
+    return table(_HEADS, lines)
+
+
+def _solved(number: int, rows: Mapping[Row, Mapping[str, Runs]]) -> list[object]:
+    """Who solves what, and the values and iterations of what both solve."""
+    pairs = [
+        (row, runs[row.solver])
+        for row in experiments.table(number).paper()
+        if row.solver
+        in (runs := rows.get((experiments.table(number).name, row.size, row.tolerance), {}))
+    ]
+    both = [(row, mine) for row, mine in pairs if row.solved and not mine.failed]
+    theirs = sum(row.solved and not mine.solved for row, mine in pairs)
+    ours = sum(bool(mine.solved) and not row.solved for row, mine in pairs)
+    found = [(*row.figures[:2], mine) for row, mine in both]
+    values = [mine.median("fun") / fun for fun, _, mine in found if fun > _ZERO]
+    counts = [mine.median("nit") / nit for _, nit, mine in found if nit]
+    near = sum(1 / _FACTOR <= count <= _FACTOR for count in counts)
+    return [
+        len(both),
+        theirs,
+        ours,
+        ranged(values, ".2g") if values else "both zero" if both else "-",
+        ranged(counts, ".2g") if counts else "-",
+        f"{near} of {len(counts)}",
+    ]
+
+
+def _winners(number: int, rows: Mapping[Row, Mapping[str, Runs]]) -> list[str]:
+    """The fastest of the paper's six, there and here, row by row; and the fastest of all."""
+    paper, same, kind, ours = experiments.table(number).paper(), 0, 0, 0
+    for (_, size, tolerance), runs in rows.items():
+        timed = {
+            row.figures[-1]: row.solver
+            for row in paper
+            if (row.size, row.tolerance) == (size, tolerance) and row.solved
+        }
+        mine = best_of(runs, [solver for solver in PAPERS if solver in runs])
+        if timed and mine is not None:
+            theirs = timed[min(timed)]
+            same += mine == theirs
+            kind += SOLVERS[mine].family == SOLVERS[theirs].family
+        ours += best_of(runs) not in (None, *PAPERS)
+    return [f"{count} of {len(rows)}" for count in (same, kind, ours)]
+
+
+# ---------------------------------------------------------------------- the paper's claims
+
+_ALL = tuple(TABLES)
+#: What the paper says of tables (of their largest size): who is faster than whom. A side is a
+#: family, or a solver by its name in the paper.
+_CLAIMS = (
+    (
+        "The penalty surpasses Riemannian solvers on large problems",
+        (1, 2),
+        True,
+        PENALTY,
+        RIEMANNIAN,
+    ),
+    ("Penalty methods outperform Riemannian ones as n grows", (3, 4), True, PENALTY, RIEMANNIAN),
+    ("RCG is less efficient than RGD, by the cost of transport", _ALL, False, "RGD", "RCG"),
+    ("On tensors CDFGD is comparable with RGD", (5, 6, 7), False, "CDFGD", "RGD"),
+    ("On tensors CDFCG is comparable with RCG", (5, 6, 7), False, "CDFCG", "RCG"),
+    ("On tensors CDFLBFGS beats Riemannian solvers", (5, 6, 7), False, "CDFLBFGS", RIEMANNIAN),
+)
+
+
+def claims(records: Records) -> Table:
+    """Each claim of the paper, with what the records say of its solvers and of ours."""
+    compared = []
+    for claim, numbers, largest, first, second in _CLAIMS:
+        mine = [records.where(problem=experiments.table(number).name) for number in numbers]
+        part = compare.join(
+            each.where(size=each.distinct("size")[-1]) if largest else each for each in mine
+        )
+        sides = [[_side(part, side, ours) for side in (first, second)] for ours in (False, True)]
+        places = f"Tables {', '.join(map(str, numbers))}"
+        compared.append([f"{claim} ({places})", *(_ahead(part, *each) for each in sides)])
+    heads = ("the paper says", "as the paper ran it", "with ours")
+    return table(heads, [_values(records), *compared, _share(records)], len(heads))
+
+
+def _side(records: Records, side: str, ours: bool) -> set[str]:
+    """The solvers of a side, as the paper ran them or with ours."""
+    if side in data.SOLVERS:
+        return {FAST.get(side, data.SOLVERS[side]) if ours else data.SOLVERS[side]}
+    names = {name for name, about in records.solvers.items() if about.family == side}
+    return names if ours else names & {*PAPERS}
+
+
+def _ahead(records: Records, first: set[str], second: set[str]) -> str:
+    """How often the best of some is faster than the best of others, and its time over theirs."""
+    found = ratios(records, first, second)
+    won = sum(ratio < 1 for ratio in found)
+    both = [ratio for ratio in found if 0 < ratio < math.inf]
+    middle = f"; {statistics.median(both):.2g} times the time where both solve" if both else ""
+    return f"faster in {won} of {len(found)} rows{middle}"
+
+
+def _values(records: Records) -> list[str]:
+    cells = []
+    for solvers in (PAPERS, records.solvers):
+        mine = records.where(lambda r, solvers=solvers: r.solver in solvers)
+        rows, away = by_row(mine), max(r.feasibility for r in mine if r.success)
+        same = sum(not elsewhere(runs) for runs in rows.values())
+        cells.append(f"same f in {same} of {len(rows)} rows, |C| at most {away:.1e}")
+    return ["Penalty methods reach the f of Riemannian solvers, with high feasibility", *cells]
+
+
+def _share(records: Records) -> list[str]:
+    shares = [
+        statistics.median(
+            [
+                sum(r.seconds.get(phase, 0.0) for phase in ("retraction", "projection")) / r.time
+                for r in records.where(solver=solver)
+                if r.problem.endswith("matching") and r.time > 0
+            ]
+            or [math.nan]
+        )
+        for solver in (data.SOLVERS["RGD"], FAST["RGD"])
+    ]
+    claim = "RGD spends over 90 % of its time in retraction and projection (Figure 1)"
+    return [claim, *(f"{share:.0%} in the median" for share in shares)]
+
+
+# ---------------------------------------------------------------------- leads over the paper's RGD
+
+#: The lead over RGD as the paper ran it is measured where that takes over so many seconds.
+FROM = 5.0
+
+
+def leads(records: Records) -> Table:
+    """How much faster than RGD as the paper ran it the best solver is, from the same starts.
+
+    The last column is the time of the best over that of its evaluations of f: near 1, f is the
+    bottleneck.
+    """
+    seeds, lines = records.where(solver=REFERENCE).distinct("seed"), []
+    same = records.where(lambda record: record.seed in seeds)
+    rows = by_row(same)
+    for row in best(same):
+        more = "> " if REFERENCE in row.at_least else ""
+        lead = row.at_least.get(REFERENCE, row.ratios.get(REFERENCE, math.nan))
+        if FROM < lead * row.time < math.inf:
+            runs = rows[row.problem, row.size, row.tolerance][str(row.solver)]
+            bound = statistics.median(run.time / run.seconds["cost"] for run in runs.solved)
+            where = f"{row.problem} {row.size} to {tolerance_text(row.tolerance)}"
+            seconds = f"{more}{seconds_text(lead * row.time)}"
+            lines.append(
+                [where, seconds, row.solver, f"{more}{seconds_text(lead)}", seconds_text(bound)]
+            )
+    return table(("where", "seconds of RGD", "fastest", "lead", "its time over that of f"), lines)

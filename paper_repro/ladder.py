@@ -24,13 +24,7 @@ from baselines import SOLVERS as REGISTRY
 from genorth import Solver
 from genorth.compare import Case, Records
 from genorth.gallery.base import trace_problem
-from genorth.gallery.comparison import (
-    metric_options,
-    metric_solvers,
-    run_each,
-    variant,
-    variant_name,
-)
+from genorth.gallery.comparison import in_metric, run_each, variant
 from genorth.linalg.matrices import conditioned_symmetric
 from paper_repro.experiments import AUTO, ORTHOGONAL
 from paper_repro.problems.base import named
@@ -123,12 +117,9 @@ class Rung:
 
     def entry(self) -> tuple[Case, dict[str, Solver]]:
         """What `run_each` takes: the instance and its solvers."""
-        metric = MANIFOLDS[self.kind][1]
-        twice = () if metric is None else IN_METRIC
+        twice, options = in_metric(self.problem(), MANIFOLDS[self.kind][1], IN_METRIC)
         size = f"{self.form} {named((self.n, self.p))}"
-        options = metric_options(self.problem(), metric, twice)
-        instance = Case(NAMES[self.task], size, self.problem, None, options)
-        return instance, SOLVERS | metric_solvers(twice)
+        return Case(NAMES[self.task], size, self.problem, None, options), SOLVERS | twice
 
 
 @lru_cache(maxsize=2)
@@ -154,19 +145,16 @@ RETRACTED, RETRACTIONS = ("rlbfgs", "rtr"), ("cayley", "normal")
 IN_METRIC = (ORTHOGONAL, "rlbfgs")
 #: The solvers of the ladder, by the names that the records have.
 SOLVERS: dict[str, Solver] = {
-    **{
-        name: REGISTRY[name]
-        for name in (
-            *(AUTO, ORTHOGONAL, "odf-cg", "odf-tr"),
-            *("rgd", "rcg", "rlbfgs", "rtr"),
-            *("landing", "landing-newton"),
-        )
-    },
-    **{
-        variant_name(name, kind): variant(name, kind, partial(REGISTRY[name].run, retraction=kind))
-        for name in RETRACTED
-        for kind in RETRACTIONS
-    },
+    solver.name: solver
+    for solver in (
+        *(REGISTRY[name] for name in (AUTO, ORTHOGONAL, "odf-cg", "odf-tr")),
+        *(REGISTRY[name] for name in ("rgd", "rcg", "rlbfgs", "rtr", "landing", "landing-newton")),
+        *(
+            variant(name, kind, partial(REGISTRY[name].run, retraction=kind))
+            for name in RETRACTED
+            for kind in RETRACTIONS
+        ),
+    )
 }
 
 

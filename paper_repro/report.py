@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
 from genorth import compare
 from genorth.compare import Records, render, summary, tables
+from genorth.compare.render import Table
 from genorth.errors import refuse
 from genorth.files import replace_file
-from paper_repro import experiments, figures, findings, pages
-from paper_repro.agreement import agreement
+from paper_repro import experiments, figures, findings
 from paper_repro.data import TIME_LIMIT
 from paper_repro.experiments import LABELS
 
@@ -20,31 +19,25 @@ _LINES, _FEW = 40, 8
 _PARTS = {"ladder": findings.LADDER, "gallery": findings.GALLERY}
 
 
-def notes(records: Records) -> dict[str, list[str]]:
-    """For each table of the paper what it holds, how it was run, and why ours differ."""
-    known = experiments.known()
+def blocks(evidence: findings.Evidence) -> dict[str, Table]:
+    """The tables that pages and the report show of all results, by name."""
     return {
-        name: [
-            known[name].caption,
-            _conditions(records.where(problem=name)),
-            *known[name].differences,
-        ]
-        for name in records.distinct("problem")
-        if name in known
+        "classes": findings.classes(evidence),
+        "ingredients": findings.ingredients(evidence),
+        "solvers": findings.solvers(evidence.union),
+        "claims": findings.claims(evidence.paper),
+        "leads": findings.leads(evidence.paper),
     }
 
 
-def _conditions(records: Records) -> str:
-    """Under which conditions these runs were made."""
-    limits = sorted({float(r.definition.get("max_time", math.nan)) for r in records})
-    starts = sorted({len(records.where(solver=name).distinct("seed")) for name in records.solvers})
-    seconds, counts = (" or ".join(f"{each:g}" for each in found) for found in (limits, starts))
-    return (
-        f"Time limit {seconds} s{' (the longer for RGD)' if len(limits) > 1 else ''}, in the paper "
-        f"{TIME_LIMIT:.0f} s; "
-        f"{records.settings.get('threads', 1)} BLAS thread, starts of a solver: {counts}. Penalty "
-        "methods run with the paper's beta, except where it says auto."
-    )
+def notes(records: Records) -> dict[str, list[str]]:
+    """For each table of the paper what it holds, and why ours differ."""
+    known = experiments.known()
+    return {
+        name: [known[name].caption, *known[name].differences]
+        for name in records.distinct("problem")
+        if name in known
+    }
 
 
 def text(records: Records, format: str = "markdown") -> str:  # noqa: A002  as the tables name it
@@ -63,9 +56,8 @@ def text(records: Records, format: str = "markdown") -> str:  # noqa: A002  as t
         table = tables.paper_layout(mine, format, beside, LABELS).strip()
         parts.append("\n".join([table, *(f"- {line}" for line in told.get(name, []))]))
     if told:
-        parts.append(getattr(render, format)(agreement(records)).strip())
-    lines = [*summary.sentences(records, LABELS), pages.lead_sentence(records)]
-    return "\n\n".join([*parts, *lines]) + "\n"
+        parts.append(getattr(render, format)(findings.agreement(records)).strip())
+    return "\n\n".join([*parts, *summary.sentences(records, LABELS)]) + "\n"
 
 
 def lines(records: Records) -> list[str]:
@@ -83,13 +75,13 @@ def report(folder: Path) -> Path:
     """
     records = compare.load(folder / "records")
     told = [f"{name}: {' '.join(lines)}" for name, lines in notes(records).items()]
+    limit = f"In the paper a run may take {TIME_LIMIT:.0f} s."
     sections: list[tuple[str, Any]] = [
         *_everything(folder),
-        ("Against the paper's solvers", pages.lead_sentence(records)),
-        ("Agreement with the paper", [agreement(records), *told] if told else ""),
+        ("Agreement with the paper", [findings.agreement(records), limit, *told] if told else ""),
     ]
     for number, data in figures.load_all(folder).items():
-        content = [data.figure.caption, data.draw(), *data.sentences()]
+        content = [data.figure.caption, data.draw(), data.told()]
         sections.append((f"Figure {number}", content))
     return compare.report(
         records,
@@ -110,12 +102,14 @@ def _everything(folder: Path) -> list[tuple[str, Any]]:
         records = getattr(evidence, part)
         if len(records):
             compare.report(records, folder / part / "report.html", title, labels=LABELS)
-    union = evidence.union
+    shown, union = blocks(evidence), evidence.union
     behind = compare.plots.behind(union, groups=evidence.groups)
     return [
-        ("Tables, ladder and gallery together", [*pages.result(evidence), behind]),
+        ("Tables, ladder and gallery together", [shown["classes"], behind, shown["solvers"]]),
         ("All families", [compare.plots.families(union)]),
-        ("What each ingredient is worth", [pages.ingredients(evidence)]),
+        ("What each ingredient is worth", [shown["ingredients"]]),
+        ("The paper's claims", [shown["claims"]]),
+        ("Lead over RGD as the paper ran it", [shown["leads"]]),
     ]
 
 
@@ -138,10 +132,6 @@ def make(folder: Path, with_report: bool = True) -> list[Path]:
         "tables.csv": tables.paper_layout(records, "csv", beside, LABELS),
         "tables.tex": tables.paper_layout(records, "latex", beside, LABELS),
     }
-    if findings.is_complete(folder):
-        texts = pages.blocks(findings.load(folder))
-        parts = (f"## {name.capitalize()}\n\n{text}" for name, text in texts.items())
-        contents["findings.md"] = "\n".join(parts)
     made = [replace_file(folder / name, content.encode()) for name, content in contents.items()]
     for number, data in figures.load_all(folder).items():
         for ending in ("svg", "png"):

@@ -1,4 +1,8 @@
-"""The command `genorth`: from a plain file to a check, a solution and a report."""
+"""The command `genorth`: from a plain file to a check, a solution and a report.
+
+And what all command lines share: no traceback, and an exit code that says how it ended (0; 1: it
+could not be done; 2: usage; 130: Ctrl-C).
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,9 @@ import pytest
 
 from genorth import compare
 from genorth.__main__ import main
+from genorth.gallery.commands import main as gallery_main
+from paper_repro import figures
+from paper_repro.commands import main as paper_main
 
 ROOT = Path(__file__).parents[1]
 pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
@@ -34,14 +41,12 @@ solvers = {"mine": mine}
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A first file, in the working directory; what importing it changes is put back."""
+    """A first file, in the working directory; what running it changes is put back."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.delitem(sys.modules, "my_problem", raising=False)
     path = Path("my_problem.py")
     path.write_text(MY, "utf-8")
-    yield path
-    sys.modules.pop("my_problem", None)
+    return path
 
 
 # ---------------------------------------------------------------------- the commands
@@ -85,21 +90,20 @@ def test_functions_of_the_file_reach_other_processes(file: Path) -> None:
     assert main(["compare", str(file), "--solvers", "mine", "--jobs", "2", "--out", "found"]) == 0
 
 
-def test_check_finds_a_wrong_gradient(file: Path, capsys) -> None:
-    assert main(["check", str(file)]) == 0
-    assert "gradient of modes on Stiefel(12, 2): passed" in capsys.readouterr().out
-    sys.modules.pop("my_problem")
-    wrong = MY.replace("2 * A @ X)", "A @ X, lambda X, Z: 2 * A @ Z)")
-    file.write_text(wrong, "utf-8")
-    assert main(["check", str(file)]) == 1
-    shown = capsys.readouterr().out
-    assert "gradient of modes on Stiefel(12, 2): 2 of 3 failed" in shown and "Hessian of" in shown
-
-
-def test_check_says_that_there_is_no_gradient(file: Path, capsys) -> None:
-    file.write_text(MY.replace(", lambda X: 2 * A @ X", ""), "utf-8")
-    assert main(["check", str(file)]) == 1
-    assert "FAIL  no gradient" in capsys.readouterr().out
+@pytest.mark.parametrize(
+    ("old", "new", "code", "said"),
+    [
+        ("", "", 0, "gradient of modes on Stiefel(12, 2): passed"),
+        ("2 * A @ X)", "A @ X)", 1, "gradient of modes on Stiefel(12, 2): 2 of 3 failed"),
+        ("2 * A @ X)", "2 * A @ X, lambda X, Z: A @ Z)", 1, "Hessian of modes on Stiefel(12, 2): "),
+        (", lambda X: 2 * A @ X", "", 1, "FAIL  no gradient"),
+    ],
+    ids=["right", "gradient", "Hessian", "none"],
+)
+def test_check_finds_wrong_derivatives(old, new, code, said, file: Path, capsys) -> None:
+    file.write_text(MY.replace(old, new), "utf-8")
+    assert main(["check", str(file)]) == code
+    assert said in capsys.readouterr().out
 
 
 def test_solve_prints_and_keeps_the_result(file: Path, capsys) -> None:
@@ -165,6 +169,147 @@ def test_the_entry_points_are_declared() -> None:
     assert project["entry-points"]["genorth.commands"] == {"paper": "paper_repro.commands:main"}
 
 
+# ---------------------------------------------------------------------- all command lines
+
+TOY = ["--toy", "--solvers", "rtr"]
+#: Commands of every program, without --out; none takes long.
+COMPARISONS = {
+    "genorth": (main, ["compare", "FILE", "--solvers", "rtr"]),
+    "gallery": (
+        gallery_main,
+        ["run", "ergotropy-spins", "--quick", "--jobs", "1", "--solvers", "rtr"],
+    ),
+    "paper table": (paper_main, ["table", "1", *TOY]),
+    "paper figure": (paper_main, ["figure", "2", *TOY]),
+    "paper all": (paper_main, ["all", *TOY]),
+}
+every_comparison = pytest.mark.parametrize("name", COMPARISONS)
+
+
+def compared(name: str, file: Path, out: Path) -> int:
+    program, arguments = COMPARISONS[name]
+    given = [str(file) if argument == "FILE" else argument for argument in arguments]
+    return program([*given, "--out", str(out)])
+
+
+@pytest.fixture
+def never_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is refused is refused before anything is measured."""
+
+    def run(*_, **__):
+        raise AssertionError("measured")
+
+    monkeypatch.setattr(compare, "run", run)
+    for kind in figures._KINDS.values():
+        monkeypatch.setattr(kind, "measure", run)
+
+
+@pytest.mark.usefixtures("never_run")
+@pytest.mark.parametrize("place", ["file", "file/below", "/proc/nowhere"])
+@every_comparison
+def test_out_that_cannot_be_a_folder_is_refused(name, place, file, tmp_path, capsys) -> None:
+    (tmp_path / "file").write_text("mine", "utf-8")
+    assert compared(name, file, tmp_path / place) == 2
+    message = capsys.readouterr().err
+    assert message.startswith("error: --out: need a folder") and str(tmp_path / place) in message
+    assert (tmp_path / "file").read_text("utf-8") == "mine"
+
+
+@pytest.mark.usefixtures("never_run")
+@pytest.mark.parametrize("package", ["matplotlib", "threadpoolctl", "jinja2"])
+@every_comparison
+def test_a_missing_extra_is_named_before_anything_is_measured(
+    name, package, file, tmp_path, monkeypatch, capsys
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    assert compared(name, file, tmp_path / "out") == 1
+    message = capsys.readouterr().err
+    assert message.startswith("error: ") and "pip install 'genorth[report]'" in message
+    assert package in message and not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", ["genorth", "gallery", "paper table"])
+def test_an_interrupted_command_ends_with_130_and_its_notes(
+    name, file, tmp_path, monkeypatch, capsys
+) -> None:
+    def interrupted(*_, **__):
+        interrupt = KeyboardInterrupt()
+        interrupt.add_note("3 of 4 runs are kept.")
+        raise interrupt
+
+    monkeypatch.setattr(compare, "run", interrupted)
+    assert compared(name, file, tmp_path / "out") == 130
+    assert capsys.readouterr().err == "\nInterrupted. 3 of 4 runs are kept.\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "arguments"),
+    [
+        *((main, line) for line in ("nothing", "--nothing", "solve", "solve my.py --tol small")),
+        *((gallery_main, line) for line in ("nothing", "run --jobs two", "list x")),
+        *(
+            (paper_main, line)
+            for line in ("nothing", "table", "table one", "table 1 --sizes a,b", "export")
+        ),
+    ],
+)
+def test_wrong_usage_ends_with_2(program, arguments, capsys) -> None:
+    with pytest.raises(SystemExit) as end:
+        program(arguments.split())
+    assert end.value.code == 2
+    assert "usage: " in capsys.readouterr().err
+
+
+_INTERRUPTED = """
+import runpy, sys
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "{program}.commands":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Finder())
+sys.argv = ["program", "list"]
+runpy.run_module("{program}", run_name="__main__", alter_sys=True)
+"""
+
+
+@pytest.mark.parametrize("program", ["genorth.gallery", "paper_repro"])
+def test_ctrl_c_during_imports_ends_with_130(program: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _INTERRUPTED.format(program=program)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "\nInterrupted.\n")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param('"$@" | true; exit ${PIPESTATUS[0]}', marks=pytest.mark.slow),
+        pytest.param('"$@" 2>&-', marks=pytest.mark.slow),
+        '"$@" <&- >&- 2>&-',
+    ],
+    ids=["pipe that nobody reads", "no stderr", "no stream"],
+)
+def test_streams_that_are_gone_do_not_cost_the_report(line: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "paper_repro", "table", "1", *TOY, "--out", str(tmp_path)]
+    done = subprocess.run(
+        ["bash", "-c", line, "bash", *command],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0
+    assert "Traceback" not in done.stderr + done.stdout and "Exception" not in done.stderr
+    assert "</html>" in (tmp_path / "report.html").read_text("utf-8")
+    assert len(compare.load(tmp_path / "records")) == 2  # no stream has written among them
+
+
 # ---------------------------------------------------------------------- what goes wrong
 
 
@@ -179,7 +324,6 @@ def test_the_entry_points_are_declared() -> None:
         ("import nothing_of_this_name\n", 1, "nothing_of_this_name"),
         (None, 1, "my_problem.py: there is no such file"),
     ],
-    ids=["none", "empty", "number", "raises", "syntax", "import", "missing"],
 )
 @pytest.mark.parametrize("command", ["check", "solve", "compare"])
 def test_a_bad_file_is_told_in_a_sentence(command, text, code, said, file, capsys) -> None:

@@ -30,6 +30,8 @@ LAYERS = (
     "genorth.penalty",
     "genorth.interop",
     "genorth.auto",
+    "genorth.alm",
+    "genorth.rounds",
     "genorth.minimize",
     "genorth",  # what `import genorth` gives
     "genorth.machine",

@@ -37,7 +37,7 @@ GIVEN = POINTS.removeprefix("None ")
 STARTS = "'x' 5 X.T nan*X 1j*X {} masked(X)"
 #: Options of every solver, and what they cannot be.
 OPTIONS = [
-    *each("tol={}", "tol", "-1 nan inf '1' None True [1]"),
+    *each("tol={}", "tol", "-1 nan inf '1' True [1]"),
     *each("feasibility_tol={}", "feasibility_tol", "0 -1 nan inf '1' None True"),
     *each("max_iterations={}", "max_iterations", "0 -1 1.5 10.0 nan True '5'"),
     *each("max_evaluations={}", "max_evaluations", "0 -1 1.5 10.0 nan True '5'"),

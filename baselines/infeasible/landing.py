@@ -167,7 +167,10 @@ def follow(
 
     def step(at: Iterate, t: float) -> Iterate:
         end = after(at.moved(t, run.tube))
-        return iterate(run.evaluate(end.X, end))
+        try:
+            return iterate(run.evaluate(end.X, end))
+        except np.linalg.LinAlgError as error:
+            raise StepTooLong("phi(X) has lost its rank there") from error
 
     first = iterate(start)
     short = 0.1 * start.at.length / max(first.direction.size, 1e-300)

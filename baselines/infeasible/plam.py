@@ -146,7 +146,8 @@ def _march(run: Run, point: Point, beta: float, eta: float | str) -> Point:
     steps: Steps[_Iterate] = (
         Settings(
             first_step=max(0.1, min(0.01 * float(norm(first.gradient)), 1.0)),
-            trials=1,  # accepted without a look at f
+            trials=1,
+            blind=True,  # accepted without a look at f
             shortest=1e-10,
             longest=1e10,
         )

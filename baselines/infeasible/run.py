@@ -14,12 +14,14 @@ from genorth.errors import StepTooLong, refuse
 from genorth.geometry.newton import anywhere
 from genorth.geometry.place import Place
 from genorth.linalg.arrays import Array, inner, norm
+from genorth.problem.kkt import KKT
+from genorth.problem.measure import VIOLATION, tangent_norm
 from genorth.problem.problem import Problem
 from genorth.solve.descent import NoStep, Settings, descend
 from genorth.solve.ending import BEST, end_at, outcome, result
-from genorth.solve.monitor import Monitor
+from genorth.solve.monitor import Monitor, Stop
 from genorth.solve.options import Common, Options, require
-from genorth.solve.result import Result
+from genorth.solve.result import Result, Status
 from genorth.solve.solver import INFEASIBLE
 
 #: |C| of every iterate of a landing method is at most this: repeated A leads to M from there (F6).
@@ -107,13 +109,15 @@ class Run:
         """f and its gradient at X, of which phi(X) and X^T phi(X) may be known.
 
         Raises `StepTooLong` outside of the tube, before f is called; a value that is not
-        finite ends the run.
+        finite ends the run. Rounding off F would grow from step to step: X is projected.
         """
+        if self.manifold.ambient_projector is not None:
+            X, at = self.manifold.ambient(X), None
         at = anywhere(self.manifold, X) if at is None else at
         violation = at.feasibility
         if not violation <= self.tube * (1 + _SLACK):
             raise StepTooLong(f"|C| = {violation:.3g} after the step, outside of the tube")
-        return Point(at, *self.monitor.evaluate(X, self._last is None))
+        return Point(at, *self.monitor.evaluate(at.X, self._last is None))
 
     def accept(self, point: Point, measure: float | None = None) -> None:
         """The point is the next iterate: to the trace. Raises `Stop` where it is the last one.
@@ -127,9 +131,15 @@ class Run:
             self._best = point
         with self.monitor.paused():
             violation = point.at.feasibility
-            if measure is None:
-                measure = float(norm(point.at.project(point.G)))
+            if self.problem.constraints is not None:
+                kkt = KKT.estimate(self.problem, point.X)
+                missed = 0.0 if kkt.violation <= VIOLATION else 1 + kkt.violation
+                measure = max(kkt.stationarity, missed)
+            elif measure is None:
+                measure = tangent_norm(point.at.project(point.G), point.G)
             measure += max(1.0, float(norm(point.G))) * violation
+        if not math.isfinite(measure):  # f and G are finite: X is too long for C(X)
+            raise Stop(Status.DIVERGED)
         self.monitor.iteration(point.X, point.f, measure, violation)
 
     def solve(self, solver: Callable[[Run], None]) -> Result:

@@ -7,6 +7,7 @@ definite B; everywhere else the Cayley transform with an n x n solve.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any, final
@@ -93,7 +94,9 @@ class PaperPlace(Place):
         """(R + R^T)/2 where that is it, else Y, K Y + Y K = R + e R^T."""
         if self.manifold.isometric:
             return (R + ct(R)) / 2
-        return scipy.linalg.solve_continuous_lyapunov(self.K, R + self._Q.sign * ct(R))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # K may be singular to rounding
+            return scipy.linalg.solve_continuous_lyapunov(self.K, R + self._Q.sign * ct(R))
 
     def solve(self, T: Array, size: Any = None) -> Array:
         """Not needed: the paper has no Newton step."""

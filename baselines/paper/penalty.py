@@ -49,7 +49,7 @@ def lbfgs(objective: Objective, start: _Vector) -> None:
 
 def trust_region(objective: Objective, start: _Vector) -> None:
     """SciPy's trust-ncg, with Steihaug's conjugate gradients; trust-krylov fails near rounding."""
-    radius = 0.1 * float(np.linalg.norm(start))
+    radius = 0.1 * (float(np.linalg.norm(start)) or 1.0)
     options = {"initial_trust_radius": radius, "max_trust_radius": 100 * radius}
     parts = {"fun": objective.value, "jac": objective.gradient, "hessp": objective.hessian_product}
     scipy_minimize(objective.iteration, start, "trust-ncg", options, **parts)

@@ -118,7 +118,8 @@ def _slsqp(run: Run) -> None:
     vectors, start = Vectors(run), run.start()
     equations = {"type": "eq", "fun": vectors.constraint, "jac": vectors.jacobian}
     options = {"ftol": 0.0, "maxiter": _NEVER}
-    vectors.minimize(start, "SLSQP", constraints=[equations], options=options)
+    others = vectors.sided()
+    vectors.minimize(start, "SLSQP", constraints=[equations, *others], options=options)
 
 
 def _trust_constr(run: Run) -> None:
@@ -130,13 +131,16 @@ def _trust_constr(run: Run) -> None:
     def second(v: Any, y: Any) -> LinearOperator:  # noqa: ARG001
         return LinearOperator((size, size), partial(vectors.constraint_hessian, y))
 
-    exact = run.problem.has_hessian
+    exact, further = run.problem.has_hessian, run.problem.constraints
+    on_M = NonlinearConstraint(vectors.constraint, 0.0, 0.0, jac=vectors.jacobian, hess=second)
+    others = []
+    if further is not None:
+        value, jacobian = vectors.further, vectors.further_jacobian
+        others = [NonlinearConstraint(value, further.lower, further.upper, jac=jacobian)]
     vectors.minimize(
         start,
         "trust-constr",
-        constraints=NonlinearConstraint(
-            vectors.constraint, 0.0, 0.0, jac=vectors.jacobian, hess=second
-        ),
+        constraints=[on_M, *others],
         options={"gtol": 0.0, "xtol": 0.0, "maxiter": _NEVER},
         **{"hessp": vectors.hessian_product} if exact else {"hess": BFGS()},
     )
@@ -219,6 +223,39 @@ class Vectors:
         """The Hessian of sum y_i c_i times w: phi(W) Phi(sum y_i B_i)."""
         T = np.tensordot(y, self.basis, axes=1)
         return realvec(np.asarray(anywhere(self.manifold, self.matrix(w)).normal(T), self._dtype))
+
+    def further(self, v: _Vector) -> _Vector:
+        """c(X) of the further constraints of the problem."""
+        further: Any = self.run.problem.constraints
+        return further.value(self.matrix(v))
+
+    def further_jacobian(self, v: _Vector) -> _Vector:
+        """Its rows."""
+        constraint: Any = self.run.problem.constraints
+        X = self.matrix(v)
+        return np.stack([realvec(constraint.pull(X, e)) for e in np.eye(constraint.lower.size)])
+
+    def sided(self) -> list[dict[str, Any]]:
+        """The further constraints as SLSQP wants them: equations, and values >= 0."""
+        constraint = self.run.problem.constraints
+        if constraint is None:
+            return []
+        low, high = constraint.lower, constraint.upper
+        equal = low == high
+        kinds = (
+            ("eq", equal, 1.0, low),
+            ("ineq", np.isfinite(low) & ~equal, 1.0, low),
+            ("ineq", np.isfinite(high) & ~equal, -1.0, high),
+        )
+        return [
+            {
+                "type": kind,
+                "fun": lambda v, k=rows, s=sign, b=bound: s * (self.further(v) - b)[k],
+                "jac": lambda v, k=rows, s=sign: s * self.further_jacobian(v)[k],
+            }
+            for kind, rows, sign, bound in kinds
+            if rows.any()
+        ]
 
     def minimize(self, start: Point, method: str, **arguments: Any) -> None:
         """SciPy's minimiser from the start; its own tests are switched off where they can be."""

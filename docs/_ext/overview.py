@@ -1,7 +1,7 @@
 """Draw docs/_static/overview.svg, and fill in what pages say of docs/results: `python overview.py`.
 
 A page holds a text between `<!-- made: name -->` and `<!-- /made -->`; the texts are those of
-`paper_repro.pages.blocks` and of `benchmark_tables`, from the records. A test compares the two.
+`paper_repro.report.blocks` and of `benchmark_tables`, from the records. A test compares the two.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Any
 import benchmark_tables
 
 from genorth.compare import plots
-from paper_repro import findings, pages
+from genorth.compare.render import markdown
+from paper_repro import findings, report
 
 DOCS = Path(__file__).parents[1]
 PAGES = (DOCS.parent / "README.md", *sorted(DOCS.glob("*.md")), DOCS / "results" / "index.md")
@@ -29,7 +30,8 @@ def load() -> findings.Evidence:
 
 def texts(evidence: findings.Evidence) -> dict[str, str]:
     """What stands in the blocks, by name: of the comparison, and of the benchmarks."""
-    return pages.blocks(evidence) | benchmark_tables.blocks()
+    tables = {name: markdown(table) for name, table in report.blocks(evidence).items()}
+    return tables | benchmark_tables.blocks()
 
 
 def figure(evidence: findings.Evidence) -> Any:

@@ -37,8 +37,8 @@ def _parts(folder: Path, name: str, about: str) -> Iterator[str]:
     if figure is not None:
         figure.savefig(folder / f"{name}.png", dpi=80)
         yield f"![{name}](instances/{name}.png)"
-    solvers = comparison.chosen(None, comparison.QUICK)
-    records = comparison.run(None, [instance], solvers, max_time=20.0, progress=None)
+    solvers = comparison.DEFAULTS["quick"]["solvers"]
+    records = comparison.run(None, [name], solvers, max_time=20.0, progress=None)
     yield markdown(comparison.table(instance, records)).strip()
 
 

@@ -15,9 +15,9 @@ from PIL import Image
 
 from genorth import training
 from genorth.compare.analysis import Runs, by_row
-from genorth.compare.render import seconds_text
+from genorth.compare.render import markdown, seconds_text
 from genorth.gallery.stochastic.comparison import look
-from paper_repro.pages import table as markdown_table
+from paper_repro.findings import table as made
 
 DOCS = Path(__file__).parents[1]
 RECORDS, PICTURE = DOCS / "stochastic" / "records", DOCS / "_static" / "stochastic.png"
@@ -31,7 +31,7 @@ def table(records: Any) -> str:
     for name in sorted(methods, key=lambda name: not name.endswith("Adam")):
         entries = [_entry(runs[name]) if name in runs else "" for runs in rows.values()]
         lines.append([name, *entries])
-    return markdown_table(["method", *rows], lines)
+    return markdown(made(["method", *rows], lines))
 
 
 def _entry(runs: Runs) -> str:
@@ -42,7 +42,7 @@ def _entry(runs: Runs) -> str:
 def draw(records: Any) -> None:
     """Write the picture, in few colours: it is small then."""
     picture = io.BytesIO()
-    training.plots.curves(records, look=look(records)).savefig(picture, dpi=90)
+    training.curves(records, look=look(records)).savefig(picture, dpi=90)
     octree = Image.Quantize.FASTOCTREE  # keeps the colours of thin lines apart
     Image.open(picture).convert("RGB").quantize(128, octree).save(PICTURE, optimize=True)
 

@@ -1,11 +1,14 @@
 """`check_start`: what `minimize` tests before a run, with two evaluations and a Hessian product.
 
-It refuses what is wrong by far; `check_gradient`, `check_hessian` and `check_assumptions` measure.
+It refuses what is wrong by far and warns of what is doubtful; `check_gradient`, `check_hessian` and
+`check_assumptions` measure.
 """
 
 from __future__ import annotations
 
 import math
+import re
+import warnings
 from typing import Any
 
 import numpy as np
@@ -15,18 +18,19 @@ from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.product import factors_of
 from genorth.geometry.shaped import in_blocks
 from genorth.linalg.arrays import Array, ct, eps, norm
+from genorth.optional import optional
 from genorth.problem.problem import Problem
 
 _NEAR = 1e-3  # how far from the start the test is, relative: a start may be at a kink
 _STEP = 1e-4  # length of the step, relative to X
-_WRONG = 1e-3  # relative error from which on a derivative is wrong by far: right ones have 1e-6
+_WRONG = 1e-3  # relative error from which on something is wrong by far: right ones have 1e-6
+_DOUBTFUL = 1e-4  # from here on a warning is given
 _NOISE = 1e-8  # relative error of a cost that comes from an iteration
 _UNITS = 100.0  # of roundoff, in a cost
-_PSI = 1e-3  # relative error of psi from which on it is wrong by far
 _SKIP = "check=False skips this test."
 
 
-def check_start(problem: Problem, x0: Any = None) -> None:
+def check_start(problem: Problem, x0: Any = None, preconditioner: Any = None) -> None:
     """Refuse derivatives that do not fit the cost, and a psi that does not fit phi.
 
         f(X + t E) - f(X) = t/2 <G(X) + G(X + t E), E> + O(t^3)
@@ -35,12 +39,18 @@ def check_start(problem: Problem, x0: Any = None) -> None:
 
         phi(X T) = phi(X) psi(T)
 
-    E is the sum of G and a random direction of equal length: an error of G shows along G itself, in
-    any dimension. Where the cost is not finite near the start nothing is tested.
+        <U, B V> = <B U, V>, <U, B U> > 0
+
+    B is the preconditioner. E is the sum of G and a random direction of equal length: an error of G
+    shows along G itself, in any dimension. Where the cost is not finite near the start nothing more
+    is tested. A relative error above 1e-3 is refused, one above 1e-4 gets a warning. A cost that
+    combines X entry by entry with an array of fewer or more axes, so that the result is larger than
+    both, is refused.
 
     Args:
         problem: The problem, with a gradient. Its counts stay as they are.
         x0: The start. Default: a random point of M.
+        preconditioner: `preconditioner(X, V)`, or None.
 
     Raises:
         ValueError: If one of them fails by far.
@@ -49,9 +59,12 @@ def check_start(problem: Problem, x0: Any = None) -> None:
     for factor in factors_of(in_blocks(problem.manifold)[0]):
         _check_companion(factor, rng)
     manifold, start = in_blocks(problem.manifold, problem.start(x0, rng))
-    problem = problem.in_blocks
     X = start + _sized(manifold.random_ambient(rng), _NEAR * float(norm(start)))
-    f, G = problem.evaluate(X)
+    f, G = _evaluated(problem, X)
+    if preconditioner is not None and manifold is problem.manifold:
+        U, V = (manifold.random_ambient(rng) for _ in range(2))
+        _check_preconditioner(preconditioner, X, U, V)
+    problem = problem.in_blocks
     if not (math.isfinite(f) and math.isfinite(float(norm(G)))):
         return
     E = _sized(G, 1.0) + _sized(manifold.random_ambient(rng), 1.0)
@@ -62,20 +75,102 @@ def check_start(problem: Problem, x0: Any = None) -> None:
     before, after = (float(np.vdot(V, step).real) for V in (G, G_ahead))
     noise = max(_NOISE, _UNITS * eps(G)) * (abs(f) + abs(f_ahead))
     rise, slope = f_ahead - f, (before + after) / 2
-    if abs(rise - slope) > _WRONG * max(abs(before), abs(after)) + noise:
-        need = "the gradient of the cost, f(X + tE) - f(X) = t <G, E> to first order"
-        got = f"{rise / _STEP:.3g} from the cost and {slope / _STEP:.3g} from the gradient"
-        hint = f"Call genorth.check_gradient(problem). {_SKIP}"
-        refuse(problem.gradient_name, need, got, None, hint)
+    _judge(
+        max(abs(rise - slope) - noise, 0.0),
+        max(abs(before), abs(after)),
+        problem.gradient_name,
+        "the gradient of the cost, f(X + tE) - f(X) = t <G, E> to first order",
+        f"{rise / _STEP:.6g} from the cost and {slope / _STEP:.6g} from the gradient",
+        "check_gradient(problem)",
+    )
+    if (further := problem.constraints) is not None:
+        gap, along = further.value(X + step) - further.value(X), further.push(X + step / 2, step)
+        _judge(
+            max(float(norm(gap - along)) - _NOISE * float(norm(further.value(X))), 0.0),
+            max(float(norm(gap)), float(norm(along))),
+            "constraints",
+            "jac to be the derivative of fun, c(X + tE) - c(X) = t J E to first order",
+            "",
+            "",
+        )
+    change = G_ahead - G
     if problem.has_hessian:
-        H, change = problem.euclidean_hessian(X + step / 2, step), G_ahead - G
-        error, size = float(norm(H - change)), max(float(norm(H)), float(norm(change)))
-        if error > _WRONG * size + _UNITS * max(_NOISE, eps(G)) * float(norm(G)):
-            need = "the derivative of the gradient, G(X + tE) - G(X) = t H[E] to first order"
-            hint = f"Call genorth.check_hessian(problem). {_SKIP}"
-            refuse(
-                "euclidean_hessian", need, f"a relative error of {error / size:.2g}", _WRONG, hint
+        H = problem.euclidean_hessian(X + step / 2, step)
+        noise = _UNITS * max(_NOISE, eps(G)) * float(norm(G))
+        _judge(
+            max(float(norm(H - change)) - noise, 0.0),
+            max(float(norm(H)), float(norm(change))),
+            "euclidean_hessian",
+            "the derivative of the gradient, G(X + tE) - G(X) = t H[E] to first order",
+            "",
+            "check_hessian(problem)",
+        )
+    elif change.any() and (G.astype("F" if np.iscomplexobj(G) else "f") == G).all():
+        warnings.warn(
+            f"{problem.gradient_name}: single precision: Hessian products by differences of such "
+            "gradients have three digits. Compute it in double precision, or pass a looser rtol.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+class _Watched(np.ndarray[Any, Any]):
+    """An X that notes the shapes that it is combined with, entry by entry."""
+
+    met: list[tuple[Any, ...]] | None = None
+
+    def __array_finalize__(self, source: Any) -> None:
+        self.met = getattr(source, "met", None)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        plain = [v.view(np.ndarray) if isinstance(v, _Watched) else v for v in inputs]
+        if "out" in options:
+            options["out"] = tuple(np.asarray(v) for v in options["out"])
+        result = getattr(ufunc, method)(*plain, **options)
+        if method == "__call__" and ufunc.signature is None and self.met is not None:
+            self.met.append(tuple(np.shape(v) for v in plain))
+        if type(result) is np.ndarray:
+            result = result.view(_Watched)
+            setattr(result, "met", self.met)  # noqa: B010  a view has it from its class
+        return result
+
+
+def _evaluated(problem: Problem, X: np.ndarray[Any, Any]) -> tuple[float, Array]:
+    """f and G in blocks; refused where X broadcasts against an array of other axes."""
+    inside, shape = problem.in_blocks, tuple(problem.manifold.shape)
+    if len(shape) > 1 and shape[-1] != 1:
+        return inside.evaluate(X)
+    watched = X.view(_Watched)
+    met: list[tuple[Any, ...]] = []
+    watched.met = met
+    try:
+        f, G = inside.evaluate(watched)
+    except Exception:  # not every function takes it
+        f, G = inside.evaluate(X)
+    for shapes in (*met, *_promoted(problem, shape)):
+        sizes = [math.prod(each) for each in shapes]
+        mixed = shape in shapes and len({len(each) for each in shapes if each}) > 1
+        if mixed and math.prod(np.broadcast_shapes(*shapes)) > max(sizes):
+            need = f"a cost of points of shape {shape}"
+            got = f"one that broadcasts X against shape {next(s for s in shapes if s != shape)}"
+            hint = (
+                "Reshape one of them; go.Sphere and go.Oblique have points of shape (n,) and "
+                f"(n, k). If it is meant, write the new axis as A[None]. {_SKIP}"
             )
+            refuse("cost", need, got, None, hint)
+    return f, np.asarray(G)
+
+
+def _promoted(problem: Problem, shape: tuple[int, ...]) -> list[tuple[Any, ...]]:
+    """The shapes that JAX gives new axes to while it traces the cost; nothing is evaluated."""
+    if problem.autodiff != "jax" or problem._cost is None:
+        return []
+    jax = optional("jax", "jax", "autodiff='jax'")
+    with warnings.catch_warnings(record=True) as seen, jax.numpy_rank_promotion("warn"):
+        warnings.simplefilter("always")
+        jax.eval_shape(problem._cost, jax.ShapeDtypeStruct(shape, problem.manifold.dtype))
+    said = (re.findall(r"\(([\d, ]*)\)", str(w.message).partition("on shapes")[2]) for w in seen)
+    return [tuple(tuple(map(int, re.findall(r"\d+", s))) for s in shapes) for shapes in said]
 
 
 def _check_companion(manifold: GenOrthManifold, rng: np.random.Generator) -> None:
@@ -84,11 +179,32 @@ def _check_companion(manifold: GenOrthManifold, rng: np.random.Generator) -> Non
     left = np.asarray(manifold.phi(X @ T))
     right = np.asarray(manifold.phi(X)) @ np.asarray(manifold.psi(T))
     size = max(float(norm(left)), float(norm(right)))
-    if (error := float(norm(left - right))) > _PSI * size:
-        hint = f"Call genorth.check_assumptions(manifold). {_SKIP}"
-        refuse(
-            "psi", "phi(X T) = phi(X) psi(T)", f"a relative error of {error / size:.2g}", _PSI, hint
-        )
+    error = float(norm(left - right))
+    _judge(error, size, "psi", "phi(X T) = phi(X) psi(T)", "", "check_assumptions(manifold)")
+
+
+def _check_preconditioner(B: Any, X: Array, U: Array, V: Array) -> None:
+    BU, BV = np.asarray(B(X, U)), np.asarray(B(X, V))
+    if BU.shape != U.shape:
+        refuse("preconditioner", f"an array of shape {U.shape}", f"shape {BU.shape}")
+    definite = float(np.vdot(U, BU).real)
+    if not definite > 0:
+        need = "a positive definite map, <V, preconditioner(X, V)> > 0"
+        refuse("preconditioner", need, definite, None, _SKIP)
+    error = abs(float(np.vdot(U, BV).real - np.vdot(BU, V).real))
+    size = float(norm(U) * norm(BV))
+    _judge(error, size, "preconditioner", "<U, B V> = <B U, V>", "", "")
+
+
+def _judge(error: float, size: float, name: str, need: str, got: str, call: str) -> None:
+    """Refuse an error that is large for its size; warn of one that is not small."""
+    if not error > _DOUBTFUL * size:
+        return
+    got = got or f"a relative error of {error / size:.2g}"
+    hint = f"Call genorth.{call}. {_SKIP}" if call else _SKIP
+    if error > _WRONG * size:
+        refuse(name, need, got, None if " from " in got else _WRONG, hint)
+    warnings.warn(f"{name}: doubtful, need {need}; got {got}. {hint}", UserWarning, stacklevel=4)
 
 
 def _sized(V: Array, length: float) -> Array:

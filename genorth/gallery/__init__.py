@@ -4,7 +4,7 @@
     result = genorth.minimize(instance.problem, instance.start)
     error = result.fun - instance.truth
 
-One file per source. A file with a `SOURCE` is found by itself: adding a source is adding a file.
+One file per source; a file that defines a `SOURCE` is found automatically.
 """
 
 from genorth.gallery.base import (

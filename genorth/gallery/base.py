@@ -44,6 +44,7 @@ class Instance:
         truth: f at the minimum, or a bound on it from above.
         truth_by: The function that says so, with its package: "scipy.linalg.eigh".
         bound: True if the truth is what another method reaches, to be beaten, and no minimum.
+        several: True if the start leads to saddles, or to other minima than another start.
         metric: A metric that fits, as `go.minimize(metric=...)` takes it, or None.
         solvers: The domain's own solvers, rows of a comparison.
         draw: `draw(ax, X)` draws the solution X into the axes of matplotlib; None if a picture
@@ -58,6 +59,7 @@ class Instance:
     truth: float
     truth_by: str
     bound: bool = False
+    several: bool = False
     metric: Any = attrs.field(default=None, repr=False)
     solvers: tuple[Solver, ...] = attrs.field(default=(), repr=False)
     draw: Callable[[Any, Array], None] | None = attrs.field(default=None, repr=False)
@@ -248,17 +250,14 @@ class Visit:
         self.known: tuple[float, Array] | None = None
         self._guard = Guard(monitor)
 
-    def __call__(self, X: Array) -> tuple[float, Array]:
-        """Evaluate f at X and take it as the next iterate."""
-        return self.take(X, self._guard.evaluate(X))
-
-    def take(self, X: Array, known: tuple[float, Array]) -> tuple[float, Array]:
-        """Take X as the next iterate, at which f and G are known."""
-        self.last, self.known = X, known
+    def __call__(self, X: Array, known: tuple[float, Array] | None = None) -> tuple[float, Array]:
+        """Take X as the next iterate, and evaluate f there unless f and G are known."""
+        found = self._guard.evaluate(X) if known is None else known
+        self.last, self.known = X, found
         with self.monitor.paused():
-            at = Measure.at(self.monitor.problem, X, known)
+            at = Measure.at(self.monitor.problem, X, found)
         self.monitor.iteration(X, at.cost, at.stationarity, at.feasibility)
-        return known
+        return found
 
 
 def domain_solver(

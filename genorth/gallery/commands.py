@@ -5,39 +5,17 @@ Exit codes: 0; 1 where a comparison could not be made; 2 for bad usage; 130 afte
 
 from __future__ import annotations
 
-import argparse
 import importlib.metadata
-import os
-from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from genorth import command
-from genorth.command import Command, Options
+from genorth.command import Command, Options, Program
+from genorth.errors import require_known
 from genorth.gallery import comparison
-from genorth.gallery.base import load, names, sources, why_not
-
-#: The defaults of a run: starts, seconds of each run, processes.
-_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
-    "full": {"starts": 2, "max_time": 60.0, "jobs": 1},
-    "quick": {"starts": 1, "max_time": 5.0, "jobs": min(2, os.cpu_count() or 1)},
-}
-
-
-def main(arguments: Sequence[str] | None = None, prog: str = "python -m genorth.gallery") -> int:
-    """Run a command.
-
-    Args:
-        arguments: The command line; by default that of the process.
-        prog: How the help calls the program.
-
-    Returns:
-        The exit code. What went wrong is told on stderr, in a sentence.
-    """
-    return command.run(parser(prog), arguments)
-
-
-# ---------------------------------------------------------------------- the commands
+from genorth.gallery.base import names, sources
+from genorth.solve.solver import SOLVERS
 
 
 def _list(_: Options) -> None:
@@ -49,62 +27,44 @@ def _list(_: Options) -> None:
 
 
 def _run(options: Options) -> None:
-    mode, folder = _mode(options)
-    solvers = comparison.chosen(
-        options.solvers, comparison.QUICK if options.quick else comparison.ALL
-    )
-    asked = _installed({name: why_not(name) for name in options.names or names()}, options)
-    command.prepare(folder)
-    instances = [load(name) for name in asked]
-    records = comparison.run(folder, instances, solvers, **_how(options, _DEFAULTS[mode]))
-    print(comparison.told(instances, records))
-    print(f"Report: {comparison.report(folder)}")
+    for name in options.solvers or ():
+        require_known("solvers", name, SOLVERS)
+    _compared(comparison, options)
 
 
 def _stochastic(options: Options) -> None:
     from genorth.gallery.stochastic import comparison as training
 
-    mode, folder = _mode(options, "stochastic-")
-    subjects = {each.training.problem: each for each in training.subjects(options.names)}
-    asked = _installed({name: training.why_not(each) for name, each in subjects.items()}, options)
-    command.prepare(folder)
-    defaults = {"jobs": min(2, os.cpu_count() or 1), "max_time": 60.0, **training.DEFAULTS[mode]}
-    records = training.run(folder, [subjects[name] for name in asked], **_how(options, defaults))
-    print(training.told(records))
-    print(f"Report: {training.report(folder)}")
+    _compared(training, options, "stochastic-")
 
 
-def _report(options: Options) -> None:
-    print(f"Report: {comparison.report(_mode(options)[1])}")
-
-
-# ---------------------------------------------------------------------- what they share
-
-
-def _mode(options: Options, prefix: str = "") -> tuple[str, Path]:
-    """The mode, "quick" or "full", and the folder."""
-    mode = "quick" if options.quick else "full"
-    return mode, options.out or Path("gallery_out") / f"{prefix}{mode}"
-
-
-def _how(options: Options, defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of these names, or the default where the user says nothing."""
-    command.complete(options, **defaults)
-    return {name: getattr(options, name) for name in defaults}
-
-
-def _installed(reasons: Mapping[str, str | None], options: Options) -> list[str]:
-    """Those whose packages are installed; the others are named, or refused if they are asked for.
+def _compared(kind: ModuleType, options: Options, prefix: str = "") -> None:
+    """Make a comparison of those whose packages are installed, with the defaults of its mode.
 
     Raises:
-        ImportError: If a package is missing that the user needs, or nothing is left.
+        ImportError: If a package is missing that the user asks for, or nothing is left.
     """
+    folder, defaults = _folder(options, prefix), kind.DEFAULTS["quick" if options.quick else "full"]
+    reasons = kind.reasons(options.names)
     missing = [f"{name} {reason}" for name, reason in reasons.items() if reason]
     if missing and (options.names or len(missing) == len(reasons)):
         raise ImportError("; ".join(missing))
     for line in missing:
         print(line)
-    return [name for name, reason in reasons.items() if not reason]
+    command.prepare(folder)
+    command.complete(options, **defaults)
+    how = {name: getattr(options, name) for name in defaults}
+    records = kind.run(folder, [name for name in reasons if not reasons[name]], **how)
+    print(kind.told(records))
+    print(f"Report: {kind.report(folder)}")
+
+
+def _report(options: Options) -> None:
+    print(f"Report: {comparison.report(_folder(options))}")
+
+
+def _folder(options: Options, prefix: str = "") -> Path:
+    return options.out or Path("gallery_out") / f"{prefix}{'quick' if options.quick else 'full'}"
 
 
 # ---------------------------------------------------------------------- the command line
@@ -143,10 +103,4 @@ _COMMANDS = {
     ),
     "report": Command(_report, "write the report of the records in --out", _FOLDER),
 }
-
-
-def parser(prog: str | None = None) -> argparse.ArgumentParser:
-    """The command line."""
-    made = argparse.ArgumentParser(prog=prog, description=_DESCRIPTION)
-    command.add_commands(made, _COMMANDS, "list")
-    return made
+main = Program("python -m genorth.gallery", _DESCRIPTION, _COMMANDS, "list")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache, lru_cache, partial
+import os
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -26,20 +27,31 @@ from genorth.compare.render import (
     text,
     words,
 )
-from genorth.errors import require_known
 from genorth.gallery.base import Instance, load, names, why_not
 from genorth.linalg.arrays import Array
 from genorth.problem.problem import Problem
 from genorth.solve.result import Result
 from genorth.solve.solver import SOLVERS
 
-#: The solvers of a comparison, the best of each family; fewer in a quick one.
-ALL = (
-    *("odf-lbfgs", "odf-cg", "cdf-lbfgs", "odf-tr"),
-    *("rlbfgs", "rcg", "rtr"),
-    *("landing", "landing-newton"),
-)
-QUICK = ("odf-lbfgs", "rlbfgs", "rtr", "landing-newton")
+#: Solvers, starts, seconds of each run and processes: the best of each family, or fewer.
+DEFAULTS: Mapping[str, Mapping[str, Any]] = {
+    "full": {
+        "solvers": (
+            *("odf-lbfgs", "odf-cg", "cdf-lbfgs", "odf-tr"),
+            *("rlbfgs", "rcg", "rtr"),
+            *("landing", "landing-newton"),
+        ),
+        "starts": 2,
+        "max_time": 60.0,
+        "jobs": 1,
+    },
+    "quick": {
+        "solvers": ("odf-lbfgs", "rlbfgs", "rtr", "landing-newton"),
+        "starts": 1,
+        "max_time": 5.0,
+        "jobs": min(2, os.cpu_count() or 1),
+    },
+}
 #: Those that run a second time, with the metric of the instance, where it has one.
 IN_METRIC = ("odf-lbfgs", "rlbfgs", "rtr")
 TOLERANCE = 1e-6
@@ -53,45 +65,36 @@ PRACTICE = 0
 # ---------------------------------------------------------------------- what runs
 
 
-def chosen(solvers: Iterable[str] | None, default: Sequence[str] = ALL) -> list[str]:
-    """The solvers of these names.
-
-    Raises:
-        ValueError: If one is not registered.
-    """
-    given = [name for name in default if name in SOLVERS] if solvers is None else list(solvers)
-    for name in given:
-        require_known("solvers", name, SOLVERS)
-    return given
+def reasons(wanted: Iterable[str] | None = None) -> dict[str, str | None]:
+    """Why each of these instances, by default all, cannot be made; None for one that can."""
+    return {name: why_not(name) for name in wanted or names()}
 
 
-def run(
-    folder: Path | None, instances: Iterable[Instance], solvers: Sequence[str], **how: Any
-) -> Records:
+def here() -> list[str]:
+    """The instances that can be made."""
+    return [name for name, reason in reasons().items() if reason is None]
+
+
+def run(folder: Path | None, wanted: Iterable[str], solvers: Iterable[str], **how: Any) -> Records:
     """Make the runs that are missing in a folder: all solvers, and the domain's own.
 
     Args:
         folder: Where the records are kept, in `records/`; None to keep none.
-        instances: What to solve.
-        solvers: The names of registered solvers.
+        wanted: The names of the instances.
+        solvers: The names of solvers; those that are not registered are left out.
         **how: Further arguments of `genorth.compare.run`.
 
     Returns:
         The records of these instances.
     """
-    registered = {name: SOLVERS[name] for name in solvers}
+    registered = {name: SOLVERS[name] for name in solvers if name in SOLVERS}
     entries = []
-    for each in instances:
-        twice = [] if each.metric is None else [name for name in solvers if name in IN_METRIC]
-        entry = compare.Case(
-            each.name,
-            size_of(each.problem),
-            partial(_problem, each.name),
-            partial(_start, each.name),
-            metric_options(each.problem, each.metric, twice),
-        )
+    for each in map(_loaded, wanted):
+        twice, options = in_metric(each.problem, each.metric, registered)
+        make, start = partial(_problem, each.name), partial(_start, each.name)
+        case = compare.Case(each.name, size_of(each.problem), make, start, options)
         own = {solver.name: solver for solver in each.solvers}
-        entries.append((entry, registered | metric_solvers(twice) | own))
+        entries.append((case, registered | twice | own))
     out = None if folder is None else folder / "records"
     return run_each(entries, tolerances=TOLERANCE, out=out, **how)
 
@@ -112,6 +115,17 @@ def run_each(entries: Iterable[tuple[compare.Case, dict[str, go.Solver]]], **how
     for instance, rows in entries:
         groups.setdefault(tuple(rows.items()), ([], rows))[0].append(instance)
     return compare.join(compare.run(group, rows, **how) for group, rows in groups.values())
+
+
+_loaded = cache(load)
+
+
+def _problem(name: str, seed: int) -> Problem:  # noqa: ARG001  the seed is that of the start
+    return _loaded(name).problem
+
+
+def _start(name: str, problem: Problem, seed: int) -> Array:
+    return _loaded(name).start if seed == PRACTICE else problem.manifold.random_point(seed)
 
 
 # ---------------------------------------------------------------------- variants of solvers
@@ -136,37 +150,29 @@ def variant(solver: str, variant: str, run: Callable[..., Result]) -> go.Solver:
     )
 
 
-def metric_name(solver: str) -> str:
-    """What the records call a registered solver in the metric of the instance."""
-    return variant_name(solver, "metric")
-
-
-@cache
-def _in_metric(name: str) -> go.Solver:
-    return variant(name, "metric", partial(_with_metric, solver=name))
-
-
-def metric_solvers(names: Iterable[str]) -> dict[str, go.Solver]:
-    """Registered solvers that run in a metric, by `metric_name`; `metric_options` are theirs.
-
-    They run to the tolerance that bounds the Euclidean gradient by `tol`.
-    """
-    return {metric_name(name): _in_metric(name) for name in names}
-
-
-def metric_options(problem: Problem, metric: Any, names: Sequence[str]) -> dict[str, Any]:
-    """The options that an instance has for `metric_solvers`; none where there are no names."""
-    if not names:
-        return {}
-    given = {"metric": metric, "factor": gradient_factor(problem, metric)}
-    return dict.fromkeys(map(metric_name, names), given)
-
-
 def _with_metric(
     problem: Problem, x0: Any = None, *, solver: str, metric: Any, factor: float, **common: Any
 ) -> Result:
     tol = common.pop("tol", TOLERANCE) / max(1.0, factor)
     return SOLVERS[solver](problem, x0, metric=metric, tol=tol, **common)
+
+
+_METRIC = {name: variant(name, "metric", partial(_with_metric, solver=name)) for name in IN_METRIC}
+
+
+def in_metric(
+    problem: Problem, metric: Any, names: Iterable[str]
+) -> tuple[dict[str, go.Solver], dict[str, Any]]:
+    """Those of the solvers that run in a metric, by name, and their options.
+
+    They run to the tolerance that bounds the Euclidean gradient by `tol`. Both are empty where
+    there is no metric.
+    """
+    if metric is None:
+        return {}, {}
+    rows = {_METRIC[name].name: _METRIC[name] for name in names if name in _METRIC}
+    given = {"metric": metric, "factor": gradient_factor(problem, metric)}
+    return rows, dict.fromkeys(rows, given)
 
 
 def gradient_factor(problem: Problem, metric: Any) -> float:
@@ -180,19 +186,6 @@ def gradient_factor(problem: Problem, metric: Any) -> float:
     for _ in range(50):
         V = np.asarray(T.solve_adjoint(T.solve(V / np.linalg.norm(V))))
     return math.sqrt(float(np.linalg.norm(V)))
-
-
-@lru_cache(maxsize=1)
-def _loaded(name: str) -> Instance:
-    return load(name)
-
-
-def _problem(name: str, seed: int) -> Problem:  # noqa: ARG001  the seed is that of the start
-    return _loaded(name).problem
-
-
-def _start(name: str, problem: Problem, seed: int) -> Array:
-    return _loaded(name).start if seed == PRACTICE else problem.manifold.random_point(seed)
 
 
 # ---------------------------------------------------------------------- what is shown
@@ -250,12 +243,11 @@ def sentence(instance: Instance) -> str:
     )
 
 
-def told(instances: Iterable[Instance], records: Records) -> str:
+def told(records: Records) -> str:
     """The tables and how many runs reach the truth, as text for a terminal."""
-    instances = list(instances)
+    instances = map(_loaded, records.distinct("problem"))
     parts = [f"{sentence(each)}\n{text(table(each, records))}" for each in instances]
-    mine = {each.name: each for each in instances}
-    verdicts = [verdict(mine[record.problem], record) for record in records]
+    verdicts = [verdict(_loaded(record.problem), record) for record in records]
     solved = sum(word in ("solved", "beaten") for word in verdicts)
     return "\n".join([*parts, f"{solved} of {len(verdicts)} runs reach the truth."])
 
@@ -281,9 +273,8 @@ def report(folder: Path) -> Path:
         ValueError: If there are no records.
     """
     records = compare.load(folder / "records")
-    here = [name for name in names() if why_not(name) is None]
-    sections = []
-    for instance in (load(name) for name in records.distinct("problem") if name in here):
+    sections, known = [], here()
+    for instance in (_loaded(name) for name in records.distinct("problem") if name in known):
         content = [sentence(instance), table(instance, records), picture(instance)]
         sections.append((instance.name, [part for part in content if part is not None]))
     return compare.report(records, folder / "report.html", TITLE, sections)

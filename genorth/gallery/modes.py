@@ -110,7 +110,7 @@ def _lobpcg(name: str, problem: go.Problem, x0: Array, visit: Visit) -> None:
     for k, ((time, *_), value, residual) in enumerate(rows, 1):
         monitor.trace.append(time, float(value.sum()), 2 * float(norm(residual)), math.nan, k)
     _, last, known = calls[-1]  # its last product is with what it returns
-    visit.take(last, known)
+    visit(last, known)
 
 
 def _modes(name: str, p: int) -> Instance:

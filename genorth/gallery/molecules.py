@@ -5,6 +5,8 @@ F = h + J(D) - K(D)/2 [roothaan1951new], by PySCF [sun2020recent], is
 
     E(C) = tr(C^T (h + F) C) + E_nuc,  G = 4 F C,  H[Z] = 4 F Z + 4 (J - K/2)(2 Z C^T + 2 C Z^T) C.
 
+With a density functional, J - K/2 becomes J + v_xc in F, and its derivative in H.
+
 An evaluation is one Fock matrix, which is nearly all of the time for larger molecules. The start is
 the core guess, the lowest eigenvectors of h. PySCF's own solvers are rows: DIIS
 [pulay1980convergence] and a Newton method [sun2016ciah], counted in Fock matrices like all others.
@@ -29,6 +31,7 @@ are also the metric, a diagonal: that of A without its two-electron integrals.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
@@ -42,6 +45,7 @@ from genorth.linalg.arrays import Array
 from genorth.linalg.cache import ContentCache
 from genorth.solve.solver import RIEMANNIAN
 
+_STABLE = 10  # rounds of Newton's method and PySCF's stability analysis
 _MOLECULES = {
     "water": ("O 0 0 0; H 0 -0.757 0.587; H 0 0.757 0.587", "6-31g"),
     "ammonia": (
@@ -53,18 +57,28 @@ _MOLECULES = {
         "O 0.7266 0 0; O -0.7266 0 0; H 0.8943 0.7883 0.5317; H -0.8943 -0.7883 0.5317",
         "6-31g",
     ),
+    "chromium": ("Cr 0 0 0; Cr 0 0 1.68", "sto-3g"),
+    "nickel-oxide": ("Ni 0 0 0; O 0 0 1.63", "sto-3g"),
+    "chromium-pbe": ("Cr 0 0 0; Cr 0 0 1.68", "sto-3g"),
+    "nickel-oxide-pbe": ("Ni 0 0 0; O 0 0 1.63", "sto-3g"),
 }
 
 
 def mean_field(molecule: str) -> Any:
-    """PySCF's Hartree-Fock method for the molecule, silent, without files, to full accuracy."""
-    from pyscf import gto, scf
+    """PySCF's Hartree-Fock method for the molecule, silent, without files, to full accuracy.
+
+    With "-pbe" in the name it is Kohn-Sham's, on a coarse grid.
+    """
+    from pyscf import dft, gto, scf
 
     atoms, basis = _MOLECULES[molecule]
-    field = scf.RHF(gto.M(atom=atoms, basis=basis, verbose=0))
-    field.chkfile, field.conv_tol, field.conv_tol_grad = None, 1e-13, 1e-8
-    field.max_cycle = 500
-    return field
+    mol = gto.M(atom=atoms, basis=basis, verbose=0)
+    field = scf.RHF(mol)
+    if molecule.endswith("-pbe"):
+        field = dft.RKS(mol, xc="pbe")
+        field.grids.level = 0
+    how = {"chkfile": None, "conv_tol": 1e-13, "conv_tol_grad": 1e-8, "max_cycle": 500}
+    return field.set(**how)
 
 
 class Energy:
@@ -80,21 +94,23 @@ class Energy:
 
     def fock(self, C: Array) -> Array:
         """F = h + J(D) - K(D)/2."""
-        return self._focks.get(C, lambda C: self.h + self.two_electron(2 * C @ C.T))
+        return self.h + np.asarray(self.two_electron(C))
 
-    def two_electron(self, D: Array) -> Array:
-        """J(D) - K(D)/2, by PySCF."""
-        return np.asarray(self._field.get_veff(dm=D))
+    def two_electron(self, C: Array) -> Any:
+        """J(D) - K(D)/2 at D = 2 C C^T by PySCF, with the energies that belong to it."""
+        return self._focks.get(C, lambda C: self._field.get_veff(dm=2 * C @ C.T))
 
     def cost_and_gradient(self, C: Array) -> tuple[float, Array]:
         """E(C) and 4 F C."""
-        F = self.fock(C)
-        return self.nuclear + float(np.vdot(C, (self.h + F) @ C)), 4 * F @ C
+        V = self.two_electron(C)
+        energy = self._field.energy_elec(2 * C @ C.T, self.h, V)[0]
+        return self.nuclear + float(energy), 4 * (self.h + np.asarray(V)) @ C
 
     def hessian(self, C: Array, Z: Array) -> Array:
         """4 F Z + 4 (J - K/2)(2 Z C^T + 2 C Z^T) C."""
         half = 2 * Z @ C.T
-        self.response = self.two_electron(half + half.T)
+        respond = self._field.gen_response(C, np.full(self.pairs, 2.0), hermi=1)
+        self.response = np.asarray(respond(half + half.T))
         return 4 * (self.fock(C) @ Z + self.response @ C)
 
     def levels(self, C: Array) -> tuple[Array, Array, Array, Array]:
@@ -106,12 +122,12 @@ energy = cache(Energy)  # one for each molecule and process: problem and rows sh
 
 
 def _visited(
-    here: Energy, visit: Visit, _: Any = None, dm: Any = None, *__: Any, **___: Any
+    here: Energy, visit: Callable[[Array], Any], _: Any = None, dm: Any = None, *__: Any, **___: Any
 ) -> Any:
     """PySCF's get_veff(mol, dm, ...), evaluated where it is counted."""
     C = np.ascontiguousarray(dm.mo_coeff[:, dm.mo_occ > 0])
     visit(C)
-    return here.fock(C) - here.h
+    return here.two_electron(C)
 
 
 def _diis(molecule: str, _: go.Problem, x0: Array, visit: Visit) -> None:
@@ -120,7 +136,7 @@ def _diis(molecule: str, _: go.Problem, x0: Array, visit: Visit) -> None:
     field.kernel(dm0=field.make_rdm1(x0, np.full(here.pairs, 2.0)))
 
 
-def _newton(molecule: str, problem: go.Problem, x0: Array, visit: Visit) -> None:
+def _newton(molecule: str, problem: go.Problem, x0: Array, visit: Callable[[Array], Any]) -> Any:
     here, field = energy(molecule), mean_field(molecule)
     field.get_veff = partial(_visited, here, visit)
     solver = field.newton()
@@ -138,6 +154,18 @@ def _newton(molecule: str, problem: go.Problem, x0: Array, visit: Visit) -> None
     empty = here.levels(x0)[3]
     occupation = np.repeat([2.0, 0.0], [here.pairs, empty.shape[1]])
     solver.kernel(np.hstack([x0, empty]), occupation)
+    return solver
+
+
+def _stable(molecule: str, problem: go.Problem, x0: Array, visit: Visit) -> None:
+    """Newton's method, and again from where `stability` leads, until that finds a minimum."""
+
+    def quietly(C: Array) -> Any:  # a small gradient is not yet the end
+        visit.monitor.check()
+        return problem.evaluate(C)
+
+    solver = _stabilised(_newton(molecule, problem, x0, quietly))
+    visit(np.ascontiguousarray(solver.mo_coeff[:, solver.mo_occ > 0]))
 
 
 def _orbital(problem: go.Problem, x0: Any = None, *, molecule: str, **arguments: Any) -> go.Result:
@@ -145,8 +173,18 @@ def _orbital(problem: go.Problem, x0: Any = None, *, molecule: str, **arguments:
     return go.SOLVERS["rlbfgs"](problem, x0, preconditioner=precondition, **arguments)
 
 
-def _hartree_fock(molecule: str) -> Instance:
+def _certified(problem: go.Problem, x0: Any = None, **arguments: Any) -> go.Result:
+    return go.minimize(problem, x0, check=False, **arguments)
+
+
+def _hartree_fock(molecule: str, stable: bool = True) -> Instance:
+    """The ground state; the core guess leads to a saddle where it is not `stable`."""
     here, field = energy(molecule), mean_field(molecule)
+    best = field.run() if stable else _stabilised(field.newton().run())
+    further = (
+        domain_solver("pyscf-stability", partial(_stable, molecule), cites="sun2020recent"),
+        go.Solver(name="auto-certified", family=RIEMANNIAN, run=_certified, algorithm="auto"),
+    )
     return Instance(
         problem=go.Problem(
             go.GeneralizedStiefel(here.S, here.pairs),
@@ -154,10 +192,13 @@ def _hartree_fock(molecule: str) -> Instance:
             euclidean_hessian=here.hessian,
         ),
         start=np.ascontiguousarray(scipy.linalg.eigh(here.h, here.S)[1][:, : here.pairs]),
-        truth=float(field.kernel()),
-        truth_by="pyscf.scf.RHF",
+        truth=float(best.e_tot),
+        truth_by="pyscf.scf.RHF" if stable else "pyscf.scf.newton with stability",
+        bound=not stable,
+        several=not stable,
         metric="B",
         solvers=(
+            *(() if stable else further),
             domain_solver("pyscf-diis", partial(_diis, molecule), cites="pulay1980convergence"),
             domain_solver("pyscf-newton", partial(_newton, molecule), cites="sun2016ciah"),
             go.Solver(
@@ -171,6 +212,16 @@ def _hartree_fock(molecule: str) -> Instance:
         ),
         draw=partial(_draw, molecule),
     )
+
+
+def _stabilised(solver: Any) -> Any:
+    """PySCF's Newton method after a run, led on by its `stability` until that finds a minimum."""
+    for _ in range(_STABLE):
+        orbitals, _, stable, _ = solver.stability(return_status=True)
+        if stable:
+            break
+        solver.kernel(orbitals, solver.mo_occ)
+    return solver
 
 
 def _draw(molecule: str, ax: Any, C: Array) -> None:
@@ -231,6 +282,22 @@ SOURCE = Source(
         "hartree-fock-carbon-monoxide": Entry(
             "The ground state of carbon monoxide: seven orbitals in 18 basis functions (6-31G).",
             partial(_hartree_fock, "carbon-monoxide"),
+        ),
+        "hartree-fock-chromium": Entry(
+            "Two chromium atoms (STO-3G); the core guess leads to a saddle.",
+            partial(_hartree_fock, "chromium", stable=False),
+        ),
+        "hartree-fock-nickel-oxide": Entry(
+            "Nickel oxide (STO-3G), with several minima.",
+            partial(_hartree_fock, "nickel-oxide", stable=False),
+        ),
+        "kohn-sham-chromium": Entry(
+            "Two chromium atoms with the functional PBE (STO-3G).",
+            partial(_hartree_fock, "chromium-pbe", stable=False),
+        ),
+        "kohn-sham-nickel-oxide": Entry(
+            "Nickel oxide with the functional PBE (STO-3G).",
+            partial(_hartree_fock, "nickel-oxide-pbe", stable=False),
         ),
         "excitations-water": Entry(
             "The four lowest singlet excitations of water (6-31G), 40 pairs of orbitals.",

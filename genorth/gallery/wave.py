@@ -30,12 +30,9 @@ BASES = ("psd_cotangent_lift", "psd_complex_svd", "psd_svd_like_decomp")
 @cache
 def snapshots(speed: float, final_time: float, centre: float, width: float) -> Any:
     """The wave equation of pyMOR's demo, for a bump at the centre, on 50 points: 400 steps."""
-    from pymor.core.logger import set_log_levels
+    from pymor.basic import IdentityOperator, NumpyMatrixOperator, NumpyVectorSpace, set_log_levels
     from pymor.models.symplectic import QuadraticHamiltonianModel
     from pymor.operators.block import BlockDiagonalOperator
-    from pymor.operators.constructions import IdentityOperator
-    from pymor.operators.numpy import NumpyMatrixOperator
-    from pymor.vectorarrays.numpy import NumpyVectorSpace
 
     set_log_levels({"pymor": "ERROR"})
     n, x = 50, np.linspace(0, 1, 50)

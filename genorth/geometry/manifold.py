@@ -17,7 +17,8 @@ from typing import Any, SupportsFloat, TypeVar, final
 import numpy as np
 
 from genorth.errors import NotRestorableError, refuse, require_known
-from genorth.geometry import bases, sampling, substitution
+from genorth.geometry import bases, between, gauge, sampling, substitution
+from genorth.geometry import components as component_tests
 from genorth.geometry.companion import Companion, read_companion, read_companion_on
 from genorth.geometry.newton import NewtonStep, Restoration
 from genorth.geometry.newton import restore as restore_by_maps
@@ -129,7 +130,16 @@ class GenOrthManifold(ABC):
         terms = (ct(self.random_ambient(rng)) @ self.random_ambient(rng) for _ in range(2))
         return np.asarray(sum(terms))
 
-    def component(self, X: Array) -> Array:
+    @property
+    def components(self) -> int | None:
+        """The number of connected components of M; None where the structure is not known.
+
+        Two for each block and sign in which A has only the eigenvalues that Q needs, else one.
+        """
+        tests = self._component_tests
+        return None if tests is None else 2 ** sum(map(len, tests))
+
+    def to_component(self, X: Array) -> Array:
         """The point of the component of M that is meant which a symmetry of M takes X to.
 
         Args:
@@ -607,7 +617,7 @@ class GenOrthManifold(ABC):
             hess f(X)[Z], a tangent vector at X.
         """
         self._check(egrad=egrad, ehess=ehess, Z=Z)
-        result = self.at(X).hessian(egrad, ehess, Z)
+        result = self.ambient(self.at(X).hessian(egrad, ehess, Z))
         return self._checked(result, X=X, egrad=egrad, ehess=ehess, Z=Z)
 
     @final
@@ -675,7 +685,7 @@ class GenOrthManifold(ABC):
             ValueError: If `kind` is unknown.
         """
         try:
-            return self._checked(self.ray(X, Z, kind).point(1.0), X=X, Z=Z)
+            return self._checked(self.ambient(self.ray(X, Z, kind).point(1.0)), X=X, Z=Z)
         except Exception:
             if is_array(X) and is_array(Z):
                 self._check(X=X, Z=Z)
@@ -699,6 +709,144 @@ class GenOrthManifold(ABC):
         self._check(X=X, Y=Y, Z=Z)
         self._require_finite(Y=Y, Z=Z)
         return self.project(Y, Z)
+
+    @final
+    def inverse_retract(self, X: Array, Y: Array) -> Array:
+        """Z with R_X(Z) = Y, the inverse of the Cayley retraction in closed form (F22).
+
+            Z = D B - X (W B + (W B)*)/2, D = Y - X, W = <<X, D>>, B = (I + W/2)^-1
+
+        Here T* = psi(T)^T. It exists where I + <<X, Y>> = 2 (I + W/2) is invertible.
+
+        Args:
+            X: A point of M.
+            Y: A point of M, in the component of X.
+
+        Returns:
+            The tangent vector Z at X.
+
+        Raises:
+            OutsideDomainError: If I + <<X, Y>> is singular, or Y is in another component.
+        """
+        self._check(X=X, Y=Y)
+        return self._checked(between.inverse_retract(self, X, Y), X=X, Y=Y)
+
+    @final
+    def interpolate(self, X: Array, Y: Array, t: float) -> Array:
+        """The curve R_X(t Z) from X to Y, with Z of `inverse_retract` and the Cayley retraction.
+
+        Args:
+            X: A point of M, that of t = 0.
+            Y: A point of M, that of t = 1.
+            t: Where on the curve.
+
+        Returns:
+            The point. The curve is no geodesic.
+
+        Raises:
+            OutsideDomainError: If Y is outside the domain, or the curve leaves M on the way.
+        """
+        return self.retract(X, t * self.inverse_retract(X, Y))
+
+    @final
+    def distance(self, X: Array, Y: Array) -> float:
+        """|Z| of `inverse_retract`: a surrogate for the geodesic distance.
+
+        It agrees with the distance to first order as Y approaches X. It is not symmetric in
+        general, and the triangle inequality need not hold.
+
+        Args:
+            X: A point of M.
+            Y: A point of M.
+
+        Returns:
+            |Z|.
+
+        Raises:
+            OutsideDomainError: As `inverse_retract`.
+        """
+        return number(arrays.norm(self.inverse_retract(X, Y)))
+
+    @final
+    def mean(self, points: Any, weights: Any = None, tol: float = 1e-11) -> Array:
+        """The mean of points by inverse retractions: X with sum_i w_i R_X^-1(Y_i) = 0.
+
+        X <- R_X(t sum_i w_i R_X^-1(Y_i)), from the point with the largest weight; t = 1, shortened
+        where the sum does not shrink. It converges linearly, at a rate of the order of the distance
+        of the points, so it is meant for points that are near each other. X depends on the
+        retraction and is not the Riemannian (Karcher) mean.
+
+        Args:
+            points: Points of M, in one component.
+            weights: Weights >= 0. Default: equal ones.
+            tol: On the norm of the sum, relative to max(1, |X|).
+
+        Returns:
+            The mean, a point of M.
+
+        Raises:
+            OutsideDomainError: If a point is outside the domain, or the iteration fails.
+            ValueError: If there is no point, or the weights do not fit.
+        """
+        points = list(points)
+        for Y in points:
+            self._check(points=Y)
+            self._require_finite(points=Y)
+        return between.mean(self, points, weights, tol)
+
+    @final
+    def balance(self, X: Array) -> Array:
+        """The representative X T of least norm under the group T*T = I, in closed form (F29).
+
+            T = |Q|^(-1/2) P^(-1/2) |Q|^(1/2), P = K # (J^T K^-1 J)
+
+            K = |Q|^(-1/2) X^T X |Q|^(-1/2), J = |Q|^(-1/2) Q |Q|^(-1/2)
+
+        # is the geometric mean of positive definite matrices. The norm is |X T |Q|^(-1/2)|, that is
+        |X T| where Q is orthogonal, as on all manifolds but some bilinear ones. A cost with
+        f(X T) = f(X) has the same value there, and solvers need fewer steps. Where the group is
+        compact all representatives have the same norm, and the result is X.
+
+        Args:
+            X: A point of M.
+
+        Returns:
+            X T, a point of M.
+
+        Raises:
+            ValueError: If psi is not of the form Q T Q^-1.
+        """
+        self._check(X=X)
+        self._require_finite(X=X)
+        return gauge.balance(self, X)
+
+    @final
+    def component(self, X: Array) -> int:
+        """The component of M that X is in, a number below `components`.
+
+            sum_i 2^i [det((A V_i)^T X U_i) < 0]
+
+        V_i and U_i span the positive (negative) subspaces of A and of Q, where they have the same
+        dimension; see `genorth.geometry.components`.
+
+        Args:
+            X: A point of M.
+
+        Returns:
+            The number; zero where M is connected, or its components are not known.
+        """
+        self._check(X=X)
+        if self.components in (None, 1):
+            return 0
+        blocks = arrays.on_host(X).reshape(-1, *self.shape[-2:])
+        pairs = zip(blocks, self._component_tests or [], strict=True)
+        signs = [np.linalg.slogdet(L.T @ x @ U)[0] for x, block in pairs for L, U in block]
+        return sum(2**i for i, sign in enumerate(signs) if sign < 0)
+
+    @final
+    @cached_property
+    def _component_tests(self) -> list[list[component_tests.Test]] | None:
+        return component_tests.sign_tests(self)
 
     @final
     def restore(self, X: Array, tol: float | None = None) -> Array:

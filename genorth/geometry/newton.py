@@ -315,7 +315,7 @@ def _iterate(
     step gains nothing.
     """
     violations: list[float] = []
-    place = anywhere(manifold, X)
+    place = anywhere(manifold, manifold.ambient(X))
     while True:
         newton = NewtonStep(place)
         violations.append(now := number(norm(newton.constraint)))
@@ -325,7 +325,7 @@ def _iterate(
         lost = now == math.inf or not now <= 10 * violations[0] + 10
         if lost or len(violations) == _STEPS:
             return False, place.X, violations
-        place = anywhere(manifold, step(place, newton))
+        place = anywhere(manifold, manifold.ambient(step(place, newton)))
 
 
 def _dissolve(place: Place, newton: NewtonStep) -> Array:

@@ -359,7 +359,7 @@ class ClosedForm(Place):
         return choose(self.manifold, on_manifold=False)(self.manifold, self.X, self.P)
 
     def coefficients(self, R: Array) -> Array:
-        return (R + ct(R)) / 2
+        return 0.5 * (R + ct(R))
 
     def solve(self, T: Array, size: Any = None) -> Array:
         return self.general.solve(T, size)

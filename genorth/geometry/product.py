@@ -90,7 +90,17 @@ def _flat(part: Array, pair: bool) -> Array:
     return xp.reshape(part, (-1,))
 
 
-class Euclidean:
+class _Checked:
+    """The checks of a manifold for what has its shape and dtype."""
+
+    def _check(self, **points: Array) -> None:
+        GenOrthManifold._check(self, **points)  # type: ignore[arg-type]
+
+    def _require_finite(self, **points: Array) -> None:
+        GenOrthManifold._require_finite(self, **points)  # type: ignore[arg-type]
+
+
+class Euclidean(_Checked):
     """A free variable, as a factor of a product: every direction is tangent.
 
     Args:
@@ -102,6 +112,7 @@ class Euclidean:
     """
 
     isometric = definite = True
+    components = 1
     T: Substitution
     ambient_projector = companion = None
 
@@ -128,7 +139,7 @@ class Euclidean:
         """X: A(X), the component, the restored point, the projection onto F."""
         return X
 
-    dissolve = component = restore = ambient = same
+    dissolve = to_component = restore = ambient = same
 
     def second(self, X: Array, V: Array, *others: Any) -> Array:  # noqa: ARG002
         """V: projections, differentials of A and their adjoints."""
@@ -166,6 +177,14 @@ class Euclidean:
 
     feasibility = tangency = scale = none
 
+    def inverse_retract(self, X: Array, Y: Array) -> Array:
+        """Y - X."""
+        return Y - X
+
+    def component(self, X: Array) -> int:  # noqa: ARG002
+        """Zero: the space is connected."""
+        return 0
+
     def restoration(self, X: Array, tol: float | None = None) -> Restoration:  # noqa: ARG002
         """X itself."""
         return Restoration(X, "none", 0)
@@ -194,12 +213,6 @@ class Euclidean:
         other = Euclidean(self.shape, self.dtype)
         other.T = T
         return other
-
-    def _check(self, **points: Array) -> None:
-        GenOrthManifold._check(self, **points)  # type: ignore[arg-type]
-
-    def _require_finite(self, **points: Array) -> None:
-        GenOrthManifold._require_finite(self, **points)  # type: ignore[arg-type]
 
     def _require_finite_maps(self, **arrays: Array) -> None:
         """There are no maps."""
@@ -440,7 +453,7 @@ class JoinedSubstitution(Substitution):
     parts: list[Substitution] = attrs.field(kw_only=True)
 
 
-class Blockwise:
+class Blockwise(_Checked):
     """A product of manifolds and free variables; points are flat vectors.
 
     It has the methods of `GenOrthManifold` that solvers and checks use, except phi and psi: each
@@ -572,12 +585,32 @@ class Blockwise:
         """The projection onto F."""
         return Y if self.ambient_projector is None else self._onto_F(Y)
 
-    def component(self, X: Array) -> Array:
+    def to_component(self, X: Array) -> Array:
         """X where each part is in the component that is meant, else the point there."""
         parts = self.points.split(X)
-        found = [M.component(x) for M, x in zip(self.factors, parts, strict=True)]
+        found = [M.to_component(x) for M, x in zip(self.factors, parts, strict=True)]
         same = all(a is b for a, b in zip(found, parts, strict=True))
         return X if same else self.points.join(found)
+
+    interpolate, distance, mean = (
+        GenOrthManifold.interpolate,
+        GenOrthManifold.distance,
+        GenOrthManifold.mean,
+    )
+
+    @property
+    def components(self) -> int | None:
+        """The product of those of the factors."""
+        counts = [M.components for M in self.factors]
+        return None if None in counts else math.prod(counts)  # type: ignore[arg-type]
+
+    def component(self, X: Array) -> int:
+        """The components of the parts as one number, the first part counting most."""
+        self._check(X=X)
+        found = 0
+        for M, x in zip(self.factors, self.points.split(X), strict=True):
+            found = found * (M.components or 1) + M.component(x)
+        return found
 
     def metric(self, W: Sequence[Any]) -> Substitution:
         """The substitution of a metric for each factor; None is the Euclidean one."""
@@ -606,15 +639,6 @@ class Blockwise:
         other = Blockwise(factors)
         other.T = T
         return other
-
-    # ------------------------------------------------------------------ checks
-
-    def _check(self, **points: Array) -> None:
-        """Check types, shapes and dtypes where arrays enter."""
-        GenOrthManifold._check(self, **points)  # type: ignore[arg-type]
-
-    def _require_finite(self, **points: Array) -> None:
-        GenOrthManifold._require_finite(self, **points)  # type: ignore[arg-type]
 
     def _require_finite_maps(self, **points: Array) -> None:
         for name, X in points.items():
@@ -671,6 +695,7 @@ _METHODS: dict[str, Callable[[Blockwise, list[Any]], Any]] = {
             "hessian",
             "newton_step",
             "retract",
+            "inverse_retract",
             "transport",
             "restore",
             "dissolve",

@@ -71,7 +71,7 @@ class Sampler:
             X = _by_polar_factor(self.manifold, partial(self.manifold.random_ambient, rng))
         if not self.manifold.definite:
             X = random_walk(self.manifold, X, rng)
-        X = self.manifold.component(self.manifold.restore(self.manifold.ambient(X)))
+        X = self.manifold.to_component(self.manifold.restore(self.manifold.ambient(X)))
         # A last step, to be nearer to M than `restore` asks for (rounding may have it otherwise).
         return np.asarray(
             min((X, self.manifold.dissolve(X)), key=lambda Y: float(self.manifold.feasibility(Y)))
@@ -98,7 +98,7 @@ def draw_on(device: Any, manifold: GenOrthManifold, rng: np.random.Generator) ->
     X = _by_polar_factor(manifold, draw)
     if not manifold.definite:
         X = random_walk(manifold, X, rng, manifold.project(X, draw()))
-    return manifold.component(manifold.restore(X))
+    return manifold.to_component(manifold.restore(X))
 
 
 def gaussian_on(

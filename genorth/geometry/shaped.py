@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
 from typing import Any, final
 
 import attrs
@@ -43,6 +44,20 @@ class Front(ABC):
     @abstractmethod
     def _check(self, **points: Any) -> None:
         """Check types, shapes and dtypes where points enter."""
+
+    @final
+    def mapped(self, function: Callable[[Any, Any], Any]) -> Callable[[Array, Array], Array]:
+        """A function of two points, such as a preconditioner, as one of blocks."""
+        return lambda X, V: self.inward(function(self.outward(X), self.outward(V)))
+
+    @final
+    def mean(self, points: Iterable[Any], weights: Any = None, tol: float = 1e-11) -> Any:
+        """As `GenOrthManifold.mean`."""
+        inside = []
+        for X in points:
+            self._check(points=X)
+            inside.append(self.inward(X))
+        return self.outward(self.blocks.mean(inside, weights, tol))
 
     @final
     def __getattr__(self, name: str) -> Any:
@@ -92,7 +107,7 @@ class Shaped(Front):
         """Y, as F is the whole space."""
         return Y
 
-    def component(self, X: Array) -> Array:
+    def to_component(self, X: Array) -> Array:
         """X, as all of M is meant."""
         return X
 

@@ -51,13 +51,16 @@ def eigh(K: Array) -> tuple[Array, Array]:
         K: A symmetric matrix, or a batch of them.
 
     Returns:
-        The eigenvalues and the matrix of eigenvectors.
+        The eigenvalues and the matrix of eigenvectors; NaN where K is not finite.
     """
     if type(K) is np.ndarray and K.dtype == np.float64 and K.ndim == 2 and len(K) <= _TINY:
         values, U, failed = scipy.linalg.lapack.dsyevd(K, lower=1)
         if not failed:
             return values, U
-    return tuple(namespace(K).linalg.eigh(K))
+    try:
+        return tuple(namespace(K).linalg.eigh(K))
+    except np.linalg.LinAlgError:
+        return K[..., 0].real * math.nan, K * math.nan
 
 
 def _inverse(B: Array) -> Array:
@@ -70,12 +73,13 @@ def _inverse(B: Array) -> Array:
         return None
 
 
-def inverse(B: Array, formula: str) -> Array:
+def inverse(B: Array, formula: str, hint: str = "Halve the step.") -> Array:
     """The inverse of B.
 
     Args:
         B: A square matrix, or a batch of them.
         formula: What B is, for the error message.
+        hint: What the message says besides.
 
     Returns:
         B^-1.
@@ -86,11 +90,13 @@ def inverse(B: Array, formula: str) -> Array:
     inv = _inverse(B)
     if inv is not None and is_lazy(B):
         return inv
-    require_condition(math.inf if inv is None else number(norm(B) * norm(inv)), B, formula)
+    require_condition(math.inf if inv is None else number(norm(B) * norm(inv)), B, formula, hint)
     return inv
 
 
-def require_condition(condition: float, B: Array, formula: str) -> None:
+def require_condition(
+    condition: float, B: Array, formula: str, hint: str = "Halve the step."
+) -> None:
     """Refuse a matrix like B with |B| |B^-1| = condition, as `inverse` does."""
     limit = 1.0 / (100.0 * B.shape[-1] * eps(B))
     if not condition < limit:
@@ -99,7 +105,7 @@ def require_condition(condition: float, B: Array, formula: str) -> None:
             "an invertible matrix (the step is inside the domain)",
             condition,
             limit,
-            "Halve the step.",
+            hint,
             OutsideDomainError,
         )
 

@@ -135,7 +135,7 @@ def _equilibrated(M: Any) -> tuple[Any, _Matrix]:
     scale = np.ones(M.shape[0], M.real.dtype)
     for _ in range(_SCALINGS):
         D = scipy.sparse.diags_array(scale)
-        rows = abs(D @ M @ D).max(axis=0).toarray()
+        rows = abs(D @ M @ D).max(axis=0).toarray().ravel()  # (1, n) in SciPy 1.13
         scale = scale / np.sqrt(np.where(rows > 0, rows, 1))
     D = scipy.sparse.diags_array(scale)
     return scipy.sparse.csc_array(D @ M @ D), scale

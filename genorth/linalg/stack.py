@@ -52,13 +52,14 @@ class _Rows(Stack):
     def __init__(self, k: int, X: _Vector) -> None:
         self._shape, self._dtype = X.shape, X.dtype
         self._B = np.empty((k, math.prod(X.shape) * (2 if X.dtype.kind == "c" else 1)))
+        self._arrays = self._B.view(complex if X.dtype.kind == "c" else float).reshape(k, *X.shape)
 
     def _real(self, X: _Vector) -> _Vector:
         flat = np.ascontiguousarray(X).reshape(-1)
         return flat.view(float) if X.dtype.kind == "c" else flat
 
     def put(self, i: int, X: _Vector, X0: _Vector) -> None:
-        np.subtract(self._real(X), self._real(X0), out=self._B[i])
+        np.subtract(X, X0, out=self._arrays[i])
 
     def products(self, rows: int, first: int, last: int) -> _Vector:
         return np.asarray(self._B[:rows] @ self._B[first:last].T)

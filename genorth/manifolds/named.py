@@ -102,7 +102,12 @@ class Rotations(Stiefel):
     def __init__(self, n: int) -> None:
         super().__init__(n, n)
 
-    def component(self, X: Array) -> Array:
+    @property
+    def components(self) -> int:
+        """One: the other component of the orthogonal group is not meant."""
+        return 1
+
+    def to_component(self, X: Array) -> Array:
         """X, with its first column turned around where det X < 0."""
         xp = namespace(X)
         turned = xp.linalg.det(X)[..., None, None] < 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from operator import attrgetter
 
 import attrs
@@ -58,9 +59,15 @@ class Power(GenOrthManifold):
     definite = property(attrgetter("manifold.definite"), doc="As M.")
     companion = property(attrgetter("manifold.companion"), doc="The companion of M.")
 
-    def component(self, X: Array) -> Array:
+    @property
+    def components(self) -> int | None:
+        """Those of M, for each point."""
+        one = self.manifold.components
+        return None if one is None else one ** math.prod(self.batch)
+
+    def to_component(self, X: Array) -> Array:
         """The component of M, for each point."""
-        return self.manifold.component(X)
+        return self.manifold.to_component(X)
 
     def phi(self, X: Array) -> Array:
         """The map phi of M, for each point."""

@@ -93,7 +93,7 @@ class _Algorithm:
     def __init__(
         self, h: Penalty[Any], loop: Loop, preconditioner: Preconditioner | None = None
     ) -> None:
-        self.preconditioner = preconditioner
+        self.preconditioner = h.preconditioner = preconditioner
         self.h, self.monitor, self.manifold, self.loop = h, h.monitor, h.manifold, loop
         self.raised, self.threshold, self.replaced = 0, math.nan, ""
 
@@ -110,6 +110,9 @@ class _Algorithm:
         for _ in range(_ROUNDS):
             nit = self.monitor.nit
             self.status, last = self._round(X)
+            if self.status is Status.NOT_FINITE and X is not x and not len(self.monitor.trace):
+                self.replaced = "h is not finite at x0; the run began at the point it restores to."
+                self.status, last = self._round(x)
             self.end = self._end(last, x)
             with self.monitor.paused():
                 self.threshold = self._threshold()
@@ -152,7 +155,7 @@ class _Algorithm:
         """Whether another round helps: with another beta, or from the restored point."""
         end = self.end
         stationary = end.restored and end.at.stationarity <= self.monitor.tol
-        exact = bool(np.all(self.h.beta >= self.threshold * (1 - 1e-6)))
+        exact = not np.any(self.h.beta < self.threshold * (1 - 1e-6))  # nor where it is NaN
         if stationary and exact:
             self.status = Status.CONVERGED
             return False

@@ -104,6 +104,8 @@ class Penalty(ABC, Generic[_P]):
     along: ClassVar[bool] = False
     #: The last point of `first`, where it takes steps.
     last: Array | None = None
+    #: That of the run, an approximate inverse Hessian of f on M; or None.
+    preconditioner: Callable[[Array, Array], Array] | None = None
 
     def __new__(cls, *arguments: Any, **named: Any) -> Any:
         """On a product, the penalties of its factors."""
@@ -358,7 +360,8 @@ class Penalty(ABC, Generic[_P]):
 
     @final
     def point(self, X: Array) -> _P:
-        """What is known at X without f; not kept."""
+        """What is known at X without f; not kept. Off F, h is that of the projection of X."""
+        X = self.manifold.ambient(X)
         if is_lazy(X):
             return self._dissolved(X)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -396,12 +399,12 @@ class Local:
 
     def __init__(self, problem: Problem, x: Array) -> None:
         self.problem, self.x = problem, x
-        self.cost, self.G = problem.cost_and_gradient(x)
+        self.cost, self.G = problem.cost_and_gradient(x)  # a run may end at x
         self.finite = all_finite(self.G) and math.isfinite(self.cost)
         if self.finite:
-            self._place = problem.manifold.at(x)
-            self.gradient, self._coefficients = self._place.split(self.G)
-            self.Theta = self._place.theta_of(self._coefficients)
+            self.place = problem.manifold.place(x)
+            self.gradient, self._coefficients = self.place.split(self.G)
+            self.Theta = self.place.theta_of(self._coefficients)
 
     def parts(self, product: Blockwise) -> list[Local]:
         """The same at each factor of a product; the curvature is that of the whole."""
@@ -422,7 +425,7 @@ class Local:
             return 0.0
         d = self.gradient / size
         H = self.problem.euclidean_hessian(self.x, d)
-        value = abs(float(inner(d, self._place.lagrangian(self._coefficients, H, d))))
+        value = abs(float(inner(d, self.place.lagrangian(self._coefficients, H, d))))
         return value if math.isfinite(value) else 0.0
 
 

@@ -15,6 +15,7 @@ p x p products.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -49,7 +50,10 @@ def over_basis(
     rows = _realrows(basis)
     form = rows @ _realrows(image(basis)).T
     metric = None if K is None else rows @ _realrows(K @ basis).T
-    values = scipy.linalg.eigh((form + form.T) / 2, metric, eigvals_only=True)
+    try:
+        values = scipy.linalg.eigh((form + form.T) / 2, metric, eigvals_only=True)
+    except (ValueError, np.linalg.LinAlgError):
+        return math.nan  # so far out on M that K overflows, or has no rank in rounding
     return float(values.max())
 
 
@@ -67,7 +71,10 @@ def _over_symmetric(K: _Matrix, M: _Matrix, R: _Matrix, e: int, accuracy: float)
 
     Blocks are stacked on the first axis, the matrices that a form is applied to on the second.
     """
+    if not all(np.isfinite(T).all() for T in (K, M, R)):
+        return math.nan  # so far out on M that K overflows
     k, U = np.linalg.eigh(K)
+    k = np.maximum(k, np.finfo(k.dtype).eps * k[..., -1:])  # zero or less in rounding
     scale = 1 / np.sqrt((k[..., :, None] + k[..., None, :]) / 2)
     M, R = ct(U) @ M @ U, ct(U) @ R @ U
 
@@ -81,9 +88,9 @@ def _over_symmetric(K: _Matrix, M: _Matrix, R: _Matrix, e: int, accuracy: float)
 def _largest_eigenvalue(
     form: Callable[[_Matrix], _Matrix], p: int, dtype: np.dtype[Any], e: int, accuracy: float
 ) -> float:
-    """max(0, largest eigenvalue) of self-adjoint maps of matrices, one a block, real-linear.
+    """The largest eigenvalue on {Y^T = e Y} of self-adjoint maps of matrices, one a block.
 
-    Zero off {Y^T = e Y}.
+    They are real-linear, and zero on the other matrices.
     """
     units = 2 if dtype.kind == "c" else 1
     size = units * p * p
@@ -91,6 +98,9 @@ def _largest_eigenvalue(
     def dense() -> float:
         basis = np.eye(size).view(dtype).reshape(size, p, p)
         images = form(basis)
+        images = images - np.linalg.norm(images) * (basis - e * ct(basis))  # below all others
+        if not np.isfinite(images).all():
+            return math.nan  # products of large entries have overflowed
         return float(np.linalg.eigvalsh(_realrows(images).reshape(-1, size, size)).max())
 
     def product(v: _Matrix) -> _Matrix:

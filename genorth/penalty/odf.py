@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Generator
 from typing import Any, cast, final
 
@@ -65,9 +66,14 @@ class OrthogonalDissolving(Penalty[_Point]):
 
     The rule for beta. Theta at the start says little, so a few gradient steps are taken on M first
     (they are progress, as the gradient of h_n on M is that of f). With c the largest curvature of f
-    that they meet, beta = max(c, 1.1 beta_n* + 0.3 c). The threshold is looked at again during the
-    run, from what the gradient of h_n has computed; a run has left M where |D| > 0.3 |X| for five
-    iterations. A beta that was raised on the way is lowered again, once, where |D| <= 0.01 |X|.
+    that the last three of them meet, beta = max(c, 1.1 beta_n* + 0.3 c): at a random start f may be
+    a hundred times as curved as at its minimum. Where <V, phi(V) Theta> >= b |V|^2 with b > 0, h_n
+    is curved normal to M for every beta, and beta = max(c - b, 0.1 c). The threshold is looked at
+    again during the run, from what the gradient of h_n has computed; a run has left M where
+    |D| > 0.3 |X| for five iterations. A beta that was raised on the way is lowered again, once,
+    where |D| <= 0.01 |X|. With a preconditioner B the curvature along the steps of the run is
+    small, whatever it is along gradients: no steps are taken first, and
+    c = 5 <Z, B Z>/|B Z|^2 with a random tangent Z.
 
     Args:
         problem: f on a manifold, with its gradient.
@@ -81,7 +87,10 @@ class OrthogonalDissolving(Penalty[_Point]):
     name, prefix, along = "orthogonal", "odf", True
     _STEPS, _TRIALS = 8, 6  # gradient steps on M, and how often each is shortened
     _LONGEST = 1.0  # of these steps, relative to |X|
+    _RECENT = 3  # of these steps, whose curvature counts
     _THRESHOLD, _CURVATURE = 1.1, 0.3
+    _SHARE = 0.1  # of the curvature of f, the least beta
+    _EASE = 5.0  # of the smallest curvature, which a preconditioner tells
     _LEAST = 1.2  # times the threshold: below, the curvature normal to M is too small
     _GROWTH, _RAISED = 3.0, 1.25
     _EXCESS, _LOWERED = 2.5, 1.5  # times the estimate: above the first, beta becomes the second
@@ -187,25 +196,13 @@ class OrthogonalDissolving(Penalty[_Point]):
         manifold: GenOrthManifold, X: Array, Theta: Array, accuracy: float = 1e-8
     ) -> float:
         """max(0, -min over V = phi(X) S, S in S1, |V| = 1, of <V, phi(V) Theta>)."""
-        companion, P = manifold.companion, manifold.phi(X)
-        if companion is None or manifold.ambient_projector is not None:
-            Theta, P = on_host(Theta), on_host(P)
-
-            def image(basis: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-                normal = np.stack([np.asarray(manifold.phi(P @ S)) for S in basis])
-                return np.asarray(-ct(P) @ normal @ Theta)
-
-            return max(0.0, over_basis(manifold, image, ct(P) @ P))
-        N = companion.Q.right(P)
-        L, K = on_host(ct(N) @ companion.Q.right(manifold.phi(N))), on_host(ct(N) @ N)
-        R = on_host(companion.Qinv.left(Theta))
-        return max(0.0, over_blocks(K, -L, R, companion.sign, accuracy))
+        return max(0.0, lowest_form(manifold, X, Theta, accuracy))
 
     def watched(self, monitor: Monitor, auto: bool) -> None:
         """A run begins."""
         super().watched(monitor, auto)
         self._near: Array | None = None
-        self._iterations = self._far = 0
+        self._iterations = self._far = self._lost = 0
         self._unit = 1.0
         self._look, self._lowered = self._LOOKS, False
 
@@ -215,13 +212,25 @@ class OrthogonalDissolving(Penalty[_Point]):
         here = Local(self.problem, x)
         if not here.finite:
             return 1.0, X
-        self.scale = here.curvature()
-        here = self._descend(here)
+        if self.preconditioner is None:
+            self.scale = here.curvature()
+            here = self._descend(here)
+        else:
+            self.scale = self._preconditioned(here)
         return self.estimate(here), here.x
+
+    def _preconditioned(self, here: Local) -> float:
+        """What stands for the curvature where there is a preconditioner."""
+        assert self.preconditioner is not None
+        Z = self.manifold.random_tangent(here.x, 0)
+        D = self.preconditioner(here.x, Z)
+        square = number(inner(D, D))
+        return self._EASE * number(inner(Z, D)) / square if square > 0 else 0.0
 
     def _descend(self, here: Local) -> Local:
         """Barzilai-Borwein steps by Newton's map; each is shortened until f does not rise."""
         t = 1 / self.scale if self.scale > 0 else math.inf
+        met = deque([self.scale], self._RECENT)
         for k in range(self._STEPS):
             size = float(norm(here.gradient))
             if not size > self.monitor.tol:
@@ -236,19 +245,22 @@ class OrthogonalDissolving(Penalty[_Point]):
             if there is None:
                 break
             self._record(here)
-            s, y = there.x - here.x, there.gradient - self.manifold.project(there.x, here.gradient)
+            s, y = there.x - here.x, there.gradient - there.place.project(here.gradient)
             ss, sy, yy = (abs(float(inner(a, b))) for a, b in ((s, s), (s, y), (y, y)))
-            self.scale = max(self.scale, sy / ss if ss > 0 else 0.0)
+            met.append(sy / ss if ss > 0 else 0.0)
             over, under = (ss, sy) if k % 2 else (sy, yy)
             t = over / under if under > 0 else t
             here = there
+        self.scale = max(met)
         return here
 
     def _trial(self, here: Local, t: float) -> Local | None:
         """The point at the step -t grad f, or None where it does not exist or f rises."""
         self.monitor.check()
         try:
-            x = self.manifold.retract(here.x, -t * here.gradient, kind="normal")
+            ray = self.manifold.retraction("normal")(here.place, here.gradient)
+            ray.velocities = False
+            x = self.manifold.ambient(ray.point(-t))
         except OutsideDomainError:
             return None
         there = Local(self.problem, x)
@@ -267,11 +279,14 @@ class OrthogonalDissolving(Penalty[_Point]):
 
     def estimate(self, here: Local) -> float:
         """The beta that the threshold and the curvature at a point ask for."""
-        return self._wanted(self.threshold(self.manifold, here.x, here.Theta, self._ACCURACY))
+        return self._wanted(lowest_form(self.manifold, here.x, here.Theta, self._ACCURACY))
 
-    def _wanted(self, threshold: float) -> float:
-        beta = self._THRESHOLD * threshold + self._CURVATURE * self.scale
-        return usable(max(beta, self.scale))
+    def _wanted(self, lowest: float) -> float:
+        c = self.scale
+        if lowest > 0 or self.preconditioner is not None:
+            lowest = max(lowest, 0.0)
+            return usable(max(self._THRESHOLD * lowest + self._CURVATURE * c, c))
+        return usable(max(c + lowest, self._SHARE * c))
 
     def begin(self, point: _Point) -> None:
         """Iterations are counted from here."""
@@ -291,7 +306,7 @@ class OrthogonalDissolving(Penalty[_Point]):
         if distance > self._FAR or point.violation > self._LOOSE**2 * self._unit:
             self._far += 1
             if self._far >= self._PATIENCE:
-                if self.auto and self._near is not None:
+                if self.auto and self._near is not None and self.preconditioner is None:
                     raise NewBeta(self._GROWTH * self.beta, self._near)
                 raise Stop(Status.DIVERGED)
             return
@@ -299,9 +314,9 @@ class OrthogonalDissolving(Penalty[_Point]):
         if self.auto and self._iterations >= self._look:
             self._look *= 2
             Theta = self.beta * point.S - point.T  # Theta_X(G), as V = beta D - G and D = P S
-            threshold = self.threshold(self.manifold, point.X, Theta, self._ACCURACY)
-            wanted = self._wanted(threshold)
-            if self.beta < self._LEAST * threshold:
+            lowest = lowest_form(self.manifold, point.X, Theta, self._ACCURACY)
+            wanted = self._wanted(lowest)
+            if self.beta < self._LEAST * lowest:
                 raise NewBeta(max(wanted, self._RAISED * self.beta), point.X)
             if (
                 distance <= self._SETTLED
@@ -311,9 +326,33 @@ class OrthogonalDissolving(Penalty[_Point]):
                 self._lowered = True
                 raise NewBeta(self._LOWERED * wanted, point.X)
 
-    def next(self, threshold: float, status: Status, end: End) -> float:  # noqa: ARG002
-        """Three times as large, and above the threshold."""
+    def next(self, threshold: float, status: Status, end: End) -> float:
+        """Three times as large, and above the threshold.
+
+        The first preconditioned steps from a rough start are lost at every beta: it stays.
+        """
+        if self.preconditioner is not None and status is Status.DIVERGED and end.restored:
+            self._lost += 1
+            if self._lost <= self._PATIENCE and self.beta >= threshold:
+                return self.beta
         return np.maximum(self._GROWTH * self.beta, threshold + self._CURVATURE * self.scale)
+
+
+def lowest_form(manifold: GenOrthManifold, X: Array, Theta: Array, accuracy: float = 1e-8) -> float:
+    """-min over V = phi(X) S, S in S1, |V| = 1, of <V, phi(V) Theta>, of either sign."""
+    companion, P = manifold.companion, manifold.phi(X)
+    if companion is None or manifold.ambient_projector is not None:
+        Theta, P = on_host(Theta), on_host(P)
+
+        def image(basis: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+            normal = np.stack([np.asarray(manifold.phi(P @ S)) for S in basis])
+            return np.asarray(-ct(P) @ normal @ Theta)
+
+        return over_basis(manifold, image, ct(P) @ P)
+    N = companion.Q.right(P)
+    L, K = on_host(ct(N) @ companion.Q.right(manifold.phi(N))), on_host(ct(N) @ N)
+    R = on_host(companion.Qinv.left(Theta))
+    return over_blocks(K, -L, R, companion.sign, accuracy)
 
 
 def _assembled(

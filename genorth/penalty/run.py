@@ -11,7 +11,7 @@ from genorth.geometry.newton import anywhere
 from genorth.geometry.retractions import Line, Ray
 from genorth.linalg.arrays import Array, norm
 from genorth.penalty.base import Penalty, Point
-from genorth.solve.ending import outcome
+from genorth.solve.ending import BEST, outcome
 from genorth.solve.monitor import Monitor, Stop, check_value
 from genorth.solve.result import Status
 from genorth.solve.run import Iterate, Preconditioner, Run
@@ -67,8 +67,9 @@ class OnSpace(Run):
         self.h = h
         self.dimension = math.prod(h.manifold.shape) * (2 if h.manifold.dtype.kind == "c" else 1)
         self.curvature = h.scale if self.preconditioner is None else 0.0
-        #: The last iterate, and whether a trial was too far from M since.
+        #: The last iterate, the one with the least h, and whether a trial was too far from M since.
         self.last: Flat | None = None
+        self._best: tuple[float, Flat] | None = None
         self.turned_back = False
 
     def start(self) -> Iterate:
@@ -106,6 +107,8 @@ class OnSpace(Run):
     def accept(self, point: Iterate) -> None:
         """The next iterate: to the trace, and to the rule for beta."""
         assert isinstance(point.place, Flat)
+        if self._best is None or point.value < self._best[0]:
+            self._best = point.value, point.place
         gradient_norm = math.sqrt(point.decrease)
         self.last, self.turned_back, known = point.place, False, point.place.point
         self.monitor.iteration(
@@ -166,4 +169,6 @@ class OnSpace(Run):
         status = outcome(loop, self).status
         if status is Status.STALLED and self.turned_back and not self.monitor.stuck:
             status = Status.DIVERGED  # the line search failed at the limit
-        return status, self.h.point(self.first) if self.last is None else self.last.point
+        if self._best is None or self.last is None:
+            return status, self.h.point(self.first)
+        return status, (self._best[1] if status in BEST else self.last).point

@@ -57,7 +57,7 @@ class _Library(ABC):
         """The function on NumPy arrays; a result that is an array comes back as one."""
 
         def call(*arrays: Array) -> Any:
-            if type(arrays[0]) is not np.ndarray:
+            if not isinstance(arrays[0], np.ndarray):
                 return function(*arrays)
             with self.double_precision():
                 result = function(*map(self.array, arrays))

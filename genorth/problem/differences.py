@@ -48,7 +48,7 @@ class Differences:
         if not length > 0:
             return 0 * Z
         here = self._at(X)
-        s = _UNITS * eps(Z) ** 0.5 * max(1.0, number(norm(X))) / length
+        s = _UNITS * max(eps(Z), eps(here)) ** 0.5 * max(1.0, number(norm(X))) / length
         self._asked = False  # what is beside X is not asked for again
         beside = self._gradient(X + s * Z)
         self._asked = True

@@ -1,5 +1,9 @@
 """`Measure`: the figures of one point, and what a success is. Nothing else knows either.
 
+The rule, for every solver, in a metric or not, and in a comparison: at x, in the variables of the
+problem, the norm of the Riemannian gradient is at most 2 tol in the Euclidean metric, and x is on M
+(`Measure.feasible`). What a solver compares with tol while it runs is its own business.
+
 Solvers stop by a measure of their own; what a run returns is measured here, for every solver, with
 the clock stopped: at the end of a run, in a metric, and by a comparison.
 """
@@ -11,8 +15,11 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from genorth.geometry.manifold import GenOrthManifold
+from genorth.geometry.newton import rounding
 from genorth.geometry.shaped import in_blocks
 from genorth.linalg.arrays import Array, all_finite, eps, norm, number
+from genorth.problem.kkt import KKT
 from genorth.problem.proximal import natural_step, proximal_step
 
 if TYPE_CHECKING:
@@ -22,8 +29,11 @@ if TYPE_CHECKING:
 ON_MANIFOLD = 1e-6
 #: The gradient norm of a success, relative to tol: restoring moves x.
 SLACK = 2.0
+#: The largest violation of a further constraint in a success.
+VIOLATION = 1e-6
 #: A unit roundoff above this is that of single precision.
 SINGLE = 2.0**-40
+_SMALL = 1e-13  # |C(X)|/scale below which nobody asks for rounding
 _ROUNDING = 100.0  # units of roundoff that single precision leaves in |C(x)|, relative
 
 
@@ -38,6 +48,9 @@ class Measure:
             nonsmooth term that of the generalised gradient, |Z|/t.
         feasibility: |C(X)|.
         scale: max(1, |X| |phi(X)|), what the feasibility is relative to.
+        outside: |X - P(X)|, the distance from F; zero where F is the whole space.
+        rounding: What rounding in phi(X) leaves in |C(X)|; zero where |C(X)| is smaller anyway.
+        kkt: With further constraints, their figures; then `stationarity` is that of the Lagrangian.
     """
 
     X: Array = attrs.field(repr=False)
@@ -46,6 +59,9 @@ class Measure:
     stationarity: float
     feasibility: float
     scale: float
+    outside: float = 0.0
+    rounding: float = 0.0
+    kkt: KKT | None = None
 
     @classmethod
     def at(cls, problem: Problem, X: Array, known: tuple[float, Array] | None = None) -> Measure:
@@ -64,22 +80,52 @@ class Measure:
         if known is None and problem.term is not None:
             cost = problem.objective(X)
         finite = all_finite(G)
+        feasibility, scale = number(manifold.feasibility(X)), number(manifold.scale(X))
+        bound = 0.0
+        if feasibility > _SMALL * scale and isinstance(manifold, GenOrthManifold):
+            bound = rounding(manifold, X)
+        kkt = KKT.estimate(problem, X) if finite and problem.constraints is not None else None
+        stationarity = generalised_gradient_norm(problem, X, G) if finite else math.nan
         return cls(
             X,
             cost,
             G,
-            generalised_gradient_norm(problem, X, G) if finite else math.nan,
-            number(manifold.feasibility(X)),
-            number(manifold.scale(X)),
+            stationarity if kkt is None else kkt.stationarity,
+            feasibility,
+            scale,
+            distance(manifold, X),
+            bound,
+            kkt,
         )
 
     def stationary(self, tol: float) -> bool:
         """Whether the gradient norm is that of a success."""
-        return self.stationarity <= SLACK * tol
+        kept = self.kkt is None or self.kkt.violation <= VIOLATION
+        return kept and self.stationarity <= SLACK * tol
+
+    def fails(self, tol: float, feasibility_tol: float) -> str:
+        """The name of the `Status` of a run that took X for a success; empty where it is one."""
+        if not self.stationary(tol):
+            return "NOT_STATIONARY"
+        return "" if self.feasible(feasibility_tol) else "NOT_FEASIBLE"
 
     def feasible(self, feasibility_tol: float) -> bool:
-        """Whether X is on M."""
-        return self.feasibility <= self.scale * allowed(self.X, self.scale, feasibility_tol)
+        """Whether X is on M: in F, and with X^T phi(X) = I."""
+        relative = allowed(self.X, self.scale, feasibility_tol)
+        inside = self.outside <= relative * number(norm(self.X))
+        near = max(relative * self.scale, min(self.rounding, ON_MANIFOLD))
+        return inside and self.feasibility <= near
+
+
+def tangent_norm(tangent: Array, G: Array) -> float:
+    """|P_X G|; or |G|, which bounds it, where phi(X) has no full rank and P_X G is NaN."""
+    size = number(norm(tangent))
+    return size if math.isfinite(size) else number(norm(G))
+
+
+def distance(manifold: GenOrthManifold, X: Array) -> float:
+    """|X - P(X)|, P the projector onto F; zero where F is the whole space."""
+    return 0.0 if manifold.ambient_projector is None else number(norm(X - manifold.ambient(X)))
 
 
 def generalised_gradient_norm(problem: Problem, X: Array, G: Array) -> float:
@@ -96,7 +142,7 @@ def generalised_gradient_norm(problem: Problem, X: Array, G: Array) -> float:
         The norm, zero exactly at stationary points of f + r.
     """
     if problem.term is None:
-        return number(norm(problem.manifold.gradient(X, G)))
+        return tangent_norm(problem.manifold.gradient(X, G), G)
     inside = problem.in_blocks
     manifold, x, g = in_blocks(problem.manifold, X, G)
     t = natural_step(x, g, inside.term(x))

@@ -26,6 +26,7 @@ from genorth.linalg.arrays import (
     is_array,
     is_complex,
     library,
+    norm,
     number,
     read_only,
     same_devices,
@@ -34,6 +35,7 @@ from genorth.linalg.arrays import (
 )
 from genorth.linalg.cache import ContentCache
 from genorth.linalg.inputs import check_returned
+from genorth.problem.constraints import Constraint, as_constraint, on_factors
 from genorth.problem.differences import Differences
 from genorth.problem.terms import ByFactor, Mapped, Term
 
@@ -110,6 +112,9 @@ class Problem:
         nonsmooth: A convex term r that is added to the cost, with r(X) and r.prox(Y, t): `L1`,
             `L21`, an operator of pyproximal, or one's own (see `check_prox`). On a `Product` a
             tuple or mapping with a term, or None, for each factor. The cost stays the smooth part.
+        constraints: lower <= c(X) <= upper besides X^T phi(X) = I: `Bounds`, `LinearConstraint` or
+            `NonlinearConstraint` of scipy.optimize, or a list of them; docs/constraints.md. On a
+            product a mapping from the names of factors to their constraints.
         name: The name in tables and reports. Default: that of the cost.
 
     Raises:
@@ -129,6 +134,7 @@ class Problem:
         preconditioner: Callable[[Array, Array], Array] | None = None,
         hessian: str = "auto",
         nonsmooth: Any = None,
+        constraints: Any = (),
         name: str | None = None,
     ) -> None:
         blocks: Any = getattr(manifold, "blocks", None)
@@ -160,11 +166,13 @@ class Problem:
 
             given = complete(autodiff, **given)
         self.manifold: Any = manifold  # a GenOrthManifold, or what has its methods
-        self.preconditioner = preconditioner
+        self.preconditioner, self.autodiff = preconditioner, autodiff
         # what the functions are called with: on a product flat vectors, see `_of_vectors`
         self._space: Any = blocks if self._several else manifold
         self._shape, self._dtype = self._space.shape, self._space.dtype
         self._real = self._dtype.kind == "f"
+        #: Whether F is the whole space, so that nothing is to be projected onto it.
+        self._free = getattr(manifold, "ambient_projector", self) is None
         #: What tables and reports call the problem.
         self.name = name or getattr(cost or cost_and_gradient, "__name__", "problem")
         self._cost, self._gradient = given["cost"], given["euclidean_gradient"]
@@ -178,6 +186,16 @@ class Problem:
         elif nonsmooth is not None:
             projector = None if isinstance(manifold, Front) else manifold.ambient_projector
             self.term = Term(nonsmooth, projector)
+        #: |G| of the first gradient after this was set to None, which a run with rtol does.
+        self.first_size: float | None = 0.0
+        self.constraints: Constraint | None = None
+        if isinstance(constraints, Constraint):
+            self.constraints = constraints
+        elif not (isinstance(constraints, list | tuple | dict) and not constraints):
+            read = on_factors if self._several else as_constraint
+            self.constraints = read(constraints, manifold)
+        if self.term is not None and self.constraints is not None:
+            refuse("nonsmooth", "a nonsmooth term or constraints", "both, which no solver takes")
         self._forget()
 
     def __repr__(self) -> str:
@@ -242,6 +260,7 @@ class Problem:
             else None,
             fused if self._fused else None,
             nonsmooth=None if self.term is None else Mapped(self.term, apply, adjoint),
+            constraints=() if self.constraints is None else self.constraints.mapped(apply, adjoint),
             name=self.name,
         )
 
@@ -366,7 +385,7 @@ class Problem:
                 here.cost, here.gradient = self.evaluate(here.X)
             else:
                 here.gradient = self.evaluate_gradient(here.X)
-        return self._as_given(here.gradient, X)
+        return self._as_given(self._sized(here.gradient), X)
 
     def cost_and_gradient(self, X: Array) -> tuple[float, Array]:
         """The cost and the Euclidean gradient.
@@ -387,7 +406,7 @@ class Problem:
             here.cost = self.cost(here.X)
         elif here.gradient is None:
             here.gradient = self.euclidean_gradient(here.X)
-        return here.cost, self._as_given(here.gradient, X)
+        return here.cost, self._as_given(self._sized(here.gradient), X)
 
     def euclidean_hessian(self, X: Array, Z: Array) -> Array:
         """The derivative of G in the direction Z, projected onto F.
@@ -464,7 +483,7 @@ class Problem:
         G = self._gradient(read_only(X))
         self._seconds += time.perf_counter() - begin
         self._njev += 1
-        return self._array(G, X, "euclidean_gradient")
+        return self._sized(self._array(G, X, "euclidean_gradient"))
 
     def evaluate(self, X: Array) -> tuple[float, Array]:
         """The cost and the Euclidean gradient, evaluated anew.
@@ -500,9 +519,15 @@ class Problem:
             f, G = pair
         except (TypeError, ValueError):
             _refuse_value("cost_and_gradient", "a pair (f, G)", pair)
-        G = self._array(G, X, "cost_and_gradient")
+        G = self._sized(self._array(G, X, "cost_and_gradient"))
         self._differences.remember(X, G)
         return f if type(f) is float else _scalar(f, "cost_and_gradient"), G
+
+    def _sized(self, G: Array) -> Array:
+        """G; its norm is kept if a run asks for it."""
+        if self.first_size is None:
+            self.first_size = number(norm(G))
+        return G
 
     def _array(self, G: Array, X: Array, name: str) -> Array:
         """G in the library of X, in F, and as an array that the user does not hold."""
@@ -512,11 +537,11 @@ class Problem:
             and G.shape == self._shape
             and type(X) is np.ndarray
         ):
-            return self._in_F(G)
+            return G.copy() if self._free else self._in_F(G)
         if isinstance(G, np.ndarray) and G.dtype.kind in "iub":
             G = G.astype(float)
         check_returned(name, G, self._shape, self._real)
-        if type(X) is np.ndarray:
+        if isinstance(X, np.ndarray):
             return self._in_F(np.asarray(G))
         if not same_devices(G, X):
             refuse(name, f"an array where X is, {library(X)}", library(G))
@@ -551,8 +576,8 @@ def _checked_start(manifold: Any, name: str, x0: Any, on_device: bool) -> Array:
         refuse(name, need, wrong[0], None, wrong[1])
     manifold._require_finite(**{name: X})
     manifold._require_finite_maps(**{name: X})
-    if manifold.component(X) is not X:
-        hint = "manifold.component(x0) is there."
+    if manifold.to_component(X) is not X:
+        hint = "manifold.to_component(x0) is there."
         refuse(name, f"a point of the component of {manifold}", "another one", None, hint)
     if type(X) is np.ndarray:
         X = X.astype(complex if manifold.dtype.kind == "c" else float)

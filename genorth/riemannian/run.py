@@ -15,9 +15,9 @@ from genorth.geometry.retractions import RETRACTIONS, Ray
 from genorth.linalg.arrays import Array, eps
 from genorth.problem.problem import Problem
 from genorth.solve.ending import BEST, end_at, outcome, result
-from genorth.solve.monitor import Monitor
+from genorth.solve.monitor import Monitor, Stop
 from genorth.solve.options import Common, Options, refuse_retired, require
-from genorth.solve.result import Result
+from genorth.solve.result import Result, Status
 from genorth.solve.run import Iterate, Preconditioner, Run
 from genorth.solve.solver import RIEMANNIAN
 
@@ -67,6 +67,7 @@ class OnManifold(Run):
         self.problem, self.manifold, self.method = problem, problem.manifold, method
         self.dimension = problem.manifold.dim
         self._retraction = problem.manifold.retraction(retraction)
+        self._onto_F = problem.manifold.ambient_projector
         self._start = restored_start(problem, x0, options, on_device)
         super().__init__(Monitor(problem, options), precondition)
         self._drift = max(_DRIFT * options.feasibility_tol, 20 * eps(self._start))
@@ -92,7 +93,12 @@ class OnManifold(Run):
         return self._retraction(place, Z)
 
     def arrive(self, ray: Ray, X: Array) -> Place:
-        """The place of X, led back to M where the rounding of one or of many steps has left it."""
+        """The place of X, led back to M where the rounding of one or of many steps has left it.
+
+        Rounding off F would grow from step to step, so that every X is projected.
+        """
+        if self._onto_F is not None:
+            X = self._onto_F(X)
         if type(X) is np.ndarray:
             X.flags.writeable = False  # it is handed to the user's functions as it is
         place = self.place(X)
@@ -114,6 +120,8 @@ class OnManifold(Run):
     def accept(self, point: Iterate) -> None:
         """The point is the next iterate: to the trace. Raises `Stop` where it is the last one."""
         gradient_norm = math.sqrt(point.decrease)
+        if self._last is not None and not math.isfinite(gradient_norm):
+            raise Stop(Status.DIVERGED)  # f and G are finite: X is too long for its projection
         if self._last is not None and self._last is not point:
             self._last.G = None  # of this one the gradient is enough, and arrays take memory
         self._last = point
@@ -123,15 +131,16 @@ class OnManifold(Run):
         self.monitor.iteration(point.X, point.value, gradient_norm, self._feasibility)
 
     def model(self, point: Iterate) -> tuple[Array, Callable[[Array], Array]]:
-        """Grad f(X), and hess f(X)[Z] = P_X(H - phi(Z) Theta_X(G))."""
+        """Grad f(X), and hess f(X)[Z] = P_X(H - phi(Z) Theta_X(G)), in F."""
         curved, X, seconds = point.place.curvature(point.multiplier), point.X, self.seconds
         check, ehess = self.monitor.check, self.problem.euclidean_hessian
+        inside = self.manifold.ambient
 
         def product(Z: Array) -> Array:
             check()
             H = ehess(X, Z)
             begin = perf_counter()
-            H = curved(H, Z)
+            H = inside(curved(H, Z))
             seconds["projection"] += perf_counter() - begin
             return H
 

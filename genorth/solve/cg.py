@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from genorth.linalg.arrays import Array
+from genorth.linalg.arrays import Array, norm, number
 from genorth.solve.descent import NoStep
 from genorth.solve.run import Iterate, Run, largest_step
 from genorth.solve.wolfe import Conditions
@@ -31,6 +31,7 @@ def cg(run: Run, conditions: Conditions | None = None) -> None:
     point = run.start()
     D, fall = run.steepest(point)
     Z, slope, t = _downhill(run, point, D, fall)
+    size = number(norm(Z))
     while True:
         try:
             trial, t = run.search(point, Z, slope, t, chosen, carries=True)
@@ -38,18 +39,20 @@ def cg(run: Run, conditions: Conditions | None = None) -> None:
             if slope == -fall:
                 return  # Z is the direction of steepest descent already
             Z, slope, t = _downhill(run, point, D, fall)
+            size = number(norm(Z))
             continue
         run.accept(trial)
-        carried, end = run.carried(trial, Z)
+        scale, end = run.carried(trial, size)
         fall_old = fall
         D, fall = run.steepest(trial)
         beta = sato(fall, fall_old, end - slope)
         point, before = trial, slope
-        Z = beta * carried - D
+        Z = (beta * scale) * point.velocity - D
         slope = point.slope(Z)
         if not slope < 0:
             Z, slope = -D, -fall
-        t = min(t * before / slope, largest_step(point, Z))
+        size = number(norm(Z))
+        t = min(t * before / slope, largest_step(point, size))
 
 
 def _downhill(run: Run, point: Iterate, D: Array, fall: float) -> tuple[Array, float, float]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import attrs
 
 from genorth.errors import StepTooLong
-from genorth.linalg.arrays import Array, eps, inners, norm, number
+from genorth.linalg.arrays import Array, eps, inners, number
 from genorth.linalg.compiled import Owner, compiled
 
 if TYPE_CHECKING:
@@ -56,10 +56,11 @@ class Settings:
         sufficient: Share of the decrease along the gradient that a step must make.
         backtracking: Factor by which a rejected step is shortened.
         outside: Factor by which a step outside the domain is shortened.
-        trials: The last one is accepted in any case.
+        trials: From this one on a rise is accepted too, up to what the slope accounts for.
         averaging: Weight of the past in the average of the costs; 0 makes the search monotone.
         shortest: The smallest t.
         longest: The largest t.
+        blind: Whether any rise is accepted from the last trial on.
     """
 
     first_step: float = 1e-3
@@ -70,17 +71,16 @@ class Settings:
     averaging: float = 0.85
     shortest: float = 1e-20
     longest: float = 1e20
+    blind: bool = False
 
 
 _HALVINGS = 60  # from the longest step that makes sense down to rounding
+_RISE = 2.0  # times t |grad f|^2: more is not the slope, however wrong its sign may be
 _NOISE = 16.0  # units of roundoff: smaller differences of values, relative, are rounding
 
 
 class NoStep(Exception):
     """No step along the negative gradient leads to an acceptable value."""
-
-
-_SHORT = 0.1  # the longest first step, relative to |X|
 
 
 def gd(run: runs.Run, settings: Settings | None = None) -> None:
@@ -92,7 +92,7 @@ def gd(run: runs.Run, settings: Settings | None = None) -> None:
 
     Args:
         run: The run.
-        settings: The constants. Default: those of OptM, with a first step of at most |X|/10.
+        settings: The constants. Default: those of OptM, with the first step of the run.
     """
     own = None if run.preconditioner is None else lru_cache(maxsize=2)(run.steepest)
 
@@ -100,9 +100,8 @@ def gd(run: runs.Run, settings: Settings | None = None) -> None:
         return point.gradient if own is None else own(point)[0]
 
     def chosen(first: runs.Iterate) -> Settings:
-        size = number(norm(direction(first)))
-        longest = _SHORT * number(norm(first.X)) / size if size > 0 else math.inf
-        return Settings(first_step=min(Settings().first_step, longest), outside=run.outside)
+        step = run.first_step(first, direction(first))
+        return Settings(first_step=step, outside=run.outside)
 
     def line(point: runs.Iterate) -> Callable[[float], runs.Iterate]:
         return run.line(point, direction(point))
@@ -122,8 +121,8 @@ def descend(
 ) -> None:
     """Iterate until `accept` raises.
 
-    A trial is accepted if its value is at most the average minus sufficient * t * decrease, or
-    after the last trial.
+    A trial is accepted if its value is at most the average minus sufficient * t * decrease; from
+    the last trial on, if it is at most the average plus 2 t * decrease.
 
     Args:
         point: The start.
@@ -176,7 +175,8 @@ def _search(
             t *= settings.outside
             continue
         enough = candidate.value <= average - settings.sufficient * t * fall + slack
-        if enough or (trial >= settings.trials and math.isfinite(candidate.value)):
+        late = trial >= settings.trials and math.isfinite(candidate.value)
+        if enough or (late and (settings.blind or candidate.value <= average + _RISE * t * fall)):
             return candidate, t, enough
         t *= settings.backtracking
     raise NoStep

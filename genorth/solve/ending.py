@@ -15,15 +15,16 @@ import attrs
 from genorth.errors import NotRestorableError
 from genorth.geometry.support import restore_on_support
 from genorth.linalg.arrays import Array, eps, norm, number
-from genorth.problem.measure import ON_MANIFOLD, SINGLE, Measure, allowed
+from genorth.problem.measure import ON_MANIFOLD, SINGLE, Measure, allowed, distance
 from genorth.problem.problem import Problem
 from genorth.solve.monitor import Monitor, Stop
 from genorth.solve.result import Interrupted, Result, Status
 
 #: Ends after which the best iterate is returned, not the last one.
-BEST = (Status.NOT_FINITE, Status.INTERRUPTED)
+BEST = (Status.NOT_FINITE, Status.DIVERGED, Status.INTERRUPTED)
 #: Ends that say more than that x could not be restored.
 _ANYWHERE = (*BEST, Status.UNBOUNDED)
+_ROUNDING = 10.0  # units of roundoff by which a point may be off F before it is projected
 
 
 @attrs.frozen(eq=False)
@@ -77,6 +78,8 @@ def end_at(
         x on M (or next to it, where neither can be restored) with its figures.
     """
     manifold = monitor.problem.manifold
+    if distance(manifold, X) > _ROUNDING * eps(X) * number(norm(X)):
+        X = manifold.ambient(X)
     with monitor.paused():
         before, scale = number(manifold.feasibility(X)), number(manifold.scale(X))
         relative = allowed(X, scale, monitor.options.feasibility_tol)
@@ -146,6 +149,8 @@ def result(
         gradient_norm=end.at.stationarity,
         feasibility=end.at.feasibility,
         feasibility_before=end.before,
+        outside=end.at.outside,
+        kkt=end.at.kkt,
         success=status is Status.CONVERGED,
         status=status,
         message=" ".join(
@@ -170,7 +175,13 @@ def result(
 def _hint(status: Status, end: End, monitor: Monitor) -> str:
     """What to do where derivatives do not fit, or single precision cannot reach tol."""
     hints = []
-    if status is Status.STALLED and monitor.stuck:
+    if status is not Status.CONVERGED and monitor.noise > 0:
+        allows = "x is as good as it allows" if status is Status.STALLED else "it may limit x"
+        hints.append(
+            f"The cost has noise of about {monitor.noise / 10:.1g}, and {allows}, with a gradient "
+            f"norm of {end.at.stationarity:.2g}."
+        )
+    elif status is Status.STALLED and monitor.stuck:
         hints.append(
             "Several line searches in a row failed, as they do where the derivatives do not fit "
             "the cost: call genorth.check_gradient(problem)."
@@ -191,7 +202,8 @@ def _checked(status: Status, end: End, monitor: Monitor) -> Status:
         return status if status in _ANYWHERE else Status.DIVERGED
     if status is not Status.CONVERGED:
         return status
-    if not end.at.stationary(monitor.tol):
-        return Status.NOT_STATIONARY
-    feasible = end.at.feasible(monitor.options.feasibility_tol)
-    return status if feasible else Status.NOT_FEASIBLE
+    fails = end.at.fails(monitor.tol, monitor.options.feasibility_tol)
+    if fails:
+        return Status[fails]
+    inside = monitor.problem.manifold.to_component(end.x) is end.x
+    return status if inside else Status.OTHER_COMPONENT

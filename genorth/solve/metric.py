@@ -17,8 +17,11 @@ import numpy as np
 from genorth.errors import refuse
 from genorth.problem.measure import Measure
 from genorth.problem.problem import Problem
-from genorth.solve.result import Interrupted, Result
+from genorth.solve.options import Common, Options
+from genorth.solve.result import Interrupted, Result, Status, joined
 
+_ROUNDS = 4  # until the Euclidean gradient norm is small too
+_AT_LEAST = 20  # a further round takes at most four times the iterations so far, or as these
 _F = TypeVar("_F", bound=Callable[..., Result])
 
 
@@ -31,7 +34,8 @@ def takes_metric(solve: _F) -> _F:
     Returns:
         The solver, with metric=None: as before; or W, as for `GenOrthManifold.metric`. Then the
         Result is in the variables of the problem: `gradient_norm` is that of the Euclidean metric
-        at x, and `metric_gradient_norm`, what is compared with tol, that of W.
+        at x, and `metric_gradient_norm` that of W. The run stops by the latter; where the former,
+        by which a success is judged, is larger, it goes on with a smaller tol.
     """
 
     @functools.wraps(solve)
@@ -65,25 +69,72 @@ def in_metric(
     inside = problem.substitute(problem.manifold.metric(metric))
     T = inside.manifold.T
     start = T.solve(problem.start(x0, arguments.get("rng")))
+    shown, before = _shown(arguments, T.apply), None
+    options = Options(**{k: v for k, v in arguments.items() if k in Common.__annotations__})
+    tol = options.tol
+    problem.first_size = None if options.rtol else 0.0  # asked for, as a run without a metric does
     try:
-        return _brought_back(solve(inside, start, **_shown(arguments, T.apply)), problem, T)
+        found = solve(inside, start, **shown)
+        tol = max(tol, options.rtol * (problem.first_size or 0.0))
+        at, claimed = Measure.at(problem, np.asarray(T.apply(found.x))), found.success
+        for _ in range(_ROUNDS):
+            more = _go_on(options, tol, found, at)
+            if not (found.success and more):
+                break
+            before = found
+            found = joined(before, solve(inside, before.x, **shown | more))
+            there = Measure.at(problem, np.asarray(T.apply(found.x)))
+            if not there.stationarity < at.stationarity:  # rounding
+                found = attrs.evolve(found, x=before.x, gradient_norm=before.gradient_norm)
+                break
+            at = there
+        fails = at.fails(tol, options.feasibility_tol) if claimed else None
+        return _brought_back(found, at, T, fails)
     except Interrupted as stop:
-        stop.result = _brought_back(stop.result, problem, T)
+        at = Measure.at(problem, np.asarray(T.apply(stop.result.x)))
+        stop.result = _brought_back(joined(before, stop.result), at, T, None)
         raise
 
 
-def _brought_back(result: Result, problem: Problem, T: Any) -> Result:
-    """The Result in X = T Y."""
-    x = np.asarray(T.apply(result.x))
+def _go_on(options: Options, tol: float, found: Result, at: Measure) -> dict[str, Any]:
+    """The tol and the budgets of the next round, so that the Euclidean norm is small too.
+
+    Empty where it is small already, or no budget is left.
+    """
+    if at.stationary(tol):
+        return {}
+    budgets = {
+        "max_iterations": min(
+            (options.max_iterations or 10**9) - found.nit, 4 * max(found.nit, _AT_LEAST)
+        ),
+        "max_evaluations": options.max_evaluations and options.max_evaluations - found.evaluations,
+        "max_time": options.max_time and options.max_time - found.time,
+    }
+    tol = found.gradient_norm * tol / at.stationarity / 2
+    left = all(budget is None or budget > 0 for budget in budgets.values())
+    return budgets | {"tol": tol, "rtol": 0.0} if left and tol > 0 else {}
+
+
+def _brought_back(result: Result, at: Measure, T: Any, fails: str | None) -> Result:
+    """The Result in X = T Y, with the status that X bears out; None where it was no success."""
     _kept(result, lambda Y: np.asarray(T.apply(Y)))
-    at = Measure.at(problem, x)
-    return attrs.evolve(
+    found = attrs.evolve(
         result,
-        x=x,
+        x=at.X,
         feasibility=at.feasibility,
+        outside=at.outside,
         gradient_norm=at.stationarity,
         metric_gradient_norm=result.gradient_norm,
     )
+    if fails is None:
+        return found
+    status = Status[fails or "CONVERGED"]
+    says = (
+        f"The gradient norm is {result.gradient_norm:.2g} in the metric and {at.stationarity:.2g} "
+        "in the Euclidean one, by which a success is judged: raise tol."
+    )
+    message = f"{status.message()} {says if fails == 'NOT_STATIONARY' else ''}".rstrip()
+    return attrs.evolve(found, success=not fails, status=status, message=message)
 
 
 def in_blocks(
@@ -100,9 +151,7 @@ def in_blocks(
         arguments = arguments | {"metric": problem.manifold.metrics(arguments["metric"])}
     given = arguments.get("preconditioner")
     if callable(given):
-        arguments = arguments | {
-            "preconditioner": lambda X, V: inward(given(outward(X), outward(V)))
-        }
+        arguments = arguments | {"preconditioner": problem.manifold.mapped(given)}
     try:
         return _outside(solve(problem.in_blocks, start, **_shown(arguments, outward)), outward)
     except Interrupted as stop:

@@ -31,6 +31,7 @@ class Stop(Exception):
 
 
 _FAILURES = 3  # of line searches in a row, after which the run ends
+_FREE = 0.5  # seconds of measuring that max_time does not count
 _FALLEN = 1e15  # a cost below minus this, times what it was at the start, falls without bound
 
 
@@ -48,7 +49,9 @@ class Monitor:
     def __init__(self, problem: Problem, options: Options | None = None) -> None:
         self.problem = problem
         self.options = options = Options() if options is None else options
-        self.tol = float(options.tol)
+        self._tol, self._rtol = float(options.tol), float(options.rtol)
+        if self._rtol:
+            problem.first_size = None  # asked for
         self.trace = Trace(points=[] if options.keep_points else None)
         self._watchers = [w for w in (options.progress, options.callback) if w is not None]
         self._iterations, self._evaluations, self._time = (
@@ -59,10 +62,19 @@ class Monitor:
         self._budget = min(self._evaluations, self._time) < math.inf
         #: Iterations done; line 0 of the trace is the start.
         self.nit = 0
-        self._paused = self._cost_paused = 0.0
-        self._failures = 0
+        self._paused = self._measured = self._cost_paused = 0.0
+        #: The noise of the cost, where a search that failed has found it.
+        self.noise, self._failures = 0.0, 0
         self._begin = time.perf_counter()
         Clock.hear(self)
+
+    @property
+    def tol(self) -> float:
+        """On the stopping measure; rtol counts once a gradient is known."""
+        if self._rtol and (size := self.problem.first_size) is not None:
+            self._tol = max(self._tol, self._rtol * size) if size < math.inf else self._tol
+            self._rtol = 0.0
+        return self._tol
 
     @property
     def elapsed(self) -> float:
@@ -76,7 +88,9 @@ class Monitor:
         try:
             yield
         finally:
-            self._paused += max(time.perf_counter() - begin[0], 0.0)
+            seconds = max(time.perf_counter() - begin[0], 0.0)
+            self._paused += seconds
+            self._measured += seconds
             self._cost_paused += self.problem._seconds - cost
             Clock.measured(begin)
 
@@ -106,7 +120,7 @@ class Monitor:
         if self._budget:
             if self.evaluations >= self._evaluations:
                 raise Stop(Status.EVALUATION_LIMIT)
-            if self.elapsed >= self._time:
+            if self.elapsed + max(self._measured - _FREE, 0.0) >= self._time:
                 raise Stop(Status.TIME_LIMIT)
 
     def evaluate(self, X: Array, first: bool = False) -> tuple[float, Array]:
@@ -134,16 +148,16 @@ class Monitor:
             found: Whether it found one, without many trials.
 
         Raises:
-            Stop: After three failures in a row, which rounding seldom makes and wrong derivatives
-                always do.
+            Stop: After three failures more than successes, which rounding seldom makes and wrong
+                derivatives always do.
         """
-        self._failures = 0 if found else self._failures + 1
+        self._failures = max(self._failures - 1, 0) if found else self._failures + 1
         if self.stuck:
             raise Stop(Status.STALLED)
 
     @property
     def stuck(self) -> bool:
-        """Whether the last three line searches failed."""
+        """Whether three line searches more have failed than succeeded since."""
         return self._failures >= _FAILURES
 
     def iteration(self, X: Array, cost: float, gradient_norm: float, feasibility: float) -> None:
@@ -188,6 +202,7 @@ class Monitor:
                 trace.gradient_norm[-1],
                 trace.feasibility[-1],
                 trace.time[-1],
+                self.tol,
             )
             for watcher in self._watchers:
                 if isinstance(said := watcher(progress), bool | np.bool_) and said:

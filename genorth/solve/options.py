@@ -21,6 +21,7 @@ class Common(TypedDict, total=False):
     """The keyword arguments that every solver takes; `Options` says what they mean."""
 
     tol: float
+    rtol: float
     feasibility_tol: float
     max_iterations: int | None
     max_evaluations: int | None
@@ -42,7 +43,7 @@ def _is_count(value: Any) -> bool:
 
 def _is_seed(value: Any) -> bool:
     try:
-        return bool(np.random.default_rng(value))
+        return value is None or bool(np.random.default_rng(value))  # None would read entropy
     except (TypeError, ValueError):
         return False
 
@@ -67,11 +68,13 @@ class Options:
     Args:
         tol: On the stopping measure: |grad h| of a penalty method, else the norm of the Riemannian
             gradient. At the returned x the latter is at most 2 tol.
+        rtol: The same relative to |G|, G the Euclidean gradient at the start: the larger one holds.
         feasibility_tol: On |C(x)|, relative to max(1, |x| |phi(x)|).
         max_iterations: None for no limit, as for the other budgets.
         max_evaluations: A cost with its gradient is one, a Hessian product is one. The check of x
             at the end may be one more.
-        max_time: Seconds, without the time spent on measuring and in the callback.
+        max_time: Seconds, without the time spent in the callback, and without the first half second
+            spent on measuring.
         callback: `callback(progress)` sees each iterate; it stops the run by returning True or
             raising StopIteration.
         keep_points: Whether the trace keeps the iterates.
@@ -84,6 +87,7 @@ class Options:
     """
 
     tol: float = _field(1e-6, lambda v: _is_real(v) and 0 <= v < math.inf, "{} >= 0, finite")
+    rtol: float = _field(0.0, lambda v: _is_real(v) and 0 <= v < 1, "0 <= {} < 1")
     feasibility_tol: float = _field(
         1e-12, lambda v: _is_real(v) and 0 < v < math.inf, "{} > 0, finite"
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import textwrap
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 import attrs
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from genorth.linalg.arrays import Array, on_host
 from genorth.notebook import html_table
 from genorth.problem.problem import evaluations
+from genorth.solve.certificate import Certificate
 
 _Column = np.ndarray[Any, Any]
 
@@ -24,7 +25,9 @@ class Status(Enum):
     """Why a run ended; the value is a sentence that says so."""
 
     CONVERGED = "The gradient norm is at most tol, and x is on the manifold."
+    SADDLE = "The gradient norm is at most tol, but x is a saddle: f falls in some direction."
     NOT_FEASIBLE = "The gradient norm is at most tol, but x misses feasibility_tol."
+    OTHER_COMPONENT = "The run left the component of the manifold that was asked for."
     NOT_STATIONARY = "The run stopped at a point that, restored to the manifold, is not stationary."
     ITERATION_LIMIT = "The run was stopped by max_iterations."
     EVALUATION_LIMIT = "The run was stopped by max_evaluations."
@@ -35,6 +38,7 @@ class Status(Enum):
     NOT_FINITE = (
         "The cost or its gradient returned NaN or infinity; x is the best iterate before that."
     )
+    INFEASIBLE = "No point of the manifold was found that keeps the constraints."
     UNBOUNDED = "The cost falls without bound on this manifold."
     DIVERGED = "The iterates went so far from the manifold that they cannot be restored."
 
@@ -55,7 +59,14 @@ _GO_ON = "Raise the limit, or go on from the x of this result."
 
 #: What to do next, for one family or ("") for all others.
 _ADVICE = {
+    (Status.INFEASIBLE, ""): "Loosen the constraint that is named, or start elsewhere.",
     (Status.NOT_FEASIBLE, ""): "Rounding limits it here: raise feasibility_tol.",
+    (Status.SADDLE, ""): (
+        "See result.certificate; raise escapes or a budget, or use starts=5, or another x0."
+    ),
+    (Status.OTHER_COMPONENT, ""): (
+        "Only Riemannian solvers stay in a component: use method='auto', or start elsewhere."
+    ),
     (Status.NOT_STATIONARY, "penalty"): "beta is too small: use beta='auto' or a larger beta.",
     (Status.NOT_STATIONARY, ""): "Run again from the x of this result.",
     (Status.ITERATION_LIMIT, ""): _GO_ON,
@@ -71,11 +82,12 @@ _ADVICE = {
     (Status.DIVERGED, "penalty"): (
         "beta is too small there: use beta='auto' or a larger beta, or start on the manifold."
     ),
-    (Status.DIVERGED, "Riemannian"): "Use another retraction or geometry, or start elsewhere.",
+    (Status.DIVERGED, "Riemannian"): "The cost may fall without bound there, or start elsewhere.",
     (Status.DIVERGED, ""): "Start on the manifold, or use shorter steps.",
 }
 
 
+_ANY = 1e9  # times the threshold: it is zero but for rounding
 _WIDTH = 100  # of a line of `print(result)`
 _COLUMNS = ("time", "cost", "gradient_norm", "feasibility", "evaluations")
 
@@ -128,6 +140,22 @@ class Progress:
     gradient_norm: float
     feasibility: float
     time: float
+    #: What the gradient norm is compared with.
+    tol: float = 0.0
+
+
+class Start(NamedTuple):
+    """What one of several starts of `minimize` found."""
+
+    #: "given", "random" or "perturbed".
+    kind: str
+    x: Array
+    fun: float
+    status: Status
+    #: The component of M that x is in, see `GenOrthManifold.component`.
+    component: int
+    #: Starts with the same number found the same point, up to T with f(X T) = f(X).
+    minimum: int
 
 
 @attrs.frozen(eq=False, repr=False, kw_only=True)
@@ -173,10 +201,18 @@ class Result:
     threshold: Any = None
     #: |C(X)| before X was restored.
     feasibility_before: float | None = None
-    #: With metric=W: the norm of the Riemannian gradient in W, which was compared with tol.
+    #: |x - P(x)|, the distance of x from F; zero where F is the whole space.
+    outside: float = 0.0
+    #: With metric=W: the norm of the Riemannian gradient in W, by which the run stopped.
     metric_gradient_norm: float | None = None
+    #: With further constraints: multipliers, violation and complementarity at x.
+    kkt: Any = None
     #: How often a Riemannian solver used each retraction.
     retractions: dict[str, int] = attrs.field(factory=dict)
+    #: Whether x is a minimum or a saddle, where `minimize` has certified it.
+    certificate: Certificate | None = None
+    #: With starts > 1: what each start found.
+    starts: tuple[Start, ...] = ()
 
     @property
     def evaluations(self) -> int:
@@ -214,8 +250,14 @@ class Result:
             ),
             "time": f"{self.time:.3g} s",
         }
+        if self.certificate is not None:
+            lines["certificate"] = self.certificate.verdict
+        if self.outside > 0:
+            lines["outside"] = f"{self.outside:.3g} (the distance from F)"
         if self.beta is not None:
             above = "" if self.margin is None else f" ({self.margin:.3g} times the threshold at x)"
+            if self.margin is not None and self.margin > _ANY:
+                above = " (every beta > 0 is exact at x)"
             betas = ", ".join(f"{beta:.4g}" for beta in np.atleast_1d(self.beta))
             lines["beta"] = f"{betas}{above}, raised {self.beta_raised} times"
         parts = self.x if isinstance(self.x, tuple) else (self.x,)
@@ -245,6 +287,24 @@ class Result:
 
         fields = {field.name: getattr(self, field.name) for field in attrs.fields(Result)}
         return OptimizeResult(fields | {"status": list(Status).index(self.status)})
+
+
+def joined(first: Result | None, second: Result) -> Result:
+    """The result of two runs, one after the other; of the second where there is no first."""
+    if first is None:
+        return second
+    before, after = first.trace, second.trace
+    trace = Trace(
+        [*before.time, *(first.time + t for t in after.time)],
+        [*before.cost, *after.cost],
+        [*before.gradient_norm, *after.gradient_norm],
+        [*before.feasibility, *after.feasibility],
+        [*before.evaluations, *(first.evaluations + n for n in after.evaluations)],
+        None if before.points is None else [*before.points, *(after.points or [])],
+    )
+    counted = ("nit", "nfev", "njev", "nhev", "time")
+    sums = {name: getattr(first, name) + getattr(second, name) for name in counted}
+    return attrs.evolve(second, trace=trace, **sums)
 
 
 class Interrupted(KeyboardInterrupt):

@@ -13,13 +13,15 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any, Protocol
 
+import numpy as np
+
 from genorth.errors import OutsideDomainError, StepTooLong, refuse
 from genorth.geometry.retractions import Ray
 from genorth.linalg.arrays import Array, eps, inner, norm, number
 from genorth.linalg.once import once
 from genorth.solve.descent import NoStep
 from genorth.solve.monitor import Monitor
-from genorth.solve.wolfe import Conditions, in_noise, parabola_slope, strong_wolfe
+from genorth.solve.wolfe import Conditions, in_noise, noise_unit, parabola_slope, strong_wolfe
 
 #: preconditioner(X, V): an approximation of the inverse Hessian at X applied to V, symmetric and
 #: positive definite; as in pymanopt.
@@ -28,6 +30,8 @@ Preconditioner = Callable[[Array, Array], Array]
 _SURE = 0.5  # share of the slope that may be left at which a parabola is believed
 _ROUNDING = 1e-8  # relative, up to which <V, M^-1 V> may be negative
 _MANY = 20  # trials: a search that takes more ends in rounding, if anywhere
+_SAMPLES, _SAMPLING = 8, 1e-9  # of the cost, to see its noise: how many, and how far apart
+_ROUNDINGS = 100.0  # units of roundoff that searches bear anyway
 _FIRST = 0.01  # the first step of a search, relative to |X|, where no curvature is known
 
 
@@ -214,7 +218,7 @@ class Run(ABC):
 
         carries: `carried` is called next, which needs c'(t), and convergence the exact slope.
         """
-        step, unit = self.line(point, Z, slopes=True), eps(point.X)
+        step, unit = self.line(point, Z, slopes=True), self.unit(point)
         trials = inside = 0
 
         def curve(t: float) -> tuple[float, float, Iterate]:
@@ -233,21 +237,49 @@ class Run(ABC):
         try:
             found = strong_wolfe(curve, point.value, slope, t, conditions, unit)
         except NoStep:
+            if self.is_noisy(point, Z):
+                return self.search(point, Z, slope, t, conditions, carries)
             self.monitor.searched(inside < trials)  # the edge of a domain says nothing of f
             raise
-        self.monitor.searched(inside < _MANY)
+        self.monitor.searched(inside < _MANY or self.is_noisy(point, Z))
         return found
 
-    def carried(self, point: Iterate, Z: Array) -> tuple[Array, float]:
-        """The direction Z of the step that led to the point, carried there, and <grad f, T(Z)>.
+    def unit(self, point: Iterate) -> float:
+        """The unit roundoff of the cost at a point, for `in_noise`; more for a noisy cost."""
+        return noise_unit(self.monitor.noise, point.value, eps(point.X))
 
-        T(Z) = c'(t), the differentiated retraction, scaled so that it is not longer than Z: what
+    def is_noisy(self, point: Iterate, Z: Array) -> bool:
+        """Whether the cost turns out to be noisier than was known; asked where a search fails.
+
+        The noise is that of fourth differences along Z, of steps in which a smooth cost has none
+        [more2011estimating]. Costs that differ by less than ten times of it are then compared
+        through the slopes.
+        """
+        length, step = number(norm(Z)), self.line(point, Z)
+        if not 0 < length < math.inf:
+            return False
+        t = _SAMPLING * number(norm(point.X)) / length
+        try:
+            values = [point.value, *(step(k * t).value for k in range(1, _SAMPLES))]
+        except StepTooLong:
+            return False
+        fourth = np.diff(values, 4)
+        noise = 10 * math.sqrt(float(fourth @ fourth) / len(fourth) / 70)
+        known = max(self.monitor.noise, _ROUNDINGS * eps(point.X) * abs(point.value))
+        if not 2 * known < noise < math.inf:
+            return False
+        self.monitor.noise = noise
+        return True
+
+    def carried(self, point: Iterate, size: float) -> tuple[float, float]:
+        """The factor s of a direction Z of this size, carried to the point, and <grad f, T(Z)>.
+
+        T(Z) = s c'(t), the differentiated retraction, scaled so that it is not longer than Z: what
         the convergence of conjugate gradients needs [ring2012optimization, sato2015new].
         """
-        V = point.velocity
-        length = number(norm(V))
-        scale = min(1.0, number(norm(Z)) / length) if length > 0 else 1.0
-        return scale * V, scale * point.end_slope
+        length = number(norm(point.velocity))
+        scale = min(1.0, size / length) if length > 0 else 1.0
+        return scale, scale * point.end_slope
 
     def first_step(self, point: Iterate, Z: Array) -> float:
         """The first trial of a search along Z: by the curvature, or a hundredth of |X|."""
@@ -308,7 +340,6 @@ class Run(ABC):
         return point.gradient, point.decrease
 
 
-def largest_step(point: Iterate, Z: Array) -> float:
-    """The step of the length of X: beyond, steps bend and end outside."""
-    length = number(norm(Z))
-    return number(norm(point.X)) / length if length > 0 else math.inf
+def largest_step(point: Iterate, size: float) -> float:
+    """The step along a Z of this size of the length of X: beyond, steps bend and end outside."""
+    return number(norm(point.X)) / size if size > 0 else math.inf

@@ -14,6 +14,7 @@ from functools import lru_cache, partial
 from typing import Any, Unpack, get_args, get_origin
 
 import attrs
+import numpy as np
 
 from genorth.errors import did_you_mean, refuse, require_known
 from genorth.geometry.shaped import Front
@@ -57,6 +58,7 @@ class Solver:
         on_device: Whether it works on arrays of JAX and PyTorch where they are, without a copy.
         chooses: Whether it runs another solver, whose name the Result then carries.
         nonsmooth: Whether it takes problems with a nonsmooth term; all others refuse them.
+        constrained: Whether it takes problems with `constraints`.
     """
 
     name: str
@@ -72,6 +74,7 @@ class Solver:
     on_device: bool = attrs.field(default=False, repr=False)
     chooses: bool = attrs.field(default=False, repr=False)
     nonsmooth: bool = attrs.field(default=False, repr=False)
+    constrained: bool = attrs.field(default=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         for name in ("name", "label"):
@@ -93,9 +96,25 @@ class Solver:
 
     def why_not(self, problem: Problem) -> str | None:
         """Why the solver cannot run on the problem; None where it can."""
-        if problem.term is not None and not self.nonsmooth:
-            return "the problem has a nonsmooth term"
-        return problem.lacks() or (None if self.reason is None else self.reason(problem.in_blocks))
+        return (
+            problem.lacks()
+            or self._lacks_constraints(problem)
+            or self._lacks_terms(problem)
+            or (None if self.reason is None else self.reason(problem.in_blocks))
+        )
+
+    def _lacks_terms(self, problem: Problem) -> str | None:
+        """Why it cannot take the nonsmooth term of the problem."""
+        if problem.term is None or self.nonsmooth:
+            return None
+        return "the problem has a nonsmooth term"
+
+    def _lacks_constraints(self, problem: Problem) -> str | None:
+        """Why it cannot take the constraints of the problem."""
+        if problem.constraints is None or self.constrained or self.chooses:
+            return None
+        names = ", ".join(repr(s.name) for s in SOLVERS.values() if s.constrained)
+        return f"{self.name!r} takes no constraints besides X^T phi(X) = I; {names} do"
 
     def load(self) -> None:
         """Import what it needs, which may take seconds."""
@@ -140,13 +159,17 @@ class Solver:
                 f"Pass numpy.asarray(x0), or stay on the device with one of {others}.",
             )
         try:
-            return self._named(self._called(problem, x0, arguments))
+            # overflow far from M, or a division by a rank that is lost, ends a trial or the run
+            with np.errstate(all="ignore"):
+                return self._named(self._called(problem, x0, arguments))
         except Interrupted as stop:
             stop.result = self._named(stop.result)
             raise
 
     def _called(self, problem: Problem, x0: Any, arguments: dict[str, Any]) -> Result:
         """Run it, with the preconditioner of the problem, in the shape of its points."""
+        if isinstance(problem, Problem) and (why := self._lacks_constraints(problem)):
+            refuse("method", "a solver for problems with constraints", why)
         given = getattr(problem, "preconditioner", None)
         if given is not None and self.takes("preconditioner"):
             arguments.setdefault("preconditioner", given)

@@ -36,7 +36,8 @@ class Settings:
 
 _ROUNDING = 4.0  # of the difference of two costs, in units of roundoff
 _EXACT = 1e-5  # relative error of the predicted decrease up to which the model is as good as f
-_REJECTIONS = 18  # in a row: the radius is 1e-11 of what it was, and the model no better
+_POOR = 18  # poor steps more than good ones: the radius is 1e-11 of what it was, without avail
+_DOUBT = 4  # poor steps more than good ones, after which the cost is looked at for noise
 _GAIN, _ORDER = 0.9, (1 + math.sqrt(5)) / 2  # of the second choice of Eisenstat and Walker
 
 
@@ -63,7 +64,7 @@ def tr(run: Run, settings: Settings | None = None) -> None:
     shortest, radius, largest = (
         share * size for share in (eps(point.X), chosen.first_radius, chosen.largest_radius)
     )
-    accuracy, rejected = chosen.accuracy, 0
+    accuracy, poor = chosen.accuracy, 0
     while True:
         goal = max(accuracy * math.sqrt(point.decrease), 0.1 * run.monitor.tol)
         step = truncated_cg(
@@ -71,6 +72,9 @@ def tr(run: Run, settings: Settings | None = None) -> None:
         )
         trial, ratio, error = _tried(run, point, step)
         accuracy = chosen.accuracy
+        poor = poor + 1 if ratio < 0.25 else max(poor - 1, 0)
+        if poor > _POOR:
+            return
         if ratio < 0.25:
             radius = 0.25 * step.length
         elif ratio > 0.75 and step.boundary:
@@ -78,12 +82,13 @@ def tr(run: Run, settings: Settings | None = None) -> None:
         if trial is not None and ratio > chosen.accept:
             if not step.boundary:
                 accuracy = forcing(accuracy, error, math.sqrt(trial.decrease / point.decrease))
-            point, rejected = trial, 0
+            point = trial
             run.accept(point)
             model = _Model(run, point)
         else:
-            rejected += 1
-            if radius < shortest or rejected > _REJECTIONS:
+            if poor % _DOUBT == 0 and run.is_noisy(point, step.Z):
+                radius, poor = radius * 4.0**_DOUBT, 0
+            if radius < shortest:
                 return
             run.accept(point)
 
@@ -120,7 +125,7 @@ def _tried(run: Run, point: Iterate, step: Step) -> tuple[Iterate | None, float,
         trial = run.step(point, step.Z)
     except StepTooLong:
         return None, -math.inf, math.inf
-    unit = eps(point.X)
+    unit = run.unit(point)
     after = trial.end_slope if in_noise(point.value, trial.value, unit) else math.nan
     ratio = difference(point.value, trial.value, before, after, unit) / predicted
     rounding = _ROUNDING * unit * abs(point.value) / -predicted

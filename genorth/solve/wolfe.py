@@ -13,6 +13,7 @@ rounding.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
@@ -115,6 +116,11 @@ def strong_wolfe(
 def in_noise(value: float, other: float, unit: float = _DOUBLE) -> bool:
     """Whether two costs differ by no more than rounding."""
     return abs(value - other) <= _NOISE * unit * max(abs(value), abs(other))
+
+
+def noise_unit(noise: float, value: float, unit: float) -> float:
+    """The unit with which `in_noise` holds for costs that differ by this noise, or by rounding."""
+    return max(unit, noise / (_NOISE * max(abs(value), sys.float_info.min)))
 
 
 def parabola_slope(value: float, slope: float, t: float, other: float) -> float:

@@ -1,15 +1,14 @@
 """Train models whose weights are on manifolds, and compare the ways to do so.
 
 `train` makes records of every method with every step size; `tuned` chooses the step sizes, and
-`report`, `plots` and `tables` show what came of it. Nothing here knows PyTorch or JAX.
+`loss_tables`, `curves`, `step_sizes` and `report` show the results. Nothing here knows PyTorch
+or JAX.
 """
 
-from genorth.training import plots, tables
-from genorth.training.comparison import load, save, train
+from genorth.training.comparison import Tuning, load, save, train, tuned, tunings
 from genorth.training.method import Learner, Method, Training
-from genorth.training.report import report
+from genorth.training.report import curves, loss_tables, report, step_sizes
 from genorth.training.trainer import TrainingRecord
-from genorth.training.tuning import Tuning, tuned, tunings
 
 __all__ = [
     "Learner",
@@ -17,11 +16,12 @@ __all__ = [
     "Training",
     "TrainingRecord",
     "Tuning",
+    "curves",
     "load",
-    "plots",
+    "loss_tables",
     "report",
     "save",
-    "tables",
+    "step_sizes",
     "train",
     "tuned",
     "tunings",

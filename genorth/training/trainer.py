@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from typing import Any
 
 import attrs
@@ -117,7 +117,11 @@ class Trainer(Maker):
 
 
 def _warm_up(learner: Learner) -> None:
-    """One step of a model that is thrown away: what a library makes once is on nobody's clock."""
+    """Measure and train a model that is thrown away, so that nobody's clock has the first calls.
+
+    A loss that cannot be computed at the start is a mistake, and raises here.
+    """
+    learner.losses()
     for batch in learner.batches():
         learner.step(batch)
         return
@@ -163,7 +167,7 @@ class _Run:
 
     def _trained(self) -> tuple[str, str]:
         """How it ended, and a sentence."""
-        self._measured(first=True)
+        self._measured()
         for epoch in range(1, self.epochs + 1):
             if said := self._epoch(epoch):
                 return "NOT_FINITE", said
@@ -189,18 +193,13 @@ class _Run:
         loss = self._measured()
         return "" if math.isfinite(loss) else f"The held-out loss is {loss} after epoch {epoch}."
 
-    def _measured(self, first: bool = False) -> float:
-        """Add a point to the curve, off the clock; returns the held-out loss.
-
-        It is NaN where it cannot be computed; but not at the start, where this is a mistake.
-        """
+    def _measured(self) -> float:
+        """Add a point to the curve, off the clock; returns the held-out loss, NaN if it raises."""
         seconds, begin = self.clock.elapsed()[0], moment()
         held_out = feasibility = math.nan
-        try:
-            with nullcontext() if first else suppress(Exception):
-                held_out, feasibility = self.learner.losses()[1], self.learner.feasibility()
-        finally:
-            Clock.measured(begin)
+        with suppress(Exception):
+            held_out, feasibility = self.learner.losses()[1], self.learner.feasibility()
+        Clock.measured(begin)
         point = {"time": seconds, "held_out": held_out, "feasibility": feasibility}
         for name, value in point.items():
             self.curve[name].append(value)

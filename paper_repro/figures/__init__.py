@@ -1,6 +1,6 @@
-"""The figures of the paper: measured, kept as data, told in words and drawn.
+"""The figures of the paper: measured, kept as data, told in a table and drawn.
 
-Each kind of figure is a module with `Run`, `measure`, `sentences` and `draw`.
+Each kind of figure is a module with `METHODS`, `Run`, `measure`, `told` and `draw`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import attrs
 
 import genorth as go
 from genorth.compare import pinned
+from genorth.compare.render import Table
 from genorth.errors import refuse, require_known
 from genorth.files import replace_file
 from genorth.optional import optional
@@ -46,9 +47,9 @@ class Data:
     settings: dict[str, Any]
     runs: list[Any] = attrs.field(factory=list)
 
-    def sentences(self) -> list[str]:
-        """What the figure says, in words."""
-        return _KINDS[self.figure.kind].sentences(self.runs)
+    def told(self) -> Table:
+        """What the figure says, in numbers."""
+        return _KINDS[self.figure.kind].told(self.runs)
 
     def draw(self) -> Any:
         """The matplotlib Figure; without pyplot, so that no window opens.
@@ -150,7 +151,7 @@ def measure(
                 run = kind.measure(problem, size, solver, start, left)
                 data.runs.append(run)
                 save(folder, data)
-                say(f"figure {number}, {size.name}, {solver}: {run.told}")
+                say(f"figure {number}, {size.name}, {solver}: {run.summary}")
     return data
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Sequence
 from types import MappingProxyType
@@ -14,11 +13,13 @@ from attrs.validators import ge, gt, instance_of
 
 import genorth as go
 from baselines import SOLVERS
-from genorth.compare.render import BLUE, GREEN, GREY, ORANGE, VERMILLION, ranged
+from genorth.compare.render import BLUE, GREEN, GREY, ORANGE, VERMILLION, Table, ranged
+from genorth.optional import optional
 from genorth.solve.solver import PENALTY
 from paper_repro import data
 from paper_repro.experiments import FAST
-from paper_repro.problems.base import Matrix, PaperProblem, Size
+from paper_repro.findings import table
+from paper_repro.problems.base import PaperProblem, Size
 
 ITERATIONS = 100
 #: The four methods of the paper, and two of them in the fast geometry, with their names in plots.
@@ -50,13 +51,9 @@ class Run:
     start: int = attrs.field(default=0, validator=[instance_of(int), ge(0)])
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """The run in a few words."""
         return f"{self.iterations} iterations, {self.seconds:.3g} s"
-
-    def per_iteration(self, part: str = "seconds") -> float:
-        """Seconds per iteration, in all or in one part."""
-        return float(getattr(self, part)) / self.iterations
 
 
 def measure(problem: PaperProblem, size: Size, solver: str, start: int, limit: float) -> Run:
@@ -104,39 +101,39 @@ def _penalty_gradient(h: go.ConstraintDissolving, result: go.Result) -> float:
     return (time.perf_counter() - begin) * result.nfev / max(len(points), 1)
 
 
-# ---------------------------------------------------------------------- in words
+def frame(runs: Sequence[Run]) -> Any:
+    """Seconds per iteration, in all and by part: median, least and most over the starts.
+
+    Returns:
+        A DataFrame by size and method, NaN for a method that made no iteration.
+    """
+    pandas = optional("pandas", "report", "a figure")
+    found = pandas.DataFrame(attrs.asdict(run) for run in runs if run.iterations)
+    each = found[["seconds", "gradient", "retraction"]].div(found["iterations"], axis=0)
+    by_method = each.groupby([found["size"], found["solver"]], sort=False)
+    every = pandas.MultiIndex.from_product([found["size"].unique(), METHODS])
+    return by_method.agg(["median", "min", "max"]).reindex(every)
 
 
-def sentences(runs: Sequence[Run]) -> list[str]:
-    """The share of retraction and gradient in RGD, the time of an iteration, what ended early."""
-    told = []
-    for size in dict.fromkeys(run.size for run in runs if run.iterations):
-        mine = {name: _of(runs, size, solver) for solver, name in METHODS.items()}
-        shares = [100 * (run.retraction + run.gradient) / run.seconds for run in mine["RGD"]]
-        share = f"retraction and gradient {ranged(shares, '.0f')} % of RGD; " if shares else ""
-        times = (
-            f"{name} {1e3 * statistics.median(run.per_iteration() for run in each):.3g}"
-            for name, each in mine.items()
-            if each
+def told(runs: Sequence[Run]) -> Table:
+    """Milliseconds per iteration, the share of retraction and gradient, and what ended early."""
+    lines = []
+    for size, mine in frame(runs).groupby(level=0, sort=False):
+        here = [run for run in runs if run.size == size]
+        shares = [
+            100 * (run.retraction + run.gradient) / run.seconds for run in here if run.solver == RGD
+        ]
+        early = dict.fromkeys(
+            f"{run.solver} after {run.iterations} ({run.status.lower().replace('_', ' ')})"
+            for run in here
+            if run.iterations < ITERATIONS
         )
-        told.append(f"{size}: {share}milliseconds per iteration: {', '.join(times)}.")
-    early = dict.fromkeys(
-        f"{run.solver} at {run.size} ({run.iterations}, {run.status.lower().replace('_', ' ')})"
-        for run in runs
-        if run.iterations < ITERATIONS
-    )
-    end = (
-        f"Ended before {ITERATIONS} iterations, totals scaled to {ITERATIONS}: {', '.join(early)}."
-    )
-    return [*told, end] if early else told
-
-
-def _of(runs: Sequence[Run], size: str, solver: str) -> list[Run]:
-    """The runs of a solver at a size that made an iteration, from all starts."""
-    return [run for run in runs if (run.size, run.solver) == (size, solver) and run.iterations]
-
-
-# ---------------------------------------------------------------------- drawn
+        times = (f"{1e3 * each:.3g}" for each in mine["seconds", "median"])
+        share = ranged(shares, ".0f") if shares else "-"
+        lines.append([size, *times, share, ", ".join(early) or "-"])
+    heads = [f"{name}, ms per iteration" for name in METHODS.values()]
+    more = ["retraction and gradient, % of RGD", f"ended before {ITERATIONS} iterations, scaled"]
+    return table(["size", *heads, *more], lines)
 
 
 def draw(runs: Sequence[Run]) -> Any:
@@ -147,39 +144,26 @@ def draw(runs: Sequence[Run]) -> Any:
     import matplotlib.figure
 
     figure = matplotlib.figure.Figure((11.0, 3.8), layout="constrained")
-    sizes = list(dict.fromkeys(run.size for run in runs if run.iterations))
+    each = frame(runs)
+    sizes = each.index.unique(0)
     panels = figure.subplots(1, 3, width_ratios=(3, 4, 4))
     for panel, axis in zip((_shares, _totals, _each_iteration), panels, strict=True):
-        panel(axis, sizes, runs)
+        panel(axis, np.arange(len(sizes)), {name: each.xs(name, level=1) for name in METHODS})
         axis.set_xticks(range(len(sizes)), sizes, rotation=30, ha="right", rotation_mode="anchor")
     return figure
 
 
-def _figures(
-    sizes: Sequence[str], runs: Sequence[Run], solver: str, part: str = "seconds"
-) -> tuple[Matrix, Matrix, Matrix, Matrix]:
-    """Where a solver has runs; median, least and most seconds per iteration of a part of them."""
-    found = {
-        place: [run.per_iteration(part) for run in _of(runs, size, solver)]
-        for place, size in enumerate(sizes)
-    }
-    rows = [(place, statistics.median(v), min(v), max(v)) for place, v in found.items() if v]
-    places, median, low, high = np.array(rows, float).reshape(-1, 4).T
-    return places, median, low, high
-
-
-def _shares(axis: Any, sizes: Sequence[str], runs: Sequence[Run]) -> None:
+def _shares(axis: Any, places: Any, each: dict[str, Any]) -> None:
     """Left: retraction and gradient in the time of RGD; narrow bars: in the fast geometry."""
     colors = {"retraction": VERMILLION, "gradient": GREEN}
     looks = {RGD: (-0.12, 0.44, 1.0), FAST_RGD: (0.26, 0.22, 0.55)}
     for solver, (shift, width, alpha) in looks.items():
-        places, total, *_ = _figures(sizes, runs, solver)
-        bottom = np.zeros(len(places))
+        total, bottom = each[solver]["seconds", "median"], 0.0 * places
         for part, color in colors.items():
-            share = 100 * _figures(sizes, runs, solver, part)[1] / total
+            share = 100 * each[solver][part, "median"] / total
             axis.bar(places + shift, share, width, bottom, color=color, alpha=alpha)
-            bottom += share
-        rest = np.maximum(100 - bottom, 0)
+            bottom = bottom + share
+        rest = (100 - bottom).clip(lower=0)
         axis.bar(places + shift, rest, width, bottom, color=GREY, alpha=alpha / 2)
     for name, color in (colors | {"rest": GREY}).items():
         axis.bar(0, 0, color=color, label=name)
@@ -188,7 +172,7 @@ def _shares(axis: Any, sizes: Sequence[str], runs: Sequence[Run]) -> None:
     axis.legend(ncols=3, **_LEGEND | {"bbox_to_anchor": (0.0, 1.07)})
 
 
-def _totals(axis: Any, sizes: Sequence[str], runs: Sequence[Run]) -> None:
+def _totals(axis: Any, places: Any, each: dict[str, Any]) -> None:
     """Middle: total, gradient and retraction time of CDFGD and RGD."""
     bars = [
         (GD, "seconds", BLUE, "CDFGD total"),
@@ -200,23 +184,22 @@ def _totals(axis: Any, sizes: Sequence[str], runs: Sequence[Run]) -> None:
     ]
     width = 0.84 / len(bars)
     for i, (solver, part, color, name) in enumerate(bars):
-        places, seconds, low, high = _figures(sizes, runs, solver, part)
-        spread = ITERATIONS * np.array([seconds - low, high - seconds])
+        middle, low, high = (ITERATIONS * each[solver][part]).to_numpy().T
         look = {"color": color, "label": name, "error_kw": {"elinewidth": 0.8}}
         shift = (i + 0.5) * width - 0.42
-        axis.bar(places + shift, ITERATIONS * seconds, width, yerr=spread, **look)
+        axis.bar(places + shift, middle, width, yerr=[middle - low, high - middle], **look)
     axis.set(yscale="log", ylabel=f"seconds of {ITERATIONS} iterations")
     axis.legend(ncols=2, **_LEGEND)
 
 
-def _each_iteration(axis: Any, sizes: Sequence[str], runs: Sequence[Run]) -> None:
+def _each_iteration(axis: Any, places: Any, each: dict[str, Any]) -> None:
     """Right: time per iteration; solid: penalty methods, dashed: Riemannian, dotted: fast."""
     colors = (BLUE, ORANGE, VERMILLION, GREEN, VERMILLION, GREEN)
     looks = zip(METHODS.items(), colors, ("-", "-", "--", "--", ":", ":"), strict=True)
     for (solver, name), color, line in looks:
-        places, seconds, low, high = _figures(sizes, runs, solver)
-        axis.fill_between(places, 1e3 * low, 1e3 * high, color=color, alpha=0.2, linewidth=0)
-        axis.plot(places, 1e3 * seconds, marker="o", color=color, linestyle=line, label=name)
+        middle, low, high = (1e3 * each[solver]["seconds"]).to_numpy().T
+        axis.fill_between(places, low, high, color=color, alpha=0.2, linewidth=0)
+        axis.plot(places, middle, marker="o", color=color, linestyle=line, label=name)
     axis.set(yscale="log", ylabel="milliseconds per iteration")
     axis.grid(axis="y", alpha=0.3)
     axis.legend(ncols=2, **_LEGEND)

@@ -10,7 +10,8 @@ import numpy as np
 from attrs.validators import deep_iterable, ge, instance_of, min_len
 
 from baselines import SOLVERS
-from genorth.compare.render import BLUE, ORANGE, ranged
+from genorth.compare.render import BLUE, ORANGE, Table, ranged
+from paper_repro.findings import table
 from paper_repro.problems.base import PaperProblem, Size
 
 METHODS = ("cdf-cg-scipy",)
@@ -30,7 +31,7 @@ class Run:
     start: int = attrs.field(default=0, validator=[instance_of(int), ge(0)])
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """The run in a few words."""
         return self.status.lower().replace("_", " ")
 
@@ -53,20 +54,15 @@ def measure(problem: PaperProblem, size: Size, solver: str, start: int, limit: f
     return Run(size.name, solver, result.status.name, initial, final, start)
 
 
-def sentences(runs: Sequence[Run]) -> list[str]:
+def told(runs: Sequence[Run]) -> Table:
     """How far the mean is from the samples, before and after."""
-    before, after = (
+    errors = (
         ranged([float(np.mean(getattr(run, name))) for run in runs])
         for name in ("initial", "final")
     )
     smaller = min(int(np.sum(np.array(run.final) < run.initial)) for run in runs)
-    return [
-        (
-            f"The mean error of {len(runs[0].initial)} samples is {before} at the start and "
-            f"{after} at the end, over {len(runs)} sets; it is smaller for {smaller} of them or "
-            "more."
-        )
-    ]
+    heads = ("samples", "mean error at the start", "at the end", "smaller at the end for at least")
+    return table(heads, [[f"{len(runs)} sets of {len(runs[0].initial)}", *errors, smaller]])
 
 
 def draw(runs: Sequence[Run]) -> Any:

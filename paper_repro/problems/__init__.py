@@ -1,6 +1,6 @@
 """The problems of the paper, one file each: generator, beta, tables, figures and why ours differ.
 
-A file with a `PROBLEM` is found by itself: adding a problem is adding a file.
+A file that defines a `PROBLEM` is found automatically.
 """
 
 from __future__ import annotations
@@ -24,17 +24,11 @@ __all__ = [
     "PaperProblem",
     "PaperTable",
     "Size",
-    "discovered",
 ]
 
 
-def discovered() -> dict[str, PaperProblem]:
-    """The problems of all files in this folder, by name, in the order of their tables."""
-    files = (module.name for module in pkgutil.iter_modules(__path__, f"{__name__}."))
-    found = (getattr(importlib.import_module(file), "PROBLEM", None) for file in files)
-    problems = (problem for problem in found if problem is not None)
-    return {each.name: each for each in sorted(problems, key=lambda each: each.tables[0].number)}
-
-
-#: The problems by name.
-PROBLEMS: Mapping[str, PaperProblem] = MappingProxyType(discovered())
+_files = pkgutil.iter_modules(__path__, f"{__name__}.")
+_found = [getattr(importlib.import_module(file.name), "PROBLEM", None) for file in _files]
+_problems = sorted(filter(None, _found), key=lambda problem: problem.tables[0].number)
+#: The problems by name, in the order of their tables.
+PROBLEMS: Mapping[str, PaperProblem] = MappingProxyType({each.name: each for each in _problems})

@@ -162,3 +162,75 @@ def test_check_false_runs_what_is_wrong() -> None:
     right = smooth(go.Stiefel(6, 2), 0)
     problem = _with_gradient(right, lambda G: -G, False)
     assert not go.minimize(problem, check=False, rng=0).success
+
+
+@pytest.mark.parametrize("autodiff", [None, "jax"])
+def test_a_cost_that_broadcasts_is_refused(autodiff: str | None) -> None:
+    """Written for (8, 5) points, it has a minimum on (8, 5, 1) too, which nobody wants."""
+    B, b = np.arange(40.0).reshape(5, 8), np.arange(6.0)
+    if autodiff:
+        pytest.importorskip("jax")
+    for manifold, data, gradient in (
+        (go.Power(go.Stiefel(5, 1), (8,)), B, lambda X: 2 * (X - B).sum(-1, keepdims=True)),
+        (go.Stiefel(6, 1), b, lambda X: 2 * (6 * X - b.sum())),
+        (go.Sphere(6), b[:, None], lambda x: 2 * (6 * x - b.sum())),
+    ):
+        problem = go.Problem(
+            manifold,
+            lambda X, data=data: ((X - data) ** 2).sum(),
+            None if autodiff else gradient,
+            autodiff=autodiff,
+        )
+        with pytest.raises(ValueError, match=r"^cost: need .* broadcasts X against shape"):
+            go.minimize(problem, rng=0)
+
+
+def test_costs_that_do_not_broadcast_pass() -> None:
+    """Data of the shape of X, rows and columns of weights, products, and an axis that is meant."""
+    b, A = np.arange(6.0)[:, None], np.diag(np.arange(6.0))
+    M = go.Stiefel(6, 1)
+    for cost, gradient in (
+        (lambda X: float(((X - b) ** 2).sum()), lambda X: 2 * (X - b)),
+        (lambda X: float((3.0 * X * b).sum()), lambda X: 3 * b + 0 * X),
+        (lambda X: float(np.vdot(X, A @ X)), lambda X: 2 * A @ X),
+        (lambda X: float(X[:, 0] @ A @ X[:, 0]), lambda X: 2 * A @ X),
+        (lambda X: ((X - b.T) ** 2).sum(), lambda X: 2 * (6 * X - b.sum())),
+        (lambda X: np.linalg.norm(np.multiply(X, b, out=np.empty((6, 1)))) ** 2 / 2, None),
+    ):
+        check_start(go.Problem(M, cost, gradient or (lambda X: X * b**2)), M.random_point(0))
+
+
+def test_what_is_doubtful_gets_a_warning() -> None:
+    right = smooth(go.Stiefel(6, 2), 0)
+    problem = _with_gradient(right, lambda G: (1 + 4e-4) * G, False)
+    with pytest.warns(UserWarning, match=r"^euclidean_gradient: doubtful, .*check_gradient"):
+        check_start(problem, right.manifold.random_point(0))
+    manifold = go.from_maps((5, 2), lambda X: X, lambda T: (1 + 4e-4) * T)
+    with pytest.warns(UserWarning, match=r"^psi: doubtful, .*check_assumptions"):
+        check_start(go.Problem(manifold, lambda X: 0.0, lambda X: 0 * X), np.eye(5, 2))
+
+
+def test_single_precision_under_differences_gets_a_hint() -> None:
+    A = np.diag(np.arange(1.0, 7.0))
+
+    def gradient(X: Matrix) -> Matrix:
+        return (2 * A @ X).astype(np.float32).astype(float)
+
+    problem = go.Problem(go.Stiefel(6, 2), lambda X: float(np.vdot(X, A @ X)), gradient)
+    with pytest.warns(UserWarning, match="single precision"):
+        check_start(problem, problem.manifold.random_point(0))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (lambda X, V: -V, "positive definite"),
+        (lambda X, V: V[:3], "an array of shape"),
+        (lambda X, V: V + 0.5 * np.roll(V, 1, axis=0), r"<U, B V> = <B U, V>"),
+    ],
+)
+def test_a_wrong_preconditioner_is_refused(wrong: Any, said: str) -> None:
+    problem = smooth(go.Stiefel(6, 2), 0)
+    for method in ("auto", "odf-lbfgs"):
+        with pytest.raises(ValueError, match=rf"^preconditioner: need .*{said}"):
+            go.minimize(problem, rng=0, method=method, preconditioner=wrong)

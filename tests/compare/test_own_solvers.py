@@ -9,6 +9,7 @@ import scipy.optimize
 
 import genorth as go
 from genorth import compare
+from genorth.compare.render import summary
 from genorth.compare.runs.bench import Watched
 from genorth.interop.pymanopt import to_pymanopt
 from support.compare_cases import procrustes
@@ -151,3 +152,18 @@ def test_a_solver_that_ends_late_ran_out_of_time() -> None:
         return x0
 
     assert only(late, max_time=0.1).status == "TIME_LIMIT"
+
+
+def test_runs_that_end_at_a_saddle_are_counted():
+    """A solver that stays at a stationary start is a success; the record says what it found."""
+    A = np.diag(np.arange(1.0, 7.0))
+    problem = go.Problem(
+        go.Stiefel(6, 2), lambda X: float(np.vdot(X, A @ X)) / 2, lambda X: A @ X, name="trace"
+    )
+    starts = {"stays": np.eye(6)[:, [0, 3]], "goes": np.eye(6)[:, :2]}
+    solvers = {name: (lambda problem, x0, x=x, **_: x) for name, x in starts.items()}
+    records = compare.run(problem, solvers, progress=None)
+    assert [r.certificate for r in records] == ["saddle", "minimum"]
+    assert all(r.success for r in records)
+    assert "1 run ended at a saddle: stays 1." in " ".join(summary.sentences(records))
+    assert "certificate" in records.to_frame().columns

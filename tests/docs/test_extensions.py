@@ -31,9 +31,7 @@ def _load(name: str) -> ModuleType:
 
 @pytest.fixture(scope="module")
 def formula() -> ModuleType:
-    pytest.importorskip(
-        "latex2mathml", reason="latex2mathml is not installed: pip install 'genorth[docs]'"
-    )
+    pytest.importorskip("latex2mathml", reason="is missing: pip install 'genorth[docs]'")
     return _load("formula")
 
 
@@ -77,13 +75,7 @@ def test_limits_stand_below_in_displayed_formulas_only(formula):
 
 @pytest.mark.parametrize(
     "latex",
-    [
-        r"\unknowncommand x",
-        r"\begin{unknown} a \end{unknown}",
-        "a & b",
-        r"\eqref{x}",
-        r"\mathcal{\alpha}",
-    ],
+    [r"\unknowncommand x", r"\begin{unknown} a \end{unknown}", "a & b", r"\mathcal{\alpha}"],
 )
 def test_what_would_be_shown_raw_is_refused(formula, latex):
     with pytest.raises(formula.NotUnderstoodError):
@@ -154,21 +146,14 @@ def test_a_formula_is_indented_and_stands_before_the_sections(docstrings):
 
 
 def test_docstrings_lose_no_character(docstrings):
-    docutils = pytest.importorskip(
-        "docutils.core", reason="docutils is not installed: pip install 'genorth[docs]'"
-    )
-    lines = [
-        "|C(X)| is DA(X)*[T] * 2, beta*, x_ and a_b; `code |x|*` and e.g. `a` |b|, `b`s.",
-        "",
-        "As here::",
-        "",
-        "    |x| * y_",
-    ]
+    docutils = pytest.importorskip("docutils.core", reason="needs 'genorth[docs]'")
+    first = "|C(X)| is DA(X)*[T] * 2, beta*, x_ and a_b; `code |x|*` and e.g. `a` |b|, `b`s."
+    lines = [first, "", "As here::", "", "    |x| * y_"]
     tree = docutils.publish_doctree(
         "\n".join(docstrings.plain(lines)),
         settings_overrides={"report_level": 1, "halt_level": 2, "default_role": "code"},
     )
-    assert tree.astext() == "\n\n".join(["".join(lines[0].split("`")), "As here:", "|x| * y_"])
+    assert tree.astext() == "\n\n".join([first.replace("`", ""), "As here:", "|x| * y_"])
 
 
 def test_a_citation_is_a_link_in_docstrings_and_pages(docstrings):

@@ -52,15 +52,6 @@ def test_the_commands_of_the_contributing_page_are_targets_of_the_makefile():
     assert set(targets) == COMMANDS | {"help"}
 
 
-@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
-@pytest.mark.parametrize("command", sorted(COMMANDS))
-def test_make_knows_its_commands(command):
-    done = subprocess.run(
-        ["make", "--dry-run", command], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.startswith(".venv/bin/")
-
-
 def test_the_workflow_runs_ci_on_three_versions_from_the_oldest_on():
     job = _yaml(".github/workflows/ci.yml")["jobs"]["run"]
     versions = job["strategy"]["matrix"]["python"]
@@ -79,12 +70,8 @@ def test_an_issue_template_has_what_github_needs(path):
 
 def test_the_hooks_of_a_commit_are_tools_of_the_extra_dev():
     (repo,) = _yaml(".pre-commit-config.yaml")["repos"]
-    assert [hook["id"] for hook in repo["hooks"]] == [
-        "ruff",
-        "ruff-format",
-        "mypy",
-        "check-added-large-files",
-    ]
+    hooks = ["ruff", "ruff-format", "mypy", "check-added-large-files"]
+    assert [hook["id"] for hook in repo["hooks"]] == hooks
     assert all(hook["entry"].startswith(".venv/bin/") for hook in repo["hooks"])
 
 

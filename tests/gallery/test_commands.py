@@ -1,12 +1,10 @@
-"""`python -m genorth.gallery`: no traceback, an exit code that says how it ended, and the report.
+"""`python -m genorth.gallery`: the list, runs and the report.
 
-0; 1: a comparison could not be made; 2: usage; 130: Ctrl-C.
+tests/test_command.py has what all command lines share.
 """
 
 import base64
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +19,6 @@ pytest.importorskip("threadpoolctl", reason="the extra `report` is not installed
 
 #: An instance that needs no package, and solvers that take no time.
 QUICK = ["run", "ergotropy-spins", "--quick", "--jobs", "1", "--solvers", "rtr"]
-
-
-@pytest.fixture
-def never_run(monkeypatch) -> None:
-    """What is refused is refused before anything is measured."""
-
-    def run(*_, **__):
-        raise AssertionError("measured")
-
-    monkeypatch.setattr(compare, "run", run)
 
 
 @pytest.fixture
@@ -67,7 +55,7 @@ def test_the_report_has_a_table_and_a_picture(folder):
 @pytest.mark.slow
 def test_a_picture_made_of_pixels_is_allowed_in_the_report(tmp_path):
     instance = gallery.load("dot-magnetic")
-    records = comparison.run(None, [instance], ["rtr"], max_time=10.0, progress=None)
+    records = comparison.run(None, [instance.name], ["rtr"], max_time=10.0, progress=None)
     picture = [("own", comparison.picture(instance))]
     page = compare.report(records, tmp_path / "report.html", sections=picture).read_text("utf-8")
     assert "data:image/png" in page and "img-src data:" in page
@@ -97,12 +85,11 @@ def test_all_solvers_of_an_instance_run_in_processes_of_their_own(tmp_path):
         pytest.skip(reason)
     instance, solvers = gallery.load(name), ["rlbfgs", "rtr"]
     how: dict[str, Any] = {"jobs": 2, "max_time": 20.0, "starts": 2, "progress": None}
-    records = comparison.run(tmp_path, [instance], solvers, **how)
+    records = comparison.run(tmp_path, [name], solvers, **how)
     assert records.distinct("solver") == [*solvers, *(f"{each}, metric" for each in solvers)]
     assert {comparison.verdict(instance, record) for record in records} == {"solved"}
 
 
-@pytest.mark.usefixtures("never_run")
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
@@ -124,15 +111,6 @@ def test_numbers_that_make_no_sense_end_with_2(option, value, tmp_path, capsys):
     assert capsys.readouterr().err.startswith(f"error: {option[2:].replace('-', '_')}: need ")
 
 
-@pytest.mark.usefixtures("never_run")
-@pytest.mark.parametrize("place", ["file", "file/below"])
-def test_out_that_cannot_be_a_folder_is_refused(place, tmp_path, capsys):
-    (tmp_path / "file").write_text("mine", "utf-8")
-    assert main([*QUICK, "--out", str(tmp_path / place)]) == 2
-    assert capsys.readouterr().err.startswith("error: --out: need a folder")
-
-
-@pytest.mark.usefixtures("never_run")
 def test_a_missing_package_ends_with_1_where_it_is_asked_for(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(base, "installed", lambda module: module == "scipy")
     assert main(["run", "lda-wine", "--out", str(tmp_path / "out")]) == 1
@@ -151,42 +129,3 @@ def test_a_missing_package_is_named_and_left_out_otherwise(tmp_path, monkeypatch
         "dot-magnetic",
         "ergotropy-spins",
     ]
-
-
-@pytest.mark.usefixtures("never_run")
-@pytest.mark.parametrize("package", ["matplotlib", "threadpoolctl", "jinja2"])
-def test_a_missing_extra_is_named_before_anything_is_measured(
-    package, tmp_path, monkeypatch, capsys
-):
-    monkeypatch.setitem(sys.modules, package, None)
-    assert main([*QUICK, "--out", str(tmp_path / "out")]) == 1
-    assert "pip install 'genorth[report]'" in capsys.readouterr().err
-    assert not list(tmp_path.iterdir())
-
-
-def test_an_interrupted_command_ends_with_130_and_its_notes(tmp_path, monkeypatch, capsys):
-    def interrupted(*_, **__):
-        interrupt = KeyboardInterrupt()
-        interrupt.add_note("3 of 4 runs are kept.")
-        raise interrupt
-
-    monkeypatch.setattr(comparison, "run", interrupted)
-    assert main([*QUICK, "--out", str(tmp_path)]) == 130
-    assert capsys.readouterr().err == "\nInterrupted. 3 of 4 runs are kept.\n"
-
-
-@pytest.mark.parametrize("arguments", [["nothing"], ["run", "--jobs", "two"], ["list", "x"]])
-def test_wrong_usage_ends_with_2(arguments, capsys):
-    with pytest.raises(SystemExit) as end:
-        main(arguments)
-    assert end.value.code == 2
-    assert "usage: python -m genorth.gallery" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("line", ['"$@" | true; exit ${PIPESTATUS[0]}', '"$@" >&- 2>&-'])
-def test_streams_that_are_gone_are_no_error(line):
-    command = [sys.executable, "-m", "genorth.gallery"]
-    done = subprocess.run(
-        ["bash", "-c", line, "bash", *command], capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, "")

@@ -33,6 +33,13 @@ def instance(request: pytest.FixtureRequest) -> gallery.Instance:
     return _loaded(request.param)
 
 
+@pytest.fixture
+def simple(instance: gallery.Instance) -> gallery.Instance:
+    if instance.several:
+        pytest.skip("it has saddles and several minima, see test_sources.py")
+    return instance
+
+
 def _solved(instance: gallery.Instance, result: go.Result) -> bool:
     error = instance.error(result.fun)
     return result.success and (error <= 1e-8 if instance.bound else abs(error) <= 1e-8)
@@ -70,7 +77,8 @@ def test_every_family_is_among_the_methods():
 
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("method", METHODS)
-def test_the_truth_is_reached_with_default_arguments(instance, method, start):
+def test_the_truth_is_reached_with_default_arguments(simple, method, start):
+    instance = simple
     x0 = instance.start if start == "practice" else None
     result = go.minimize(instance.problem, x0, method=method, rng=1)
     assert _solved(instance, result), (result.message, instance.error(result.fun))
@@ -82,7 +90,8 @@ def test_the_start_is_not_the_answer(instance):
 
 
 @pytest.mark.parametrize("method", comparison.IN_METRIC)
-def test_the_metric_leads_to_the_same_minimum(instance, method):
+def test_the_metric_leads_to_the_same_minimum(simple, method):
+    instance = simple
     if instance.metric is None:
         pytest.skip("no metric")
     factor = comparison.gradient_factor(instance.problem, instance.metric)
@@ -98,9 +107,10 @@ def test_the_solvers_of_the_domain_run(instance):
     if not instance.solvers:
         pytest.skip("the domain has no solver of its own")
     for solver in instance.solvers:
-        result = go.minimize(instance.problem, instance.start, method=solver)
+        how = {"certify": False, "max_time": 60.0 if instance.several else None}
+        result = go.minimize(instance.problem, instance.start, method=solver, **how)
         assert result.njev > 0 and result.method == solver.name
-        assert instance.error(result.fun) >= -1e-8
+        assert instance.several or instance.error(result.fun) >= -1e-8
 
 
 def test_the_picture_is_drawn(instance):

@@ -12,9 +12,7 @@ import scipy.linalg
 from genorth import training
 from genorth.gallery.commands import main
 from genorth.gallery.stochastic import comparison
-from genorth.gallery.stochastic.base import Task, TorchLearner
-from genorth.gallery.stochastic.methods import methods
-from genorth.gallery.stochastic.tasks import SUBJECTS
+from genorth.gallery.stochastic.tasks import SUBJECTS, Task
 from genorth.training import Method
 
 with warnings.catch_warnings():
@@ -25,18 +23,19 @@ torch = pytest.importorskip("torch", reason="the extra `torch` is not installed"
 pytest.importorskip("sklearn", reason="the extra `gallery` is not installed")
 pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
 
-KNOWN = {subject.training.problem: subject for subject in SUBJECTS}
-TASKS = [name for name, subject in KNOWN.items() if comparison.why_not(subject) is None]
+from genorth.gallery.stochastic.methods import TorchLearner, methods  # noqa: E402  torch
+
+TASKS = [name for name, reason in comparison.reasons().items() if reason is None]
 RATE = 0.01
 
 
 @cache
 def task(name: str, seed: int = 0) -> Task:
-    return KNOWN[name].training.make(seed)
+    return SUBJECTS[name].training.make(seed)
 
 
 def all_methods(name: str) -> list[Method]:
-    stiefel = tuple(each.training.problem for each in SUBJECTS if each.stiefel)
+    stiefel = tuple(each for each, subject in SUBJECTS.items() if subject.stiefel)
     return [each for each in methods(stiefel) if each.only is None or name in each.only]
 
 
@@ -113,7 +112,7 @@ def test_the_correlations_are_the_eigenvalues_of_the_training_data():
         model.weight.copy_(torch.as_tensor(vectors[:, -4:].copy()))
         found = float(task("correlation").loss(model, torch.as_tensor(rows)))
     np.testing.assert_allclose(found, -np.mean(values[-4:]), rtol=1e-10)
-    (exact,) = KNOWN["correlation"].known().values()
+    (exact,) = SUBJECTS["correlation"].known().values()
     assert with_point("correlation", vectors[:, -4:]).losses()[1] == pytest.approx(exact, rel=1e-10)
 
 
@@ -127,7 +126,7 @@ def test_the_wave_is_projected():
     expected = np.sum(E**2) / len(rows)
     np.testing.assert_allclose(with_point("wave", V).losses()[1], expected, rtol=1e-10)
     np.testing.assert_allclose(np.mean(np.sum(np.concatenate(every) ** 2, axis=1)), 1.0)
-    assert all(0 < loss < expected for loss in KNOWN["wave"].known().values())
+    assert all(0 < loss < expected for loss in SUBJECTS["wave"].known().values())
 
 
 # ---------------------------------------------------------------------- the command
@@ -141,7 +140,7 @@ def test_the_command_writes_tables_and_the_report(tmp_path, capsys):
     names = [method.name for method in all_methods("digits")]
     assert all(name in out for name in names) and "Report: " in out
     page = html.unescape((tmp_path / "report.html").read_text("utf-8"))
-    assert all(name in page for name in names) and KNOWN["digits"].about in page
+    assert all(name in page for name in names) and SUBJECTS["digits"].about in page
     before = (tmp_path / "records" / "records.jsonl").read_bytes()
     assert main([*TINY, "--out", str(tmp_path)]) == 0
     assert (tmp_path / "records" / "records.jsonl").read_bytes() == before

@@ -261,3 +261,54 @@ def test_bad_arguments_are_refused():
     refuses(lambda: landing(0.1, M, attraction=0.0), "attraction", "> 0")
     optimizer = riemannian(optax.sgd(0.1), M)
     refuses(lambda: optimizer.update(X, optimizer.init(X)), "params", "None")
+
+
+def _plateau():
+    return optax.chain(optax.sgd(0.1), optax.contrib.reduce_on_plateau(patience=2))
+
+
+EXTRA = {"lbfgs": optax.lbfgs, "polyak": lambda: optax.polyak_sgd(0.5), "plateau": _plateau}
+
+
+@pytest.mark.parametrize("name", EXTRA)
+@pytest.mark.parametrize("family", ["stiefel", "symplectic"])
+def test_optimisers_with_further_arguments(family, name):
+    """They descend on M, with what `update` is given besides the gradient."""
+    manifold = MANIFOLDS[family]
+    loss = _distance(manifold.random_point(1))
+    optimizer = riemannian(EXTRA[name](), manifold)
+    params = jnp.asarray(manifold.restore(manifold.random_point(1) + 0.1 * target(manifold, 2)))
+    first, state = float(loss(params)), optimizer.init(params)
+
+    @jax.jit
+    def step(params, state):
+        value, grad = jax.value_and_grad(loss)(params)
+        updates, state = optimizer.update(
+            grad, state, params, value=value, grad=grad, value_fn=loss
+        )
+        return optax.apply_updates(params, updates), state
+
+    for _ in range(60):
+        params, state = step(params, state)
+    assert float(manifold.feasibility(np.asarray(params))) <= 1e-11
+    assert float(loss(params)) <= 1e-2 * first
+
+
+def test_the_search_of_lbfgs_follows_the_manifold():
+    """Of an eigenvalue problem, where the loss falls without bound off M."""
+    A = np.diag(np.arange(1.0, 9.0))
+    manifold, best = go.Stiefel(8, 2), -(64.0 + 49.0) / 2
+    params = jnp.asarray(manifold.random_point(0))
+
+    def loss(X):
+        return -jnp.sum((A @ X) ** 2) / 2
+
+    optimizer = riemannian(optax.lbfgs(), manifold)
+    state = optimizer.init(params)
+    for _ in range(60):
+        value, grad = jax.value_and_grad(loss)(params)
+        updates, state = optimizer.update(
+            grad, state, params, value=value, grad=grad, value_fn=loss
+        )
+        params = optax.apply_updates(params, updates)
+    assert float(loss(params)) == pytest.approx(best, rel=1e-9)

@@ -87,8 +87,8 @@ def test_first_and_second_derivatives(name, kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", MANIFOLDS)
-def test_loss_and_penalty_share_what_they_can_and_no_more(name, kind):
-    """One backward pass or two, copies in between, and a weight that changed: the same gradient."""
+def test_passes_in_any_order_give_the_same_gradient(name, kind):
+    """One backward pass or several, copies in between, as torch's own parametrisations allow."""
     manifold = MANIFOLDS[name]
     model = Weight(manifold.random_point(0), target(manifold, 1))
     constrain(model, "weight", manifold, dissolving=kind)
@@ -100,34 +100,105 @@ def test_loss_and_penalty_share_what_they_can_and_no_more(name, kind):
             order()
         return original.grad.clone()
 
+    def kept_apart() -> None:
+        loss, extra = model(), penalty(model)
+        loss.backward()
+        extra.backward()
+
     once = gradient(lambda: (model() + penalty(model)).backward())
     tolerance = 1e3 * EPS * float(once.abs().max()) * float(manifold.scale(near(manifold, 2))) ** 2
     for orders in (
         (lambda: model().backward(), lambda: penalty(model).backward()),
         (lambda: penalty(model).backward(), lambda: model().backward()),
         (model, lambda: copy.deepcopy(model), lambda: (penalty(model) + model()).backward()),
+        (kept_apart,),
     ):
         assert torch.dist(gradient(*orders), once) <= tolerance
-    model()  # then the weight changes
-    off(model, near(manifold, 3))
-    fresh = penalty(model).item()
-    with torch.no_grad():
-        assert penalty(model).item() == pytest.approx(fresh, rel=1e-12)
 
 
-def test_the_residual_is_computed_once_for_loss_and_penalty(monkeypatch):
-    manifold = go.SymplecticStiefel(8, 4)
-    model = Weight(manifold.random_point(0), target(manifold, 1))
-    constrain(model, "weight", manifold)
-    parametrisation, calls = model.parametrizations.weight[0], []
-    computed = parametrisation._computed
-    monkeypatch.setattr(
-        parametrisation, "_computed", lambda *given: calls.append(1) or computed(*given)
-    )
-    off(model, near(manifold, 2))
-    for count in (1, 2):
-        (model() + penalty(model)).backward()
-        assert len(calls) == count
+@pytest.mark.parametrize("kind", KINDS)
+def test_two_forwards_and_two_backwards(kind):
+    """The loop of an adversarial network: both outputs first, then both backward passes."""
+    model, manifold = torch.nn.Linear(8, 3, dtype=torch.float64), go.Stiefel(8, 3)
+    constrain(model, "weight", manifold, dissolving=kind)
+    original = off(model, near(manifold, 2).T)
+    first, second = torch.ones(2, 8, dtype=torch.float64), torch.eye(8, dtype=torch.float64)
+    real, fake = model(first).square().sum(), model(second).square().sum()
+    real.backward()
+    fake.backward()
+    apart, original.grad = original.grad.clone(), None
+    (model(first).square().sum() + model(second).square().sum()).backward()
+    assert torch.dist(apart, original.grad) <= 1e3 * EPS * original.grad.norm()
+
+
+def _double(model, Y):
+    model.double()
+    model.parametrizations.weight.original.data.copy_(Y)
+
+
+def _from_vector(model, Y):
+    others = torch.nn.utils.parameters_to_vector(model.parameters())[Y.numel() :]
+    vector = torch.cat([Y.flatten().to(others.dtype), others])
+    torch.nn.utils.vector_to_parameters(vector, model.parameters())
+
+
+#: Ways to change a weight that its version counter does not see.
+CHANGES = {
+    "data": lambda model, Y: setattr(model.parametrizations.weight.original, "data", Y.clone()),
+    "data in place": lambda model, Y: model.parametrizations.weight.original.data.copy_(Y),
+    "vector": _from_vector,
+    "double": _double,
+    "to": lambda model, Y: (
+        model.to(torch.float64),
+        model.parametrizations.weight.original.data.copy_(Y),
+    ),
+}
+
+
+@pytest.mark.parametrize("how", CHANGES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_layer_sees_its_weight_and_no_earlier_one(kind, how):
+    manifold = go.Stiefel(6, 2)
+    dtype = torch.float32 if how in ("double", "to") else torch.float64
+    model = Weight(manifold.random_point(0)).to(dtype)
+    constrain(model, "weight", manifold, dissolving=kind)
+    before = model.weight.detach().clone(), penalty(model).item()
+    Y = torch.as_tensor(near(manifold, 2))
+    CHANGES[how](model, Y)
+    h = KINDS[kind](distance(manifold, 0 * Y.numpy()), 1.0)
+    seen = h.point(Y.numpy()).Y
+    assert np.linalg.norm(model.weight.detach().numpy() - seen) <= 1e3 * EPS
+    assert penalty(model).item() == pytest.approx(h.point(Y.numpy()).penalty / 2, rel=1e-10)
+    assert torch.dist(model.weight.detach(), before[0].double()) > 1e-3
+    assert penalty(model).item() != before[1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_less_precision_after_the_fact_is_an_error(kind):
+    model = Weight(go.Stiefel(6, 2).random_point(0), np.zeros((6, 2)))
+    constrain(model, "weight", go.Stiefel(6, 2), dissolving=kind)
+    model()
+    model.half()
+    with pytest.raises(ValueError, match="single or double precision"):
+        model()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", MANIFOLDS)
+def test_functional_derivatives(name, kind):
+    """torch.func sees a function of the weight, as torch.autograd does."""
+    manifold = MANIFOLDS[name]
+    model = Weight(manifold.random_point(0))
+    constrain(model, "weight", manifold, dissolving=kind)
+    weight, X = model.parametrizations.weight[0], torch.as_tensor(near(manifold, 1))
+
+    def total(X: Any) -> Any:
+        return weight(X).abs().square().sum() + weight.penalty(X)
+
+    leaf = X.clone().requires_grad_(True)
+    total(leaf).backward()
+    gap = torch.dist(torch.func.grad(total)(X), leaf.grad)
+    assert gap <= 1e3 * EPS * float(manifold.scale(X.numpy())) ** 2 * float(leaf.grad.norm())
 
 
 def test_a_weight_that_is_assigned_is_restored():
@@ -398,3 +469,56 @@ def test_a_weight_too_far_from_the_manifold_needs_a_start():
         constrain(layer, "weight", M)
     constrain(layer, "weight", M, start=M.random_point(0))
     assert feasibility(layer)["weight"] <= 1e-6
+
+
+# ---------------------------------------------------------------------- what is loaded
+
+
+@pytest.mark.parametrize("assign", [False, True])
+def test_a_placed_weight_that_is_loaded_stays_on_its_manifold(assign):
+    torch.manual_seed(0)
+    model = _network(torch.float64, None)
+    saved = copy.deepcopy(model.state_dict())
+    _train(model, RiemannianSGD(model.parameters(), lr=0.05), 3)
+    model.load_state_dict(saved, assign=assign)
+    assert all(torch.equal(value, saved[key]) for key, value in model.state_dict().items())
+    assert feasibility(model)
+    _train(model, RiemannianSGD(model.parameters(), lr=0.05), 50)
+    assert max(feasibility(model).values()) <= 1e-12
+    assert feasibility(finish(model)) == {}
+    model.load_state_dict(saved, assign=assign)
+    assert feasibility(model) == {}
+
+
+@pytest.mark.parametrize("assign", [False, True])
+@pytest.mark.parametrize("where", ["itself", "a copy"])
+def test_a_checkpoint_off_the_manifold_is_restored(where, assign):
+    M = go.Stiefel(8, 3)
+    model = place(torch.nn.Linear(8, 3), "weight", M)
+    model = copy.deepcopy(model) if where == "a copy" else model
+    saved = {key: 5 * torch.randn_like(value) for key, value in model.state_dict().items()}
+    model.load_state_dict(saved, assign=assign)
+    assert max(feasibility(model).values()) <= 1e-5
+    optimizer = RiemannianSGD(model.parameters(), lr=0.01)
+    for _ in range(6):
+        optimizer.zero_grad()
+        model(torch.eye(8)).square().sum().backward()
+        optimizer.step()
+    assert max(feasibility(model).values()) <= 1e-5
+
+
+def test_a_checkpoint_that_cannot_be_restored_is_an_error():
+    model = place(torch.nn.Linear(8, 3), "weight", go.Stiefel(8, 3))
+    zeros = {key: 0 * value for key, value in model.state_dict().items()}
+    with pytest.raises(go.NotRestorableError):
+        model.load_state_dict(zeros)
+    nans = {key: torch.nan * value for key, value in model.state_dict().items()}
+    with pytest.raises(ValueError, match="weight: need finite entries"):
+        model.load_state_dict(nans)
+
+
+def test_a_dissolved_weight_that_is_loaded_is_known_to_be_dissolved():
+    model = constrain(torch.nn.Linear(8, 3), "weight", go.Stiefel(8, 3))
+    model.load_state_dict(model.state_dict(), assign=True)
+    with pytest.raises(ValueError, match="dissolved weight"):
+        RiemannianSGD(model.parameters())

@@ -194,4 +194,4 @@ def test_rotations_stay_rotations(method: str) -> None:
             np.testing.assert_allclose(np.linalg.det(result.x), 1, atol=1e-9)
         with pytest.raises(ValueError, match="x0: need a point of the component"):
             go.minimize(problem, target, method=method)
-        assert go.minimize(problem, M.component(target), method=method).x.shape == M.shape
+        assert go.minimize(problem, M.to_component(target), method=method).x.shape == M.shape

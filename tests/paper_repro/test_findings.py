@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from genorth.compare import Records
 from genorth.compare.analysis import by_row
 from paper_repro.experiments import LONGER, REFERENCE
-from paper_repro.findings import FAMILIES, _equally_limited, ratios, slower, standings, times, won
-from paper_repro.pages import table
+from paper_repro.findings import FAMILIES, _equally_limited, ratios, slower, standings, won
 from support.compare_records import record
 
 PENALTY, SECOND, RIEMANNIAN = "cdf-gd", "cdf-lbfgs", "rtr"
@@ -67,12 +66,6 @@ def test_ratios_are_those_of_rows_that_one_side_solves(rows):
     assert ratios(_records(rows), {PENALTY}, {RIEMANNIAN}) == expected
     found = slower(_records(rows), PENALTY)
     assert math.isnan(found) if not expected else found == statistics.median(expected)
-
-
-def test_how_ratios_and_tables_read():
-    assert [times(ratio) for ratio in (1.0, 1.26, 24.4, 985.2)] == ["1x", "1.3x", "24x", "985x"]
-    assert times(math.inf) == "unsolved" and times(math.nan) == "-"
-    assert table(["a", "|C|"], [[1, "`b`"]]) == "| a | \\|C\\| |\n| --- | --- |\n| 1 | `b` |\n"
 
 
 def test_the_reference_has_no_longer_than_others_where_an_ingredient_is_judged():

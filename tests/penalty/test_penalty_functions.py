@@ -381,3 +381,15 @@ def test_the_model_of_a_trust_region_is_the_hessian_up_to_D(data, manifold, seed
     size = 1e5 * EPS * s.condition * float(manifold.scale(x)) * (near[1] + float(s.h.beta))
     assert near[0] <= 0.2 * far[0] + size
     assert error(0.0)[0] <= size
+
+
+@pytest.mark.parametrize("family", ["hyperbolic", "symplectic", "bilinear-skew"])
+def test_the_model_of_a_trust_region_has_the_tangent_part_of_the_gradient(family):
+    """DC(X)[g] = 0 off M too, where the gradient itself has a normal part."""
+    manifold = gt.Recipe(family, 6, 2, 3.0, 1).build()
+    X, h = 1.1 * manifold.random_point(0), go.OrthogonalDissolving(smooth(manifold, 0), 50.0)
+    point = h.complete(h.point(X))
+    gradient, _ = h.model(point)
+    scale = float(manifold.scale(X)) * float(np.linalg.norm(point.gradient))
+    assert manifold.tangency(X, gradient) <= 1e-10 * scale
+    assert manifold.tangency(X, point.gradient) >= 1e-4 * scale

@@ -42,15 +42,15 @@ def test_a_start_that_cannot_be_restored_goes_by_a_penalty_method():
     assert result.nfev <= counts.nfev and len(result.trace) > result.nit
     assert list(result.trace.time) == sorted(result.trace.time)
     assert list(result.trace.evaluations) == sorted(result.trace.evaluations)
-    assert go.minimize(problem, np.zeros((6, 2)), tol=0.1).method == "odf-lbfgs"
+    assert go.minimize(problem, np.zeros((6, 2)), rtol=0.5).method == "odf-lbfgs"
 
 
 def test_the_two_runs_are_those_of_the_two_solvers():
-    """The penalty method ends at a gradient norm of 0.01, and trust regions begin there."""
+    """The penalty method ends at a gradient norm of 1e4 tol, and trust regions begin there."""
     problem, start = smooth(go.Stiefel(6, 2), 0), np.zeros((6, 2))
-    first = go.minimize(problem.fresh(), start, method="odf-lbfgs", tol=1e-2)
-    second = go.minimize(problem.fresh(), first.x, method="rtr")
-    both = go.minimize(problem.fresh(), start)
+    first = go.minimize(problem.fresh(), start, method="odf-lbfgs", tol=1e-2, certify=False)
+    second = go.minimize(problem.fresh(), first.x, method="rtr", tol=1e-6, certify=False)
+    both = go.minimize(problem.fresh(), start, tol=1e-6, certify=False)
     for name in ("nit", "nfev", "njev", "nhev"):
         assert getattr(both, name) == getattr(first, name) + getattr(second, name)
     assert list(both.trace.cost) == [*first.trace.cost, *second.trace.cost]

@@ -52,11 +52,12 @@ def test_descent_halves_steps_outside_the_domain():
     ("values", "accepted"),
     [
         ([0.95, 0.98], 0.1),  # below the average by a tenth of t |g|^2
-        ([2.0, 2.0, 2.0], 0.01),  # the last trial in any case
-        ([2.0, 2.0, math.inf, 2.0], 0.001),  # but a finite one
+        ([2.0, 2.0, 1.019], 0.01),  # from the last trial on a rise of up to 2 t |g|^2
+        ([2.0, 2.0, math.inf, 1.0009], 0.001),
+        ([3e26, 3e26, 3e26, 1.01, 1.00019], 1e-4),
     ],
 )
-def test_a_trial_is_accepted_below_the_average_or_as_the_last_one(
+def test_a_trial_is_accepted_below_the_average_or_late_with_a_small_rise(
     values: list[float], accepted: float
 ) -> None:
     trials = iter(values)

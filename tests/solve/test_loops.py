@@ -60,6 +60,8 @@ class _Quadratic:
 
     # as a monitor
 
+    noise = 0.0
+
     def check(self) -> None:
         pass
 

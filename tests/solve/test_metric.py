@@ -8,6 +8,7 @@ import scipy.sparse
 
 import genorth as go
 from genorth.interop.pymanopt import PymanoptManifold, run
+from genorth.problem.measure import Measure
 from genorth.riemannian import rgd, rlbfgs, rtr
 from genorth.solve.tr import Settings
 from support.problems import spd, trace
@@ -162,3 +163,50 @@ def test_what_is_no_metric_is_refused(method, metric, message):
 def test_a_metric_and_a_preconditioner_are_refused():
     with pytest.raises(ValueError, match="metric: need a metric or a preconditioner, not both"):
         rlbfgs(problem(), rng=0, metric="B", preconditioner=lambda X, V: V)
+
+
+def _trace(condition):
+    """The largest tr(X^T A X) over X^T B X = I, eigenvalues of B from 1 to the condition number."""
+    rng = np.random.default_rng(0)
+    U = np.linalg.qr(rng.standard_normal((12, 12)))[0]
+    B = (U * np.logspace(0, np.log10(condition), 12)) @ U.T
+    A = rng.standard_normal((12, 12))
+    A = A @ A.T / 12
+    return go.Problem(
+        go.GeneralizedStiefel((B + B.T) / 2, 2),
+        lambda X: -float(np.vdot(X, A @ X)),
+        lambda X: -2 * A @ X,
+        lambda X, Z: -2 * A @ Z,
+    )
+
+
+@pytest.mark.parametrize("condition", [1e2, 1e6, 1e8, 1e12])
+@pytest.mark.parametrize("name", ["rlbfgs", "rtr", "odf-lbfgs"])
+def test_one_verdict_on_one_run(name, condition):
+    """A success in a metric is one in the Euclidean norm at x, as a comparison sees it."""
+    problem = _trace(condition)
+    found = go.minimize(problem, method=name, metric="B", rng=0, tol=1e-6)
+    at = Measure.at(problem, found.x)
+    assert found.gradient_norm == pytest.approx(at.stationarity, rel=1e-6)
+    if found.success:
+        assert at.fails(1e-6, 1e-12) == ""
+    else:
+        assert found.status in (go.Status.NOT_STATIONARY, go.Status.NOT_FEASIBLE), found
+    assert found.success or condition > 1e8
+    assert found.evaluations < 2000
+
+
+def test_a_further_round_is_in_the_counts():
+    problem = _trace(1e8)
+    common = {"keep_points": True, "check": False, "tol": 1e-6}
+    found = go.minimize(problem, method="rlbfgs", metric="B", rng=0, **common)
+    assert found.metric_gradient_norm < 1e-7  # the first round ended below 1e-6
+    assert found.trace.evaluations == sorted(found.trace.evaluations)
+    assert len(found.trace.points) == len(found.trace)
+    assert problem.counts.nfev - 2 <= found.nfev <= problem.counts.nfev
+
+
+def test_budgets_hold_over_all_rounds():
+    limits = {"tol": 1e-6, "max_evaluations": 30}
+    found = go.minimize(_trace(1e8), method="rlbfgs", metric="B", rng=0, **limits)
+    assert found.evaluations <= 31

@@ -216,3 +216,33 @@ def test_a_cost_without_bound_has_a_status_of_its_own(method: str) -> None:
     result = go.minimize(problem, method=method, rng=0)
     assert result.status is go.Status.UNBOUNDED and not result.success
     assert "without bound" in result.message
+
+
+def _seen(estimate: shown.Estimate, norms: Any, tol: float = 1e-6) -> float:
+    for k, norm in enumerate(norms):
+        estimate.see(go.Progress(None, 0.0, k, k, norm, 0.0, 0.5 * k, tol))
+    return estimate.seconds()
+
+
+def test_the_end_is_estimated_from_the_fall_of_the_gradient() -> None:
+    """A tenth in two seconds: from 1e-4 to 1e-6 four more."""
+    exact = 10.0 ** (-np.arange(17) / 4)
+    assert _seen(shown.Estimate(), exact) == pytest.approx(4.0, rel=1e-6)
+    rough = exact * np.exp(0.3 * np.random.default_rng(0).standard_normal(17))
+    assert 2.0 < _seen(shown.Estimate(), rough) < 8.0
+    assert str(shown.Estimate()) == "no end in sight"
+
+
+@pytest.mark.parametrize(
+    "norms",
+    [np.ones(30), np.geomspace(1, 10, 30), 2.0 + np.sin(np.arange(30)), np.geomspace(1, 0.1, 5)],
+)
+def test_no_end_is_claimed_where_none_is_in_sight(norms: Any) -> None:
+    assert np.isnan(_seen(shown.Estimate(), norms))
+
+
+def test_the_lines_carry_the_estimate(capsys: Any) -> None:
+    go.minimize(_problem(), method="rgd", rng=0, progress=1)
+    *lines, last = capsys.readouterr().err.splitlines()
+    assert all(line.endswith(("no end in sight", "s left")) for line in lines)
+    assert any(line.endswith("s left") for line in lines) and last.startswith("iteration")

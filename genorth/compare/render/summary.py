@@ -210,6 +210,9 @@ def _failures(records: Records, names: Names) -> list[str]:
         found.append(f"{len(failed)} of {counted(len(ran), 'run')} failed: {'; '.join(parts)}.")
     elif len(ran):
         found.append("The run succeeded." if len(ran) == 1 else f"All {len(ran)} runs succeeded.")
+    saddles = ran.where(lambda record: getattr(record, "certificate", "") == "saddle")
+    if len(saddles):
+        found.append(f"{counted(len(saddles), 'run')} ended at a saddle: {_who(saddles, names)}.")
     for status, reason in _SKIPPED.items():
         if len(skipped := records.where(status=status)):
             runs = f"{counted(len(skipped), 'run')} {'was' if len(skipped) == 1 else 'were'}"

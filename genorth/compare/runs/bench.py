@@ -12,6 +12,7 @@ import time
 import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -29,6 +30,7 @@ from genorth.linalg.cache import same_entries
 from genorth.machine import PastLimitError, contained, environment, interrupted, pinned
 from genorth.problem.measure import SLACK, Measure, allowed
 from genorth.problem.problem import Counts, Problem
+from genorth.riemannian.certify import examine
 from genorth.solve.clock import Clock
 from genorth.solve.result import Result, Status, Trace
 
@@ -354,7 +356,17 @@ class Bench(Maker):
             claimed = bool(result.success) and result.status is Status.CONVERGED
             near = float(options.get("feasibility_tol") or _FEASIBILITY_TOL)
             says = "reports success" if isinstance(returned, Result) else "returned"
-            return verified(record, at, claimed, near, setup.max_time, says)
+            record = verified(record, at, claimed, near, setup.max_time, says)
+            return self._certified(record, at.X)
+
+    def _certified(self, record: Record, x: Array) -> Record:
+        """The record of a success, which says whether x is a minimum or a saddle."""
+        if record.success and self._problem is not None:
+            with suppress(Exception):  # a Hessian product that the solver did not need may fail
+                tol, limit = SLACK * record.tolerance, self._setup.max_time
+                found = examine(self._problem, x, tol, rng=record.seed, max_time=limit)[0]
+                return attrs.evolve(record, certificate=found.verdict)
+        return record
 
 
 # ---------------------------------------------------------------------- what a solver says
@@ -467,5 +479,7 @@ def _contradiction(
         return Status.NOT_STATIONARY, f"the Riemannian gradient norm is {got}"
     if not at.feasible(feasibility_tol):
         need = at.scale * allowed(at.X, at.scale, feasibility_tol)
+        if at.feasibility <= need:
+            return Status.NOT_FEASIBLE, f"its x is off F by {at.outside:.3g}"
         return Status.NOT_FEASIBLE, f"|C| is {at.feasibility:.3g} at its x, not {need:.3g}"
     return None

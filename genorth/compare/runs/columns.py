@@ -68,6 +68,7 @@ COLUMNS = (
     Column("beta"),
     Column("threshold"),
     Column("traced_by"),
+    Column("certificate"),
     Column("message", "Message", "words", (FAILURES,)),
 )
 

@@ -183,6 +183,8 @@ class Record(Outcome):
     trace: Trace = attrs.field(factory=Trace, repr=False)
     #: One of `TRACED_BY`.
     traced_by: str = "genorth"
+    #: "minimum", "saddle" or "undecided" (`genorth.certify`); empty where x was not certified.
+    certificate: str = ""
 
     endings = ENDINGS
     done = Status.CONVERGED.name

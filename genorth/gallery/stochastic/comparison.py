@@ -1,10 +1,10 @@
-"""The stochastic comparison: which runs are made, what is said of them, and the report."""
+"""The comparison of trainings: the runs, their tables and the report."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from genorth import training
@@ -21,18 +21,16 @@ from genorth.compare.render import (
 )
 from genorth.errors import require_known
 from genorth.gallery.base import EXTRA
-from genorth.gallery.stochastic.methods import methods
 from genorth.gallery.stochastic.tasks import SUBJECTS, Subject
 from genorth.optional import installed, missing
 
 _GRID = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+_COMMON = {"jobs": min(2, os.cpu_count() or 1), "max_time": 60.0}
 #: The defaults of a comparison.
-DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
-    {
-        "full": {"rates": _GRID, "epochs": 10, "starts": 5},
-        "quick": {"rates": _GRID[1:6:2], "epochs": 5, "starts": 2},
-    }
-)
+DEFAULTS: Mapping[str, Mapping[str, Any]] = {
+    "full": {"rates": _GRID, "epochs": 10, "starts": 5, **_COMMON},
+    "quick": {"rates": _GRID[1:6:2], "epochs": 5, "starts": 2, **_COMMON},
+}
 #: |C| at the end; weights in single precision are not restored by other packages.
 TOLERANCE = 1e-4
 
@@ -46,42 +44,40 @@ _COLORS = {
 }
 
 
-def subjects(names: Iterable[str] | None = None) -> list[Subject]:
-    """The trainings of these names, all by default.
+def reasons(wanted: Iterable[str] | None = None) -> dict[str, str | None]:
+    """Why each of these trainings, by default all, cannot be made; None for one that can.
 
     Raises:
         ValueError: If there is no such training.
     """
-    known = {subject.training.problem: subject for subject in SUBJECTS}
-    for name in names or ():
-        require_known("name", name, known)
-    return [known[name] for name in dict.fromkeys(names or known)]
+    for name in wanted or ():
+        require_known("name", name, SUBJECTS)
+    return {name: _why_not(SUBJECTS[name]) for name in wanted or SUBJECTS}
 
 
-def why_not(subject: Subject) -> str | None:
-    """Why a training cannot be made: a package is missing; None if it can."""
+def _why_not(subject: Subject) -> str | None:
     for module, extra in (("torch", "torch"), *((each, EXTRA) for each in subject.modules)):
         if not installed(module):
             return f"needs {missing(module, extra)}"
     return None
 
 
-def run(folder: Path | None, chosen: Iterable[Subject], **how: Any) -> Records:
+def run(folder: Path | None, wanted: Iterable[str], **how: Any) -> Records:
     """Make the runs that are missing in a folder.
 
     Args:
         folder: Where the records are kept, in `records/`; None to keep none.
-        chosen: What is trained.
+        wanted: The names of what is trained.
         **how: Further arguments of `genorth.training.train`.
 
     Returns:
         The records of all step sizes.
     """
-    chosen = list(chosen)
-    stiefel = tuple(each.training.problem for each in chosen if each.stiefel)
+    from genorth.gallery.stochastic.methods import methods
+
     return training.train(
-        [each.training for each in chosen],
-        methods(stiefel),
+        [SUBJECTS[name].training for name in wanted],
+        methods(tuple(name for name, each in SUBJECTS.items() if each.stiefel)),
         feasibility_tol=TOLERANCE,
         out=None if folder is None else folder / "records",
         **how,
@@ -89,9 +85,8 @@ def run(folder: Path | None, chosen: Iterable[Subject], **how: Any) -> Records:
 
 
 def told(records: Records) -> str:
-    """The tables and who has the least loss, as text for a terminal."""
-    tables = "\n".join(map(text, training.tables.loss_tables(records)))
-    return "\n".join([tables, *training.tables.sentences(records)])
+    """The tables, as text for a terminal."""
+    return "\n".join(map(text, training.loss_tables(records)))
 
 
 def report(folder: Path) -> Path:
@@ -101,8 +96,8 @@ def report(folder: Path) -> Path:
         ValueError: If there are no records.
     """
     records = training.load(folder / "records")
-    mine = [each for each in SUBJECTS if each.training.problem in records.distinct("problem")]
-    known = {each.training.problem: each.known() for each in mine if why_not(each) is None}
+    mine = [SUBJECTS[name] for name in records.distinct("problem") if name in SUBJECTS]
+    known = {each.training.problem: each.known() for each in mine if _why_not(each) is None}
     return training.report(
         records,
         folder / "report.html",

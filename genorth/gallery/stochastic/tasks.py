@@ -1,4 +1,7 @@
-"""Three trainings: a classifier, canonical correlations, a reduced basis; one for each manifold."""
+"""`Task`, data in three parts with a model and its loss, and three of them, one for each manifold.
+
+A classifier, canonical correlations, and a reduced basis.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,80 @@ import numpy as np
 import scipy.linalg
 
 import genorth as go
-from genorth.gallery.stochastic.base import Spot, Task, TorchLearner, split
+from genorth.geometry.manifold import GenOrthManifold
+from genorth.interop.fit import fit
 from genorth.linalg.arrays import Array
 from genorth.training import Training
 
-_WIDTH = 32  # of the hidden layers
+_VALIDATION, _HELD_OUT = 0.2, 0.3  # of the samples
+
+
+@attrs.frozen
+class Spot:
+    """A constrained weight: `model.get_submodule(path).weight` holds a point of the manifold."""
+
+    path: str
+    manifold: GenOrthManifold
+    #: The first point.
+    start: Array = attrs.field(repr=False)
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Task:
+    """What all methods start from; one sample is one row.
+
+    Args:
+        train: The training data.
+        validation: The data that step sizes are chosen by.
+        held_out: The data whose loss is reported.
+        build: `build()` returns a module of PyTorch, with the global random state of PyTorch.
+        spots: Its constrained weights.
+        loss: `loss(model, rows)` returns the mean loss of some samples.
+        dtype: "float32" or "float64".
+        batch: Samples of a minibatch.
+        seed: Of the first weights and of the order of the minibatches.
+        beta: The penalty parameter.
+    """
+
+    train: Array = attrs.field(repr=False)
+    validation: Array = attrs.field(repr=False)
+    held_out: Array = attrs.field(repr=False)
+    build: Callable[[], Any]
+    spots: tuple[Spot, ...]
+    loss: Callable[[Any, Any], Any]
+    dtype: str = "float64"
+    batch: int = 32
+    seed: int = 0
+    beta: float = 1.0
+
+    def model(self) -> Any:
+        """The model with its first weights, the same ones for the same seed."""
+        import torch
+
+        with torch.random.fork_rng(devices=[]), torch.no_grad():
+            torch.manual_seed(self.seed)
+            model = self.build().to(getattr(torch, self.dtype))
+            for spot in self.spots:
+                W = model.get_submodule(spot.path).weight
+                how = fit(spot.manifold, W.shape, "weight")
+                W.copy_(torch.as_tensor(how.array(spot.start).copy()))
+        return model
+
+
+def split(rows: Array) -> dict[str, Array]:
+    """The samples in three parts, always the same ones: half of them are trained on."""
+    rows = rows[np.random.default_rng(0).permutation(len(rows))]
+    first, second = (round(share * len(rows)) for share in (_VALIDATION, _VALIDATION + _HELD_OUT))
+    return {
+        "validation": rows[:first],
+        "held_out": rows[first:second],
+        "train": rows[second:],
+    }
 
 
 # ---------------------------------------------------------------------- a classifier, Stiefel
+
+_WIDTH = 32  # of the hidden layers
 
 
 @cache
@@ -190,11 +259,15 @@ def _lifted() -> dict[str, float]:
 
 def _held_out(task: Task, point: Array) -> float:
     """The held-out loss of a point, of a model that is one matrix."""
+    import torch
+
     spot = attrs.evolve(task.spots[0], start=point)
-    return TorchLearner(task, attrs.evolve(task, spots=(spot,)).model(), None).losses()[1]
+    rows = torch.as_tensor(task.held_out, dtype=getattr(torch, task.dtype))
+    with torch.no_grad():
+        return float(task.loss(attrs.evolve(task, spots=(spot,)).model(), rows))
 
 
-SUBJECTS = (
+_ALL = (
     Subject(
         Training("digits", "(64,32), (32,32)", digits),
         ("sklearn",),
@@ -220,3 +293,5 @@ SUBJECTS = (
         known=_lifted,
     ),
 )
+#: The trainings by name.
+SUBJECTS = {subject.training.problem: subject for subject in _ALL}

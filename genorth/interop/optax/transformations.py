@@ -15,7 +15,7 @@ from genorth.interop.optax.trees import at_manifolds, check_manifolds
 
 def riemannian(
     optimizer: optax.GradientTransformation, manifolds: Any, *, retraction: str = "cayley"
-) -> optax.GradientTransformation:
+) -> optax.GradientTransformationExtraArgs:
     """Any optimiser of Optax, on M.
 
         X <- R_X(P_X(Z))
@@ -26,6 +26,11 @@ def riemannian(
     Parameters without a manifold are updated as usual. A step outside the domain of the retraction
     gives NaN under jit; `optax.apply_if_finite` leaves it out.
 
+    Further arguments of `update` go to the optimiser, such as `value` for optax.polyak_sgd and
+    optax.contrib.reduce_on_plateau. For optax.lbfgs, `grad` is made Riemannian and `value_fn` is
+    followed along the retraction; evaluate the next gradient anew, since
+    optax.value_and_grad_from_state has that of the search.
+
     Args:
         optimizer: The optimiser, such as optax.sgd(0.1, momentum=0.9) or optax.adam(1e-3).
         manifolds: The manifolds, a PyTree of the form of the parameters or a prefix of it, with
@@ -33,7 +38,8 @@ def riemannian(
         retraction: "cayley", "polar", "exp" or "normal".
 
     Returns:
-        The gradient transformation; its `update` needs the parameters.
+        The gradient transformation; its `update` needs the parameters, and passes on further
+        arguments.
 
     Raises:
         ValueError: If the retraction is unknown, there is no manifold, or a parameter does not fit.
@@ -46,6 +52,7 @@ def riemannian(
     )
     check_manifolds(manifolds)
     check_retraction(retraction)
+    own = optax.with_extra_args_support(optimizer)
 
     def gradient(fit: Fit, G: Any, X: Any) -> Any:
         return fit.array(fit.manifold.gradient(fit.point(X), fit.point(G)))
@@ -60,15 +67,22 @@ def riemannian(
     def difference(_: Fit, __: Any, Y: Any, X: Any) -> Any:
         return Y - X
 
-    def update(grads: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
+    def along(fit: Fit, end: Any, start: Any) -> Any:
+        return moved(fit, start, end - start)
+
+    def update(grads: Any, state: Any, params: Any = None, **extra: Any) -> tuple[Any, Any]:
         _require(params)
+        if (value := extra.get("value_fn")) is not None:
+            extra["value_fn"] = lambda ends: value(at_manifolds(along, manifolds, ends, params))
+        if "grad" in extra:
+            extra["grad"] = at_manifolds(gradient, manifolds, extra["grad"], params)
         inner = at_manifolds(gradient, manifolds, grads, params)
-        steps, state = optimizer.update(inner, state, params)
+        steps, state = own.update(inner, state, params, **extra)
         ends = at_manifolds(moved, manifolds, params, steps)
         change = at_manifolds(difference, manifolds, steps, ends, params)
         return change, _transport(state, lambda V: at_manifolds(transported, manifolds, V, ends))
 
-    return optax.GradientTransformation(optimizer.init, update)
+    return optax.GradientTransformationExtraArgs(optimizer.init, update)
 
 
 #: Where Optax keeps tangent vectors: the field of a state that has the form of the parameters.

@@ -25,8 +25,8 @@ class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt
     """A `GenOrthManifold` for pymanopt: a Riemannian submanifold, <U, V> = Re tr(U^T V).
 
     With a metric W, <U, V> = Re tr(U^T W V): everything is computed in the variables Y, X = T Y, in
-    which W is the Euclidean metric, and returned in X. `dist`, `exp` and `log` have no closed form
-    here and raise NotImplementedError, as pymanopt does; NelderMead and ParticleSwarm need them.
+    which W is the Euclidean metric, and returned in X. Geodesics have no closed form here: `log` is
+    the inverse of the Cayley retraction, `dist` its length, and `exp` raises NotImplementedError.
 
     Args:
         manifold: The manifold.
@@ -131,6 +131,18 @@ class PymanoptManifold(RiemannianSubmanifold):  # type: ignore[misc]  # pymanopt
             self.outside += 1
         size = step_size(self._inside, Y, Z)  # shortened where exp would overflow
         return self._T.apply(self._inside.retract(Y, Z * min(1.0, _FARTHEST / size), "exp"))
+
+    def log(self, point_a: Array, point_b: Array) -> Array:
+        """Z with R_X(Z) = Y for the Cayley retraction: a surrogate for the Riemannian logarithm.
+
+        Raises:
+            OutsideDomainError: If there is no such Z, see `GenOrthManifold.inverse_retract`.
+        """
+        return self.manifold.inverse_retract(point_a, point_b)
+
+    def dist(self, point_a: Array, point_b: Array) -> float:
+        """The length of `log` in the metric, a surrogate for the geodesic distance."""
+        return float(self.norm(point_a, self.log(point_a, point_b)))
 
     def transport(self, point_a: Array, point_b: Array, tangent_vector_a: Array) -> Array:  # noqa: ARG002
         """Transport by projection."""

@@ -179,6 +179,8 @@ class _Watch:
         that was made.
         """
         theirs = self._their_problem(preconditioner)
+        if self._rejects:  # pymanopt's default, dim M, may be zero, which it cannot take
+            options = {"maxinner": max(self.manifold.dim, 1)} | options
         while True:
             before = math.inf if self.last is None else self.last.cost
             self._starting = True

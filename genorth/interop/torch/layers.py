@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import attrs
 import numpy as np
 import torch
 from torch.nn.utils import parametrize
 
 from genorth.errors import NotRestorableError, refuse, require
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.geometry.newton import anywhere
 from genorth.interop.fit import Fit, dissolving_maps, fit, restored_point
-from genorth.interop.torch.tags import Dissolved, Placed, TaggedParameter, tag_of, tagged
+from genorth.interop.torch.tags import Dissolved, Placed, tag_of, tagged
 from genorth.penalty.base import check_beta
 
+_NEAR = 0.5  # |C| of a matrix that a step of an optimiser leads back to M; the tube of `Landing`
 _PRECISIONS = (torch.float32, torch.float64, torch.complex64, torch.complex128)
 
 
@@ -28,21 +29,16 @@ class DissolvedWeight(torch.nn.Module):  # type: ignore[misc]
     def __init__(self, fit: Fit, kind: str, beta: float) -> None:
         super().__init__()
         self.fit, self.kind, self.beta = fit, kind, beta
-        self._known: Any = None
 
     def extra_repr(self) -> str:
         """The manifold, the map and beta, for `print(model)`."""
         return f"{self.fit.manifold!r}, {self.kind}, beta={self.beta:g}"
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Without what is known of the current step, whose graph cannot be copied."""
-        return {**self.__dict__, "_known": None}
-
     def forward(self, W: torch.Tensor) -> torch.Tensor:
         """The weight that the layer sees."""
         with torch.autocast(W.device.type, enabled=False):
-            X, R = self._residual(W)
-            return self.fit.array(dissolving_maps(self.kind).corrected(self.fit.manifold, X, R))
+            M, maps, X = self.fit.manifold, dissolving_maps(self.kind), self.fit.point(W)
+            return self.fit.array(maps.corrected(M, X, maps.residual(M, X)))
 
     def right_inverse(self, W: torch.Tensor) -> torch.Tensor:
         """The weight, restored to M."""
@@ -51,49 +47,44 @@ class DissolvedWeight(torch.nn.Module):  # type: ignore[misc]
     def penalty(self, W: torch.Tensor) -> torch.Tensor:
         """beta/2 |C(X)|^2, or beta/2 |D(X)|^2."""
         with torch.autocast(W.device.type, enabled=False):
-            _, R = self._residual(W)
-            return self.beta / 2 * self.fit.manifold.inner(R, R)
-
-    def _residual(self, W: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """X, and C(X) or D(X), which `forward` and `penalty` share until the next backward pass."""
-        compiling = torch.compiler.is_compiling()
-        if compiling or not (isinstance(W, TaggedParameter) and torch.is_grad_enabled()):
-            return self._computed(W, compiling)
-        if self._known is None or self._known[0] is not W or self._known[1] != W._version:
-            X, R = self._computed(W, compiling)
-            if not R.requires_grad:
-                return X, R
-            R.register_hook(self._forget)
-            self._known = W, W._version, X, R
-        return self._known[2:]
-
-    def _computed(self, W: torch.Tensor, compiling: bool) -> tuple[torch.Tensor, torch.Tensor]:
-        X = self.fit.point(W)
-        if self.kind == "oblique" and not compiling:
-            return X, _Constraint.apply(X, self.fit.manifold)
-        return X, dissolving_maps(self.kind).residual(self.fit.manifold, X)
-
-    def _forget(self, _: torch.Tensor) -> None:
-        """A backward pass has used up the graph."""
-        self._known = None
+            M = self.fit.manifold
+            R = dissolving_maps(self.kind).residual(M, self.fit.point(W))
+            return self.beta / 2 * M.inner(R, R)
 
 
-class _Constraint(torch.autograd.Function):  # type: ignore[misc]
-    """C(X), whose adjoint takes one product: PyTorch alone needs two, as X stands in C twice."""
+@attrs.frozen(eq=False)
+class _Loaded:
+    """After `load_state_dict` the weight keeps its tag, and a placed one far from M is restored.
 
-    @staticmethod
-    def forward(ctx: Any, X: torch.Tensor, manifold: GenOrthManifold) -> torch.Tensor:
-        at = anywhere(manifold, X)
-        ctx.save_for_backward(X, at.P)
-        ctx.manifold = manifold
-        return manifold._checked(at.constraint, X=X)
+    A copy of the module shares it, as a copy of the weight shares the tag.
+    """
 
-    @staticmethod
-    def backward(ctx: Any, T: torch.Tensor) -> tuple[torch.Tensor, None]:
-        X, P = ctx.saved_tensors
-        if torch.is_grad_enabled():  # a derivative of this one: P must depend on X
-            P = ctx.manifold.phi(X)
-        return P @ ctx.manifold.symmetrize(T), None  # DC(X)*[T], not looked at for NaN
+    name: str
+    tag: Placed | Dissolved
+
+    def __deepcopy__(self, _: Any) -> _Loaded:
+        return self
+
+    def __call__(self, module: torch.nn.Module, _: Any) -> None:
+        W = getattr(module, self.name)
+        if tag_of(W) is None:  # assign=True has put another parameter in its place
+            W = tagged(W.data, self.tag, W.requires_grad)
+            setattr(module, self.name, W)
+        if isinstance(self.tag, Placed):
+            _lead_back(self.tag.fit, self.name, W)
+
+    def watch(self, module: torch.nn.Module) -> None:
+        """Be told whenever the module is loaded."""
+        module.register_load_state_dict_post_hook(self)
+
+
+def _lead_back(fit: Fit, name: str, W: torch.Tensor) -> None:
+    """Restore a weight far from M; optimisers lead back those that are nearer."""
+    with torch.no_grad():
+        fit.manifold._require_finite(**{name: fit.point(W)})
+        C = fit.manifold.constraint(_wide(fit, W))
+        if float(torch.linalg.matrix_norm(C).max()) > _NEAR:
+            W.copy_(restored(fit, W))
 
 
 def restored(fit: Fit, W: torch.Tensor) -> torch.Tensor:
@@ -205,9 +196,11 @@ def constrain(
     beta = check_beta(beta)
     dissolving_maps(dissolving)
     W, how = _weight(module, name, manifold, transposed)
-    X = tagged(_started(W, how, start), Dissolved(how), W.requires_grad)
+    tag = Dissolved(how)
+    X = tagged(_started(W, how, start), tag, W.requires_grad)
     setattr(module, name, X)
     parametrize.register_parametrization(module, name, DissolvedWeight(how, dissolving, beta))
+    _Loaded("original", tag).watch(module.parametrizations[name])
     return module
 
 
@@ -222,7 +215,8 @@ def place(
     """Put a weight on a manifold, for `RiemannianSGD`, `RiemannianAdam` or `Landing`.
 
     The parameter is replaced by one with a tag that these optimisers look for, and that survives
-    deepcopy and pickle. So make the optimiser afterwards.
+    deepcopy, pickle and `load_state_dict`. So make the optimiser afterwards. A weight that is
+    loaded is restored where |C| > 1/2; optimisers lead back what is nearer.
 
     Args:
         module: The layer.
@@ -240,7 +234,9 @@ def place(
         NotRestorableError: If the weight is too far from M.
     """
     W, how = _weight(module, name, manifold, transposed)
-    setattr(module, name, tagged(_started(W, how, start), Placed(how), W.requires_grad))
+    tag = Placed(how)
+    setattr(module, name, tagged(_started(W, how, start), tag, W.requires_grad))
+    _Loaded(name, tag).watch(module)
     return module
 
 
@@ -324,6 +320,10 @@ def finish(model: torch.nn.Module) -> torch.nn.Module:
         _finished(X, end)
     for W, end in placed:
         _finished(W, end)
+    for module in model.modules():
+        hooks = module._load_state_dict_post_hooks
+        for key in [key for key, hook in hooks.items() if isinstance(hook, _Loaded)]:
+            del hooks[key]
     return model
 
 

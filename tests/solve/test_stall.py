@@ -1,0 +1,73 @@
+"""What a message says of noise, kinks, wrong derivatives, and an ill-conditioned B."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import genorth as go
+from genorth.solve.stall import explain, laborious
+from support.problems import spd
+
+M = go.Stiefel(20, 3)
+A = spd(20, 100, 0)
+
+
+def _cost(X: Any) -> float:
+    return float(np.vdot(X, A @ X))
+
+
+@pytest.mark.parametrize("method", ["auto", "rlbfgs", "rcg", "odf-lbfgs"])
+def test_noise_is_named_with_its_size(method: str) -> None:
+    def noisy(X: Any) -> float:
+        return _cost(X) + 1e-7 * float(np.sin(1e15 * X.sum()))
+
+    problem = go.Problem(M, noisy, lambda X: 2 * A @ X)
+    result = go.minimize(problem, rng=1, method=method)
+    if not result.success:
+        assert "noise of about" in result.message
+        size = float(result.message.partition("noise of about ")[2].split()[0])
+        assert 1e-9 < size < 1e-6
+
+
+@pytest.mark.parametrize("method", ["auto", "rlbfgs", "rcg", "odf-lbfgs"])
+def test_a_kink_is_named(method: str) -> None:
+    problem = go.Problem(
+        M, lambda X: float(np.abs(X).sum()) + _cost(X), lambda X: np.sign(X) + 2 * A @ X
+    )
+    for seed in range(4):
+        result = go.minimize(problem, rng=seed, method=method, max_iterations=400)
+        assert not result.success and "kink beside x" in result.message
+
+
+def test_derivatives_that_do_not_fit_are_named() -> None:
+    problem = go.Problem(M, _cost, lambda X: -2 * A @ X)
+    result = go.minimize(problem, rng=1, method="rlbfgs", check=False)
+    counts = problem.counts
+    assert "derivatives do not fit" in explain(problem, result)
+    assert problem.counts == counts
+
+
+def test_nothing_is_said_of_good_runs() -> None:
+    problem = go.Problem(M, _cost, lambda X: 2 * A @ X)
+    for method in ("auto", "rgd", "odf-lbfgs"):
+        result = go.minimize(problem, rng=1, method=method)
+        assert explain(problem, result) == "" and not laborious(result)
+
+
+def test_twenty_iterations_of_more_than_ten_evaluations_are_laborious() -> None:
+    problem = go.Problem(M, _cost, lambda X: 2 * A @ X)
+    result = go.minimize(problem, rng=1, method="rlbfgs", certify=False)
+    for each, count, expected in ((11, 20, True), (10, 40, False), (11, 19, False)):
+        result.trace.evaluations[:] = list(range(0, each * (count + 1), each))
+        assert laborious(result) is expected
+
+
+@pytest.mark.parametrize(("condition", "told"), [(1e3, False), (1e8, True)])
+def test_an_ill_conditioned_form_points_to_its_metric(condition: float, told: bool) -> None:
+    manifold = go.GeneralizedStiefel(spd(20, condition, 1), 3)
+    problem = go.Problem(manifold, _cost, lambda X: 2 * A @ X)
+    for method in ("auto", "rgd"):
+        result = go.minimize(problem, rng=0, method=method, max_iterations=5)
+        assert ("metric='B'" in result.message) is told
+    assert go.minimize(problem, rng=0, metric="B").success
