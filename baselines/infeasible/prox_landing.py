@@ -17,6 +17,7 @@ from genorth.linalg.arrays import Array, eps, inner, norm, number
 from genorth.problem.problem import Problem
 from genorth.problem.proximal import natural_step, proximal_step
 from genorth.problem.terms import L1, Term
+from genorth.solve.metric import takes_metric
 from genorth.solve.options import Common
 from genorth.solve.result import Result
 
@@ -29,6 +30,7 @@ _SUFFICIENT = 1e-4  # share of |V - X|^2/t by which the merit has to be below th
 _NOISE = 16.0  # units of roundoff: smaller differences of values, relative, are rounding
 
 
+@takes_metric
 def prox_landing(
     problem: Problem,
     x0: Any = None,
@@ -51,6 +53,7 @@ def prox_landing(
         problem: The problem. Without a nonsmooth term r = 0.
         x0: Start, with |C(x0)| <= tube. Default: a random point of M.
         tube: The largest |C| of an iterate.
+        metric: Inner product to use (default: Euclidean); none where there is a nonsmooth term.
         **common: The arguments of every solver, see `genorth.minimize`; tol is on |Z|/t.
 
     Returns:

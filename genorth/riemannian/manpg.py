@@ -17,6 +17,7 @@ from genorth.problem.proximal import ProximalStep, natural_step, proximal_step
 from genorth.problem.terms import L1, Term
 from genorth.riemannian.run import OnManifold
 from genorth.solve.monitor import check_value
+from genorth.solve.metric import takes_metric
 from genorth.solve.options import Common
 from genorth.solve.result import Result
 from genorth.solve.run import Iterate
@@ -141,6 +142,7 @@ class Proximal(OnManifold):
         return found
 
 
+@takes_metric
 def manpg(
     problem: Problem,
     x0: Any = None,
@@ -164,6 +166,7 @@ def manpg(
         x0: Start near M, which is restored. Default: a random point of M.
         retraction: A kind of `GenOrthManifold.retract`.
         settings: The constants of the line search.
+        metric: Inner product to use (default: Euclidean); none where there is a nonsmooth term.
         **common: The arguments of every solver, see `genorth.minimize`; tol is on |Z|/t.
 
     Returns:
