@@ -66,7 +66,10 @@ nitpick_ignore_regex = [
         r"(numpy|scipy|collections|contextlib|typing|types|hypothesis|pymanopt|matplotlib|pathlib|os|rich|torch|optax)\..*",
     ),
     ("py:.*", r"(.*\.)?(_\w+|Array|Any|Path|Console|Row|Runs)"),
-    ("py:class", r"genorth\.(linalg|geometry|penalty|solve)\.\w+\.(Operator|Point|Monitor|End)"),
+    (
+        "py:class",
+        r"genorth\.(linalg|geometry|penalty|solve)\.\w+\.(Operator|Point|Monitor|End|Local|Joined)",
+    ),
     ("py:class", r"paper_repro\.data\..*"),
 ]
 

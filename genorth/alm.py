@@ -18,6 +18,7 @@ import attrs
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, lsmr
 
+import genorth.auto  # noqa: F401  whose solvers are registered before
 from genorth.errors import refuse
 from genorth.geometry.bases import realvec
 from genorth.geometry.newton import anywhere
@@ -275,6 +276,7 @@ SOLVERS.register(
             family=family,
             run=partial(alm, inner=inner),
             algorithm="alm",
+            variant=name.partition("-")[0] if family == PENALTY else "",
             cites=("liu2020simple", *cites),
             reason=lambda problem: (
                 None if problem.constraints is not None else "the problem has no constraints"

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-import genorth.alm
-import genorth.auto  # noqa: F401  both register solvers
+import genorth.alm  # noqa: F401  registers all solvers of genorth
 from genorth.checks.start import check_start
 from genorth.errors import refuse
 from genorth.linalg.arrays import eps, stays

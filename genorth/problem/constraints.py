@@ -16,7 +16,7 @@ import numpy as np
 from genorth.errors import refuse
 from genorth.linalg.arrays import Array
 
-_Vector = np.ndarray[Any, Any]
+_Vector = Array  # of real numbers
 _STEP = 10 * math.sqrt(2.0**-52)  # of a difference of J^T y, relative
 
 

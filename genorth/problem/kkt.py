@@ -20,19 +20,22 @@ _ACTIVE = 1e-6  # distance of c from a bound that is active
 class KKT:
     """The conditions of a minimum of f on M under lower <= c(X) <= upper.
 
-        P_X(G + J^T y) = 0, y_i >= 0 at an upper bound, y_i <= 0 at a lower one, else y_i = 0
+        P_X(G + J^T y) = 0
+
+    y_i is positive only at an upper bound, and negative only at a lower one.
 
     Attributes:
         cost: f(X).
-        multipliers: y.
-        stationarity: |P_X(G + J^T y)|.
+        multipliers: The vector y.
+        stationarity: The norm of P_X(G + J^T y).
         violation: The largest distance of an entry of c from its bounds.
-        complementarity: The largest min(|y_i|, distance of c_i from the bound of that sign).
+        complementarity: The largest entry of y whose bound is not active, or its distance from it
+            where that is smaller.
         worst: The name of the constraint, and the entry of c that is violated most.
     """
 
     cost: float
-    multipliers: np.ndarray[Any, Any] = attrs.field(repr=False)
+    multipliers: Array = attrs.field(repr=False)
     stationarity: float
     violation: float
     complementarity: float
