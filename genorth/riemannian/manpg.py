@@ -16,8 +16,8 @@ from genorth.problem.problem import Problem
 from genorth.problem.proximal import ProximalStep, natural_step, proximal_step
 from genorth.problem.terms import L1, Term
 from genorth.riemannian.run import OnManifold
-from genorth.solve.monitor import check_value
 from genorth.solve.metric import takes_metric
+from genorth.solve.monitor import check_value
 from genorth.solve.options import Common
 from genorth.solve.result import Result
 from genorth.solve.run import Iterate

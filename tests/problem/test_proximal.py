@@ -210,3 +210,22 @@ def test_F24_repeated_updates_solve_the_subproblem(manifold, seed):
         U = U - E
     rounding = 1e3 * s.u * (norm(s.X) + t * norm(G)) * (1 + s.L / float(s.singular[0])) ** 2
     assert all(b <= a + rounding for a, b in itertools.pairwise(sizes))
+
+
+@pytest.mark.statement("F24")
+@pytest.mark.parametrize("penalty", [go.ConstraintDissolving, go.OrthogonalDissolving])
+@pytest.mark.parametrize("family", ["stiefel", "generalized"])
+def test_F24_a_penalty_plus_r_is_exact_for_no_beta(penalty, family):
+    """Minimisers of h + r are off M, by a multiple of 1/beta: ten times nearer for ten times it."""
+    manifold = gt.Recipe(family, 8, 2, 3.0, 0).build()
+    W, r = manifold.random_ambient(1), go.L1(0.5)
+    smooth = go.Problem(manifold, lambda X: np.vdot(X - W, X - W) / 2, lambda X: X - W)
+    away = []
+    for beta in (100.0, 1000.0):
+        h, X = penalty(smooth, beta), manifold.random_point(0)
+        t = 0.02 / beta
+        for _ in range(40_000 if beta > 500 else 10_000):
+            X = r.prox(X - t * h.gradient(X), t)
+        away.append(float(manifold.feasibility(X)))
+        assert away[-1] > 1e-5
+    assert 5 <= away[0] / away[1] <= 20
