@@ -229,3 +229,31 @@ def test_F24_a_penalty_plus_r_is_exact_for_no_beta(penalty, family):
         away.append(float(manifold.feasibility(X)))
         assert away[-1] > 1e-5
     assert 5 <= away[0] / away[1] <= 20
+
+
+@drawn(manifold=MANIFOLDS, seed=gt.seeds(), scale=st.floats(0.01, 100))
+def test_the_step_of_the_measure_has_the_scale_of_the_problem(manifold, seed, scale):
+    """|X|^2/(|X| |G| + |r|): of units X/G, so that the measure of c f + c r is c times that."""
+    s = Sample(manifold, seed)
+    G, r = s.ambient(), 0.7 * float(np.abs(s.X).sum())
+    t = natural_step(s.X, G, r)
+    assert natural_step(s.X, scale * G, scale * r) == pytest.approx(t / scale)
+    assert natural_step(scale * s.X, G, scale * r) == pytest.approx(scale * t)
+    assert natural_step(s.X, 0 * G, 0.0) == 1.0
+
+
+@drawn(manifold=MANIFOLDS, seed=gt.seeds())
+def test_the_measure_is_that_of_the_definition(manifold, seed):
+    """f + r, and |Z|/t with t = |X|^2/(|X| |G| + r(X))."""
+    s = Sample(manifold, seed)
+    G = s.ambient()
+    problem = go.Problem(
+        manifold, lambda X: np.vdot(G, X).real, lambda X: G + 0 * X, nonsmooth=go.L1(0.4)
+    )
+    r = 0.4 * float(np.abs(s.X).sum())
+    t = norm(s.X) ** 2 / (norm(s.X) * norm(G) + r)
+    at = Measure.at(problem, s.X)
+    step = proximal_step(manifold.place(s.X), problem.term, problem.euclidean_gradient(s.X), t)
+    assert at.cost == pytest.approx(np.vdot(G, s.X).real + r)
+    bound = 1e-8 * norm(G) * (1 + s.L / float(s.singular[0])) ** 2
+    assert at.stationarity == pytest.approx(step.length / t, rel=1e-6, abs=bound)
