@@ -116,11 +116,55 @@ def evaluations_of_a_product() -> list[Figure]:
     ]
 
 
+def scaled(scale: float) -> go.Problem:
+    """A weighted trace and a free vector of another curvature, weakly coupled."""
+    product = go.Product(X=go.Stiefel(40, 3), w=go.Euclidean(6))
+    rng = np.random.default_rng(0)
+    A, K = rng.standard_normal((40, 40)), min(scale, 1.0) / 10 * rng.standard_normal((6, 3))
+    A, N, d = A @ A.T / 40, np.arange(3, 0, -1.0), scale * np.arange(1.0, 7)
+
+    def both(X: Any, w: Any) -> tuple[float, Any]:
+        G, together = A @ X * N, K @ X.sum(axis=0)
+        f = (np.vdot(X, G) + d @ (w - 1) ** 2) / 2 + w @ together
+        return float(f), (G + w @ K, d * (w - 1) + together)
+
+    def hessian(X: Any, w: Any, dX: Any, dw: Any) -> Any:
+        return A @ dX * N + dw @ K, d * dw + K @ dX.sum(axis=0)
+
+    return go.Problem(product, None, None, hessian, both)
+
+
+def weights_of_factors() -> list[Figure]:
+    """Evaluations with metric="auto" over those without, until f is within 1e-9 of its decrease."""
+    figures = []
+    for scale in (1e-4, 1e-2, 1.0, 1e2):
+        problem = scaled(scale)
+        start = problem.manifold.random_point(0)
+        least = go.minimize(problem, start, method="rtr", tol=1e-9 * min(scale, 1.0)).fun
+        target = least + 1e-9 * (problem.cost(start) - least)
+        for method in ("rgd", "rcg", "rlbfgs"):
+            counts = [_until(problem.fresh(), start, method, target, m) for m in (None, "auto")]
+            what = f"metric='auto', curvatures 1 : {scale:g}: evaluations of {method}"
+            figures.append(Figure(what, counts[1] / counts[0], 1.1))
+    return figures
+
+
+def _until(problem: go.Problem, start: Any, method: str, target: float, metric: Any) -> int:
+    def reached(progress: Any) -> None:
+        if progress.fun <= target:
+            raise StopIteration
+
+    options: dict[str, Any] = {"tol": 0.0, "max_evaluations": 20_000, "check": False}
+    go.minimize(problem, start, method=method, metric=metric, callback=reached, **options)
+    return problem.counts.evaluations
+
+
 #: Each gives its figures.
 FIGURES: dict[str, Callable[[], list[Figure]]] = {
     "product": cost_of_a_product,
     "power": cost_of_a_power,
     "evaluations": evaluations_of_a_product,
+    "weights": weights_of_factors,
 }
 
 

@@ -91,7 +91,8 @@ def minimize(
         rng: A seed or a Generator, for the start where there is none, and for solvers that draw.
         metric: A symmetric positive definite W (matrix, diagonal, sparse), a pair (T, T inverse)
             with W = (T T^T)^-1, or a name ("B" on the generalized Stiefel manifold): gradients and
-            normals are those of W (F20). docs/metrics.md says when it pays.
+            normals are those of W (F20). docs/metrics.md says when it pays. On a `Product` one for
+            each factor, or "auto": weights by the curvature along the first gradient.
         preconditioner: `preconditioner(X, V)`, an approximation of the inverse Hessian at X applied
             to V, symmetric and positive definite. Default: that of the problem. docs/metrics.md
             says how to write one. "auto" and the methods named above use it; others refuse it.

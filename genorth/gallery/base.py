@@ -19,6 +19,7 @@ import scipy.linalg
 from genorth.errors import require_known
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.linalg.arrays import Array, ct
+from genorth.manifolds.product import Product
 from genorth.optional import installed, missing, optional
 from genorth.problem.measure import Measure
 from genorth.problem.problem import Problem
@@ -40,7 +41,7 @@ class Instance:
 
     Args:
         problem: The problem, with gradient and Hessian product.
-        start: The point at which a practitioner starts, on M.
+        start: The point at which a practitioner starts, on M; a tuple on a product.
         truth: f at the minimum, or a bound on it from above.
         truth_by: The function that says so, with its package: "scipy.linalg.eigh".
         bound: True if the truth is what another method reaches, to be beaten, and no minimum.
@@ -55,7 +56,7 @@ class Instance:
     """
 
     problem: Problem = attrs.field(repr=False)
-    start: Array = attrs.field(repr=False)
+    start: Any = attrs.field(repr=False)
     truth: float
     truth_by: str
     bound: bool = False
@@ -234,6 +235,27 @@ def least_trace(A: Array, B: Array | None, weights: Any) -> float:
     return float(values[: len(weights)] @ np.asarray(weights, float)) / 2
 
 
+def complex_step(gradient: Callable[..., Any]) -> Callable[..., tuple[Array, ...]]:
+    """The Hessian product on a product of real factors: Im G(X + ihZ)/h, h = 1e-100.
+
+    It is exact to rounding where the gradient is analytic [squire1998using]: made of products, sums
+    and roots, with X.T and never a conjugate.
+
+    Args:
+        gradient: `gradient(*parts)` returns a gradient for each part.
+
+    Returns:
+        The Hessian product, of the parts of X and then those of Z.
+    """
+
+    def hessian(*both: Array) -> tuple[Array, ...]:
+        half, h = len(both) // 2, 1e-100
+        along = (X + 1j * h * Z for X, Z in zip(both[:half], both[half:], strict=True))
+        return tuple(np.imag(G) / h for G in gradient(*along))
+
+    return hessian
+
+
 # ---------------------------------------------------------------------- the domain's own solvers
 
 
@@ -261,7 +283,12 @@ class Visit:
 
 
 def domain_solver(
-    name: str, solve: Callable[[Problem, Array, Visit], Any], *, cites: Any = (), modules: Any = ()
+    name: str,
+    solve: Callable[[Problem, Any, Any], Any],
+    *,
+    cites: Any = (),
+    modules: Any = (),
+    product: Product | None = None,
 ) -> Solver:
     """Make a row of a comparison from a method of the domain.
 
@@ -275,12 +302,37 @@ def domain_solver(
         solve: The method, a function of a module, or a partial of one.
         cites: Keys of the bibliography.
         modules: Modules to import before the clock starts.
+        product: The product of the problem, if it is on one: x0 and X are its points then.
 
     Returns:
         The solver, of the family "other".
     """
+    if product is not None:
+        solve = functools.partial(_in_parts, product, solve)
     run = functools.partial(_run, solve=solve, method=name)
     return Solver(name=name, family=OTHER, run=run, algorithm=name, cites=cites, modules=modules)
+
+
+def last_visit(solve: Callable[..., Any], x0: Any) -> Any:
+    """The last iterate of a domain's method: what it reaches, to be beaten.
+
+    Args:
+        solve: `solve(problem, x0, visit)`, which needs no problem.
+        x0: The start.
+
+    Returns:
+        The iterate.
+    """
+    seen = [x0]
+    solve(None, x0, seen.append)
+    return seen[-1]
+
+
+def _in_parts(
+    product: Product, solve: Callable[..., Any], problem: Problem, x0: Array, visit: Visit
+) -> None:
+    """Solve with points of a product, where the run has flat vectors."""
+    solve(problem, product.outward(x0), lambda X: visit(product.inward(X)))
 
 
 def _run(

@@ -181,8 +181,11 @@ def gradient_factor(problem: Problem, metric: Any) -> float:
     The gradient in Y, X = T Y, is T^T (G - N) with a normal N of M at X: the Euclidean gradient is
     at most |T^-T| times as long (F20). Power iteration, within the slack of a comparison's check.
     """
-    T = problem.manifold.metric(metric)
-    V = np.asarray(problem.manifold.random_ambient(0))
+    manifold = problem.manifold
+    if isinstance(manifold, go.Product):
+        manifold, metric = manifold.blocks, manifold.metrics(metric)
+    T = manifold.metric(metric)
+    V = np.asarray(manifold.random_ambient(0))
     for _ in range(50):
         V = np.asarray(T.solve_adjoint(T.solve(V / np.linalg.norm(V))))
     return math.sqrt(float(np.linalg.norm(V)))

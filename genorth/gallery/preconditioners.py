@@ -6,7 +6,7 @@ inverse Hessian at X applied to V, symmetric and positive definite.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,19 +54,48 @@ def orbital_preconditioner(
     Returns:
         preconditioner(C, V).
     """
+    both = unrestricted_preconditioner(lambda C: (fock(C),), S, smallest_gap)
+    return lambda C, V: both((C,), (V,))[0] / 2
+
+
+def unrestricted_preconditioner(
+    fock: Callable[..., Sequence[Array]], S: Array, smallest_gap: float = 0.5
+) -> Callable[[Any, Any], tuple[Array, ...]]:
+    """As `orbital_preconditioner`, for orbitals of each spin: a product of two manifolds.
+
+    With one electron in an orbital, the Hessian of the energy is about 2 (e_a - e_i).
+
+    Args:
+        fock: (C_a, C_b) -> their Fock matrices. It is called once for each pair.
+        S: The overlap matrix, C_s^T S C_s = I.
+        smallest_gap: In hartree.
+
+    Returns:
+        preconditioner(C, V), with a part for each spin.
+    """
     if not callable(fock):
         refuse("fock", "a function of C", repr(fock))
     if not smallest_gap > 0:
         refuse("smallest_gap", "smallest_gap > 0", smallest_gap)
     known = ContentCache()
 
-    def precondition(C: Array, V: Array) -> Array:
-        below, occupied, above, empty = known.get(C, lambda C: orbital_levels(fock(C), S, C))
-        gaps = np.maximum(np.abs(above[:, None] - below), smallest_gap)
-        U = C.T @ S @ occupied
-        return (empty @ (empty.T @ V @ U / gaps) + occupied @ (occupied.T @ V @ U)) @ U.T / 4
+    def levels(C: Sequence[Array]) -> list[tuple[Array, Array, Array, Array]]:
+        return [orbital_levels(F, S, c) for F, c in zip(fock(*C), C, strict=True)]
+
+    def precondition(C: Any, V: Any) -> tuple[Array, ...]:
+        parts = zip(known.get(np.hstack(C), lambda _: levels(C)), C, V, strict=True)
+        return tuple(_by_gaps(own, S, c, v, smallest_gap) for own, c, v in parts)
 
     return precondition
+
+
+def _by_gaps(levels: Any, S: Array, C: Array, V: Array, smallest_gap: float) -> Array:
+    """V divided by 2 (e_a - e_i)."""
+    below, occupied, above, empty = levels
+    gaps = np.maximum(np.abs(above[:, None] - below), smallest_gap)
+    U = C.T @ S @ occupied
+    V = V @ U
+    return np.asarray((empty @ (empty.T @ V / gaps) + occupied @ (occupied.T @ V)) @ U.T / 2)
 
 
 def amg_preconditioner(A: Any, near_null: Any = None, **options: Any) -> Preconditioner:

@@ -19,7 +19,7 @@ from genorth.linalg.arrays import Array
 _SIGNS = np.array([1.0, 1.0, -1.0])
 
 
-def _scaled(data: str) -> tuple[Array, Array]:
+def scaled(data: str) -> tuple[Array, Array]:
     """The samples in rows, each feature with mean 0 and variance 1; and their labels."""
     import sklearn.datasets
     import sklearn.preprocessing
@@ -45,7 +45,7 @@ def _discriminant(data: str) -> Instance:
     """From the principal components; equal weights, as a classifier needs the subspace alone."""
     import sklearn.discriminant_analysis
 
-    samples, labels = _scaled(data)
+    samples, labels = scaled(data)
     lda = sklearn.discriminant_analysis.LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto")
     lda.fit(samples, labels)
     means, p = lda.means_ - lda.priors_ @ lda.means_, len(lda.classes_) - 1
@@ -61,7 +61,7 @@ def _correlation(data: str, first: slice, second: slice, p: int) -> Instance:
     """From partial least squares; weights p, ..., 1, so that the canonical pairs have an order."""
     from sklearn.covariance import ledoit_wolf
 
-    samples, labels = _scaled(data)
+    samples, labels = scaled(data)
     one, two = samples[:, first], samples[:, second]
     both = scipy.linalg.block_diag(one, two)
     u, _, v = np.linalg.svd(one.T @ two)

@@ -12,7 +12,7 @@ from genorth.errors import did_you_mean, refuse
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.product import Blockwise, Euclidean, Factor, Layout, small_shape
 from genorth.geometry.shaped import Front
-from genorth.linalg.arrays import Array, is_array, library, same_devices, stays
+from genorth.linalg.arrays import Array, ct, is_array, library, same_devices, stays
 from genorth.manifolds.power import Power
 
 
@@ -270,11 +270,25 @@ def _grouped(inside: list[Any]) -> list[Factor]:
             len(equal) > 1
             and isinstance(first, GenOrthManifold)
             and first.ambient_projector is None
+            and _acts_on_last_axes(first)
         ):
             grouped.append(Power(first, len(equal)))
         else:
             grouped.extend(equal)
     return grouped
+
+
+def _acts_on_last_axes(manifold: GenOrthManifold) -> bool:
+    """Whether phi and psi take a batch of matrices; functions of a user need not."""
+    pair = [manifold.random_ambient(seed) for seed in (0, 1)]
+    small = [ct(X) @ X for X in pair]
+    try:
+        return all(
+            np.allclose(f(np.stack(given)), [f(X) for X in given])
+            for f, given in ((manifold.phi, pair), (manifold.psi, small))
+        )
+    except Exception:
+        return False
 
 
 def _check_library(name: str, parts: list[Array]) -> None:

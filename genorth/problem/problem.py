@@ -39,8 +39,8 @@ from genorth.problem.constraints import Constraint, as_constraint, on_factors
 from genorth.problem.differences import Differences
 from genorth.problem.terms import ByFactor, Mapped, Term
 
-_Cost = Callable[[Array], Any]
-_Map = Callable[[Array], Array]
+_Cost = Callable[..., Any]  # on a product one argument for each factor
+_Map = Callable[..., Array]
 
 
 def evaluations(nfev: int, njev: int, nhev: int) -> int:
@@ -127,8 +127,8 @@ class Problem:
         manifold: Any,
         cost: _Cost | None = None,
         euclidean_gradient: _Map | None = None,
-        euclidean_hessian: Callable[[Array, Array], Array] | None = None,
-        cost_and_gradient: Callable[[Array], tuple[Any, Array]] | None = None,
+        euclidean_hessian: _Map | None = None,
+        cost_and_gradient: Callable[..., tuple[Any, Array]] | None = None,
         *,
         autodiff: str | None = None,
         preconditioner: Callable[[Array, Array], Array] | None = None,

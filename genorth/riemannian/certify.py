@@ -91,7 +91,9 @@ def examine(
         outward.append(manifold.outward)
         if preconditioner is not None:
             preconditioner = manifold.mapped(preconditioner)
-        if metric is not None and hasattr(manifold, "metrics"):
+        if isinstance(metric, str) and metric == "auto":
+            metric = None  # the weights were those of the start
+        elif metric is not None and hasattr(manifold, "metrics"):
             metric = manifold.metrics(metric)
     if metric is not None:
         problem = problem.substitute(problem.manifold.metric(metric))

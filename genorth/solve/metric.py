@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
@@ -15,11 +16,14 @@ import attrs
 import numpy as np
 
 from genorth.errors import refuse
+from genorth.geometry.product import Blockwise, Euclidean
+from genorth.linalg.arrays import inner, norm, number
 from genorth.problem.measure import Measure
 from genorth.problem.problem import Problem
 from genorth.solve.options import Common, Options
 from genorth.solve.result import Interrupted, Result, Status, joined
 
+_SPREAD = 100.0  # of the curvatures of factors: below it, weights gain nothing (docs/products.md)
 _ROUNDS = 4  # until the Euclidean gradient norm is small too
 _AT_LEAST = 20  # a further round takes at most four times the iterations so far, or as these
 _F = TypeVar("_F", bound=Callable[..., Result])
@@ -147,16 +151,62 @@ def in_blocks(
     """Solve in the blocks of a `Shaped` manifold, and bring the Result to its natural shape."""
     inward, outward = problem.manifold.inward, problem.manifold.outward
     start = None if x0 is None else inward(problem.start(x0, on_device=on_device))
-    if arguments.get("metric") is not None and hasattr(problem.manifold, "metrics"):
-        arguments = arguments | {"metric": problem.manifold.metrics(arguments["metric"])}
+    before, metric = problem.counts, arguments.get("metric")
+    if metric is not None and isinstance(problem.manifold.blocks, Blockwise):
+        if isinstance(metric, str) and metric == "auto":
+            start = inward(problem.start(None, arguments.get("rng"))) if start is None else start
+            arguments = arguments | {"metric": weights(problem.in_blocks, start)}
+        else:
+            arguments = arguments | {"metric": problem.manifold.metrics(metric)}
+    spent = problem.counts - before
     given = arguments.get("preconditioner")
     if callable(given):
         arguments = arguments | {"preconditioner": problem.manifold.mapped(given)}
     try:
-        return _outside(solve(problem.in_blocks, start, **_shown(arguments, outward)), outward)
+        found = _outside(solve(problem.in_blocks, start, **_shown(arguments, outward)), outward)
+        return attrs.evolve(
+            found,
+            nfev=found.nfev + spent.nfev,
+            njev=found.njev + spent.njev,
+            nhev=found.nhev + spent.nhev,
+        )
     except Interrupted as stop:
         stop.result = _outside(stop.result, outward)
         raise
+
+
+def weights(problem: Problem, X: Any) -> list[Any] | None:
+    """A weight for each factor of a product, the curvature of f along its gradient at X.
+
+        c_i = |<g_i, H g_i>|/|g_i|^2, divided by the largest
+
+    where g_i is the part of the Riemannian gradient in factor i, and H the Riemannian Hessian. One
+    Hessian product for each factor.
+
+    Args:
+        problem: A problem on the flat vectors of a product.
+        X: A point.
+
+    Returns:
+        The metric of each factor; None if no two weights differ by more than a factor of 100, where
+        weights make no difference.
+    """
+    product, place = problem.manifold, problem.manifold.at(X).general
+    tangent, normal = place.split(problem.euclidean_gradient(X))
+    hessian, parts = place.curvature(normal), product.points.split(tangent)
+    found = []
+    for i, part in enumerate(parts):
+        Z = product.points.join([g if j == i else 0 * g for j, g in enumerate(parts)])
+        along = number(inner(hessian(problem.euclidean_hessian(X, Z), Z), Z))
+        found.append(abs(along) / max(number(norm(part)) ** 2, np.finfo(float).tiny))
+    known = [c for c in found if 0 < c < math.inf]
+    if not known or max(known) <= _SPREAD * min(known):
+        return None
+    scaled = [c / max(known) if c in known else 1.0 for c in found]
+    return [
+        c if isinstance(M, Euclidean) else np.full(M.shape[-2], c)
+        for M, c in zip(product.factors, scaled, strict=True)
+    ]
 
 
 def _outside(result: Result, outward: Callable[[Any], Any]) -> Result:

@@ -20,9 +20,11 @@ from genorth.geometry.bases import dense_theta, realvec, symmetric_basis
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.newton import NewtonStep
 from genorth.geometry.place import ConjugateGradients
+from genorth.geometry.product import Euclidean
 from genorth.geometry.retractions import RETRACTIONS, Ray, polar_factor
 from genorth.linalg.arrays import Array, ct, eps, inner, norm
 from genorth.linalg.functions import operator_norm
+from genorth.manifolds.product import Product
 
 _Matrix = np.ndarray[Any, Any]
 #: A measured violation and its bound, with the formula that was measured.
@@ -725,6 +727,28 @@ def _transport(s: Sample) -> Equations:
         s.close("transport = P_Y(Z)", moved, M.project(Y, Z), s.u * float(norm(Z))),
         ("tangent at Y", float(M.tangency(Y, moved)), wide),
     ]
+
+
+@_property("F25", "the maps of a product are those of its factors; equal factors are one batch")
+def _f25(s: Sample) -> Equations:
+    M, w = s.M, s.rng.standard_normal(2)
+    product = Product(M, M, Euclidean(2))
+    rest = 100 * s.q * (s.u * s.g * s.kappa + s.c)
+    equations = []
+    for name, X, others in (
+        ("project", s.X, (s.ambient(),)),
+        ("theta", s.X, (s.ambient(),)),
+        ("dissolve", s.Y, ()),
+        ("newton_step", s.Y, ()),
+        ("dissolve_adjoint", s.Y, (s.ambient(),)),
+    ):
+        # C(-X) = C(X): another point, whose maps are known too
+        ours = getattr(product, name)((X, -X, w), *((D, D, w) for D in others))
+        for part, Y in zip(ours, (X, -X), strict=False):
+            theirs = getattr(M, name)(Y, *others)
+            size = max(float(norm(theirs)), float(norm(Y)), 1.0)
+            equations.append(s.close(f"{name} of a product", part, theirs, rest * size))
+    return equations
 
 
 @_property(

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import genorth as go
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.linalg.arrays import Array, norm
+from genorth.linalg.arrays import norm
 from genorth.linalg.matrices import (
     conditioned_skew,
     conditioned_symmetric,
@@ -241,12 +241,36 @@ def manifolds(
 
 
 @st.composite
-def points(draw: st.DrawFn, manifold: GenOrthManifold) -> Array:
+def products(
+    draw: st.DrawFn,
+    families: tuple[str, ...] | None = None,
+    max_n: int = 6,
+    max_condition: float = 1e4,
+) -> go.Product:
+    """Products of one to three manifolds, with a free variable or without, some factors equal.
+
+    Args:
+        draw: Supplied by hypothesis.
+        families: The names of the families. Default: all of `FAMILIES`.
+        max_n: The largest n of a factor.
+        max_condition: The largest condition number.
+
+    Returns:
+        A strategy for products; `points`, `tangent_vectors` and `near_points` take them too.
+    """
+    drawn = draw(st.lists(manifolds(families, max_n, max_condition), min_size=1, max_size=2))
+    factors: list[Any] = [*drawn, *drawn[-1:]] if draw(st.booleans()) else drawn
+    free = draw(st.lists(st.integers(1, 4).map(go.Euclidean), max_size=1))
+    return go.Product(*factors, *free)
+
+
+@st.composite
+def points(draw: st.DrawFn, manifold: Any) -> Any:
     """Points of M.
 
     Args:
         draw: Supplied by hypothesis.
-        manifold: The manifold.
+        manifold: The manifold, or a product.
 
     Returns:
         A strategy for points.
@@ -255,7 +279,7 @@ def points(draw: st.DrawFn, manifold: GenOrthManifold) -> Array:
 
 
 @st.composite
-def near_points(draw: st.DrawFn, manifold: GenOrthManifold, distance: float = 0.1) -> Array:
+def near_points(draw: st.DrawFn, manifold: Any, distance: float = 0.1) -> Any:
     """Points X + E near M, with X on M: off M, and close enough for A to lead back.
 
     Args:
@@ -266,6 +290,11 @@ def near_points(draw: st.DrawFn, manifold: GenOrthManifold, distance: float = 0.
     Returns:
         A strategy for elements of F.
     """
+    if isinstance(manifold, go.Euclidean):
+        return manifold.random_ambient(draw(seeds()))
+    if isinstance(manifold, go.Product):
+        parts = [draw(near_points(M, distance)) for M in manifold.blocks.factors]
+        return manifold.outward(manifold.blocks.points.join(parts))
     X = draw(points(manifold))
     E = manifold.random_ambient(draw(seeds()))
     size = float(norm(manifold.phi(X)) * norm(E)) + float(norm(manifold.phi(E)) * norm(E)) ** 0.5
@@ -273,7 +302,7 @@ def near_points(draw: st.DrawFn, manifold: GenOrthManifold, distance: float = 0.
 
 
 @st.composite
-def tangent_vectors(draw: st.DrawFn, manifold: GenOrthManifold, X: Array) -> Array:
+def tangent_vectors(draw: st.DrawFn, manifold: Any, X: Any) -> Any:
     """Gaussian tangent vectors.
 
     Args:

@@ -4,9 +4,12 @@ import hypothesis
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 import genorth as go
 import genorth.testing as gt
+from genorth.geometry.field import field_of
+from genorth.geometry.newton import anywhere
 from genorth.linalg.arrays import Array, ct, inner, norm
 from genorth.testing.contract import Sample
 
@@ -65,3 +68,34 @@ def test_F21_the_field_of_a_gradient(manifold, seed):
     assert inner(tangent, field(s.X, tangent)) >= (
         smallest**2 * float(norm(tangent)) ** 2 / 2 - rounding
     )
+
+
+@pytest.mark.statement("F25")
+@given(gt.products(max_condition=1e2), gt.seeds(), st.floats(0.1, 2.0))
+def test_F25_the_field_of_a_product_is_that_of_its_factors(product, seed, weight):
+    """Also its multiplier, its slope <G, F>, DC of the direction, and |grad N|^2."""
+    M, rng = product.blocks, np.random.default_rng(seed)
+    X = M.random_point(rng)
+    X, G = X + 1e-2 * M.random_ambient(rng), M.random_ambient(rng)
+    field, at = field_of(M), M.anywhere(X)
+    whole = field.direction(at, G, weight)
+    pairs = field.pair(at, G)
+    duals = M.matrices.split(field.dual(at, pairs))
+    slope = attraction = 0.0
+    parts = zip(M.factors, *map(M.points.split, (X, G, whole.D)), duals, pairs, strict=True)
+    for factor, x, g, D, dual, R in parts:
+        if isinstance(factor, go.Euclidean):
+            assert np.array_equal(D, g) and dual.size == 0
+            slope += float(np.vdot(g, g).real)
+            continue
+        own, place = field_of(factor), anywhere(factor, x)
+        alone = own.direction(place, g, weight)
+        size = 1 + float(norm(alone.D))
+        assert norm(D - alone.D) <= 1e-12 * size
+        assert norm(dual - own.dual(place, R)) <= 1e-12 * (1 + float(norm(dual)))
+        slope, attraction = slope + alone.slope, attraction + alone.attraction
+    assert whole.slope == pytest.approx(slope, rel=1e-10)
+    assert whole.attraction == pytest.approx(attraction, rel=1e-10)
+    assert whole.size == pytest.approx(float(norm(whole.D)))
+    change = M.constraint_differential(X, whole.D)
+    assert norm(whole.L - change) <= 1e-8 * (1 + float(norm(change)) + whole.size)

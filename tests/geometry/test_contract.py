@@ -50,6 +50,7 @@ PROPERTIES = {prop.name: prop for prop in gt.PROPERTIES}
         "F18",
         "F19",
         "transport",
+        pytest.param("F25", marks=pytest.mark.statement("F25")),
         "random-point",
     ],
 )

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import genorth as go
 from genorth.linalg.arrays import eps, norm
+from genorth.solve.metric import weights
 from genorth.testing import conditioned_symmetric
 
 _Matrix = np.ndarray[Any, Any]
@@ -22,6 +23,7 @@ def test_a_point_has_named_parts_and_unpacks():
     C, w = x
     assert x.C is C and x["w"] is w and x[1] is w and len(x) == 2
     assert C.shape == (5, 2) and w.shape == (3,) and NAMED.shape == ((5, 2), (3,))
+    assert NAMED.dim == go.Stiefel(5, 2).dim + 3 and go.Euclidean((2, 3), complex).dim == 12
     with pytest.raises(TypeError):
         x[0] = C
     with pytest.raises(AttributeError, match="no part 'v'; there are C, w"):
@@ -45,6 +47,31 @@ def test_points_inside_are_one_vector_whose_parts_are_views():
     assert np.vdot(U, V) == pytest.approx(sum(np.vdot(a, b).real for a, b in parts))
 
 
+def test_a_mapping_is_read_by_names():
+    x = NAMED.random_point(0)
+    assert np.array_equal(NAMED.inward({"w": x.w, "C": x.C}), NAMED.inward(x))
+
+
+def test_a_product_has_the_places_and_curves_of_its_factors():
+    """What solvers use: projection, feasibility, slope of a curve; and matrices as arguments."""
+    M, N = go.Stiefel(5, 2), go.SymplecticStiefel(4, 2)
+    product = go.Product(M, N, go.Euclidean(3))
+    blocks, rng = product.blocks, np.random.default_rng(0)
+    X, G, off = blocks.random_point(rng), blocks.random_ambient(rng), blocks.random_ambient(rng)
+    place, parts = blocks.at(X), list(zip((M, N), blocks.points.split(X), strict=False))
+    projected = blocks.points.split(place.project(G))
+    for (factor, x), g, own in zip(parts, blocks.points.split(G), projected, strict=False):
+        assert norm(own - factor.project(x, g)) <= 1e3 * eps(x)
+    away = [f.feasibility(x) for f, x in zip((M, N), blocks.points.split(off), strict=False)]
+    assert blocks.anywhere(off).feasibility == pytest.approx(np.hypot(*away))
+    ray = blocks.ray(X, place.project(G) / 10)
+    assert ray.slope(0.5, G) == pytest.approx(float(np.vdot(G, ray.velocity(0.5))), rel=1e-8)
+    T = tuple(rng.standard_normal(shape) for shape in ((2, 2), (2, 2), (0,)))
+    adjoint = product.constraint_adjoint(product.outward(X), T)
+    for (factor, x), t, own in zip(parts, T, adjoint, strict=False):
+        assert norm(own - factor.constraint_adjoint(x, t)) <= 1e3 * eps(x) * (1 + norm(own))
+
+
 def test_equal_neighbours_are_one_batch():
     M = go.Stiefel(6, 2)
     product = go.Product(M, M, M, go.Stiefel(6, 2))
@@ -53,6 +80,24 @@ def test_equal_neighbours_are_one_batch():
     D = tuple(b - a for a, b in zip(x, y, strict=True))
     for part, a, d in zip(product.project(x, D), x, D, strict=True):
         assert norm(part - M.project(a, d)) <= 100 * eps(a)
+
+
+def test_maps_that_take_one_matrix_alone_are_not_batched():
+    """A user's phi may act on the first axis, or refuse a third one."""
+    B = np.diag([1.0, 2.0, 3.0, 4.0])
+
+    def refuses(X: _Matrix) -> _Matrix:
+        if X.ndim != 2:
+            raise TypeError("one matrix")
+        return B @ X
+
+    for phi in (lambda X: X + np.roll(X, 1, axis=0) / 4 + np.roll(X, -1, axis=0) / 4, refuses):
+        M = go.from_maps((4, 2), phi, lambda T: T, definite=True)
+        product = go.Product(M, M)
+        assert [factor.shape for factor in product.blocks.factors] == [(4, 2), (4, 2)]
+        x, y = product.random_point(0), product.random_point(1)
+        for part, a, b in zip(product.project(x, y), x, y, strict=True):
+            assert norm(part - M.project(a, b)) <= 1e3 * eps(a)
 
 
 # ---------------------------------------------------------------------- against the mask
@@ -188,6 +233,14 @@ def test_each_factor_has_its_own_beta():
     assert result.margin >= 1
 
 
+@pytest.mark.parametrize("penalty", [go.ConstraintDissolving, go.OrthogonalDissolving])
+def test_only_a_beta_below_its_threshold_is_raised(penalty):
+    problem = _nearest(go.Product(go.Stiefel(5, 2), go.SymplecticStiefel(6, 2)), 0)
+    h = penalty(problem, (2.0, 3.0))
+    raised = h.next(np.array([1.0, 50.0]), go.Status.ITERATION_LIMIT, None)
+    assert raised[0] == 2.0 and raised[1] >= 50.0
+
+
 def _parts(problem: go.Problem, v: _Matrix) -> tuple[Any, Any]:
     blocks = problem.manifold.blocks
     return blocks.factors, blocks.points.split(v)
@@ -252,6 +305,59 @@ def test_a_metric_for_one_factor_is_that_of_its_manifold():
         result = go.minimize(product, rng=0, metric=metric, tol=1e-8)
         assert result.success, result
     assert go.minimize(alone, rng=0, metric=("B",), tol=1e-8).success
+
+
+def test_a_number_is_a_multiple_of_the_euclidean_metric():
+    """W = (T T^T)^-1: T is 1/2 for W = 4, in all entries."""
+    T = NAMED.blocks.metric(NAMED.metrics({"C": 4.0, "w": 16.0}))
+    x = NAMED.random_point(0)
+    y = NAMED.outward(T.apply(NAMED.inward(x)))
+    assert np.allclose(y.C, x.C / 2) and np.allclose(y.w, x.w / 4)
+    assert np.allclose(T.solve(T.apply(NAMED.inward(x))), NAMED.inward(x))
+
+
+def _scaled(scale: float) -> go.Problem:
+    """A weighted trace, and a free vector of another curvature."""
+    d, M = scale * np.arange(1.0, 4), go.Product(C=go.Stiefel(5, 2), w=go.Euclidean(3))
+    A = np.diag(np.arange(1.0, 6))
+    return go.Problem(
+        M,
+        lambda C, w: float(np.vdot(C, A @ C * [2, 1]) + d @ (w - 1) ** 2) / 2,
+        lambda C, w: (A @ C * [2, 1], d * (w - 1)),
+        lambda C, w, dC, dw: (A @ dC * [2, 1], d * dw),
+    )
+
+
+def test_weights_are_the_curvatures_along_the_gradients():
+    problem = _scaled(1e4)
+    x, product = problem.manifold.random_point(0), problem.manifold
+    found = weights(problem.in_blocks, product.inward(x))
+    g = product.gradient(x, problem.euclidean_gradient(x))
+    curvatures = []
+    for Z in ((g.C, 0 * g.w), (0 * g.C, g.w)):
+        H = product.hessian(x, problem.euclidean_gradient(x), problem.euclidean_hessian(x, Z), Z)
+        size = sum(np.vdot(z, z) for z in Z)
+        curvatures.append(abs(sum(np.vdot(h, z) for h, z in zip(H, Z, strict=True))) / size)
+    assert curvatures[1] > 100 * curvatures[0]
+    assert found[1] == 1.0  # of the largest
+    assert np.allclose(found[0], curvatures[0] / curvatures[1], rtol=1e-10)
+    assert found[0].shape == (5,)
+    assert weights(_scaled(1.0).in_blocks, product.inward(x)) is None
+    still = go.Problem(product, lambda C, w: 0.0, lambda C, w: (0 * C, 0 * w), lambda *b: b[2:])
+    assert weights(still.in_blocks, product.inward(x)) is None
+
+
+def test_weights_of_factors_are_counted_and_save_evaluations():
+    problem = _scaled(1e4)
+    x = problem.manifold.random_point(0)
+    how: dict[str, Any] = {"method": "rgd", "tol": 1e-6, "certify": False}
+    plain = go.minimize(problem, x, **how)
+    auto = go.minimize(problem.fresh(), x, metric="auto", **how)
+    assert plain.success and auto.success and auto.nhev == 2  # one for each factor
+    assert auto.fun == pytest.approx(plain.fun, abs=1e-8)
+    assert auto.gradient_norm <= 2e-6 and auto.evaluations < plain.evaluations / 2
+    drawn = go.minimize(problem, rng=np.random.default_rng(3), metric="auto")
+    assert drawn.success
 
 
 def test_assumptions_are_those_of_all_factors():

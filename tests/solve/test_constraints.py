@@ -79,6 +79,13 @@ def test_the_maps_are_the_derivatives_of_c(seed):
     assert np.allclose(c.second(X, Z, y), second, atol=1e-5)
 
 
+def test_nan_is_no_bound():
+    c = as_constraint(Bounds([np.nan, 0.0, np.nan], [0.5, np.nan, np.nan]), go.Sphere(3))
+    assert c.value(np.array([1.0, 2.0, 3.0])).tolist() == [1.0, 2.0]
+    assert c.nearest(np.array([-9.0, 9.0])).tolist() == [-9.0, 9.0]
+    assert c.violation(np.array([0.7, -0.1])) == pytest.approx(0.2)
+
+
 @given(seed=st.integers(0, 1000), rho=st.floats(0.1, 100))
 def test_the_augmented_lagrangian_has_these_derivatives(seed, rho):
     rng = np.random.default_rng(seed)

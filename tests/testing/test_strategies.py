@@ -68,6 +68,21 @@ def test_points_near_points_and_tangent_vectors(data, manifold):
     assert float(manifold.feasibility(restored)) <= 1e-12 * float(manifold.scale(restored))
 
 
+@given(data=st.data(), product=gt.products(max_condition=1e2))
+def test_points_of_products(data, product):
+    """Tuples on M and near it; the tangent vectors are those of the factors."""
+    x = data.draw(gt.points(product))
+    assert isinstance(x, tuple) and len(x) == len(product.factors)
+    assert float(product.feasibility(x)) <= 1e-12 * float(product.scale(x))
+    Z = data.draw(gt.tangent_vectors(product, x))
+    for factor, X, z in zip(product.factors, x, Z, strict=True):
+        size = float(norm(z)) * max(1.0, float(factor.scale(X)))
+        assert norm(factor.project(X, z) - z) <= 1e5 * EPS * 1e2 * size
+    y = data.draw(gt.near_points(product, distance=0.1))
+    restored = product.restore(y)
+    assert float(product.feasibility(restored)) <= 1e-12 * float(product.scale(restored))
+
+
 @given(manifold=gt.manifolds(families=("symplectic",)))
 def test_families_can_be_chosen(manifold):
     assert isinstance(manifold, go.SymplecticStiefel)

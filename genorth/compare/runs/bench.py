@@ -22,12 +22,13 @@ import numpy as np
 
 from genorth.compare.runs.definition import fingerprint
 from genorth.compare.runs.record import TRACED, Outcome, Record
-from genorth.compare.runs.spec import Place, Setup, Task, size_of
+from genorth.compare.runs.spec import Place, Setup, Task, copied, size_of
 from genorth.compare.runs.store import structured, thinned
 from genorth.errors import refuse
 from genorth.linalg.arrays import Array, norm, number
 from genorth.linalg.cache import same_entries
 from genorth.machine import PastLimitError, contained, environment, interrupted, pinned
+from genorth.manifolds.product import Product
 from genorth.problem.measure import SLACK, Measure, allowed
 from genorth.problem.problem import Counts, Problem
 from genorth.riemannian.certify import examine
@@ -272,15 +273,18 @@ def as_result(returned: Any, problem: Watched) -> Result:
     if isinstance(returned, Result):
         return returned
     x = getattr(returned, "x", getattr(returned, "point", returned))
+    if isinstance(problem.manifold, Product) and isinstance(x, list | tuple):
+        x = problem.manifold.inward(x, "solver")
     if isinstance(x, list | tuple) or np.asarray(x).dtype.kind not in "fciu":
         refuse("solver", f"a solver that returns {_NEED}", type(returned).__name__)
-    shape = problem.manifold.shape
+    product = isinstance(problem.manifold, Product)
+    shape = problem.manifold.blocks.shape if product else problem.manifold.shape
     if np.size(x) != math.prod(shape):
         refuse("solver", f"x of shape {shape}, or as many entries", f"shape {np.shape(x)}")
     counts = problem.tally.counts
     iterations = getattr(returned, "nit", getattr(returned, "iterations", counts.evaluations))
     return Result(
-        x=np.reshape(np.asarray(x), shape) * 1.0,
+        x=copied(problem, np.reshape(np.asarray(x), shape) * 1.0),
         fun=math.nan,
         gradient_norm=math.nan,
         feasibility=math.nan,
@@ -309,7 +313,7 @@ class Bench(Maker):
     """Holds one problem at a time, with the start that all solvers share."""
 
     kind = Record
-    _start: Array | None = None
+    _start: Any = None
 
     def _making(self, place: Place) -> Iterator[Prepared]:
         """Problem and start, then their fingerprint."""
@@ -331,7 +335,7 @@ class Bench(Maker):
         setup, problem, solver = self._setup, fresh, self._setup.solvers[task.solver]
         tally = problem.tally
         assert self._problem is not None and self._start is not None
-        start = self._start.copy()
+        start = copied(self._problem, self._start)
         with interrupted(setup.preparation):
             reason = solver.why_not(problem) if hasattr(solver, "why_not") else None
             if reason is not None:
@@ -397,8 +401,10 @@ def _reported(
     trace.evaluations = [evaluations + value for value in trace.evaluations]
     return structured(
         fields
-        | {name: getattr(result, name) for name in ("message", "nit", "beta", "threshold")}
+        | dict(zip(("beta", "threshold"), _penalty(result), strict=True))
         | {
+            "message": result.message,
+            "nit": result.nit,
             "status": result.status.name,
             "success": False,
             "time": wall,
@@ -411,6 +417,15 @@ def _reported(
         },
         Record,
     )
+
+
+def _penalty(result: Result) -> tuple[float | None, float | None]:
+    """beta and its threshold; on a product those of the factor that is closest to its threshold."""
+    beta, threshold = result.beta, result.threshold
+    if not isinstance(beta, tuple):
+        return beta, threshold
+    pairs = [(b, None) for b in beta] if threshold is None else zip(beta, threshold, strict=True)
+    return min(pairs, key=lambda pair: pair[0] / max(pair[1] or 0.0, 1e-300))
 
 
 def _count(reported: int, measured: int) -> int:
@@ -430,6 +445,8 @@ def _phases(reported: Mapping[str, Any], counts: Counts) -> dict[str, Any]:
 
 def measured(problem: Problem, x: Any) -> Measure:
     """The figures of what a solver returned; NaN where x is no point of F, or has no gradient."""
+    if isinstance(problem.manifold, Product):
+        x, problem = _flat(problem.manifold, x), problem.in_blocks
     X = np.asarray(x)
     if X.shape != problem.manifold.shape or X.dtype.kind not in "fc" or not np.isfinite(X).all():
         return Measure(X, math.nan, X, math.nan, math.nan, 1.0)
@@ -437,6 +454,14 @@ def measured(problem: Problem, x: Any) -> Measure:
         if problem.has_gradient:
             return Measure.at(problem, X)
         return Measure.at(problem, X, (problem.cost(X), np.full_like(X, math.nan)))
+
+
+def _flat(product: Product, x: Any) -> Any:
+    """The flat vector of a point of the product; NaN where it is none."""
+    try:
+        return product.inward(x)
+    except ValueError:
+        return math.nan
 
 
 def verified(

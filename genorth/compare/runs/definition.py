@@ -21,6 +21,7 @@ import attrs
 import numpy as np
 
 from genorth.linalg.arrays import Array
+from genorth.manifolds.product import Product
 from genorth.problem.problem import Problem
 from genorth.solve.solver import Solver
 
@@ -140,15 +141,19 @@ def _attributes(value: Any) -> dict[str, Any]:
 # ---------------------------------------------------------------------- problems
 
 
-def fingerprint(problem: Problem, start: Array) -> dict[str, Any]:
+def fingerprint(problem: Problem, start: Any) -> dict[str, Any]:
     """Return numbers that tell the problem and its start from others.
 
     f and its gradient are taken at -start, which no solver sees and which is on M with start, as
     C(-X) = C(X): what a problem makes once is then not on the clock of the first solver.
     """
-    manifold = problem.manifold
+    manifold, kind = problem.manifold, type(problem.manifold).__name__
+    phi = "phi"
+    if isinstance(manifold, Product):  # flat vectors; A of the factors instead of phi
+        start, problem = manifold.inward(start), problem.in_blocks
+        manifold, phi = problem.manifold, "dissolve"
     found: dict[str, Any] = {
-        "manifold": type(manifold).__name__,
+        "manifold": kind,
         "shape": list(manifold.shape),
         "dtype": str(manifold.dtype),
         "start": _probe(start),
@@ -162,7 +167,7 @@ def fingerprint(problem: Problem, start: Array) -> dict[str, Any]:
         return cost, G
 
     for names, figures in (
-        (("phi",), lambda: (manifold.phi(manifold.ambient(_weights(start))),)),
+        (("phi",), lambda: (getattr(manifold, phi)(manifold.ambient(_weights(start))),)),
         (("cost", "gradient"), evaluated),
     ):
         try:

@@ -10,7 +10,8 @@ import numpy as np
 
 import genorth
 from genorth.errors import require, require_known
-from genorth.linalg.arrays import Array
+from genorth.linalg.arrays import Array, is_array
+from genorth.manifolds.product import Product
 from genorth.problem.problem import Problem
 from genorth.solve.solver import RENAMED, SOLVERS
 
@@ -59,18 +60,36 @@ class Case:
         """Problem and size."""
         return f"{self.problem} {self.size or ''}".rstrip()
 
-    def made(self, seed: int) -> tuple[Problem, Array]:
+    def made(self, seed: int) -> tuple[Problem, Any]:
         """Make the problem of a seed, and the start that all solvers share."""
         problem = self.make(seed)
         need = f"make of {self.name!r} to return a Problem"
         require(isinstance(problem, Problem), "problems", need, _kind(problem))
         given = None if self.start is None else self.start(problem, seed)
-        return problem, np.array(problem.start(given, seed))
+        return problem, copied(problem, problem.start(given, seed))
+
+
+def copied(problem: Problem, X: Any) -> Any:
+    """A copy of a point in NumPy; of a flat vector, the point of the product.
+
+    Raises:
+        ValueError: If it is none of the product.
+    """
+    manifold = problem.manifold
+    if not isinstance(manifold, Product):
+        return np.array(X)
+    return manifold.outward(np.array(X) if is_array(X) else manifold.inward(X))
 
 
 def size_of(problem: Problem) -> str:
-    """The shape of a point: "(100,10)"."""
-    return f"({','.join(map(str, problem.manifold.shape))})"
+    """The shape of a point: "(100,10)"; on a product "(100,10) x (5)"."""
+    return _size(problem.manifold.shape)
+
+
+def _size(shape: tuple[Any, ...]) -> str:
+    if shape and isinstance(shape[0], tuple):
+        return " x ".join(map(_size, shape))
+    return f"({','.join(map(str, shape))})"
 
 
 #: What identifies the record of a run, of the fields that it begins with.
