@@ -1,10 +1,10 @@
 """What genorth is compared with: solvers as the paper ran them, infeasible methods, other packages.
 
 `rgd_paper` and `rcg_paper` minimise a `genorth.Problem` over its manifold in the paper's geometry
-and return a `genorth.Result`. `landing`, `pogo`, `plam`, `landing_newton`, `alm`, `slsqp` and
-`trust_constr` do the same from outside of it, without a retraction. To import this package
-registers them, SciPy's solvers on the penalties, pymanopt's optimizers and CDOpt in `SOLVERS`,
-beside the solvers of genorth.
+and return a `genorth.Result`. `landing`, `prox_landing`, `pogo`, `plam`, `landing_newton`, `alm`,
+`slsqp` and `trust_constr` do the same from outside of it, without a retraction. To import this
+package registers them, SciPy's solvers on the penalties, pymanopt's optimizers and CDOpt in
+`SOLVERS`, beside the solvers of genorth.
 """
 
 from baselines.infeasible.alm import alm
@@ -12,6 +12,7 @@ from baselines.infeasible.landing import landing
 from baselines.infeasible.newton import landing_newton
 from baselines.infeasible.plam import plam
 from baselines.infeasible.pogo import pogo
+from baselines.infeasible.prox_landing import prox_landing
 from baselines.paper.riemannian import rcg_paper, rgd_paper
 from baselines.peers.scipy import slsqp, trust_constr
 from baselines.registry import RECORDS
@@ -32,6 +33,7 @@ __all__ = [
     "landing_newton",
     "plam",
     "pogo",
+    "prox_landing",
     "rcg_paper",
     "rgd_paper",
     "slsqp",

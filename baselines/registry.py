@@ -11,6 +11,7 @@ from baselines.infeasible.landing import landing
 from baselines.infeasible.newton import landing_newton
 from baselines.infeasible.plam import plam
 from baselines.infeasible.pogo import pogo
+from baselines.infeasible.prox_landing import prox_landing
 from baselines.paper.geometry import unsupported
 from baselines.paper.penalty import LOOPS
 from baselines.paper.riemannian import rcg_paper, rgd_paper
@@ -113,6 +114,13 @@ RECORDS = (
         on_device=True,
     ),
     _infeasible("pogo", pogo, "javaloy2026embarrassingly", *_BB[:2], algorithm="gd"),
+    _infeasible(
+        "prox-landing",
+        prox_landing,
+        *("liu2024penalty", *_BB[:2]),
+        algorithm="prox",
+        nonsmooth=True,
+    ),
     _infeasible("plam", plam, "gao2019parallelizable", *_BB[:1], algorithm="gd"),
     *(
         _infeasible(

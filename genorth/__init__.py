@@ -3,7 +3,13 @@
 The geometry is derived from phi and its companion psi alone; see `GenOrthManifold`.
 """
 
-from genorth.checks import check_assumptions, check_gradient, check_hessian, check_retraction
+from genorth.checks import (
+    check_assumptions,
+    check_gradient,
+    check_hessian,
+    check_prox,
+    check_retraction,
+)
 from genorth.checks.report import Report
 from genorth.errors import EmptyManifoldError, NotRestorableError, OutsideDomainError, moved
 from genorth.geometry.companion import Companion
@@ -34,6 +40,7 @@ from genorth.penalty.cdf import ConstraintDissolving
 from genorth.penalty.odf import OrthogonalDissolving
 from genorth.penalty.threshold import exactness_threshold
 from genorth.problem.problem import Counts, Problem
+from genorth.problem.terms import L1, L21
 from genorth.riemannian.certify import certify
 from genorth.solve.certificate import Certificate
 from genorth.solve.result import Progress, Result, Status, Trace
@@ -43,6 +50,8 @@ __version__ = "0.1.0"
 __getattr__ = moved(__name__, {"TangentSpace": "is genorth.Place now"})
 
 __all__ = [
+    "L1",
+    "L21",
     "SOLVERS",
     "BilinearStiefel",
     "Certificate",
@@ -82,6 +91,7 @@ __all__ = [
     "check_assumptions",
     "check_gradient",
     "check_hessian",
+    "check_prox",
     "check_retraction",
     "exactness_threshold",
     "from_maps",

@@ -41,6 +41,8 @@ def choose(problem: Problem, expensive: bool = False) -> Choice:
     Returns:
         The name of the solver, and a sentence that says why.
     """
+    if problem.term is not None:
+        return Choice("manpg", "auto took 'manpg', as the problem has a nonsmooth term.")
     if problem.constraints is not None:
         return Choice("ralm", "auto took 'ralm', as the problem has further constraints.")
     if expensive:
@@ -76,7 +78,7 @@ def auto(
     Returns:
         The result; `method` is the solver that ran, and `message` says why.
     """
-    require(problem, "auto")
+    require(problem, "auto", nonsmooth=True)
     if problem.constraints is not None:
         chosen = choose(problem)
         result = SOLVERS[chosen.method](problem, x0, metric=metric, **common)
@@ -92,6 +94,7 @@ def auto(
     try:
         start = problem.manifold.restore(start, options.feasibility_tol)
     except NotRestorableError:
+        problem.require_smooth("a penalty method, which leads to M from this x0,")
         penalty = f"{PENALTIES['orthogonal'].prefix}-lbfgs"
         loose = arguments | {
             "tol": _LOOSE * options.tol,
@@ -115,5 +118,6 @@ SOLVERS.register(
         cites=("absil2007trust", "steihaug1983conjugate"),
         on_device=True,
         chooses=True,
+        nonsmooth=True,
     )
 )

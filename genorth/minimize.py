@@ -61,13 +61,15 @@ def minimize(
             point of M.
         method: The name of a solver, or a `Solver`. "auto" takes the one that measurements say is
             best; `result.method` and `result.message` say which and why. On M: "rgd", "rcg",
-            "rlbfgs", "rtr". Penalty methods: "odf-gd", "odf-cg", "odf-lbfgs", "odf-tr", the same
-            four with "cdf". With baselines installed, "landing", "pymanopt-cg" and others.
+            "rlbfgs", "rtr", and "manpg" for a nonsmooth term. Penalty methods: "odf-gd", "odf-cg",
+            "odf-lbfgs", "odf-tr", the same four with "cdf". With baselines installed, "landing",
+            "prox-landing", "pymanopt-cg" and others.
             `Solver.on_device` says which ones stay on the device of an x0 of JAX or PyTorch.
         beta: Penalty parameter of a penalty method, or "auto". With a number, method="auto" is
             "odf-lbfgs".
         tol: On the stopping measure: |grad h| of a penalty method, else the norm of the Riemannian
-            gradient. An absolute bound, as SciPy's.
+            gradient; with a nonsmooth term |Z|/t, that of the generalised gradient.
+            An absolute bound, as SciPy's.
         rtol: The same relative to |G| at the start, G the Euclidean gradient: the run ends where
             the measure is at most max(tol, rtol |G|). Default: 0 with a tol; without one sqrt(eps),
             1.5e-8 in double precision. Then neither the scale of f nor a good start matters, and
@@ -160,7 +162,8 @@ def minimize(
     for name, value, least in (("escapes", escapes, 0), ("starts", starts, 1), ("jobs", jobs, 1)):
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             refuse(name, f"an integer >= {least}", repr(value))
-    smooth = not (getattr(problem, "nonsmooth", None) or getattr(problem, "constraints", None))
+    rough = getattr(problem, "term", None) is not None
+    smooth = not (rough or getattr(problem, "constraints", None))
     if certify is True and not smooth:
         refuse("certify", "a smooth problem without further constraints", repr(problem))
     plan = Plan(
@@ -172,7 +175,7 @@ def minimize(
         rng=rng,
     )
     if isinstance(problem, Problem) and problem.has_gradient:
-        x0 = balanced(problem, x0, gauge)
+        x0 = balanced(problem, x0, False if rough else gauge)  # r has no gauge
     if starts > 1:
         return best_of(plan, problem, x0, starts, jobs)
     return plan.run(problem, x0)

@@ -67,6 +67,7 @@ class Run:
         method: The name of the method.
         tube: The largest |C| of an iterate; infinite for methods that work anywhere in F.
         on_device: Whether the method takes arrays of JAX and PyTorch as they are.
+        nonsmooth: Whether it takes problems with a nonsmooth term.
         **common: The arguments of every solver, see `Options`.
     """
 
@@ -77,9 +78,10 @@ class Run:
         method: str,
         tube: float = math.inf,
         on_device: bool = False,
+        nonsmooth: bool = False,
         **common: Unpack[Common],
     ) -> None:
-        require(problem, method)
+        require(problem, method, nonsmooth)
         options = Options(**common)
         self.problem, self.manifold = problem, problem.manifold
         self.method, self.tube = method, tube

@@ -118,6 +118,7 @@ class Penalty(ABC, Generic[_P]):
         if not isinstance(problem, Problem):
             refuse("problem", "a genorth.Problem", f"a {type(problem).__name__}")
         check_size(keep, keep, "keep")
+        problem.require_smooth("a penalty")
         self.problem = problem = problem.in_blocks
         self.manifold = problem.manifold
         self.beta = beta if _is_product(problem) else check_beta(beta)

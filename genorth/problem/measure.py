@@ -17,8 +17,10 @@ import attrs
 
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.newton import rounding
+from genorth.geometry.shaped import in_blocks
 from genorth.linalg.arrays import Array, all_finite, eps, norm, number
 from genorth.problem.kkt import KKT
+from genorth.problem.proximal import natural_step, proximal_step
 
 if TYPE_CHECKING:
     from genorth.problem.problem import Problem
@@ -40,9 +42,10 @@ class Measure:
     """The figures of a point X.
 
     Attributes:
-        cost: f(X).
+        cost: f(X), plus r(X) where the problem has a nonsmooth term.
         G: The Euclidean gradient of f.
-        stationarity: The norm of the Riemannian gradient, NaN where G is not finite.
+        stationarity: The norm of the Riemannian gradient, NaN where G is not finite; with a
+            nonsmooth term that of the generalised gradient, |Z|/t.
         feasibility: |C(X)|.
         scale: max(1, |X| |phi(X)|), what the feasibility is relative to.
         outside: |X - P(X)|, the distance from F; zero where F is the whole space.
@@ -67,20 +70,22 @@ class Measure:
         Args:
             problem: The problem, with a gradient.
             X: A point on M or near it.
-            known: f and its Euclidean gradient at X, where they are known.
+            known: The cost and the Euclidean gradient of f at X, where they are known.
 
         Returns:
             The figures.
         """
         manifold = problem.manifold
         cost, G = problem.cost_and_gradient(X) if known is None else known
+        if known is None and problem.term is not None:
+            cost = problem.objective(X)
         finite = all_finite(G)
         feasibility, scale = number(manifold.feasibility(X)), number(manifold.scale(X))
         bound = 0.0
         if feasibility > _SMALL * scale and isinstance(manifold, GenOrthManifold):
             bound = rounding(manifold, X)
         kkt = KKT.estimate(problem, X) if finite and problem.constraints is not None else None
-        stationarity = tangent_norm(manifold.gradient(X, G), G) if finite else math.nan
+        stationarity = generalised_gradient_norm(problem, X, G) if finite else math.nan
         return cls(
             X,
             cost,
@@ -121,6 +126,27 @@ def tangent_norm(tangent: Array, G: Array) -> float:
 def distance(manifold: GenOrthManifold, X: Array) -> float:
     """|X - P(X)|, P the projector onto F; zero where F is the whole space."""
     return 0.0 if manifold.ambient_projector is None else number(norm(X - manifold.ambient(X)))
+
+
+def generalised_gradient_norm(problem: Problem, X: Array, G: Array) -> float:
+    """|Z|/t, Z the proximal step on the tangent space; without a nonsmooth term |grad f(X)|.
+
+    t = |X|^2/(|X| |G| + |r(X)|) does not depend on how X was found.
+
+    Args:
+        problem: The problem.
+        X: A point of M.
+        G: The Euclidean gradient of f.
+
+    Returns:
+        The norm, zero exactly at stationary points of f + r.
+    """
+    if problem.term is None:
+        return tangent_norm(problem.manifold.gradient(X, G), G)
+    inside = problem.in_blocks
+    manifold, x, g = in_blocks(problem.manifold, X, G)
+    t = natural_step(x, g, inside.term(x))
+    return proximal_step(manifold.place(x), inside.term, g, t).length / t
 
 
 def allowed(X: Array, scale: float, feasibility_tol: float) -> float:

@@ -37,6 +37,7 @@ from genorth.linalg.cache import ContentCache
 from genorth.linalg.inputs import check_returned
 from genorth.problem.constraints import Constraint, as_constraint, on_factors
 from genorth.problem.differences import Differences
+from genorth.problem.terms import ByFactor, Mapped, Term
 
 _Cost = Callable[..., Any]  # on a product one argument for each factor
 _Map = Callable[..., Array]
@@ -108,6 +109,9 @@ class Problem:
             uses it with the solvers that can, and says so with the others.
         hessian: "auto": Hessian products as given, else by `autodiff`, else by differences of
             gradients; "differences": by differences in any case, one gradient for each product.
+        nonsmooth: A convex term r that is added to the cost, with r(X) and r.prox(Y, t): `L1`,
+            `L21`, an operator of pyproximal, or one's own (see `check_prox`). On a `Product` a
+            tuple or mapping with a term, or None, for each factor. The cost stays the smooth part.
         constraints: lower <= c(X) <= upper besides X^T phi(X) = I: `Bounds`, `LinearConstraint` or
             `NonlinearConstraint` of scipy.optimize, or a list of them; docs/constraints.md. On a
             product a mapping from the names of factors to their constraints.
@@ -129,6 +133,7 @@ class Problem:
         autodiff: str | None = None,
         preconditioner: Callable[[Array, Array], Array] | None = None,
         hessian: str = "auto",
+        nonsmooth: Any = None,
         constraints: Any = (),
         name: str | None = None,
     ) -> None:
@@ -174,6 +179,13 @@ class Problem:
         self._hessian, self._fused = given["euclidean_hessian"], given["cost_and_gradient"]
         if hessian == "differences":
             self._hessian = None
+        #: The nonsmooth term as it acts on what the functions are called with; None without one.
+        self.term: Any = None
+        if nonsmooth is not None and self._several:
+            self.term = ByFactor.of(manifold, nonsmooth)
+        elif nonsmooth is not None:
+            projector = None if isinstance(manifold, Front) else manifold.ambient_projector
+            self.term = Term(nonsmooth, projector)
         #: |G| of the first gradient after this was set to None, which a run with rtol does.
         self.first_size: float | None = 0.0
         self.constraints: Constraint | None = None
@@ -182,6 +194,8 @@ class Problem:
         elif not (isinstance(constraints, list | tuple | dict) and not constraints):
             read = on_factors if self._several else as_constraint
             self.constraints = read(constraints, manifold)
+        if self.term is not None and self.constraints is not None:
+            refuse("nonsmooth", "a nonsmooth term or constraints", "both, which no solver takes")
         self._forget()
 
     def __repr__(self) -> str:
@@ -210,6 +224,9 @@ class Problem:
         Raises:
             ValueError: If T is not invertible or does not fit.
         """
+        if self.term is not None:
+            need = "no nonsmooth term, whose prox is that of the Euclidean metric"
+            refuse("metric", need, "one", None, "Run without a metric or substitution.")
         manifold = self.manifold.substitute(T)
         return self._mapped(manifold, manifold.T.apply, manifold.T.adjoint)
 
@@ -242,6 +259,7 @@ class Problem:
             if self._hessian
             else None,
             fused if self._fused else None,
+            nonsmooth=None if self.term is None else Mapped(self.term, apply, adjoint),
             constraints=() if self.constraints is None else self.constraints.mapped(apply, adjoint),
             name=self.name,
         )
@@ -301,6 +319,20 @@ class Problem:
         """True if a Hessian product is given or derived; else it is made by differences."""
         return self._hessian is not None
 
+    def require_smooth(self, user: str) -> None:
+        """Refuse a problem with a nonsmooth term, for what works on f alone.
+
+        Args:
+            user: Who needs it smooth, for the message.
+
+        Raises:
+            ValueError: If there is a nonsmooth term.
+        """
+        if self.term is not None:
+            need = f"a smooth cost, which is all that {user} takes"
+            hint = "Use genorth.minimize with method='manpg', or another with Solver.nonsmooth."
+            refuse("nonsmooth", need, "a nonsmooth term", None, hint)
+
     def lacks(self) -> str | None:
         """Why a solver cannot run on the problem; None if it can."""
         return None if self.has_gradient else "the problem has no gradient"
@@ -323,6 +355,17 @@ class Problem:
             else:
                 here.cost = self.evaluate_cost(here.X)
         return here.cost
+
+    def objective(self, X: Array) -> float:
+        """What is minimised: f(X), plus r(X) where there is a nonsmooth term.
+
+        Args:
+            X: An element of F.
+
+        Returns:
+            f(X) + r(X).
+        """
+        return self.cost(X) + (0.0 if self.term is None else self.term(self._vector(X)))
 
     def euclidean_gradient(self, X: Array) -> Array:
         """The Euclidean gradient G, projected onto F.

@@ -64,7 +64,7 @@ def certify(
     """
     if not isinstance(problem, Problem):
         refuse("problem", "a genorth.Problem", type(problem).__name__)
-    if getattr(problem, "nonsmooth", None) or getattr(problem, "constraints", None):
+    if problem.term is not None or problem.constraints is not None:
         refuse("problem", "a smooth problem without further constraints", repr(problem))
     if not (isinstance(max_products, int) and max_products > 1):
         refuse("max_products", "an integer > 1", repr(max_products))

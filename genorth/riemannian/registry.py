@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import attrs
+
+from genorth.riemannian.manpg import manpg
 from genorth.riemannian.solvers import rcg, rgd, rlbfgs, rtr
 from genorth.solve.result import Result
 from genorth.solve.solver import RIEMANNIAN, SOLVERS, Solver
@@ -32,4 +35,7 @@ SOLVERS.register(
     _record(rcg, "cg", "sato2022riemannian"),
     _record(rlbfgs, "lbfgs", "liu1989limited", "huang2015broyden"),
     _record(rtr, "tr", "absil2007trust", "steihaug1983conjugate", hessian=True),
+    attrs.evolve(
+        _record(manpg, "prox", "chen2020proximal", "zhang2004nonmonotone"), nonsmooth=True
+    ),
 )

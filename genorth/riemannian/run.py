@@ -46,6 +46,9 @@ class OnManifold(Run):
         NotRestorableError: If x0 is too far from M.
     """
 
+    #: Whether it takes problems with a nonsmooth term.
+    nonsmooth = False
+
     def __init__(
         self,
         problem: Problem,
@@ -57,7 +60,7 @@ class OnManifold(Run):
         on_device: bool = True,
         **common: Unpack[Common],
     ) -> None:
-        require(problem, method)
+        require(problem, method, self.nonsmooth)
         refuse_retired(common)
         require_known("retraction", retraction, RETRACTIONS)
         options = Options(**common)

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import attrs
 
 from genorth.errors import NotRestorableError
+from genorth.geometry.support import restore_on_support
 from genorth.linalg.arrays import Array, eps, norm, number
 from genorth.problem.measure import ON_MANIFOLD, SINGLE, Measure, allowed, distance
+from genorth.problem.problem import Problem
 from genorth.solve.monitor import Monitor, Stop
 from genorth.solve.result import Interrupted, Result, Status
 
@@ -83,13 +86,21 @@ def end_at(
     x, restored = X, True
     if not before <= relative * scale:
         try:
-            x = manifold.restore(X, relative)
+            x = _restored(monitor.problem, X, relative)
         except NotRestorableError:
             if not before <= ON_MANIFOLD:  # else the tolerance is below what rounding allows
                 x, restored = _near_start(monitor, start), False
     with monitor.paused():
         at = Measure.at(monitor.problem, x, known if x is X else None)
     return End(at, before, restored)
+
+
+def _restored(problem: Problem, X: Array, tol: float) -> Array:
+    """X restored to M; where a nonsmooth term made zeros in it, with these if that can be."""
+    if problem.term is not None:
+        with suppress(NotRestorableError):
+            return restore_on_support(problem.manifold, X, tol)
+    return problem.manifold.restore(X, tol)
 
 
 def _near_start(monitor: Monitor, start: Array) -> Array:

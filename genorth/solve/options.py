@@ -125,11 +125,11 @@ def refuse_retired(arguments: Mapping[str, Any]) -> None:
         )
 
 
-def require(problem: Any, solver: str) -> None:
-    """Refuse a problem that the solver cannot use.
+def require(problem: Any, solver: str, nonsmooth: bool = False) -> None:
+    """Refuse a problem that the solver cannot use; `nonsmooth`: whether it takes such a term.
 
     Raises:
-        ValueError: If it is no Problem, or has no gradient.
+        ValueError: If it is no Problem, or has no gradient, or a nonsmooth term too many.
     """
     if not isinstance(problem, Problem):
         refuse("problem", "a genorth.Problem or a pymanopt.Problem", type(problem).__name__)
@@ -139,3 +139,5 @@ def require(problem: Any, solver: str) -> None:
     if not problem.has_gradient:
         hint = "Pass euclidean_gradient or cost_and_gradient, or autodiff='jax' or 'torch'."
         refuse("problem", f"a gradient, which {solver} uses", "none", None, hint)
+    if not nonsmooth:
+        problem.require_smooth(solver)

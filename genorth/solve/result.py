@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import attrs
 import numpy as np
 
-from genorth.linalg.arrays import Array
+from genorth.linalg.arrays import Array, on_host
 from genorth.notebook import html_table
 from genorth.problem.problem import evaluations
 from genorth.solve.certificate import Certificate
@@ -167,9 +167,10 @@ class Result:
 
     #: The point found.
     x: Array
-    #: f(x).
+    #: f(x), plus r(x) where the problem has a nonsmooth term.
     fun: float
-    #: The norm of the Riemannian gradient at x.
+    #: The norm of the Riemannian gradient at x; with a nonsmooth term |Z|/t, that of the
+    #: generalised gradient, Z the proximal step on the tangent space.
     gradient_norm: float
     #: |C(x)|.
     feasibility: float
@@ -217,6 +218,13 @@ class Result:
     def evaluations(self) -> int:
         """Passes over the data: a cost with its gradient is one, a Hessian product is one."""
         return evaluations(self.nfev, self.njev, self.nhev)
+
+    @property
+    def sparsity(self) -> float:
+        """The share of entries of x that are exactly zero."""
+        parts = self.x if isinstance(self.x, tuple) else (self.x,)
+        arrays = [on_host(part) for part in parts]
+        return 1 - sum(np.count_nonzero(X) for X in arrays) / sum(X.size for X in arrays)
 
     @property
     def margin(self) -> float | None:

@@ -57,6 +57,7 @@ class Solver:
         modules: Modules that it imports when it first runs; a comparison loads them beforehand.
         on_device: Whether it works on arrays of JAX and PyTorch where they are, without a copy.
         chooses: Whether it runs another solver, whose name the Result then carries.
+        nonsmooth: Whether it takes problems with a nonsmooth term; all others refuse them.
         constrained: Whether it takes problems with `constraints`.
     """
 
@@ -72,6 +73,7 @@ class Solver:
     modules: tuple[str, ...] = attrs.field(default=(), converter=_texts, repr=False)
     on_device: bool = attrs.field(default=False, repr=False)
     chooses: bool = attrs.field(default=False, repr=False)
+    nonsmooth: bool = attrs.field(default=False, repr=False)
     constrained: bool = attrs.field(default=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
@@ -97,8 +99,15 @@ class Solver:
         return (
             problem.lacks()
             or self._lacks_constraints(problem)
+            or self._lacks_terms(problem)
             or (None if self.reason is None else self.reason(problem.in_blocks))
         )
+
+    def _lacks_terms(self, problem: Problem) -> str | None:
+        """Why it cannot take the nonsmooth term of the problem."""
+        if problem.term is None or self.nonsmooth:
+            return None
+        return "the problem has a nonsmooth term"
 
     def _lacks_constraints(self, problem: Problem) -> str | None:
         """Why it cannot take the constraints of the problem."""
@@ -136,6 +145,10 @@ class Solver:
                 takes = ", ".join(sorted(known - fixed.keys()))
                 need = f"an argument of {self.name!r}, which takes {takes}"
                 refuse(name, need, repr(value), None, did_you_mean(name, {"x0", "method", *known}))
+        if getattr(problem, "term", None) is not None and not self.nonsmooth:
+            others = ", ".join(repr(s.name) for s in SOLVERS.values() if s.nonsmooth)
+            need = f"a smooth cost, which is all that {self.name!r} takes"
+            refuse("nonsmooth", need, "a nonsmooth term", None, f"It is taken by {others}.")
         if stays(x0) and not self.on_device:
             others = ", ".join(repr(s.name) for s in SOLVERS.values() if s.on_device)
             refuse(

@@ -54,7 +54,7 @@ def problem(wrap: Any, dtype: Any = float, manifold: Any = None) -> go.Problem:
 def test_the_solvers_that_stay():
     """Those that the documentation names."""
     assert set(ON_DEVICE) == {
-        *("auto", "rgd", "rcg", "rlbfgs", "rtr", "landing", "landing-auto"),
+        *("auto", "rgd", "rcg", "rlbfgs", "rtr", "manpg", "landing", "landing-auto"),
         *("cdf-gd", "cdf-cg", "cdf-lbfgs", "cdf-tr"),
         *("odf-gd", "odf-cg", "odf-lbfgs", "odf-tr"),
     }

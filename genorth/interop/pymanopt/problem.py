@@ -127,6 +127,7 @@ def to_pymanopt(
         ValueError: If it is not a genorth Problem, or the retraction is unknown.
     """
     require(isinstance(problem, Problem), "problem", "a genorth.Problem", type(problem).__name__)
+    problem.require_smooth("pymanopt")
     if not isinstance(problem.manifold, Product):
         manifold: Any = PymanoptManifold(problem.manifold, retraction, rng)
     else:

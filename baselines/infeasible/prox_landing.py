@@ -1,0 +1,140 @@
+"""`prox_landing`: proximal gradients off M, one prox and one Theta an iteration, no retraction."""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from typing import Any, Unpack
+
+import numpy as np
+
+from baselines.infeasible.run import TUBE, Point, Run, positive
+from genorth.errors import NotRestorableError, OutsideDomainError, StepTooLong
+from genorth.geometry.newton import NewtonStep
+from genorth.geometry.place import Place
+from genorth.geometry.support import restore_on_support
+from genorth.linalg.arrays import Array, eps, inner, norm, number
+from genorth.problem.problem import Problem
+from genorth.problem.proximal import natural_step, proximal_step
+from genorth.problem.terms import L1, Term
+from genorth.solve.metric import takes_metric
+from genorth.solve.options import Common
+from genorth.solve.result import Result
+
+_ZERO = Term(L1(0.0))
+_RANGE = 1e2  # how far t may be from that of the stopping measure, as a factor
+_HALVINGS = 40
+_PENALTY = 1.5  # rho over the largest |phi(X) Theta|: |D| then outweighs the multiplier
+_AVERAGING = 0.95  # weight of the past in the average of the merits
+_SUFFICIENT = 1e-4  # share of |V - X|^2/t by which the merit has to be below the average
+_NOISE = 16.0  # units of roundoff: smaller differences of values, relative, are rounding
+
+
+@takes_metric
+def prox_landing(
+    problem: Problem,
+    x0: Any = None,
+    *,
+    tube: float = TUBE,
+    **common: Unpack[Common],
+) -> Result:
+    """Minimise f + r over M by a proximal landing method, r the nonsmooth term [liu2024penalty].
+
+        X <- V = prox_{tr}(Y),  Y = X - t (G - phi(X) Theta_X(G + xi)) - D(X)
+
+    xi = (Y - V)/t of the step before is a subgradient of r at X, so that Theta is the multiplier of
+    f + r, and D(X) is Newton's step to M. There is no inner loop and no retraction. All iterates
+    have exact zeros, and x is restored to M on its support. t is Barzilai and Borwein's, shortened
+    until one of two merits is below an average of its last values: the augmented Lagrange function
+    f + r - <W, D> + |W| |D|^2/|X|, W = phi(X) Theta, or the exact penalty f + r + rho |D|. A
+    rejected step improves Theta too.
+
+    Args:
+        problem: The problem. Without a nonsmooth term r = 0.
+        x0: Start, with |C(x0)| <= tube. Default: a random point of M.
+        tube: The largest |C| of an iterate.
+        metric: Inner product to use (default: Euclidean); none where there is a nonsmooth term.
+        **common: The arguments of every solver, see `genorth.minimize`; tol is on |Z|/t.
+
+    Returns:
+        The result; `x` is on M.
+
+    Raises:
+        ValueError: If x0 is outside of the tube, or the tube is not positive.
+    """
+    positive(tube=tube)
+    run = Run(problem, x0, "prox-landing", tube, nonsmooth=True, **common)
+    return run.solve(_follow)
+
+
+class _State:
+    """A point with the normal vector W of its multiplier and Newton's step D."""
+
+    def __init__(self, run: Run, term: Any, X: Array, xi: Array) -> None:
+        point = run.evaluate(X)
+        rough = term(X)
+        self.point, self.X = Point(point.at, point.f + rough, point.G), X
+        self.place = point.at.general
+        shared = isinstance(self.place, Place)  # else it is that of a product
+        self.D = NewtonStep(self.place).D if shared else run.manifold.newton_step(X)
+        self.natural = natural_step(X, point.G, rough)
+        self.update(xi)
+
+    def update(self, xi: Array) -> None:
+        """W = phi(X) Theta_X(G + xi), and the gradient of the Lagrange function."""
+        total = self.point.G + xi
+        self.W = total - self.place.project(total)
+        self.field = self.point.G - self.W
+
+    def merits(self, penalty: float) -> np.ndarray[Any, Any]:
+        """f + r - <W, D> + |W| |D|^2/|X|, and f + r + penalty |D|."""
+        away = number(norm(self.D))
+        pull = number(norm(self.W)) / number(norm(self.X)) * away**2 - number(inner(self.W, self.D))
+        return self.point.f + np.array([pull, penalty * away])
+
+
+def _follow(run: Run) -> None:
+    term = run.problem.term or _ZERO
+    state = _State(run, term, run._start, 0 * run._start)
+    t, weight, penalty = state.natural, 1.0, number(norm(state.W))
+    average = state.merits(penalty)
+    while True:
+        state = _checked(run, term, state, t)
+        for _ in range(_HALVINGS):
+            Y = state.X - t * state.field - state.D
+            V = term.prox(Y, t)
+            penalty = max(penalty, _PENALTY * number(norm(state.W)))
+            with suppress(StepTooLong, OutsideDomainError):
+                trial = _State(run, term, V, (Y - V) / t)
+                fall = number(norm(V - state.X)) ** 2 / t
+                merits = trial.merits(penalty)
+                slack = _NOISE * eps(V) * np.abs(average)
+                if np.any(merits <= average - _SUFFICIENT * fall + slack):
+                    break
+            # a step of the dual problem, which makes V - X tangent, and a shorter step
+            state.update((Y - V) / t)
+            t /= 2
+        else:
+            return
+        S, change = trial.X - state.X, trial.field - state.field
+        curvature = abs(number(inner(S, change)))
+        t = number(inner(S, S)) / curvature if curvature > 0 else math.inf
+        t = min(max(t, trial.natural / _RANGE), trial.natural * _RANGE)
+        state = trial
+        weight, previous = _AVERAGING * weight + 1, weight
+        average = (_AVERAGING * previous * average + merits) / weight
+
+
+def _checked(run: Run, term: Any, state: _State, t: float) -> _State:
+    """To the trace, with the measure of the next step, or |Z|/t of the restored point if small."""
+    V = term.prox(state.X - t * state.field - state.D, t)
+    measure = number(norm(V - state.X)) / min(t, state.natural)
+    if measure <= run.monitor.tol:
+        with suppress(NotRestorableError, StepTooLong):
+            X = restore_on_support(run.manifold, state.X, run.monitor.options.feasibility_tol)
+            state = _State(run, term, X, state.W - state.point.G)
+        natural = state.natural
+        exact = proximal_step(state.place, term, state.point.G, natural, natural * state.W)
+        measure = exact.length / natural
+    run.accept(state.point, measure)
+    return state
