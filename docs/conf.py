@@ -63,12 +63,12 @@ nitpicky = True
 nitpick_ignore_regex = [
     (
         "py:.*",
-        r"(numpy|scipy|collections|contextlib|typing|types|hypothesis|pymanopt|matplotlib|pathlib|os|rich|torch|optax)\..*",
+        r"(numpy|np|go|scipy|collections|contextlib|typing|types|hypothesis|pymanopt|matplotlib|pathlib|os|rich|torch|optax)\..*",
     ),
     ("py:.*", r"(.*\.)?(_\w+|Array|Any|Path|Console|Row|Runs)"),
     (
         "py:class",
-        r"genorth\.(linalg|geometry|penalty|solve)\.\w+\.(Operator|Point|Monitor|End|Local|Joined)",
+        r"genorth\.(linalg|geometry|penalty|solve)\.\w+\.(Operator|Point|Monitor|End|Local|Joined|FreePlace)",
     ),
     ("py:class", r"paper_repro\.data\..*"),
 ]

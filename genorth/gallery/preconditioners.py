@@ -54,6 +54,7 @@ def orbital_preconditioner(
     Returns:
         preconditioner(C, V).
     """
+    require(callable(fock), "fock", "a callable, fock(C)", repr(fock))
     both = unrestricted_preconditioner(lambda C: (fock(C),), S, smallest_gap)
     return lambda C, V: both((C,), (V,))[0] / 2
 

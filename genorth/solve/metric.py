@@ -178,9 +178,9 @@ def in_blocks(
 def weights(problem: Problem, X: Any) -> list[Any] | None:
     """A weight for each factor of a product, the curvature of f along its gradient at X.
 
-        c_i = |<g_i, H g_i>|/|g_i|^2, divided by the largest
+        c_i = |<g_i, H g_i>|/|g_i|^2
 
-    where g_i is the part of the Riemannian gradient in factor i, and H the Riemannian Hessian. One
+    divided by the largest; g_i is the part of the Riemannian gradient in factor i, and H the Riemannian Hessian. One
     Hessian product for each factor.
 
     Args:

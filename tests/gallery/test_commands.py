@@ -118,7 +118,5 @@ def test_a_missing_package_is_named_and_left_out_otherwise(tmp_path, monkeypatch
     assert main(arguments) == 0
     out = capsys.readouterr().out
     assert "lda-wine needs scikit-learn: pip install 'genorth[gallery]'" in out.splitlines()
-    assert compare.load(tmp_path / "records").distinct("problem") == [
-        "dot-magnetic",
-        "ergotropy-spins",
-    ]
+    made = compare.load(tmp_path / "records").distinct("problem")
+    assert set(made) == {"ising-tree", "dot-magnetic", "ergotropy-spins"}
