@@ -68,7 +68,9 @@ def _quadratic(manifold: Any, H: Any, mu: float, name: str) -> go.Problem:
 def compressed_modes(n: int, p: int, mu: float, length: float = 50.0) -> go.Problem:
     """Compressed modes of the free electron on a circle [ozolins2013compressed].
 
-        min tr(X^T H X) + mu |X|_1, X^T X = I, H = -1/2 d^2/dx^2 by second differences
+        min tr(X^T H X) + mu |X|_1, X^T X = I
+
+    H is -1/2 d^2/dx^2, by second differences.
 
     Args:
         n: The number of grid points.
@@ -121,7 +123,9 @@ def sparse_symplectic_basis(n: int, p: int, mu: float) -> go.Problem:
 def sparse_indefinite(n: int, p: int, mu: float, rng: Any = None) -> go.Problem:
     """Sparse directions of least energy in a space of signature (n/2, n/2).
 
-        min tr(X^T H X) + mu |X|_1, X^T A X = J, H positive definite, A diagonal, J = diag(+-1)
+        min tr(X^T H X) + mu |X|_1, X^T A X = J
+
+    H is positive definite, A diagonal and J = diag(+-1).
 
     Args:
         n: The number of variables, even.

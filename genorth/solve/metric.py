@@ -180,8 +180,8 @@ def weights(problem: Problem, X: Any) -> list[Any] | None:
 
         c_i = |<g_i, H g_i>|/|g_i|^2
 
-    divided by the largest; g_i is the part of the Riemannian gradient in factor i, and H the Riemannian Hessian. One
-    Hessian product for each factor.
+    divided by the largest; g_i is the part of the Riemannian gradient in factor i, and H the
+    Riemannian Hessian. One Hessian product for each factor.
 
     Args:
         problem: A problem on the flat vectors of a product.

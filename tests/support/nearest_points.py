@@ -8,7 +8,7 @@ import genorth as go
 from baselines import SOLVERS
 from genorth.testing import conditioned_symmetric
 
-METHODS = [name for name, solver in SOLVERS.items() if solver.family == "infeasible"]
+METHODS = [n for n, s in SOLVERS.items() if s.family == "infeasible" and not s.nonsmooth]
 #: The columns of the table.
 COLUMNS = [*METHODS, "rlbfgs", "cdf-lbfgs", "odf-lbfgs"]
 #: What the table says of a run that is over before it is done.

@@ -29,8 +29,15 @@ BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, GREY = (
     "#8A8A8A",
 )
 
-_ALGORITHMS = {"gd": BLUE, "cg": VERMILLION, "lbfgs": GREEN, "tr": PURPLE, "alm": ORANGE}
-_OTHERS = (SKY, GREY)
+_ALGORITHMS = {
+    "gd": BLUE,
+    "cg": VERMILLION,
+    "lbfgs": GREEN,
+    "tr": PURPLE,
+    "alm": ORANGE,
+    "prox": SKY,
+}
+_OTHERS = (GREY,)
 _MARKERS = ("D", "^", "v", "P", "*", "<", "8", "H")  # for those that would look alike
 
 #: Colours of the phases of `Record.seconds`.
