@@ -52,7 +52,9 @@ def conjugate_gradients(
 def restore_on_support(manifold: Any, X: Array, tol: float) -> Array:
     """The point of M near X with the zeros of X, by Newton's map on the support.
 
-        X <- X - D, D the smallest with DC(X)[D] = C(X) and zeros where X has them
+        X <- X - D, DC(X)[D] = C(X)
+
+    D is the smallest one with zeros where X has them.
 
     D is W with its entries outside of the support dropped, W normal. It exists unless the support
     is too small for the constraint: it has at least dim S1 entries in general.
