@@ -124,9 +124,9 @@ def programs(name: str) -> dict[str, Any]:
     arguments: tuple[Any, ...] = (X, place.kept, known, G)
     texts = [program(places._split, manifold, *arguments).text(*arguments)]
     ray = Cayley(place, place.project(G))
-    arguments = (X, ray.Z, ray._parts[0])
+    arguments = (X, *ray._parts[0])  # Z and A, of which H = Z - X A is made anew
     texts.append(program(retractions._compiled_parts, manifold, *arguments).text(*arguments))
-    arguments = (X, ray.Z, *ray._parts, 0.1)
+    arguments = (X, *ray._parts, 0.1)
     texts.append(program(retractions._cayley_point, manifold, *arguments).text(*arguments))
     newton = program(genorth.geometry.newton._made, manifold, X, None).text(X, None)
     text = "\n".join(texts)
