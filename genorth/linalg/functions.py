@@ -41,6 +41,7 @@ _SQRT_STEPS = 12
 # Y* M Y differs from I by rounding for a root Y of M, and by more than 1/2 for what is none.
 _DEFECT = 0.01
 _POWERS = 30  # of a map, for its norm
+_BEYOND = 0.1  # a norm at which PyTorch's exponential is accurate
 _TINY = 32  # up to here NumPy's call costs as much as LAPACK's work, and BLAS takes one thread
 
 
@@ -264,7 +265,12 @@ def _library_expm(M: Array) -> Array:
     if is_jax(M):
         return optional("jax.scipy.linalg", "jax", "expm").expm(M)
     if stays(M):
-        return sys.modules["torch"].linalg.matrix_exp(M)
+        # PyTorch's polynomial for norms of about 0.01 to 0.05 has ten digits only: a further
+        # diagonal entry keeps the norm above them
+        torch, n = sys.modules["torch"], M.shape[-1]
+        pad = torch.nn.functional.pad
+        entry = pad(torch.full_like(M[..., :1, :1], _BEYOND), (n, 0, n, 0))
+        return torch.linalg.matrix_exp(pad(M, (0, 1, 0, 1)) + entry)[..., :n, :n]
     return as_like(scipy.linalg.expm(np.asarray(M)), M)
 
 
