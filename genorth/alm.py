@@ -230,15 +230,9 @@ class _Rounds:
         return self._result(done, kkt, status)
 
     def _rest(self, done: Result | None) -> Any:
-        """What is left of the budgets; None where one is used up."""
-        used = (0, 0, 0.0) if done is None else (done.nit, done.evaluations, done.time)
-        names = ("max_iterations", "max_evaluations", "max_time")
-        rest = {
-            name: getattr(self.options, name) - spent
-            for name, spent in zip(names, used, strict=True)
-            if getattr(self.options, name) is not None
-        }
-        if any(value <= 0 for value in rest.values()):
+        """The arguments of the next round; None where a budget is used up."""
+        rest = self.options.left(done)
+        if rest is None:
             return None
         callback = self.options.callback
         own = {

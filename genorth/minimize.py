@@ -13,7 +13,7 @@ from genorth.checks.start import check_start
 from genorth.errors import refuse
 from genorth.linalg.arrays import eps, stays
 from genorth.problem.problem import Problem
-from genorth.rounds import BUDGETS, Plan, balanced, best_of
+from genorth.rounds import Plan, balanced, best_of
 from genorth.solve.options import Options
 from genorth.solve.progress import hint
 from genorth.solve.result import Progress, Result
@@ -171,7 +171,7 @@ def minimize(
         arguments=checked.changed() | options,
         explains=check,
         escapes=escapes if certify and smooth else -1,
-        budgets={name: getattr(checked, name) for name in BUDGETS},
+        options=checked,
         rng=rng,
     )
     if isinstance(problem, Problem) and problem.has_gradient:

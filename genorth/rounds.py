@@ -22,12 +22,11 @@ from genorth.optional import optional
 from genorth.problem.problem import Problem
 from genorth.riemannian.certify import examine
 from genorth.solve.certificate import SADDLE
+from genorth.solve.options import Options
 from genorth.solve.result import Result, Start, Status, joined
 from genorth.solve.solver import Solver
 from genorth.solve.stall import explain
 
-#: The budgets of a run, in the order of nit, evaluations and time of its Result.
-BUDGETS = ("max_iterations", "max_evaluations", "max_time")
 _INVARIANT = 1e-8  # relative change of a cost that is rounding
 _GAIN = 0.9  # a balanced start is taken where |X| becomes at least so much smaller
 _PERTURBED = 0.1  # length of the step to a perturbed start, relative to |X|
@@ -45,7 +44,7 @@ class Plan:
         arguments: Its arguments.
         explains: Whether the message says what may be wrong with a slow run.
         escapes: How many saddles are left; -1 if x is not certified.
-        budgets: max_iterations, max_evaluations and max_time.
+        options: The options of the run, with its budgets.
         rng: A seed or a Generator.
     """
 
@@ -53,7 +52,7 @@ class Plan:
     arguments: dict[str, Any]
     explains: bool
     escapes: int
-    budgets: dict[str, Any]
+    options: Options
     rng: Any
 
     def run(self, problem: Problem, x0: Any) -> Result:
@@ -66,7 +65,7 @@ class Plan:
             own["preconditioner"] = getattr(problem, "preconditioner", None)
         seed = 0 if self.rng is None else self.rng  # a run says the same each time
         for left in range(self.escapes, -1, -1):
-            rest = self._rest(result)
+            rest = self.options.left(result)
             if not result.success or rest is None:
                 break
             before, begin = problem.counts, perf_counter()
@@ -76,7 +75,7 @@ class Plan:
             result = _counted(result, problem.counts - before, perf_counter() - begin, found)
             if found.verdict != SADDLE:
                 break
-            rest = self._rest(result)
+            rest = self.options.left(result)
             if lower is None or rest is None:
                 message = Status.SADDLE.message(self.solver.family)
                 return attrs.evolve(result, status=Status.SADDLE, success=False, message=message)
@@ -91,13 +90,6 @@ class Plan:
         if self.explains and type(result.x) is np.ndarray and (found := explain(problem, result)):
             return attrs.evolve(result, message=f"{result.message} {found}")
         return result
-
-    def _rest(self, result: Result) -> dict[str, Any] | None:
-        """What is left of the budgets; None where one is used up."""
-        used = (result.nit, result.evaluations, result.time)
-        pairs = zip(self.budgets.items(), used, strict=True)
-        rest = {name: budget - spent for (name, budget), spent in pairs if budget is not None}
-        return rest if all(value > 0 for value in rest.values()) else None
 
 
 def _located(result: Result, manifold: Any) -> Result:

@@ -61,6 +61,9 @@ def _field(default: Any, test: Callable[[Any], bool], need: str) -> Any:
 _COUNT = "{} > 0, an integer, or None for no limit"
 
 
+_BUDGETS = ("max_iterations", "max_evaluations", "max_time")
+
+
 @attrs.frozen(kw_only=True)
 class Options:
     """What every solver takes, with one meaning.
@@ -102,6 +105,21 @@ class Options:
     keep_points: bool = _field(False, lambda v: isinstance(v, bool), "True or False")
     progress: Reporter | None = attrs.field(default=None, converter=reporter)
     rng: Any = _field(None, _is_seed, "a seed or a numpy.random.Generator")
+
+    def left(self, done: Any = None) -> dict[str, Any] | None:
+        """The budgets that are left after a run; None where one is used up.
+
+        Args:
+            done: The `Result` of what ran so far, or None.
+        """
+        used = (0, 0, 0.0) if done is None else (done.nit, done.evaluations, done.time)
+        budgets = (self.max_iterations, self.max_evaluations, self.max_time)
+        rest = {
+            name: budget - spent
+            for name, budget, spent in zip(_BUDGETS, budgets, used, strict=True)
+            if budget is not None
+        }
+        return rest if all(value > 0 for value in rest.values()) else None
 
     def changed(self) -> dict[str, Any]:
         """Those that differ from the default."""
