@@ -201,7 +201,14 @@ def _write(folder: Path, title: str | None) -> None:
 
     kept = folder / "records"
     records = compare.load(kept if kept.is_dir() else folder)
+    print(f"Writing the report of {len(records)} runs.", file=sys.stderr)
     print(f"Report: {compare.report(records, folder / 'report.html', title)}")
+
+
+def _train(options: Options) -> None:
+    from genorth.gallery import commands
+
+    commands.train(options)
 
 
 def _list(_: Options) -> None:
@@ -247,6 +254,7 @@ examples:
   genorth solve my.py                     minimise each problem, print what was found
   genorth compare my.py --starts 5 --solvers auto,rlbfgs --out results
   genorth report results                  write the report of these records again
+  genorth train pca                       compare ways to train on manifolds
   genorth list                            solvers, manifolds, gallery
 """
 _FILE: dict[str, dict[str, Any]] = {
@@ -308,6 +316,33 @@ _COMMANDS = {
             },
         },
         "example: genorth compare my.py --starts 5 --solvers auto,rlbfgs --out results",
+    ),
+    "train": Command(
+        _train,
+        "train models with weights on manifolds by genorth's ways and others', with tuned step "
+        "sizes; write the records and a report. The same command again makes only the runs that "
+        "are missing",
+        {
+            "names": {
+                "nargs": "*",
+                "metavar": "NAME",
+                "help": "recall, transformer, cca, autoencoder, pca, pca-printed, procrustes "
+                "(default: all)",
+            },
+            "--quick": {"action": "store_true", "help": "few step sizes, seeds and epochs"},
+            "--starts": {"type": int, "metavar": "K", "help": "seeds (5; quick 2)"},
+            "--tuning": {"type": int, "metavar": "K", "help": "seeds that choose step sizes (1)"},
+            "--rates": {"type": numbers, "metavar": "T,...", "help": "grid of step sizes"},
+            "--epochs": {"type": int, "metavar": "K", "help": "passes over the data (10; quick 3)"},
+            "--max-time": {"type": float, "metavar": "S", "help": "seconds of each run (300)"},
+            "--jobs": {"type": int, "metavar": "K", "help": "processes (1)"},
+            "--out": {
+                "type": Path,
+                "metavar": "FOLDER",
+                "help": "records and report.html (default: train_out/full or train_out/quick)",
+            },
+        },
+        "example: genorth train pca procrustes --out results",
     ),
     "report": Command(
         _report,

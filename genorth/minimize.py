@@ -59,22 +59,22 @@ def minimize(
             preconditioner hold if the solver takes them.
         x0: Start. A penalty method starts anywhere in F, a Riemannian one near M. Default: a random
             point of M.
-        method: The name of a solver, or a `Solver`. "auto" takes the one that measurements say is
-            best; `result.method` and `result.message` say which and why. On M: "rgd", "rcg",
+        method: The name of a solver, or a `Solver`. "auto" takes the best one of our measurements;
+            `result.method` and `result.message` say which and why. On M: "rgd", "rcg",
             "rlbfgs", "rtr", and "manpg" for a nonsmooth term. Penalty methods: "odf-gd", "odf-cg",
             "odf-lbfgs", "odf-tr", the same four with "cdf". With baselines installed, "landing",
             "prox-landing", "pymanopt-cg" and others.
             `Solver.on_device` says which ones stay on the device of an x0 of JAX or PyTorch.
         beta: Penalty parameter of a penalty method, or "auto". With a number, method="auto" is
             "odf-lbfgs".
-        tol: On the stopping measure: |grad h| of a penalty method, else the norm of the Riemannian
-            gradient; with a nonsmooth term |Z|/t, that of the generalised gradient.
-            An absolute bound, as SciPy's.
+        tol: Bound on the stopping measure: |grad h| of a penalty method, else the norm of the
+            Riemannian gradient; with a nonsmooth term |Z|/t, that of the generalised gradient. It
+            is absolute, as SciPy's.
         rtol: The same relative to |G| at the start, G the Euclidean gradient: the run ends where
             the measure is at most max(tol, rtol |G|). Default: 0 with a tol; without one sqrt(eps),
             1.5e-8 in double precision. Then neither the scale of f nor a good start matters, and
             the error of f, of the order of its square, is rounding.
-        feasibility_tol: On |C(x)|, relative to max(1, |x| |phi(x)|).
+        feasibility_tol: Bound on |C(x)|, relative to max(1, |x| |phi(x)|).
         max_iterations: None for no limit, as for the other budgets.
         max_evaluations: A cost with its gradient is one, a Hessian product is one. The check of x
             at the end may be one more.
@@ -88,7 +88,7 @@ def minimize(
             more of a run in a terminal that takes longer than ten seconds.
         check: Whether the derivatives are compared with differences, and psi with phi, before the
             run: two evaluations and a Hessian product, which are not in the counts of the result.
-        rng: A seed or a Generator, for the start where there is none, and for solvers that draw.
+        rng: A seed or a Generator, for random starts and randomised solvers.
         metric: A symmetric positive definite W (matrix, diagonal, sparse), a pair (T, T inverse)
             with W = (T T^T)^-1, or a name ("B" on the generalized Stiefel manifold): gradients and
             normals are those of W (F20). docs/metrics.md says when it pays. On a `Product` one for
@@ -98,8 +98,9 @@ def minimize(
             says how to write one. "auto" and the methods named above use it; others refuse it.
         certify: "auto" or True: after convergence x is certified (`result.certificate`, see
             `genorth.certify`), and where it is a saddle the solver goes on from a lower point.
-            "auto" leaves that out where the problem is not smooth. False costs nothing.
-        escapes: How many saddles are left before the run ends with the status SADDLE.
+            "auto" skips this where the problem is not smooth, or has constraints: there a saddle
+            is reported but not left. False skips it everywhere.
+        escapes: How many saddles the run may leave before it ends with the status SADDLE.
         starts: The number of starts: x0, random points (in other components of M where there are
             some), and perturbations of x0. The best result is returned, and `result.starts` says
             what each start found.
@@ -163,14 +164,15 @@ def minimize(
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             refuse(name, f"an integer >= {least}", repr(value))
     rough = getattr(problem, "term", None) is not None
-    smooth = not (rough or getattr(problem, "constraints", None))
-    if certify is True and not smooth:
-        refuse("certify", "a smooth problem without further constraints", repr(problem))
+    bound = getattr(problem, "constraints", None) is not None
+    if certify is True and rough:
+        refuse("certify", "a smooth problem", repr(problem))
+    certified = certify is True or (certify == "auto" and not (rough or bound))
     plan = Plan(
         solver=solver,
         arguments=checked.changed() | options,
         explains=check,
-        escapes=escapes if certify and smooth else -1,
+        escapes=(0 if bound else escapes) if certified else -1,
         options=checked,
         rng=rng,
     )

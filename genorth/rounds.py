@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from multiprocessing import get_context
 from time import perf_counter
 from typing import Any
@@ -23,7 +24,7 @@ from genorth.problem.problem import Problem
 from genorth.riemannian.certify import examine
 from genorth.solve.certificate import SADDLE
 from genorth.solve.options import Options
-from genorth.solve.result import Result, Start, Status, joined
+from genorth.solve.result import COUNTED, Result, Start, Status, joined
 from genorth.solve.solver import Solver
 from genorth.solve.stall import explain
 
@@ -31,7 +32,6 @@ _INVARIANT = 1e-8  # relative change of a cost that is rounding
 _GAIN = 0.9  # a balanced start is taken where |X| becomes at least so much smaller
 _PERTURBED = 0.1  # length of the step to a perturbed start, relative to |X|
 _TRIES = 8  # random starts that are drawn to meet another component
-_COUNTS = ("nfev", "njev", "nhev", "time")
 _SAME, _VALUE = 1e-3, 1e-6  # relative distance and difference of costs of equal minima
 
 
@@ -154,7 +154,7 @@ def best_of(plan: Plan, problem: Problem, x0: Any, starts: int, jobs: int) -> Re
         which = next(equal, len({s.minimum for s in found}))
         part = inside.manifold.component(ends[k])
         found.append(Start(chosen[k][0], result.x, result.fun, result.status, part, which))
-    counts = {name: sum(getattr(r, name) for r in results) for name in _COUNTS}
+    counts = {name: sum(getattr(r, name) for r in results) for name in COUNTED}
     message = f"{results[first].message} {_compared(found, found[first], inside.manifold)}"
     return attrs.evolve(results[first], starts=tuple(found), message=message, **counts)
 
@@ -246,16 +246,18 @@ def balanced(problem: Problem, x0: Any, gauge: bool | str) -> Any:
         return x0
     try:
         X = manifold.restore(problem.start(x0, on_device=True))
+        change = partial(invariant, problem.fresh(), X, np.random.default_rng(0))
+        if gauge == "auto" and 2 * X.shape[-1] > X.shape[-2] and change() > _INVARIANT:
+            return x0  # this is cheaper than the six eigendecompositions of a balance
         least = manifold.balance(X)
     except NotRestorableError:
         return x0
     if gauge == "auto" and number(norm(least)) > _GAIN * number(norm(X)):
         return x0
-    change = invariant(problem.fresh(), X, np.random.default_rng(0))
-    if change <= _INVARIANT:
+    if (changed := change()) <= _INVARIANT:
         return least
     if gauge is True:
         refuse(
-            "gauge", "f(X T) = f(X) for all T with T*T = I, as gauge=True says", change, _INVARIANT
+            "gauge", "f(X T) = f(X) for all T with T*T = I, as gauge=True says", changed, _INVARIANT
         )
     return x0

@@ -76,7 +76,7 @@ def check_retraction(
         rest.append(float(norm(error)))
         tangential.append(float(norm(manifold.project(X, error))))
         feasibility.append(float(manifold.feasibility(R)) / float(manifold.scale(R)))
-    unit = eps(manifold.dtype) * float(np.sqrt(np.prod(manifold.shape))) * float(manifold.scale(X))
+    unit = _unit(manifold) * float(manifold.scale(X))
     floor = 1e3 * unit * float(norm(X))
     at = np.asarray(steps)
     curves = tuple(
@@ -227,12 +227,12 @@ def check_hessian(problem: Problem, X: Array | None = None, rng: Any = None) -> 
         (
             Finding("gradient", f"slope of {first.name}", first.slope, 1.9, True),
             Finding("value", f"slope of {second.name}", second.slope, 2.8, True),
-            _symmetric("symmetry", "<D, H[E]> = <H[D], E>", D, HD, E, HE, problem),
+            _symmetric("symmetry", "<D, H[E]> = <H[D], E>", D, HD, E, HE, manifold),
             Finding(
                 "linearity",
                 "H[2E - 3D] = 2 H[E] - 3 H[D]",
                 _gap(mixed, 2 * HE - 3 * HD),
-                _unit(problem),
+                1e3 * _unit(manifold),
             ),
             _tangent(manifold, X, RZ, of_Z),
             _symmetric(
@@ -242,7 +242,7 @@ def check_hessian(problem: Problem, X: Array | None = None, rng: Any = None) -> 
                 RY,
                 Z,
                 RZ,
-                problem,
+                manifold,
                 float(norm(Y)) * of_Z + float(norm(Z)) * of_Y,
             ),
         ),
@@ -291,9 +291,9 @@ def _dot(U: Array, V: Array) -> float:
     return float(np.vdot(U, V).real)
 
 
-def _unit(problem: Problem) -> float:
+def _unit(manifold: Any) -> float:
     """The rounding of a sum over all entries."""
-    return 1e3 * eps(problem.manifold.dtype) * float(np.sqrt(np.prod(problem.manifold.shape)))
+    return eps(manifold.dtype) * float(np.sqrt(np.prod(manifold.shape)))
 
 
 def _gap(A: Array, B: Array) -> float:
@@ -313,12 +313,7 @@ def _curve(name: str, error: Callable[[float], float], f: float, G: Array, E: Ar
 def _tangent(manifold: GenOrthManifold, X: Array, U: Array, source: float) -> Finding:
     """|DC(X)[U]|, relative to the size of what was projected to make U."""
     size = float(norm(manifold.at(X).P)) * (float(norm(U)) + source * float(manifold.scale(X)))
-    bound = (
-        1e3
-        * eps(manifold.dtype)
-        * float(np.sqrt(np.prod(manifold.shape)))
-        * float(manifold.scale(X))
-    )
+    bound = 1e3 * _unit(manifold) * float(manifold.scale(X))
     return Finding(
         "tangency",
         "|DC(X)[U]|, relative",
@@ -334,9 +329,9 @@ def _symmetric(
     HD: Array,
     E: Array,
     HE: Array,
-    problem: Problem,
+    manifold: Any,
     terms: float = 0.0,
 ) -> Finding:
     """The two products, relative to the norms of their factors or to the terms of H."""
     size = max(float(norm(D) * norm(HE) + norm(HD) * norm(E)), terms, np.finfo(float).tiny)
-    return Finding(name, formula, abs(_dot(D, HE) - _dot(HD, E)) / size, _unit(problem))
+    return Finding(name, formula, abs(_dot(D, HE) - _dot(HD, E)) / size, 1e3 * _unit(manifold))

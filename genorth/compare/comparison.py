@@ -220,6 +220,7 @@ _RULES: dict[str, tuple[Any, ...]] = {
     "threads": ("a whole number of threads >= 1", int, 1),
     "max_iterations": ("None, or a whole number >= 1", int, 1),
     "give_up": ("None, or a whole number of starts >= 1", int, 1),
+    "tuning": ("None, or a whole number of seeds >= 1", int, 1),
     "epochs": ("a whole number >= 1", int, 1),
     "feasibility_tol": ("0 < feasibility_tol < inf", int | float, _LEAST),
     "retry": ("True or False", bool, 0),

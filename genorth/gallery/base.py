@@ -7,7 +7,7 @@ import importlib
 import importlib.metadata
 import pkgutil
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Unpack
@@ -16,7 +16,7 @@ import attrs
 import numpy as np
 import scipy.linalg
 
-from genorth.errors import require_known
+from genorth.errors import refuse, require_known
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.linalg.arrays import Array, ct
 from genorth.manifolds.product import Product
@@ -79,11 +79,13 @@ class Entry:
 
     Args:
         about: What it is, in a sentence.
-        make: `make()` returns the `Instance`; it imports what it needs.
+        make: `make(*size)` returns the `Instance`; it imports what it needs.
+        size: The numbers that make its size, where it can be had at others too.
     """
 
     about: str
-    make: Callable[[], Instance] = attrs.field(repr=False)
+    make: Callable[..., Instance] = attrs.field(repr=False)
+    size: tuple[int, ...] = ()
 
 
 @attrs.frozen
@@ -142,9 +144,17 @@ def sources() -> Mapping[str, Source]:
     return MappingProxyType({file: source for file, source in found.items() if source})
 
 
-def names() -> list[str]:
-    """The names of all instances, whether their package is installed or not."""
+def _all_names() -> list[str]:
     return [name for source in sources().values() for name in source.instances]
+
+
+def names(group: str = "") -> list[str]:
+    """The names of the instances of a group, whether their package is installed or not.
+
+    Args:
+        group: What names have before "/": "classics", or "" for the real problems.
+    """
+    return [name for name in _all_names() if name.rpartition("/")[0] == group]
 
 
 def source_of(name: str) -> Source:
@@ -153,7 +163,7 @@ def source_of(name: str) -> Source:
     Raises:
         ValueError: If there is no such instance; the message lists the known ones.
     """
-    require_known("name", name, names())
+    require_known("name", name, _all_names())
     return next(source for source in sources().values() if name in source.instances)
 
 
@@ -162,17 +172,19 @@ def why_not(name: str) -> str | None:
     return source_of(name).why_not()
 
 
-def load(name: str) -> Instance:
+def load(name: str, size: Sequence[int] | None = None) -> Instance:
     """Make an instance of the gallery.
 
     Args:
-        name: One of `names()`.
+        name: One of `names()` or `names("classics")`.
+        size: Another size than the usual one; only for classics.
 
     Returns:
         The instance, the same one in every process.
 
     Raises:
-        ValueError: If there is no such instance; the message lists the known ones.
+        ValueError: If there is no such instance; the message lists the known ones. If it cannot be
+            had at this size.
         ImportError: If its package is missing or too old; the message names the extra.
     """
     source = source_of(name)
@@ -181,7 +193,10 @@ def load(name: str) -> Instance:
         raise ImportError(f"{name!r} {reason}")
     optional(source.module, EXTRA, repr(name))
     entry = source.instances[name]
-    made = attrs.evolve(entry.make(), name=name, source=source.package, about=entry.about)
+    numbers = entry.size if size is None else tuple(size)
+    if len(numbers) != len(entry.size):
+        refuse("size", f"{len(entry.size)} numbers for {name!r}, as {entry.size}", repr(size))
+    made = attrs.evolve(entry.make(*numbers), name=name, source=source.package, about=entry.about)
     made.problem.name = name
     return made
 
@@ -196,17 +211,22 @@ def orthonormal(manifold: GenOrthManifold, X: Array) -> Array:
 
 
 def trace_problem(
-    A: Any, manifold: GenOrthManifold, weights: Any = 1.0, constant: float = 0.0
+    A: Any,
+    manifold: GenOrthManifold,
+    weights: Any = 1.0,
+    constant: float = 0.0,
+    linear: Any = 0.0,
 ) -> Problem:
-    """Minimise tr(X^T A X N)/2 + c, A and N symmetric.
+    """Minimise tr(X^T A X N)/2 - <B, X> + c, A and N symmetric.
 
-        f(X) = tr(X^T A X N)/2 + c, G = A X N
+        f(X) = tr(X^T A X N)/2 - <B, X> + c, G = A X N - B
 
     Args:
         A: What multiplies X from the left by @.
         manifold: The manifold.
         weights: N, or its diagonal. Equal weights leave the columns of X open up to a rotation.
         constant: c.
+        linear: B.
 
     Returns:
         The problem, with gradient and Hessian product.
@@ -217,8 +237,8 @@ def trace_problem(
         return (A @ X) @ N if N.ndim == 2 else (A @ X) * N
 
     def cost_and_gradient(X: Array) -> tuple[float, Array]:
-        G = times(X)
-        return float(np.vdot(X, G).real) / 2 + constant, G
+        G = times(X) - linear
+        return float(np.vdot(X, G - linear).real) / 2 + constant, G
 
     return Problem(
         manifold, cost_and_gradient=cost_and_gradient, euclidean_hessian=lambda _, Z: times(Z)
@@ -326,6 +346,40 @@ def last_visit(solve: Callable[..., Any], x0: Any) -> Any:
     seen = [x0]
     solve(None, x0, seen.append)
     return seen[-1]
+
+
+def on_product(
+    here: Any,
+    start: Any,
+    rows: Callable[..., Any],
+    name: str,
+    cites: str,
+    truth_by: str,
+    draw: Callable[[Any, Any], None] | None = None,
+) -> Instance:
+    """A problem on a product of real factors, with a method of the domain and what it reaches.
+
+    Args:
+        here: Has the `manifold`, the `cost`, and an analytic `gradient`, see `complex_step`.
+        start: The start.
+        rows: The method, as for `domain_solver`; needs no problem.
+        name: Its name.
+        cites: Its key in the bibliography.
+        truth_by: Its name in words.
+        draw: As for `Instance`.
+
+    Returns:
+        The instance; the truth is a bound.
+    """
+    return Instance(
+        problem=Problem(here.manifold, here.cost, here.gradient, complex_step(here.gradient)),
+        start=start,
+        truth=here.cost(*last_visit(rows, start)),
+        truth_by=truth_by,
+        bound=True,
+        solvers=(domain_solver(name, rows, cites=cites, product=here.manifold),),
+        draw=draw,
+    )
 
 
 def _in_parts(

@@ -14,12 +14,12 @@ from genorth import command
 from genorth.command import Command, Options, Program
 from genorth.errors import require_known
 from genorth.gallery import comparison
-from genorth.gallery.base import names, sources
+from genorth.gallery.base import sources
 from genorth.solve.solver import SOLVERS
 
 
 def _list(_: Options) -> None:
-    width = max(map(len, names()))
+    width = max(len(name) for source in sources().values() for name in source.instances)
     for source in sources().values():
         print(source.package, source.why_not() or importlib.metadata.version(source.package))
         for name, entry in source.instances.items():
@@ -32,19 +32,20 @@ def _run(options: Options) -> None:
     _compared(comparison, options)
 
 
-def _stochastic(options: Options) -> None:
+def train(options: Options) -> None:
+    """Train by every method: the command `genorth train`."""
     from genorth.gallery.stochastic import comparison as training
 
-    _compared(training, options, "stochastic-")
+    _compared(training, options, "train")
 
 
-def _compared(kind: ModuleType, options: Options, prefix: str = "") -> None:
+def _compared(kind: ModuleType, options: Options, name: str = "gallery") -> None:
     """Make a comparison of those whose packages are installed, with the defaults of its mode.
 
     Raises:
         ImportError: If a package is missing that the user asks for, or nothing is left.
     """
-    folder, defaults = _folder(options, prefix), kind.DEFAULTS["quick" if options.quick else "full"]
+    folder, defaults = _folder(options, name), kind.DEFAULTS["quick" if options.quick else "full"]
     reasons = kind.reasons(options.names)
     missing = [f"{name} {reason}" for name, reason in reasons.items() if reason]
     if missing and (options.names or len(missing) == len(reasons)):
@@ -63,8 +64,8 @@ def _report(options: Options) -> None:
     print(f"Report: {comparison.report(_folder(options))}")
 
 
-def _folder(options: Options, prefix: str = "") -> Path:
-    return options.out or Path("gallery_out") / f"{prefix}{'quick' if options.quick else 'full'}"
+def _folder(options: Options, name: str = "gallery") -> Path:
+    return options.out or Path(f"{name}_out") / ("quick" if options.quick else "full")
 
 
 # ---------------------------------------------------------------------- the command line
@@ -89,17 +90,6 @@ _COMMANDS = {
         "compare solvers on instances, all that are installed or those named; write the report",
         _RUNS
         | {"--solvers": {"nargs": "+", "metavar": "NAME", "help": "only these, and the domain's"}},
-    ),
-    "stochastic": Command(
-        _stochastic,
-        "train models with weights on manifolds by every method, tune step sizes; write the report",
-        _RUNS
-        | {
-            "names": {"nargs": "*", "metavar": "NAME", "help": "digits, correlation, wave"},
-            "--starts": {"type": int, "metavar": "K", "help": "seeds (5; quick 2)"},
-            "--rates": {"type": float, "nargs": "+", "metavar": "T", "help": "grid of step sizes"},
-            "--epochs": {"type": int, "metavar": "K", "help": "passes over the data (10; quick 5)"},
-        },
     ),
     "report": Command(_report, "write the report of the records in --out", _FOLDER),
 }

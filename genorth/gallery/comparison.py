@@ -52,6 +52,8 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = {
         "jobs": min(2, os.cpu_count() or 1),
     },
 }
+#: Those that run too where the instance has further constraints, which others refuse.
+CONSTRAINED = ("ralm", "odf-alm", "cdf-alm", "slsqp")
 #: Those that run a second time, with the metric of the instance, where it has one.
 IN_METRIC = ("odf-lbfgs", "rlbfgs", "rtr")
 TOLERANCE = 1e-6
@@ -94,6 +96,8 @@ def run(folder: Path | None, wanted: Iterable[str], solvers: Iterable[str], **ho
         make, start = partial(_problem, each.name), partial(_start, each.name)
         case = compare.Case(each.name, size_of(each.problem), make, start, options)
         own = {solver.name: solver for solver in each.solvers}
+        if each.problem.constraints is not None:
+            own |= {name: SOLVERS[name] for name in CONSTRAINED if name in SOLVERS}
         entries.append((case, registered | twice | own))
     out = None if folder is None else folder / "records"
     return run_each(entries, tolerances=TOLERANCE, out=out, **how)
@@ -254,15 +258,16 @@ def told(records: Records) -> str:
     return "\n".join([*parts, f"{solved} of {len(verdicts)} runs reach the truth."])
 
 
-def picture(instance: Instance) -> Any:
-    """The solution drawn into a matplotlib Figure; None where there is nothing to draw."""
+def picture(instance: Instance, x: Any = None) -> Any:
+    """The solution x, by default a new one, in a matplotlib Figure; None if nothing is drawn."""
     if instance.draw is None:
         return None
     from matplotlib.figure import Figure
 
-    solution = go.minimize(instance.problem, instance.start, metric=instance.metric, max_time=30.0)
+    if x is None:
+        x = go.minimize(instance.problem, instance.start, metric=instance.metric, max_time=30.0).x
     figure = Figure(figsize=(6.4, 4.0), layout="constrained")
-    instance.draw(figure.add_subplot(), solution.x)
+    instance.draw(figure.add_subplot(), x)
     return figure
 
 
@@ -280,4 +285,4 @@ def report(folder: Path) -> Path:
         (each.name, [sentence(each), table(each, records), *filter(None, [picture(each)])])
         for each in map(_loaded, filter(known.__contains__, records.distinct("problem")))
     ]
-    return compare.report(records, folder / "report.html", TITLE, sections)
+    return compare.report(records, folder / "report.html", TITLE, sections, own=())

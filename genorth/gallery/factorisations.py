@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 import genorth as go
-from genorth.gallery.base import Entry, Instance, Source, complex_step, domain_solver, last_visit
+from genorth.gallery.base import Entry, Instance, Source, on_product
 from genorth.linalg.arrays import Array
 
 _STEPS = 20_000
@@ -88,16 +88,9 @@ def _reweighted(key: Any, _: Any, x0: Any, visit: Callable[[Any], Any]) -> None:
 
 def _components(*key: int) -> Instance:
     here, rows = robust(*key), partial(_reweighted, key)
-    start = here.best(np.ones(len(here.x)))
-    return Instance(
-        problem=go.Problem(here.manifold, here.cost, here.gradient, complex_step(here.gradient)),
-        start=start,
-        truth=here.cost(*last_visit(rows, start)),
-        truth_by="iteratively reweighted least squares",
-        bound=True,
-        solvers=(domain_solver("irls", rows, cites="lerman2018fast", product=here.manifold),),
-        draw=partial(_draw_distances, key),
-    )
+    start, words = here.best(np.ones(len(here.x))), "iteratively reweighted least squares"
+    draw = partial(_draw_distances, key)
+    return on_product(here, start, rows, "irls", "lerman2018fast", words, draw)
 
 
 def _draw_distances(key: Any, ax: Any, x: Any) -> None:
@@ -167,14 +160,7 @@ def _alternating(key: Any, _: Any, x0: Any, visit: Callable[[Any], Any]) -> None
 def _completed(*key: Any) -> Instance:
     here, rows = completion(*key), partial(_alternating, key)
     start = here.factors(here.known * here.A / here.known.mean())
-    return Instance(
-        problem=go.Problem(here.manifold, here.cost, here.gradient, complex_step(here.gradient)),
-        start=start,
-        truth=here.cost(*last_visit(rows, start)),
-        truth_by="alternating least squares",
-        bound=True,
-        solvers=(domain_solver("als", rows, cites="jain2013low", product=here.manifold),),
-    )
+    return on_product(here, start, rows, "als", "jain2013low", "alternating least squares")
 
 
 SOURCE = Source(

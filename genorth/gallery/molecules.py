@@ -45,6 +45,8 @@ from genorth.linalg.arrays import Array
 from genorth.linalg.cache import ContentCache
 from genorth.solve.solver import RIEMANNIAN
 
+#: Of PySCF's methods: no files, and full accuracy.
+ACCURATE = {"chkfile": None, "conv_tol": 1e-13, "conv_tol_grad": 1e-8, "max_cycle": 500}
 _STABLE = 10  # rounds of Newton's method and PySCF's stability analysis
 _MOLECULES = {
     "water": ("O 0 0 0; H 0 -0.757 0.587; H 0 0.757 0.587", "6-31g"),
@@ -77,8 +79,7 @@ def mean_field(molecule: str) -> Any:
     if molecule.endswith("-pbe"):
         field = dft.RKS(mol, xc="pbe")
         field.grids.level = 0
-    how = {"chkfile": None, "conv_tol": 1e-13, "conv_tol_grad": 1e-8, "max_cycle": 500}
-    return field.set(**how)
+    return field.set(**ACCURATE)
 
 
 class Energy:
@@ -113,6 +114,11 @@ class Energy:
         self.response = np.asarray(respond(half + half.T))
         return 4 * (self.fock(C) @ Z + self.response @ C)
 
+    @staticmethod
+    def occupied(mo_coeff: Array, mo_occ: Array) -> Array:
+        """The occupied ones of PySCF's orbitals."""
+        return np.ascontiguousarray(mo_coeff[:, mo_occ > 0])
+
     def levels(self, C: Array) -> tuple[Array, Array, Array, Array]:
         """The energies and orbitals that diagonalise F among the occupied ones and the others."""
         return orbital_levels(self.fock(C), self.S, C)
@@ -121,28 +127,28 @@ class Energy:
 energy = cache(Energy)  # one for each molecule and process: problem and rows share Fock matrices
 
 
-def _visited(
-    here: Energy, visit: Callable[[Array], Any], _: Any = None, dm: Any = None, *__: Any, **___: Any
+def visited(
+    here: Any, visit: Callable[[Any], Any], _: Any = None, dm: Any = None, *__: Any, **___: Any
 ) -> Any:
-    """PySCF's get_veff(mol, dm, ...), evaluated where it is counted."""
-    C = np.ascontiguousarray(dm.mo_coeff[:, dm.mo_occ > 0])
+    """PySCF's get_veff(mol, dm, ...), evaluated where it is counted; `here` has the energy."""
+    C = here.occupied(dm.mo_coeff, dm.mo_occ)
     visit(C)
     return here.two_electron(C)
 
 
 def _diis(molecule: str, _: go.Problem, x0: Array, visit: Visit) -> None:
     here, field = energy(molecule), mean_field(molecule)
-    field.get_veff = partial(_visited, here, visit)
+    field.get_veff = partial(visited, here, visit)
     field.kernel(dm0=field.make_rdm1(x0, np.full(here.pairs, 2.0)))
 
 
 def _newton(molecule: str, problem: go.Problem, x0: Array, visit: Callable[[Array], Any]) -> Any:
     here, field = energy(molecule), mean_field(molecule)
-    field.get_veff = partial(_visited, here, visit)
+    field.get_veff = partial(visited, here, visit)
     solver = field.newton()
 
     def gen_response(mo_coeff: Array, mo_occ: Array, *_: Any, **__: Any) -> Any:
-        C = np.ascontiguousarray(mo_coeff[:, mo_occ > 0])
+        C = here.occupied(mo_coeff, mo_occ)
 
         def respond(dm: Array) -> Array:  # dm = 2 Z C^T + 2 C Z^T
             problem.euclidean_hessian(C, dm @ here.S @ C / 2)  # counted
@@ -165,12 +171,24 @@ def _stable(molecule: str, problem: go.Problem, x0: Array, visit: Visit) -> None
         return problem.evaluate(C)
 
     solver = _stabilised(_newton(molecule, problem, x0, quietly))
-    visit(np.ascontiguousarray(solver.mo_coeff[:, solver.mo_occ > 0]))
+    visit(Energy.occupied(solver.mo_coeff, solver.mo_occ))
 
 
 def _orbital(problem: go.Problem, x0: Any = None, *, molecule: str, **arguments: Any) -> go.Result:
     precondition = energy(molecule).precondition
     return go.SOLVERS["rlbfgs"](problem, x0, preconditioner=precondition, **arguments)
+
+
+def orbital_row(loop: str, run: Callable[..., go.Result]) -> go.Solver:
+    """The row of a Riemannian solver with the orbital gaps as preconditioner."""
+    return go.Solver(
+        name=f"{loop}-orbital",
+        family=RIEMANNIAN,
+        run=run,
+        algorithm=loop[1:],
+        variant="orbital",
+        cites="vanvoorhis2002geometric",
+    )
 
 
 def _certified(problem: go.Problem, x0: Any = None, **arguments: Any) -> go.Result:
@@ -201,14 +219,7 @@ def _hartree_fock(molecule: str, stable: bool = True) -> Instance:
             *(() if stable else further),
             domain_solver("pyscf-diis", partial(_diis, molecule), cites="pulay1980convergence"),
             domain_solver("pyscf-newton", partial(_newton, molecule), cites="sun2016ciah"),
-            go.Solver(
-                name="rlbfgs-orbital",
-                family=RIEMANNIAN,
-                run=partial(_orbital, molecule=molecule),
-                algorithm="lbfgs",
-                variant="orbital",
-                cites="vanvoorhis2002geometric",
-            ),
+            orbital_row("rlbfgs", partial(_orbital, molecule=molecule)),
         ),
         draw=partial(_draw, molecule),
     )

@@ -21,7 +21,7 @@ import numpy as np
 import scipy.linalg
 
 import genorth as go
-from genorth.gallery.base import Entry, Instance, Source, complex_step, domain_solver, last_visit
+from genorth.gallery.base import Entry, Instance, Source, on_product
 from genorth.linalg.arrays import Array
 
 _SPINS = 8
@@ -104,17 +104,8 @@ def _sweeps(key: Any, _: Any, x0: Any, visit: Callable[[Any], Any]) -> None:
 def _tree(*key: Any) -> Instance:
     here, rows = tree(*key), partial(_sweeps, key)
     start = here.manifold.random_point(0)  # the usual one: no guess is known
-    return Instance(
-        problem=go.Problem(here.manifold, here.cost, here.gradient, complex_step(here.gradient)),
-        start=start,
-        truth=here.cost(*last_visit(rows, start)),
-        truth_by="sweeps of Evenbly and Vidal",
-        bound=True,
-        solvers=(
-            domain_solver("sweeps", rows, cites="evenbly2009algorithms", product=here.manifold),
-        ),
-        draw=partial(_draw, key),
-    )
+    draw, words = partial(_draw, key), "sweeps of Evenbly and Vidal"
+    return on_product(here, start, rows, "sweeps", "evenbly2009algorithms", words, draw)
 
 
 def _draw(key: Any, ax: Any, x: Any) -> None:

@@ -23,11 +23,11 @@ import numpy as np
 import scipy.linalg
 
 import genorth as go
+from genorth.gallery import molecules
 from genorth.gallery.base import Entry, Instance, Source, domain_solver
 from genorth.gallery.preconditioners import orbital_levels, unrestricted_preconditioner
 from genorth.linalg.arrays import Array
 from genorth.linalg.cache import ContentCache
-from genorth.solve.solver import RIEMANNIAN
 
 #: Atoms, basis, and the number of unpaired electrons.
 _MOLECULES = {
@@ -40,10 +40,7 @@ def mean_field(molecule: str) -> Any:
     from pyscf import gto, scf
 
     atoms, basis, spin = _MOLECULES[molecule]
-    field = scf.UHF(gto.M(atom=atoms, basis=basis, spin=spin, verbose=0))
-    field.chkfile, field.conv_tol, field.conv_tol_grad = None, 1e-13, 1e-8
-    field.max_cycle = 500
-    return field
+    return scf.UHF(gto.M(atom=atoms, basis=basis, spin=spin, verbose=0)).set(**molecules.ACCURATE)
 
 
 class Energy:
@@ -66,6 +63,15 @@ class Energy:
         return self._focks.get(
             self.manifold.inward(C), lambda _: self.h + self.potentials([c @ c.T for c in C])
         )
+
+    def two_electron(self, C: Any) -> Array:
+        """V_s of both spins."""
+        return self.fock(*C) - self.h
+
+    @staticmethod
+    def occupied(mo_coeff: Any, mo_occ: Any) -> tuple[Array, ...]:
+        """The occupied ones of PySCF's orbitals, for each spin."""
+        return tuple(map(molecules.Energy.occupied, mo_coeff, mo_occ))
 
     def cost_and_gradient(self, *C: Array) -> tuple[float, tuple[Array, ...]]:
         """E and 2 F_s C_s."""
@@ -94,38 +100,19 @@ class Energy:
 energy = cache(Energy)  # one for each molecule and process: problem and rows share Fock matrices
 
 
-def _occupied(mo_coeff: Any, mo_occ: Any) -> tuple[Array, ...]:
-    parts = zip(mo_coeff, mo_occ, strict=True)
-    return tuple(np.ascontiguousarray(C[:, occupied > 0]) for C, occupied in parts)
-
-
-def _visited(
-    here: Energy,
-    visit: Callable[[Any], Any],
-    _: Any = None,
-    dm: Any = None,
-    *__: Any,
-    **___: Any,
-) -> Any:
-    """PySCF's get_veff(mol, dm, ...), evaluated where it is counted."""
-    C = _occupied(dm.mo_coeff, dm.mo_occ)
-    visit(C)
-    return here.fock(*C) - here.h
-
-
 def _diis(molecule: str, _: Any, x0: Any, visit: Callable[[Any], Any]) -> None:
     here, field = energy(molecule), mean_field(molecule)
-    field.get_veff = partial(_visited, here, visit)
+    field.get_veff = partial(molecules.visited, here, visit)
     field.kernel(dm0=field.make_rdm1(x0, [np.ones(C.shape[1]) for C in x0]))
 
 
 def _newton(molecule: str, problem: go.Problem, x0: Any, visit: Callable[[Any], Any]) -> None:
     here, field = energy(molecule), mean_field(molecule)
-    field.get_veff = partial(_visited, here, visit)
+    field.get_veff = partial(molecules.visited, here, visit)
     solver = field.newton()
 
     def gen_response(mo_coeff: Any, mo_occ: Any, *_: Any, **__: Any) -> Any:
-        C = _occupied(mo_coeff, mo_occ)
+        C = here.occupied(mo_coeff, mo_occ)
 
         def respond(dm: Any) -> Array:  # dm_s = Z C^T + C Z^T
             Z = [D @ here.S @ c for D, c in zip(dm, C, strict=True)]
@@ -153,17 +140,6 @@ def _orbital(
     return go.SOLVERS[loop].run(problem, x0, preconditioner=precondition, **arguments)
 
 
-def _row(molecule: str, loop: str) -> go.Solver:
-    return go.Solver(
-        name=f"{loop}-orbital",
-        family=RIEMANNIAN,
-        run=partial(_orbital, molecule=molecule, loop=loop),
-        algorithm=loop[1:],
-        variant="orbital",
-        cites="vanvoorhis2002geometric",
-    )
-
-
 def _hartree_fock(molecule: str) -> Instance:
     here, field = energy(molecule), mean_field(molecule)
     start = here.start()
@@ -186,7 +162,13 @@ def _hartree_fock(molecule: str) -> Instance:
         truth_by="pyscf.scf.UHF",
         bound=True,  # of the symmetry of the start; solutions without it can be lower
         metric=("B", "B"),
-        solvers=(*solvers, _row(molecule, "rlbfgs"), _row(molecule, "rtr")),
+        solvers=(
+            *solvers,
+            *(
+                molecules.orbital_row(loop, partial(_orbital, molecule=molecule, loop=loop))
+                for loop in ("rlbfgs", "rtr")
+            ),
+        ),
         draw=partial(_draw, molecule),
     )
 

@@ -54,17 +54,20 @@ def basis(kind: str, vectors: Any, p: int) -> Array:
     return np.ascontiguousarray(found.to_numpy())
 
 
-def _row(kind: str, wave: tuple[float, ...], problem: go.Problem, _: Array, visit: Visit) -> None:
-    visit(basis(kind, snapshots(*wave), problem.manifold.shape[1]))
+def projection_problem(S: Array, p: int, scale: float = 1.0, **more: Any) -> go.Problem:
+    """The error of the projection of snapshots onto a symplectic basis, |S - V V^+ S|^2/c.
 
+    Args:
+        S: The snapshots, one column each.
+        p: The number of basis vectors: even.
+        scale: c.
+        **more: Further arguments of `Problem`.
 
-def _wave(p: int, *wave: float) -> Instance:
-    U, values, _ = np.linalg.svd(snapshots(*wave).to_numpy(), full_matrices=False)
-    S = (U * values)[:, values > 1e-12 * values[0]]  # f depends on S S^T only
+    Returns:
+        The problem, with gradient and Hessian product.
+    """
     manifold = go.SymplecticStiefel(len(S), p)
     phi = manifold.phi
-    lift = basis(BASES[0], snapshots(*wave), p)
-    scale = float(np.linalg.norm(S - lift @ (phi(lift).T @ S))) ** 2
 
     def cost_and_gradient(V: Array) -> tuple[float, Array]:
         P = phi(V)
@@ -76,8 +79,22 @@ def _wave(p: int, *wave: float) -> Instance:
         E, D = S - V @ (P.T @ S), Z @ (P.T @ S) + V @ (R.T @ S)  # D = -dE
         return -2 * (E @ (S.T @ R) - D @ (S.T @ P) + phi(S @ (E.T @ Z - D.T @ V))) / scale
 
-    problem = go.Problem(manifold, cost_and_gradient=cost_and_gradient, euclidean_hessian=hessian)
-    errors = {kind: cost_and_gradient(basis(kind, snapshots(*wave), p))[0] for kind in BASES}
+    return go.Problem(
+        manifold, cost_and_gradient=cost_and_gradient, euclidean_hessian=hessian, **more
+    )
+
+
+def _row(kind: str, wave: tuple[float, ...], problem: go.Problem, _: Array, visit: Visit) -> None:
+    visit(basis(kind, snapshots(*wave), problem.manifold.shape[1]))
+
+
+def _wave(p: int, *wave: float) -> Instance:
+    U, values, _ = np.linalg.svd(snapshots(*wave).to_numpy(), full_matrices=False)
+    S = (U * values)[:, values > 1e-12 * values[0]]  # f depends on S S^T only
+    lift = basis(BASES[0], snapshots(*wave), p)
+    scale = projection_problem(S, p).cost(lift)
+    problem = projection_problem(S, p, scale)
+    errors = {kind: problem.cost(basis(kind, snapshots(*wave), p)) for kind in BASES}
     best = min(errors, key=errors.__getitem__)
     return Instance(
         problem=problem,

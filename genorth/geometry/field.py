@@ -13,7 +13,6 @@ import attrs
 import numpy as np
 
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.geometry.newton import anywhere
 from genorth.geometry.place import Place
 from genorth.geometry.product import BlockPlace, Blockwise, Euclidean, FreePlace
 from genorth.linalg.arrays import (
@@ -35,7 +34,7 @@ _SAME = 1e-8  # psi(psi(T)) = T, relative: rounding is far below, another psi fa
 
 def moved(manifold: GenOrthManifold, X: Array, D: Array, t: float) -> Place:
     """The place X - t D."""
-    return anywhere(manifold, _moved(manifold, X, D, t))
+    return manifold.anywhere(_moved(manifold, X, D, t))
 
 
 @compiled
@@ -150,7 +149,7 @@ def _direction(
 ) -> tuple[Array, Array, Array, Array]:
     with untraced():
         field = Field(manifold)
-    return field._direction(anywhere(manifold, X, P, S), G, weight, R)
+    return field._direction(manifold.anywhere(X, P, S), G, weight, R)
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -261,28 +260,21 @@ class JoinedField:
         self.manifold, self.fields = manifold, [field_of(M) for M in manifold.factors]
         self.involutive = all(field.involutive for field in self.fields)
 
-    def _each(self, at: BlockPlace, *others: Any) -> Any:
-        return zip(self.fields, at.parts, *others, strict=True)
-
     def pair(self, at: BlockPlace, G: Array) -> list[Any]:
         """R of each factor."""
-        parts = self._each(at, self.manifold.points.split(G))
-        return [field.pair(place, g) for field, place, g in parts]
+        return at.each(lambda place, field, g: field.pair(place, g), self.fields, G)
 
     def dual(self, at: BlockPlace, R: list[Any]) -> Array:
         """Theta^T of all factors, a flat vector."""
-        duals = [field.dual(place, r) for field, place, r in self._each(at, R)]
-        return self.manifold.matrices.join(duals)
+        return at.matrices(lambda place, field, r: field.dual(place, r), self.fields, R)
 
     def direction(
         self, at: BlockPlace, G: Array, weight: float, R: list[Any] | None = None
     ) -> JoinedDirection:
         """F(X) + weight grad N(X), factor by factor."""
-        known = [None] * len(self.fields) if R is None else R
-        parts = [
-            field.direction(place, g, weight, r)
-            for field, place, g, r in self._each(at, self.manifold.points.split(G), known)
-        ]
+        parts = at.each(
+            lambda place, field, g, r: field.direction(place, g, weight, r), self.fields, G, R
+        )
         D = self.manifold.points.join([part.D for part in parts])
         return JoinedDirection(D, G, self.manifold, parts)
 
@@ -294,7 +286,7 @@ def field_of(manifold: Any) -> Any:
     return FreeField() if isinstance(manifold, Euclidean) else Field(manifold)
 
 
-def shortened(step: float, C: Array, L: Array, E: Array, tube: float) -> Array:
+def shortened(step: float, C: Array, L: Array | None, E: Array, tube: float) -> Array:
     """The longest of step, step/2, step/4, ... that stays in the tube, for each block.
 
         |C(X - t D)| = |C - t L + t^2 E| <= max(tube, |C|), L = DC(X)[D], E = D^T phi(D)
@@ -304,7 +296,7 @@ def shortened(step: float, C: Array, L: Array, E: Array, tube: float) -> Array:
     Args:
         step: The longest step.
         C: C(X).
-        L: DC(X)[D].
+        L: DC(X)[D]; None where D is tangent.
         E: D^T phi(D).
         tube: The largest violation.
 
@@ -312,11 +304,16 @@ def shortened(step: float, C: Array, L: Array, E: Array, tube: float) -> Array:
         The steps, of shape (..., 1, 1).
     """
     xp = namespace(C)
+
+    def inners(*pairs: tuple[Array, Array]) -> list[Array]:
+        return [_real(xp.sum(xp.conj(U) * V, axis=(-2, -1), keepdims=True)) for U, V in pairs]
+
+    CC, CE, EE = inners((C, C), (C, E), (E, E))
+    CL, LL, LE = (0.0,) * 3 if L is None else inners((C, L), (L, L), (L, E))
     halves = step * as_like(0.5 ** np.arange(_HALVINGS), _real(C))
     t = xp.reshape(halves, (-1,) + (1,) * C.ndim)
-    ends = _real(xp.sum(abs(C - t * L + t * t * E) ** 2, axis=(-2, -1), keepdims=True))
-    wall = xp.maximum(_real(xp.sum(abs(C) ** 2, axis=(-2, -1), keepdims=True)), tube**2 + 0 * t[0])
-    inside = xp.where(ends <= wall, t, 0.0 * t)
+    ends = CC - t * (2 * CL - t * (LL + 2 * CE - t * (2 * LE - t * EE)))
+    inside = xp.where(ends <= xp.maximum(CC, tube**2 + 0 * t[0]), t, 0.0 * t)
     return xp.max(inside, axis=0)
 
 

@@ -37,7 +37,7 @@ from genorth.linalg.arrays import (
     number,
 )
 from genorth.linalg.cache import ContentCache
-from genorth.linalg.inputs import as_generator, check_array
+from genorth.linalg.inputs import as_generator, check_array, require_finite
 from genorth.linalg.matrices import gaussian
 from genorth.linalg.operators import Operator
 
@@ -179,16 +179,11 @@ class GenOrthManifold(ABC):
         return round(total)
 
     def __repr__(self) -> str:
-        name, entries = (
-            getattr(self, "name", type(self).__name__),
-            "complex" if self.dtype.kind == "c" else "real",
-        )
-        return f"<{name}: {' x '.join(map(str, self.shape))}, {entries}{self._handicap()}>"
-
-    def _handicap(self) -> str:
-        """What `repr` says where Theta_X takes conjugate gradients; no psi is called for it."""
-        solver = vars(self).get("theta_solver")
-        return ", Theta_X by conjugate gradients" if solver is ConjugateGradients else ""
+        name = getattr(self, "name", type(self).__name__)
+        entries = "complex" if self.dtype.kind == "c" else "real"
+        if vars(self).get("theta_solver") is ConjugateGradients:  # no psi is called for it
+            entries += ", Theta_X by conjugate gradients"
+        return f"<{name}: {' x '.join(map(str, self.shape))}, {entries}>"
 
     # ------------------------------------------------------------------ derived, never overridden
 
@@ -280,15 +275,7 @@ class GenOrthManifold(ABC):
     @final
     def _require_finite(self, **arrays: Array) -> None:
         for name, X in arrays.items():
-            if not all_finite(X):
-                xp = namespace(X)
-                bad = int(xp.sum(xp.astype(~xp.isfinite(X), xp.int64)))
-                refuse(
-                    name,
-                    "finite entries",
-                    f"{bad} of {math.prod(X.shape)} entries NaN or infinite",
-                    0,
-                )
+            require_finite(name, X)
 
     @final
     def _require_finite_maps(self, **arrays: Array) -> None:
@@ -429,7 +416,7 @@ class GenOrthManifold(ABC):
 
     @final
     def constraint_differential(self, X: Array, Z: Array) -> Array:
-        """The derivative of the constraint; the second form is F1.
+        """The derivative of the constraint in two forms (F1).
 
             DC(X)[Z] = X^T phi(Z) + Z^T phi(X) = Phi(phi(X)^T Z)
 

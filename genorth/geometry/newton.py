@@ -45,23 +45,6 @@ FAR = 0.01
 NEAR = 1e-6
 
 
-def anywhere(
-    manifold: GenOrthManifold, X: Array, P: Array | None = None, S: Array | None = None
-) -> Place:
-    """The place of any X of F, on M or not.
-
-    Args:
-        manifold: The manifold.
-        X: An element of F.
-        P: phi(X), where it is known.
-        S: X^T phi(X), where it is known.
-
-    Returns:
-        The place.
-    """
-    return manifold.anywhere(X, P, S)
-
-
 class NewtonStep:
     """D(X) = phi(X) S at one X, S in S1 with Phi(K S) = C(X), K = phi(X)^T phi(X)."""
 
@@ -164,7 +147,7 @@ class _Made(NamedTuple):
 
 @compiled
 def _made(manifold: GenOrthManifold, X: Array, P: Array | None) -> tuple[Array, ...]:
-    place, xp = anywhere(manifold, X, P), namespace(X)
+    place, xp = manifold.anywhere(X, P), namespace(X)
     step = NewtonStep(place)
     S, values = step.multiplier, xp.linalg.eigvalsh(place.K)
     return (
@@ -179,7 +162,7 @@ def _made(manifold: GenOrthManifold, X: Array, P: Array | None) -> tuple[Array, 
 
 @compiled
 def _derivative(manifold: GenOrthManifold, X: Array, S: Array, V: Array) -> Array:
-    step = NewtonStep(anywhere(manifold, X))
+    step = NewtonStep(manifold.anywhere(X))
     vars(step)["multiplier"] = S
     return step.derivative(V)
 
@@ -195,11 +178,11 @@ def to_manifold(
     steps is fixed, and a block that is not on M after them is NaN.
     """
     steps: list[NewtonStep] = []
-    place = anywhere(manifold, X, P)
+    place = manifold.anywhere(X, P)
     if is_lazy(X):
         for _ in range(_TRACED_STEPS):
             steps.append(NewtonStep(place))
-            place = anywhere(manifold, steps[-1].end)
+            place = manifold.anywhere(steps[-1].end)
         return _or_nan(place), steps
     last = before = math.inf
     step, unit = NewtonStep(place), 4 * eps(X)
@@ -213,9 +196,9 @@ def to_manifold(
             break
         if steps and _SAFETY * violation**2 <= rounding * last * steps[-1].regularity ** 2:
             # K has changed by the factor that |C| fell by, times up to the condition number of K
-            return anywhere(manifold, step.chord(steps[-1])), steps
+            return manifold.anywhere(step.chord(steps[-1])), steps
         steps = [*steps, step] if keep else [step]
-        place = anywhere(manifold, step.end)
+        place = manifold.anywhere(step.end)
         # |C(X - D)| = |D^T phi(D)| is a multiple of |D|^2, about the same one in the next step
         length = step.length
         if before < math.inf and _SAFETY * violation * length**2 <= rounding * before**2:
@@ -235,7 +218,7 @@ def _or_nan(place: Place) -> Place:
     """NaN in the blocks where |C| is not small."""
     xp, C = namespace(place.X), NewtonStep(place).constraint
     near = xp.max(xp.abs(C), axis=(-2, -1), keepdims=True) <= FAR
-    return anywhere(place.manifold, xp.where(near, place.X, xp.nan))
+    return place.manifold.anywhere(xp.where(near, place.X, xp.nan))
 
 
 @attrs.frozen(eq=False)
@@ -315,7 +298,7 @@ def _iterate(
     step gains nothing.
     """
     violations: list[float] = []
-    place = anywhere(manifold, manifold.ambient(X))
+    place = manifold.anywhere(manifold.ambient(X))
     while True:
         newton = NewtonStep(place)
         violations.append(now := number(norm(newton.constraint)))
@@ -325,7 +308,7 @@ def _iterate(
         lost = now == math.inf or not now <= 10 * violations[0] + 10
         if lost or len(violations) == _STEPS:
             return False, place.X, violations
-        place = anywhere(manifold, manifold.ambient(step(place, newton)))
+        place = manifold.anywhere(manifold.ambient(step(place, newton)))
 
 
 def _dissolve(place: Place, newton: NewtonStep) -> Array:

@@ -28,7 +28,6 @@ from genorth.linalg.arrays import (
     ct,
     eps,
     eye_like,
-    inner,
     is_differentiated,
     is_lazy,
     mul,
@@ -40,6 +39,7 @@ from genorth.linalg.arrays import (
 from genorth.linalg.cache import ContentCache
 from genorth.linalg.compiled import compiled, compiles
 from genorth.linalg.functions import eigh
+from genorth.linalg.krylov import conjugate_gradients
 from genorth.linalg.once import once
 
 if TYPE_CHECKING:
@@ -536,27 +536,15 @@ class ConjugateGradients(Place):
             )
         Phi = self.manifold.symmetrize
         T = Phi(ct(T)) / 2  # without rounding in T that is outside of S1, the range of Phi
-        residual = direction = T
-        U, rho, unit = namespace(T).zeros_like(T), float(inner(T, T)), eps(T)
-        if not math.isfinite(rho):
+        length, unit = number(norm(T)), eps(T)
+        if not math.isfinite(length):
             return T * math.nan  # as in the other ways, what is not finite reaches the result
         # T = Phi(R) cancels what of R is in the kernel of Phi, so the residual means nothing below
-        # the rounding of R.
-        goal = (4 * unit * (math.sqrt(rho) if size is None else float(size))) ** 2
+        # the rounding of R; and rounding may turn a direction into the kernel.
+        goal = 4 * unit * (length if size is None else float(size))
         flat = 10 * unit * float(norm(self.K))
-        for _ in range(4 * math.prod(T.shape)):
-            if not rho > goal:
-                break
-            image = Phi(self.K @ Phi(direction))
-            curvature = float(inner(direction, image))
-            if not curvature > flat * float(inner(direction, direction)):
-                break  # rounding has turned the direction into the kernel of Phi
-            step = rho / curvature
-            U = U + step * direction
-            residual = residual - step * image
-            before, rho = rho, float(inner(residual, residual))
-            direction = residual + (rho / before) * direction
-        return Phi(U)
+        steps = 4 * math.prod(T.shape)
+        return Phi(conjugate_gradients(lambda U: Phi(self.K @ Phi(U)), T, goal, steps, flat)[0])
 
 
 def choose(manifold: GenOrthManifold, on_manifold: bool = True) -> type[Place]:

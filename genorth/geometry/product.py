@@ -8,7 +8,7 @@ the places of its parts, each by its own fast path. `genorth.Product` is what us
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from itertools import accumulate, pairwise
 from typing import Any, TypeAlias
@@ -291,17 +291,23 @@ class BlockPlace:
         parts = [function(place) for place in self.parts]
         return BlockPlace(self.manifold, self.manifold.points.join([p.X for p in parts]), parts)
 
-    def _each(self, x: Array) -> Iterable[tuple[Any, Array]]:
-        return zip(self.parts, self.manifold.points.split(x), strict=True)
+    def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """`function(place, own, ...)` for each part, with its own parts of the arguments."""
+        parts = zip(self.parts, *map(self.manifold.parts, arguments), strict=True)
+        return [function(*own) for own in parts]
+
+    def joined(self, function: Callable[..., Array], *arguments: Any) -> Array:
+        """A point, or a direction there, from `each`."""
+        return self.manifold.points.join(self.each(function, *arguments))
+
+    def matrices(self, function: Callable[..., Array], *arguments: Any) -> Array:
+        """The p x p matrices of all factors, a flat vector, from `each`."""
+        return self.manifold.matrices.join(self.each(function, *arguments))
 
     def split(self, V: Array) -> tuple[Array, list[Any]]:
         """The projection of V onto the tangent space, and the coefficients of the normal parts."""
-        tangent, normal = zip(*(place.split(v) for place, v in self._each(V)), strict=True)
+        tangent, normal = zip(*self.each(lambda place, v: place.split(v), V), strict=True)
         return self.manifold.points.join(tangent), list(normal)
-
-    def joined(self, function: Callable[[Any, Array], Array], V: Array) -> Array:
-        """`function(place, v)` for each part, joined."""
-        return self.manifold.points.join([function(place, v) for place, v in self._each(V)])
 
     def project(self, D: Array) -> Array:
         """The orthogonal projection onto the tangent space."""
@@ -309,17 +315,16 @@ class BlockPlace:
 
     def differential(self, D: Array) -> Array:
         """DC(X)[D], a flat vector."""
-        return self.manifold.matrices.join([place.differential(d) for place, d in self._each(D)])
+        return self.matrices(lambda place, d: place.differential(d), D)
 
     def normal(self, T: Array) -> Array:
         """DC(X)*[T]."""
-        parts = zip(self.parts, self.manifold.matrices.split(T), strict=True)
-        return self.manifold.points.join([place.normal(t) for place, t in parts])
+        return self.joined(lambda place, t: place.normal(t), self.manifold.matrices.split(T))
 
     def curvature(self, T: list[Any]) -> Callable[[Array, Array], Array]:
         """(ehess, Z) -> the Riemannian Hessian, from the coefficients T of the gradient."""
         points = self.manifold.points
-        maps = [place.curvature(t) for place, t in zip(self.parts, T, strict=True)]
+        maps = self.each(lambda place, t: place.curvature(t), T)
 
         def hessian(ehess: Array, Z: Array) -> Array:
             parts = zip(maps, points.split(ehess), points.split(Z), strict=True)
@@ -329,18 +334,15 @@ class BlockPlace:
 
     def lagrangian(self, T: list[Any], ehess: Array, Z: Array) -> Array:
         """The Hessian of the Lagrangian, before it is projected."""
-        parts = zip(self._each(ehess), T, self.manifold.points.split(Z), strict=True)
-        return self.manifold.points.join([place.lagrangian(t, h, z) for (place, h), t, z in parts])
+        return self.joined(lambda place, *own: place.lagrangian(*own), T, ehess, Z)
 
     def theta_of(self, T: list[Any]) -> Array:
         """Theta of all factors, a flat vector."""
-        parts = zip(self.parts, T, strict=True)
-        return self.manifold.matrices.join([place.theta_of(t) for place, t in parts])
+        return self.matrices(lambda place, t: place.theta_of(t), T)
 
     def dual(self, T: list[Any]) -> Array:
         """Theta^T of all factors, a flat vector."""
-        parts = zip(self.parts, T, strict=True)
-        return self.manifold.matrices.join([place.dual(t) for place, t in parts])
+        return self.matrices(lambda place, t: place.dual(t), T)
 
     @property
     def general(self) -> BlockPlace:
@@ -352,17 +354,17 @@ class BlockPlace:
         """phi of the parts; of a free one itself, and X where that holds for all."""
         if all(place.P is place.X for place in self.parts):
             return self.X
-        return self.manifold.points.join([place.P for place in self.parts])
+        return self.joined(lambda place: place.P)
 
     @once
     def S(self) -> Array:
         """X^T phi(X) of the parts, a flat vector."""
-        return self.manifold.matrices.join([place.S for place in self.parts])
+        return self.matrices(lambda place: place.S)
 
     @once
     def constraint(self) -> Array:
         """C of the parts, a flat vector."""
-        return self.manifold.matrices.join([place.constraint for place in self.parts])
+        return self.matrices(lambda place: place.constraint)
 
     @once
     def feasibility(self) -> float:
@@ -386,7 +388,7 @@ class BlockPlace:
 
     def dissolved(self) -> Array:
         """A(X)."""
-        return self.manifold.points.join([place.dissolved() for place in self.parts])
+        return self.joined(lambda place: place.dissolved())
 
 
 class BlockRay(Ray):
@@ -402,8 +404,9 @@ class BlockRay(Ray):
 
     def __init__(self, kind: type[Ray], place: BlockPlace, Z: Array) -> None:
         self._points = place.manifold.points
-        kinds = [Line if isinstance(part, FreePlace) else kind for part in place.parts]
-        self.rays = [k(part, z) for k, (part, z) in zip(kinds, place._each(Z), strict=True)]
+        self.rays = place.each(
+            lambda part, z: (Line if isinstance(part, FreePlace) else kind)(part, z), Z
+        )
 
     @property
     def velocities(self) -> bool:
@@ -490,14 +493,21 @@ class Blockwise(_Checked):
 
     def _mapped(self, name: str, *arguments: Any, **named: Any) -> Any:
         self._check(X=arguments[0] if arguments else named["X"])
-        parts = zip(*map(self._parts, arguments), strict=True)
-        results = [
-            getattr(M, name)(*own, **named) for M, own in zip(self.factors, parts, strict=True)
-        ]
+        results = self.each(lambda M, *own: getattr(M, name)(*own, **named), *arguments)
         return _METHODS[name](self, results)
 
-    def _parts(self, argument: Any) -> list[Any]:
-        """The parts of a point or of p x p matrices; another argument is that of all factors."""
+    def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """`function(factor, own, ...)` for each factor, with its own parts of the arguments."""
+        parts = zip(self.factors, *map(self.parts, arguments), strict=True)
+        return [function(*own) for own in parts]
+
+    def parts(self, argument: Any) -> list[Any]:
+        """The parts of a point or of p x p matrices; another argument is that of all factors.
+
+        A list has the parts already.
+        """
+        if isinstance(argument, list):
+            return argument
         for layout in (self.points, self.matrices):
             if getattr(argument, "shape", None) == (layout.size,):
                 return layout.split(argument)
@@ -505,8 +515,7 @@ class Blockwise(_Checked):
 
     def place(self, X: Array) -> BlockPlace:
         """The place of X."""
-        parts = zip(self.factors, self.points.split(X), strict=True)
-        return BlockPlace(self, X, [M.place(x) for M, x in parts])
+        return BlockPlace(self, X, self.each(lambda M, x: M.place(x), X))
 
     def at(self, X: Array) -> BlockPlace:
         """As `place`, with a check."""
@@ -515,19 +524,7 @@ class Blockwise(_Checked):
 
     def anywhere(self, X: Array, P: Array | None = None, S: Array | None = None) -> BlockPlace:
         """The place of any X of F, on M or not; P and S are those of another place, moved."""
-        from genorth.geometry.newton import anywhere
-
-        nothing = [None] * len(self.factors)
-        known = (
-            self.points.split(X),
-            nothing if P is None else self.points.split(P),
-            nothing if S is None else self.matrices.split(S),
-        )
-        return BlockPlace(
-            self,
-            X,
-            [anywhere(M, *own) for M, *own in zip(self.factors, *known, strict=True)],  # type: ignore[arg-type]
-        )
+        return BlockPlace(self, X, self.each(lambda M, *own: M.anywhere(*own), X, P, S))
 
     def retraction(self, kind: str) -> Callable[[BlockPlace, Array], Ray]:
         """The curves of a retraction, by its name."""
@@ -539,8 +536,7 @@ class Blockwise(_Checked):
 
     def restoration(self, X: Array, tol: float | None = None) -> Restoration:
         """The point of M, the maps that led there, and the largest number of steps."""
-        parts = zip(self.factors, self.points.split(X), strict=True)
-        found = [M.restoration(x, tol) for M, x in parts]
+        found = self.each(lambda M, x: M.restoration(x, tol), X)
         maps = dict.fromkeys(one.map for one in found if one.map != "none")
         return Restoration(
             self.points.join([one.X for one in found]),
@@ -578,8 +574,7 @@ class Blockwise(_Checked):
         return None if free else self._onto_F
 
     def _onto_F(self, Y: Array) -> Array:
-        parts = zip(self.factors, self.points.split(Y), strict=True)
-        return self.points.join([M.ambient(y) for M, y in parts])
+        return self.points.join(self.each(lambda M, y: M.ambient(y), Y))
 
     def ambient(self, Y: Array) -> Array:
         """The projection onto F."""
@@ -588,7 +583,7 @@ class Blockwise(_Checked):
     def to_component(self, X: Array) -> Array:
         """X where each part is in the component that is meant, else the point there."""
         parts = self.points.split(X)
-        found = [M.to_component(x) for M, x in zip(self.factors, parts, strict=True)]
+        found = self.each(lambda M, x: M.to_component(x), parts)
         same = all(a is b for a, b in zip(found, parts, strict=True))
         return X if same else self.points.join(found)
 
@@ -614,15 +609,12 @@ class Blockwise(_Checked):
 
     def metric(self, W: Sequence[Any]) -> Substitution:
         """The substitution of a metric for each factor; None is the Euclidean one."""
-        return self._joined(
-            [SAME if w is None else M.metric(w) for M, w in zip(self.factors, W, strict=True)]
-        )
+        parts = self.each(lambda M, w: SAME if w is None else M.metric(w), list(W))
 
-    def _joined(self, parts: list[Substitution]) -> Substitution:
         def mapped(name: str) -> Callable[[Array], Array]:
             def apply(X: Array) -> Array:
-                split = zip(parts, self.points.split(X), strict=True)
-                return self.points.join([getattr(T, name)(x) for T, x in split])
+                own = self.each(lambda _, T, x: getattr(T, name)(x), parts, X)
+                return self.points.join(own)
 
             return apply
 
@@ -632,25 +624,21 @@ class Blockwise(_Checked):
 
     def substitute(self, T: JoinedSubstitution) -> Blockwise:
         """The product in Y, X = T Y."""
-        factors = [
-            M if part is SAME else M.substitute(part)
-            for M, part in zip(self.factors, T.parts, strict=True)
-        ]
-        other = Blockwise(factors)
+        other = Blockwise(
+            self.each(lambda M, part: M if part is SAME else M.substitute(part), T.parts)
+        )
         other.T = T
         return other
 
     def _require_finite_maps(self, **points: Array) -> None:
         for name, X in points.items():
-            for M, x in zip(self.factors, self.points.split(X), strict=True):
-                M._require_finite_maps(**{name: x})
+            self.each(lambda M, x, name=name: M._require_finite_maps(**{name: x}), X)
 
 
 def step_size(manifold: Factor | Blockwise, X: Array, Z: Array) -> float:
     """The length of a step, as `retractions.step_size`; of a product, the root of the squares."""
     if isinstance(manifold, Blockwise):
-        parts = zip(manifold.factors, *map(manifold.points.split, (X, Z)), strict=True)
-        return math.hypot(*(step_size(M, x, z) for M, x, z in parts))
+        return math.hypot(*manifold.each(step_size, X, Z))
     if isinstance(manifold, Euclidean):
         return number(arrays.norm(Z))
     return retractions.step_size(manifold, X, Z)

@@ -36,7 +36,7 @@ from genorth.linalg.arrays import (
     plus,
 )
 from genorth.linalg.compiled import compiled, compiles
-from genorth.linalg.functions import expm, inverse, inverse_sqrt, require_condition
+from genorth.linalg.functions import condition, expm, inverse, inverse_sqrt, require_condition
 from genorth.linalg.once import once
 
 if TYPE_CHECKING:
@@ -112,21 +112,13 @@ class Ray(ABC):
         """The ray of a search whose first trial is t: this one; "auto" chooses by it."""
         return self
 
-    def _form(self, U: Array, V: Array) -> Array:
-        """<<U, V>>."""
-        return ct(self.manifold.phi(U)) @ V
-
     def _star(self, T: Array) -> Array:
         """T* = psi(T)^T."""
         return ct(self.manifold.psi(T))
 
-    def _skew_part(self) -> tuple[Array, Array]:
-        """A = <<X, Z>> and (A - A*)/2."""
-        A = ct(self.place.P) @ self.Z
-        return A, (A - self._star(A)) / 2
-
 
 #: H = Z - X A, or Z and A where a program makes H, S = (A - A*)/2 and <<H, H>>, A = <<X, Z>>.
+#: None and 0.0 for a square X, where A = X^-1 Z.
 _Parts: TypeAlias = tuple[Any, Array, Array]
 _FORMULA = "I - A/2 + <<H,H>>/4 of the Cayley retraction"
 
@@ -147,7 +139,7 @@ class Cayley(Ray):
         A, self._rounding = place.paired(Z)
         self._parts: _Parts = (
             ((Z, A), *_compiled_parts(self.manifold, self.X, Z, A))
-            if compiles(Z)
+            if compiles(Z) and A.shape != Z.shape
             else _cayley_parts(place, Z, A)
         )
         self._last: tuple[float, Array] | None = None
@@ -160,16 +152,16 @@ class Cayley(Ray):
             s, h = self._sizes
             self.trusted = abs(t) * self._rounding <= _UNSEEN * eps(inv)
             if not abs(t) * s / 2 + t * t * h / 4 <= 0.5:  # else |B|_2 |B^-1|_2 <= 3
-                condition = number(norm(B) * norm(inv))
-                require_condition(condition, inv, _FORMULA)
-                self.trusted &= condition <= _TRUSTED * inv.shape[-1]
+                size = condition(B, inv)
+                require_condition(size, inv, _FORMULA)
+                self.trusted &= size <= _TRUSTED
         return R
 
     @once
     def _sizes(self) -> tuple[float, float]:
         """|S| and |<<H,H>>|."""
         _, S, HH = self._parts
-        return number(norm(S)), number(norm(HH))
+        return number(norm(S)), number(norm(HH)) if self._parts[0] is not None else HH
 
     def _inverse(self, t: float) -> Array:
         """B^-1."""
@@ -214,7 +206,7 @@ class Cayley(Ray):
             length = self.place.length / (number(norm(self.Z)) or 1.0)
         most = s + length * h
         if share * most > BEND:
-            most = spectral_bound(S) + length * spectral_bound(HH)
+            most = spectral_bound(S) + (length * spectral_bound(HH) if h else 0.0)
         if share * most > BEND:
             bend = self.place.project(self.bend())
             most = number(norm(bend)) / (number(norm(self.Z)) or 1.0)
@@ -222,8 +214,11 @@ class Cayley(Ray):
 
 
 def _cayley_parts(place: Place, Z: Array, A: Array) -> _Parts:
+    S = (A - ct(place.manifold.psi(A))) / 2
+    if A.shape == Z.shape:
+        return None, S, 0.0
     H = plus(mul(place.X, -A), Z)
-    return H, (A - ct(place.manifold.psi(A))) / 2, place.form(mul(ct(place.image(H)), H))
+    return H, S, place.form(mul(ct(place.image(H)), H))
 
 
 @compiled
@@ -248,7 +243,7 @@ def _cayley_point(
     """c(t), B^-1 and B."""
     B = eye_like(S) - (t / 2) * S + (t * t / 4) * HH
     inv = _small_inverse(B)
-    R = mul(plus((t / 2) * _made(X, H), X), inv + inv)
+    R = mul(X if H is None else plus((t / 2) * _made(X, H), X), inv + inv)
     R -= X
     return R, inv, B
 
@@ -265,7 +260,8 @@ def _cayley_velocity(
 ) -> Array:
     """c'(t), from B^-1."""
     turned = mul(mul(inv, S - t * HH), inv)
-    return plus(mul(X, turned), mul(_made(X, H), inv + (t / 2) * turned))
+    along = mul(X, turned)
+    return along if H is None else plus(along, mul(_made(X, H), inv + (t / 2) * turned))
 
 
 @compiled
@@ -281,12 +277,15 @@ def _cayley_slope(
 ) -> Array:
     """<G, c'(t)>, from B^-1."""
     turned = mul(mul(inv, S - t * HH), inv)
-    return inner(mul(ct(X), G), turned) + inner(mul(ct(_made(X, H)), G), inv + (t / 2) * turned)
+    along = inner(mul(ct(X), G), turned)
+    if H is None:
+        return along
+    return along + inner(mul(ct(_made(X, H)), G), inv + (t / 2) * turned)
 
 
 @compiled
 def _bend(manifold: GenOrthManifold, X: Array, Z: Array, S: Array, HH: Array) -> Array:  # noqa: ARG001
-    return plus(X @ -HH, Z @ S)
+    return Z @ S if np.ndim(HH) == 0 else plus(X @ -HH, Z @ S)
 
 
 def _small_inverse(B: Array) -> Array:
@@ -352,10 +351,10 @@ class Exponential(Ray):
 
     def __init__(self, place: Place, Z: Array) -> None:
         super().__init__(place, Z)
-        A, skew = self._skew_part()
-        half = skew / 2
+        A = ct(place.P) @ Z
+        half = (A - self._star(A)) / 4
         self.G = plus(self.X @ (half - A), Z)
-        GG = self._form(self.G, self.G)
+        GG = ct(self.manifold.phi(self.G)) @ self.G
         # traced: the root has no derivative at zero
         self.s = s = 1.0 if is_lazy(GG) else number(norm(GG)) ** 0.5 or 1.0
         minus = -s * eye_like(A) + namespace(A).zeros_like(A)  # broadcast over the blocks

@@ -8,45 +8,15 @@ P_N has solved the p x p equation of Theta_X, so that conjugate gradients need n
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from genorth.errors import NotRestorableError, OutsideDomainError, refuse
-from genorth.linalg.arrays import Array, inner, namespace, norm, number
+from genorth.linalg.arrays import Array, namespace, norm, number
+from genorth.linalg.krylov import conjugate_gradients
 
 _STEPS = 30  # of Newton's map on the support
-_LIMIT = 500  # conjugate gradient steps
 _ACCURACY = 1e-3  # of a Newton step: its residual is what the next one starts from
 _LONG = 10.0  # a step longer than this, relative to |X|, says that the support is too small
-
-
-def conjugate_gradients(
-    product: Callable[[Array], Array], B: Array, goal: float, limit: int = _LIMIT
-) -> tuple[Array, int]:
-    """U with |product(U) - B| <= goal, for a positive semidefinite map.
-
-    Args:
-        product: The map.
-        B: The right-hand side.
-        goal: The size of the residual that is small enough.
-        limit: The largest number of steps.
-
-    Returns:
-        U, and the number of steps; the last U where the map is flat along the next direction.
-    """
-    U, residual, direction = 0 * B, B, B
-    rho, steps = number(inner(B, B)), 0
-    while math.sqrt(rho) > goal and steps < limit:
-        image = product(direction)
-        curvature = number(inner(direction, image))
-        if not curvature > 0:
-            break
-        U = U + (rho / curvature) * direction
-        residual = residual - (rho / curvature) * image
-        before, rho = rho, number(inner(residual, residual))
-        direction = residual + (rho / before) * direction
-        steps += 1
-    return U, steps
 
 
 def restore_on_support(manifold: Any, X: Array, tol: float) -> Array:

@@ -13,11 +13,8 @@ from typing import Any
 import attrs
 
 from genorth.errors import refuse, require, require_known
-from genorth.geometry.field import Field, shortened
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.geometry.newton import anywhere
-from genorth.geometry.retractions import RETRACTIONS
-from genorth.linalg.arrays import Array, ct, namespace, number
+from genorth.linalg.arrays import Array, namespace, number
 from genorth.manifolds.power import Power
 from genorth.penalty.base import Penalty
 from genorth.penalty.registry import PENALTIES
@@ -66,7 +63,8 @@ def fit(manifold: Any, shape: Any, name: str, transposed: bool | None = None) ->
 
     The last axes are those of a point (n, p), or of its transpose (p, n); axes before them count
     points. Otherwise, all axes but the first are taken together, as for the kernel (out, in, k, k)
-    of a convolution.
+    of a convolution, or the rows are those of several points, as for the gates of a recurrent cell
+    (4 n, p) and the three projections of an attention.
 
     Args:
         manifold: The manifold.
@@ -96,64 +94,24 @@ def fit(manifold: Any, shape: Any, name: str, transposed: bool | None = None) ->
     for turn in (False, True) if transposed is None else (bool(transposed),):
         if flat == ((point[-1], point[-2]) if turn else point):
             return Fit(manifold, shape, turn)
+    for turn in (False, True) if transposed is None else (bool(transposed),):
+        rows, columns = (point[-1], point[-2]) if turn else point[-2:]
+        if len(point) == len(shape) == 2 and shape[1] == columns and shape[0] % rows == 0:
+            return Fit(Power(manifold, shape[0] // rows), shape, turn)
     *blocks, n, p = point
     refuse(
         name,
-        f"the shape {point} of a point of {manifold!r}, transposed {(*blocks, p, n)}, "
-        "with further axes in front, or that of a kernel whose first axis is one of the two",
+        f"the shape {point} of a point of {manifold!r}, transposed {(*blocks, p, n)}, with further "
+        "axes in front, several of them one below the other, or that of a kernel whose first axis "
+        "is one of the two",
         f"shape {shape}",
     )
-
-
-def check_retraction(kind: Any) -> str:
-    """The name of a retraction, or an error that lists them."""
-    require_known("retraction", kind, RETRACTIONS)
-    return str(kind)
 
 
 def dissolving_maps(name: Any) -> type[Penalty[Any]]:
     """The penalty, for its `residual` and `corrected`: "oblique" or "orthogonal"."""
     require_known("dissolving", name, PENALTIES)
     return PENALTIES[name]
-
-
-def stepped(manifold: GenOrthManifold, X: Array, Z: Array, retraction: str) -> Array:
-    """R_X(Z), followed by A, which keeps the rounding of many steps from adding up (F6).
-
-    Args:
-        manifold: The manifold.
-        X: A point of M.
-        Z: A tangent vector.
-        retraction: The retraction.
-
-    Returns:
-        A point of M.
-    """
-    return manifold.dissolve(manifold.retract(X, Z, retraction))
-
-
-def landing_step(
-    field: Field, X: Array, G: Array, lr: Any, attraction: float, tube: float
-) -> Array:
-    """The step of the landing method at X, shortened for each matrix until |C| is in the tube.
-
-        -t (F(X) + attraction grad N(X)), N = |C|^2/4, t <= lr
-
-    Args:
-        field: The tangent field of the manifold.
-        X: A point within the tube.
-        G: The Euclidean gradient, or its momentum.
-        lr: The longest step t.
-        attraction: The weight of the normal step.
-        tube: The largest |C| of an iterate.
-
-    Returns:
-        The step, to be added to X.
-    """
-    at = anywhere(field.manifold, X)
-    ahead = field.direction(at, G, attraction)
-    E = ct(ahead.D) @ field.manifold.phi(ahead.D)
-    return -shortened(lr, at.constraint, ahead.L, E, tube) * ahead.D
 
 
 def restored_point(manifold: GenOrthManifold, X: Array) -> Array:

@@ -202,11 +202,6 @@ def as_like(M: Array, X: Array) -> Array:
     return namespace(X).asarray(M, dtype=X.dtype, device=_one_device(X))
 
 
-def index_like(places: Array, X: Array) -> Array:
-    """Convert whole numbers to the library and device of X, to be used as an index there."""
-    return namespace(X).asarray(places, device=_one_device(X))
-
-
 def read_only(X: Array) -> Array:
     """X for a function of the user's: a NumPy array is handed out as a view that refuses writes."""
     if type(X) is not np.ndarray or not X.flags.writeable:

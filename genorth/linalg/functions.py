@@ -91,20 +91,27 @@ def inverse(B: Array, formula: str, hint: str = "Halve the step.") -> Array:
     inv = _inverse(B)
     if inv is not None and is_lazy(B):
         return inv
-    require_condition(math.inf if inv is None else number(norm(B) * norm(inv)), B, formula, hint)
+    require_condition(math.inf if inv is None else condition(B, inv), B, formula, hint)
     return inv
 
 
-def require_condition(
-    condition: float, B: Array, formula: str, hint: str = "Halve the step."
-) -> None:
-    """Refuse a matrix like B with |B| |B^-1| = condition, as `inverse` does."""
+def condition(B: Array, inv: Array) -> float:
+    """The largest |B| |B^-1| in a batch, over that of I, so that neither p nor the batch counts."""
+    xp, p = namespace(B), B.shape[-1]
+    if B.ndim == 2:
+        return number(norm(B) * norm(inv)) / p
+    sizes = [xp.linalg.vector_norm(M, axis=(-2, -1)) for M in (B, inv)]
+    return number(xp.max(sizes[0] * sizes[1])) / p
+
+
+def require_condition(size: float, B: Array, formula: str, hint: str = "Halve the step.") -> None:
+    """Refuse a matrix like B whose `condition` is so large, as `inverse` does."""
     limit = 1.0 / (100.0 * B.shape[-1] * eps(B))
-    if not condition < limit:
+    if not size < limit:
         refuse(
             formula,
             "an invertible matrix (the step is inside the domain)",
-            condition,
+            size,
             limit,
             hint,
             OutsideDomainError,

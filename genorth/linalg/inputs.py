@@ -8,6 +8,7 @@ fit in memory, pass `scipy.sparse.linalg.aslinearoperator(B)`.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,15 @@ import scipy.sparse
 import scipy.sparse.linalg
 
 from genorth.errors import EmptyManifoldError, refuse, require
-from genorth.linalg.arrays import all_finite, is_array, is_complex, is_floating, stays
+from genorth.linalg.arrays import (
+    Array,
+    all_finite,
+    is_array,
+    is_complex,
+    is_floating,
+    namespace,
+    stays,
+)
 from genorth.linalg.inertia import Inertia, is_skew
 from genorth.linalg.krylov import signed_directions
 from genorth.linalg.operators import Dense, Diagonal, Operator, Products, Sparse
@@ -211,7 +220,7 @@ def as_array(M: Any, name: str) -> tuple[Any, _Matrix]:
     require(values.size != 0, name, "at least one entry", f"shape {values.shape}")
     if values.dtype.char not in "fdFD":
         M = values = values.astype(complex if values.dtype.kind == "c" else float)
-    _require_finite(values, name)
+    require_finite(name, values)
     return (M if hasattr(M, "shape") and hasattr(M, "dtype") else values), values
 
 
@@ -224,15 +233,12 @@ def _require_square(M: Any, name: str) -> None:
     )
 
 
-def _require_finite(values: _Matrix, name: str) -> None:
-    bad = int(values.size - np.isfinite(values).sum())
-    require(
-        not bad,
-        name,
-        "finite entries",
-        f"{bad} of {values.size} entries NaN or infinite",
-        tolerance=0,
-    )
+def require_finite(name: str, X: Array) -> None:
+    """Refuse an array with entries that are NaN or infinite, and say how many there are."""
+    if not all_finite(X):
+        xp = namespace(X)
+        bad, size = int(xp.sum(xp.astype(~xp.isfinite(X), xp.int64))), math.prod(X.shape)
+        refuse(name, "finite entries", f"{bad} of {size} entries NaN or infinite", 0)
 
 
 def _require_real_diagonal(d: _Matrix, name: str, symmetry: int, reason: str) -> None:
@@ -279,7 +285,7 @@ def _require_symmetric_products(op: Products, sign: int) -> None:
     rng, name = np.random.default_rng(0), op.name
     U, V = rng.standard_normal((2, op.size, 2)).astype(op.dtype)
     MU, MV = op.left(U), op.left(V)
-    _require_finite(MU, f"{name} u for a random vector u")
+    require_finite(f"{name} u for a random vector u", MU)
     defect = float(np.abs(U.conj().T @ MV - sign * (MU.conj().T @ V)).max())
     size = float(np.linalg.norm(U) * np.linalg.norm(MV) + np.linalg.norm(MU) * np.linalg.norm(V))
     bound = _SYMMETRY_UNITS * float(np.finfo(op.dtype).eps) * size

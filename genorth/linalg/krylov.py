@@ -6,17 +6,19 @@ Only signs are needed: by Cauchy interlacing, k positive Ritz values prove k pos
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
-from genorth.linalg.arrays import ct
+from genorth.linalg.arrays import Array, ct, inner, number
 
 _Matrix = np.ndarray[Any, Any]
 _COLUMNS = 60  # of the Krylov basis; up to here the matrix is formed
 _ROUNDS = 40
+_LIMIT = 500  # conjugate gradient steps
 _ACCURACY = 1e-3
 # SciPy 1.17 draws from `rng` where a Krylov space ends early; before, ARPACK had its own generator
 _SEED = {"rng": 0} if "rng" in inspect.signature(eigsh).parameters else {}
@@ -73,3 +75,33 @@ def _extreme(
         values = getattr(error, "eigenvalues", np.zeros(0))
         V = getattr(error, "eigenvectors", np.zeros((size, 0), dtype))
     return values, V
+
+
+def conjugate_gradients(
+    product: Callable[[Array], Array], B: Array, goal: float, limit: int = _LIMIT, flat: float = 0.0
+) -> tuple[Array, int]:
+    """U with |product(U) - B| <= goal, for a positive semidefinite map.
+
+    Args:
+        product: The map.
+        B: The right-hand side.
+        goal: The size of the residual that is small enough.
+        limit: The largest number of steps.
+        flat: Quotients <V, product(V)>/|V|^2 up to here are rounding.
+
+    Returns:
+        U, and the number of steps; the last U where the map is flat along the next direction.
+    """
+    U, residual, direction = 0 * B, B, B
+    rho, steps = number(inner(B, B)), 0
+    while math.sqrt(rho) > goal and steps < limit:
+        image = product(direction)
+        curvature = number(inner(direction, image))
+        if not curvature > flat * number(inner(direction, direction)):
+            break
+        U = U + (rho / curvature) * direction
+        residual = residual - (rho / curvature) * image
+        before, rho = rho, number(inner(residual, residual))
+        direction = residual + (rho / before) * direction
+        steps += 1
+    return U, steps

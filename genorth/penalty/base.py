@@ -293,7 +293,11 @@ class Penalty(ABC, Generic[_P]):
     def derivative(self, point: _P, Z: Array) -> Array:
         """The Hessian of h at a point that is complete, applied to Z."""
         steps = self._derivative(point, Z)
-        return sent(steps, self.problem.euclidean_hessian(point.Y, next(steps)))
+        with np.errstate(over="ignore", invalid="ignore"):  # as for the gradient
+            along = next(steps)
+        product = self.problem.euclidean_hessian(point.Y, along)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return sent(steps, product)
 
     @final
     def cost(self, X: Array) -> Any:
@@ -364,7 +368,7 @@ class Penalty(ABC, Generic[_P]):
         X = self.manifold.ambient(X)
         if is_lazy(X):
             return self._dissolved(X)
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             point = self._dissolved(X)
         point.violation, point.penalty = number(point.violation), number(point.penalty)
         # inf - inf inside a product is NaN with some BLAS kernels: overflow all the same

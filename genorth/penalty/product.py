@@ -100,9 +100,7 @@ class Joined(Penalty[_Point]):
     corrected = residual  # type: ignore[assignment]
 
     def _dissolved(self, X: Array) -> _Point:
-        points = [
-            part.point(x) for part, x in zip(self.parts, self.product.points.split(X), strict=True)
-        ]
+        points = self.product.each(lambda _, part, x: part.point(x), self.parts, X)
         return _Point(
             X=X,
             Y=self.product.points.join([point.Y for point in points]),
@@ -132,14 +130,10 @@ class Joined(Penalty[_Point]):
 
     def _derivative(self, point: _Point, Z: Array) -> Generator[Array, Array, Array]:
         """One Hessian product of f for all factors."""
-        directions = self.product.points.split(Z)
-        steps = [
-            part._derivative(own, z)
-            for part, own, z in zip(self.parts, point.parts, directions, strict=True)
-        ]
-        dG = yield self.product.points.join([next(step) for step in steps])
-        ends = zip(steps, self.product.points.split(dG), strict=True)
-        return self.product.points.join([sent(step, dg) for step, dg in ends])
+        each, join = self.product.each, self.product.points.join
+        steps = each(lambda _, part, own, z: part._derivative(own, z), self.parts, point.parts, Z)
+        dG = yield join([next(step) for step in steps])
+        return join(each(lambda _, step, dg: sent(step, dg), steps, dG))
 
     # ------------------------------------------------------------------ thresholds and beta
 

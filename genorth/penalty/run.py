@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from genorth.errors import OutsideDomainError, StepTooLong
-from genorth.geometry.newton import anywhere
 from genorth.geometry.retractions import Line, Ray
 from genorth.linalg.arrays import Array, norm
 from genorth.penalty.base import Penalty, Point
@@ -156,7 +155,7 @@ class OnSpace(Run):
         if inverse is None:
             return None
         Y = self.where(point)
-        project = anywhere(self.h.manifold, Y).project
+        project = self.h.manifold.anywhere(Y).project
 
         def applied(V: Array) -> Array:
             tangent = project(V)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, final
 
@@ -51,6 +51,10 @@ class _Library(ABC):
     @abstractmethod
     def derivative_of(self, gradient: _Function) -> _Function:
         """(X, Z) -> the derivative of a given gradient in the direction Z."""
+
+    @abstractmethod
+    def jacobian(self, function: _Function) -> _Function:
+        """(X, ...) -> the Jacobians of a function whose values are vectors, one per argument."""
 
     @final
     def taking_numpy(self, function: _Function) -> _Function:
@@ -100,6 +104,12 @@ class _Jax(_Library):
     def derivative_of(self, gradient: _Function) -> _Function:
         return self.module.jit(lambda X, Z: self.module.jvp(gradient, (X,), (Z,))[1])
 
+    def jacobian(self, function: _Function) -> _Function:
+        def each(*arrays: Array) -> Any:
+            return self.module.jacrev(function, tuple(range(len(arrays))))(*arrays)
+
+        return self.module.jit(each)
+
 
 @final
 class _Torch(_Library):
@@ -146,6 +156,9 @@ class _Torch(_Library):
 
         return product
 
+    def jacobian(self, function: _Function) -> _Function:
+        return lambda *arrays: self.module.autograd.functional.jacobian(function, arrays)
+
     def _product(self, G: Array, X: Array, Z: Array) -> Array:
         """The gradient of <G, Z>: the Hessian is symmetric for the real inner product."""
         if not G.requires_grad:
@@ -170,6 +183,36 @@ def _number(cost: _Function) -> _Function:
         return f.reshape(()) if getattr(f, "shape", ()) in ((1,), (1, 1)) else f
 
     return number
+
+
+def with_jacobian(library: str, given: Any) -> Any:
+    """Constraints of SciPy, of which each `NonlinearConstraint` has its Jacobian.
+
+    Args:
+        library: "jax" or "torch".
+        given: Constraints, lists of them, or mappings. Where a `NonlinearConstraint` has no
+            callable `jac`, its function takes and returns arrays of the library.
+
+    Returns:
+        The same, with `jac` where it lacked, and functions that take NumPy arrays there.
+    """
+    from scipy.optimize import NonlinearConstraint
+
+    if isinstance(given, Mapping):
+        return {name: with_jacobian(library, each) for name, each in given.items()}
+    if isinstance(given, list | tuple):
+        return [with_jacobian(library, each) for each in given]
+    if not isinstance(given, NonlinearConstraint) or callable(given.jac):
+        return given
+    loaded = _load(library)
+    derivative = loaded.taking_numpy(loaded.jacobian(given.fun))
+
+    def jac(*arrays: Array) -> Any:
+        parts = derivative(*arrays)
+        return parts if len(arrays) > 1 else parts[0]
+
+    value = loaded.taking_numpy(given.fun)
+    return NonlinearConstraint(value, given.lb, given.ub, jac, given.hess)
 
 
 def complete(

@@ -7,6 +7,7 @@ that solvers need: c, its adjoint derivative J^T y, and the derivative of that a
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from genorth.errors import refuse
 from genorth.linalg.arrays import Array
+from genorth.linalg.cache import ContentCache
 
 _Vector = Array  # of real numbers
 _STEP = 10 * math.sqrt(2.0**-52)  # of a difference of J^T y, relative
@@ -32,15 +34,45 @@ class Constraint:
         push: (X, Z) -> J Z.
         pull: (X, y) -> J^T y, of the shape of X.
         second: (X, Z, y) -> the derivative of J^T y along Z; None where c is linear.
+        affine: Whether c is affine, or which of its entries are.
+        calls: How often c was evaluated ("nfev"), and J or its derivative multiplied ("njev").
     """
 
     name: str
     lower: _Vector
     upper: _Vector
-    value: Callable[[Array], _Vector]
-    push: Callable[[Array, Array], _Vector]
-    pull: Callable[[Array, _Vector], Array]
-    second: Callable[[Array, Array, _Vector], Array] | None = None
+    _value: Callable[[Array], _Vector]
+    _push: Callable[[Array, Array], _Vector]
+    _pull: Callable[[Array, _Vector], Array]
+    _second: Callable[[Array, Array, _Vector], Array] | None = None
+    affine: Any = attrs.Factory(lambda self: self._second is None, takes_self=True)
+    calls: Counter[str] = attrs.field(factory=Counter, repr=False)
+
+    def value(self, X: Array) -> _Vector:
+        """c(X)."""
+        self.calls["nfev"] += 1
+        return self._value(X)
+
+    def push(self, X: Array, Z: Array) -> _Vector:
+        """J Z."""
+        self.calls["njev"] += 1
+        return self._push(X, Z)
+
+    def pull(self, X: Array, y: _Vector) -> Array:
+        """J^T y."""
+        self.calls["njev"] += 1
+        return self._pull(X, y)
+
+    def second(self, X: Array, Z: Array, y: _Vector) -> Array:
+        """The derivative of J^T y along Z."""
+        if self._second is None:
+            return 0 * Z
+        self.calls["njev"] += 1
+        return self._second(X, Z, y)
+
+    def uncounted(self) -> Constraint:
+        """The same with counts of its own, from zero: for measuring."""
+        return attrs.evolve(self, calls=Counter())
 
     def nearest(self, c: _Vector) -> _Vector:
         """The nearest values within the bounds."""
@@ -53,13 +85,13 @@ class Constraint:
     def mapped(
         self, apply: Callable[[Array], Array], adjoint: Callable[[Array], Array]
     ) -> Constraint:
-        """The constraint in Y, X = apply(Y), of a linear map with that adjoint."""
-        second = self.second
+        """The constraint in Y, X = apply(Y), of a linear map with that adjoint; it counts here."""
+        second = self._second
         return attrs.evolve(
             self,
-            value=lambda Y: self.value(apply(Y)),
-            push=lambda Y, Z: self.push(apply(Y), apply(Z)),
-            pull=lambda Y, y: adjoint(self.pull(apply(Y), y)),
+            value=lambda Y: self._value(apply(Y)),
+            push=lambda Y, Z: self._push(apply(Y), apply(Z)),
+            pull=lambda Y, y: adjoint(self._pull(apply(Y), y)),
             second=second and (lambda Y, Z, y: adjoint(second(apply(Y), apply(Z), y))),
         )
 
@@ -72,7 +104,7 @@ def joined(parts: Sequence[Constraint]) -> Constraint:
         return zip(parts, np.split(y, ends), strict=True)
 
     def second(X: Array, Z: Array, y: _Vector) -> Array:
-        return sum(p.second(X, Z, own) for p, own in each(y) if p.second is not None) + 0 * X
+        return sum(part.second(X, Z, own) for part, own in each(y)) + 0 * X
 
     return Constraint(
         ", ".join(part.name for part in parts),
@@ -81,7 +113,8 @@ def joined(parts: Sequence[Constraint]) -> Constraint:
         lambda X: np.concatenate([part.value(X) for part in parts]),
         lambda X, Z: np.concatenate([part.push(X, Z) for part in parts]),
         lambda X, y: sum(part.pull(X, own) for part, own in each(y)) + 0 * X,
-        second if any(part.second is not None for part in parts) else None,
+        second if any(part._second is not None for part in parts) else None,
+        np.concatenate([np.broadcast_to(part.affine, part.lower.shape) for part in parts]),
     )
 
 
@@ -119,15 +152,32 @@ def on_factors(given: Any, product: Any, name: str = "constraints") -> Constrain
     """Constraints on the factors of a product, as one on its flat vectors.
 
     Args:
-        given: A mapping from the names of factors to their constraints.
+        given: A mapping from the names of factors to their constraints, or a `NonlinearConstraint`
+            whose functions take all factors; its `jac` returns a Jacobian for each. Or a list.
         product: The `genorth.Product`.
         name: What messages call it.
 
     Returns:
         The constraint.
     """
+    from scipy.optimize import NonlinearConstraint
+
+    if isinstance(given, list | tuple):
+        return joined([on_factors(g, product, f"{name}[{i}]") for i, g in enumerate(given)])
+    if isinstance(given, NonlinearConstraint) and callable(given.jac):
+
+        def jacobian(v: Array) -> list[Array]:
+            rows = zip(*given.jac(*product.outward(v)), strict=True)
+            return [product.inward(tuple(row)) for row in rows]
+
+        def value(v: Array) -> Array:
+            return given.fun(*product.outward(v))
+
+        whole = NonlinearConstraint(value, given.lb, given.ub, jacobian)
+        return as_constraint(whole, product.blocks, name)
     if not isinstance(given, Mapping):
-        refuse(name, f"a mapping from names of {', '.join(product.names)}", type(given).__name__)
+        need = f"a mapping from names of {', '.join(product.names)}, or a NonlinearConstraint"
+        refuse(name, need, type(given).__name__)
     made = []
     for label, own in given.items():
         if label not in product.names:
@@ -202,16 +252,17 @@ def _linear(given: Any, shape: tuple[int, ...], name: str) -> Constraint:
 
 def _nonlinear(given: Any, manifold: Any, name: str) -> Constraint:
     if not callable(given.jac):
-        hint = "Pass jac=, which takes X and returns an array of shape (m, *X.shape)."
+        hint = "Pass jac=, which returns an array of shape (m, *X.shape), or autodiff= to Problem."
         refuse(name, "a NonlinearConstraint with its Jacobian", repr(given.jac), None, hint)
     probe = np.atleast_1d(np.asarray(given.fun(manifold.random_point(0)), float))
     low, high = _ends(given.lb, given.ub, probe.shape, name)
+    jacobians = ContentCache()
 
     def value(X: Array) -> _Vector:
         return np.atleast_1d(np.asarray(given.fun(X), float))
 
     def jacobian(X: Array) -> _Vector:
-        J = np.asarray(given.jac(X), float)
+        J = np.asarray(jacobians.get(X, given.jac), float)
         if J.size != low.size * X.size:
             refuse(name, f"a Jacobian of shape {(low.size, *X.shape)}", f"shape {J.shape}")
         return J.reshape(low.size, X.size)

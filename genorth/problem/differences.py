@@ -10,11 +10,15 @@ precision, which is more than trust regions use, and three in single precision.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 
 from genorth.linalg.arrays import Array, eps, norm, number
 
 _UNITS = 10.0  # of the root of the unit roundoff: 1.5e-7 in double precision
 _KEPT = 2  # the iterate and the trial
+_NEAR, _POINTS = 1e-6, 7  # how far from X, relative to |X|, noise is read off, and where
 
 
 class Differences:
@@ -64,3 +68,24 @@ class Differences:
         self._asked = True
         self.remember(X, G)
         return G
+
+
+def noise_beside(problem: Any, X: Array, E: Array) -> float:
+    """The noise of the cost: what a parabola leaves of it at seven points X + t E.
+
+    The points are not equally spaced, so that no period of f hides it.
+
+    Args:
+        problem: The problem.
+        X: A point.
+        E: A direction of length one.
+
+    Returns:
+        The standard deviation of f about a smooth function.
+    """
+    t = np.linspace(0.0, 1.0, _POINTS) ** 1.5
+    values = [problem.evaluate_cost(X + _NEAR * number(norm(X)) * s * E) for s in t]
+    Q = np.linalg.qr(np.vander(t, 3))[0]
+    with np.errstate(all="ignore"):  # NaN where f is not finite
+        left = values - Q @ (Q.T @ values)
+        return float(np.linalg.norm(left)) / (_POINTS - 3) ** 0.5

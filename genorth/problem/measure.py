@@ -19,7 +19,7 @@ from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.newton import rounding
 from genorth.geometry.shaped import in_blocks
 from genorth.linalg.arrays import Array, all_finite, eps, norm, number
-from genorth.problem.kkt import KKT
+from genorth.problem.kkt import KKT, tangent_norm
 from genorth.problem.proximal import natural_step, proximal_step
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class Measure:
 
     def stationary(self, tol: float) -> bool:
         """Whether the gradient norm is that of a success."""
-        kept = self.kkt is None or self.kkt.violation <= VIOLATION
+        kept = self.kkt is None or self.kkt.feasible(VIOLATION)
         return kept and self.stationarity <= SLACK * tol
 
     def fails(self, tol: float, feasibility_tol: float) -> str:
@@ -115,12 +115,6 @@ class Measure:
         inside = self.outside <= relative * number(norm(self.X))
         near = max(relative * self.scale, min(self.rounding, ON_MANIFOLD))
         return inside and self.feasibility <= near
-
-
-def tangent_norm(tangent: Array, G: Array) -> float:
-    """|P_X G|; or |G|, which bounds it, where phi(X) has no full rank and P_X G is NaN."""
-    size = number(norm(tangent))
-    return size if math.isfinite(size) else number(norm(G))
 
 
 def distance(manifold: GenOrthManifold, X: Array) -> float:

@@ -60,14 +60,13 @@ class Counts:
     nhev: int = 0
     #: Seconds spent inside the user's callables.
     seconds: float = 0.0
+    #: Values of further constraints, and products with their Jacobian.
+    constr_nfev: int = 0
+    constr_njev: int = 0
 
     def __sub__(self, earlier: Counts) -> Counts:
-        return Counts(
-            self.nfev - earlier.nfev,
-            self.njev - earlier.njev,
-            self.nhev - earlier.nhev,
-            self.seconds - earlier.seconds,
-        )
+        pairs = zip(attrs.astuple(self), attrs.astuple(earlier), strict=True)
+        return Counts(*(now - before for now, before in pairs))
 
     @property
     def evaluations(self) -> int:
@@ -102,8 +101,8 @@ class Problem:
         euclidean_gradient: X -> G, of the shape of X.
         euclidean_hessian: (X, Z) -> the derivative of G in the direction Z.
         cost_and_gradient: X -> (f, G) in one call, if they share work.
-        autodiff: "jax" or "torch": derive what is missing by automatic differentiation. The
-            functions then take arrays of that library.
+        autodiff: "jax" or "torch": derive what is missing by automatic differentiation, also the
+            Jacobian of a `NonlinearConstraint`. The functions then take arrays of that library.
         preconditioner: (X, V) -> an approximation of the inverse Hessian at X applied to V,
             symmetric and positive definite: docs/metrics.md says how to write one. `minimize`
             uses it with the solvers that can, and says so with the others.
@@ -114,7 +113,8 @@ class Problem:
             tuple or mapping with a term, or None, for each factor. The cost stays the smooth part.
         constraints: lower <= c(X) <= upper besides X^T phi(X) = I: `Bounds`, `LinearConstraint` or
             `NonlinearConstraint` of scipy.optimize, or a list of them; docs/constraints.md. On a
-            product a mapping from the names of factors to their constraints.
+            product a mapping from the names of factors to their constraints, or a
+            `NonlinearConstraint` whose functions take all factors.
         name: The name in tables and reports. Default: that of the cost.
 
     Raises:
@@ -162,9 +162,11 @@ class Problem:
         if self._several:
             given = {key: f and _of_vectors(manifold, key, f) for key, f in given.items()}
         if autodiff is not None:
-            from genorth.problem.autodiff import complete
+            from genorth.problem.autodiff import complete, with_jacobian
 
             given = complete(autodiff, **given)
+            if not isinstance(constraints, Constraint):
+                constraints = with_jacobian(autodiff, constraints)
         self.manifold: Any = manifold  # a GenOrthManifold, or what has its methods
         self.preconditioner, self.autodiff = preconditioner, autodiff
         # what the functions are called with: on a product flat vectors, see `_of_vectors`
@@ -204,6 +206,8 @@ class Problem:
     def fresh(self) -> Problem:
         """Return the same problem with counts at zero and nothing remembered of earlier points."""
         other = copy.copy(self)
+        if other.constraints is not None:
+            other.constraints = other.constraints.uncounted()
         other._forget()
         return other
 
@@ -293,11 +297,21 @@ class Problem:
         """Set all counts to zero."""
         self._nfev = self._njev = self._nhev = 0
         self._seconds = 0.0
+        self._constrained = (0, 0)
+        self._constrained = self._constraint_calls()
 
     @property
     def counts(self) -> Counts:
         """The counts so far."""
-        return Counts(self._nfev, self._njev, self._nhev, self._seconds)
+        further = self._constraint_calls()
+        return Counts(self._nfev, self._njev, self._nhev, self._seconds, *further)
+
+    def _constraint_calls(self) -> tuple[int, int]:
+        """Those of this problem: one that it was made from, or in blocks, counts the same calls."""
+        if self.constraints is None:
+            return 0, 0
+        (values, products), calls = self._constrained, self.constraints.calls
+        return calls["nfev"] - values, calls["njev"] - products
 
     @property
     def has_cost(self) -> bool:

@@ -15,8 +15,8 @@ from typing import Any
 
 import attrs
 
-from genorth.geometry.support import conjugate_gradients
 from genorth.linalg.arrays import Array, eps, inner, norm, number
+from genorth.linalg.krylov import conjugate_gradients
 
 _NEWTON = 100  # steps
 _TRIALS = 30  # of the step length along a Newton direction
@@ -25,6 +25,7 @@ _GAIN = 0.9  # a step that lowers |E| by this is taken at once
 _RESIDUAL = 0.1  # of a Newton equation, relative
 _SHIFT = 1e-3  # the largest multiple of the identity that is added to the derivative
 _STAGNANT = 100.0  # of the rounding in |E|: where this is left and no step gains, it is rounding
+_TINY = 1e-150  # a t that only an X without a size gives
 _ROUNDING = 8.0  # units of roundoff of |X| in |E|
 
 
@@ -57,7 +58,8 @@ def natural_step(X: Array, G: Array, value: float) -> float:
     """The t of the stopping measure: |X|^2/(|X| |G| + |r(X)|), from the value r(X)."""
     length = number(norm(X))
     size = length * number(norm(G)) + abs(value)
-    return length**2 / size if size > 0 else 1.0
+    t = length**2 / size if size > 0 else 0.0
+    return t if t > _TINY else 1.0
 
 
 def proximal_step(
@@ -95,8 +97,10 @@ def proximal_step(
         E = R - Z
         return ProximalStep(V, Z, E, U, number(norm(R)), number(norm(E)))
 
+    length = number(norm(X)) or 1.0
+
     def newton_direction(step: ProximalStep) -> tuple[Array, int]:
-        D, shift = term.derivative(B + step.U, t), min(_SHIFT, step.error / number(norm(X)))
+        D, shift = term.derivative(B + step.U, t), min(_SHIFT, step.error / length)
 
         def product(W: Array) -> Array:
             return normal(D(W)) + shift * W

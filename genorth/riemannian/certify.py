@@ -14,7 +14,8 @@ from genorth.geometry.product import Blockwise
 from genorth.geometry.shaped import Front
 from genorth.linalg.arrays import Array, as_like, norm, number
 from genorth.linalg.inputs import as_generator
-from genorth.problem.measure import Measure
+from genorth.problem.kkt import Cone
+from genorth.problem.measure import VIOLATION, Measure
 from genorth.problem.problem import Problem
 from genorth.riemannian.run import OnManifold
 from genorth.solve.certificate import SADDLE, UNDECIDED, Certificate, Gauge, verdict
@@ -43,7 +44,8 @@ def certify(
     Hessian products alone: those of the problem, or differences of gradients. "saddle" is a proof,
     as the Rayleigh quotient of a tangent vector is negative beyond the error of the products.
     "minimum" holds up to a small chance, which the certificate states. It says nothing of other
-    minima.
+    minima. With further constraints the Hessian is that of the Lagrangian f + y^T c, on the
+    critical cone: tangent Z with J_i Z = 0 for the active constraints.
 
     Args:
         problem: The problem.
@@ -64,8 +66,8 @@ def certify(
     """
     if not isinstance(problem, Problem):
         refuse("problem", "a genorth.Problem", type(problem).__name__)
-    if problem.term is not None or problem.constraints is not None:
-        refuse("problem", "a smooth problem without further constraints", repr(problem))
+    if problem.term is not None:
+        refuse("problem", "a smooth problem", repr(problem))
     if not (isinstance(max_products, int) and max_products > 1):
         refuse("max_products", "an integer > 1", repr(max_products))
     given = problem.preconditioner if preconditioner is None and metric is None else preconditioner
@@ -110,10 +112,19 @@ def examine(
     if not at.stationarity <= tol:
         text = f"x is not stationary: the gradient norm is {at.stationarity:.2g}, above {tol:.2g}."
         return Certificate(explanation=text, **known), None
+    cone = None
+    if at.kkt is not None:
+        if not at.kkt.feasible(VIOLATION):
+            return Certificate(explanation=f"{at.kkt}.", **known), None
+        cone = Cone(problem, x, at.kkt.multipliers)
+        problem, leave = cone.lagrangian(), False
+        at = Measure.at(problem, x, problem.evaluate(x))
     run = OnManifold(problem, x, "certify", precondition=preconditioner, **budgets)
     try:
         point = Iterate(run, run.place(x), at.cost, at.G)
-        found = _certificate(run, point, at.stationarity, limit, as_generator(rng).spawn(1)[0])
+        found = _certificate(
+            run, point, at.stationarity, limit, as_generator(rng).spawn(1)[0], cone
+        )
         lower = _lower(run, point, found) if leave and found.verdict == SADDLE else None
     except (Stop, FloatingPointError) as error:
         return Certificate(explanation=f"No certificate: {error}", **known), None
@@ -125,20 +136,38 @@ def examine(
 
 
 def _certificate(
-    run: OnManifold, point: Iterate, gradient_norm: float, limit: int, rng: Any
+    run: OnManifold,
+    point: Iterate,
+    gradient_norm: float,
+    limit: int,
+    rng: Any,
+    cone: Cone | None = None,
 ) -> Certificate:
-    """What the Hessian at the point says."""
+    """What the Hessian at the point says, on the tangent space or on the critical cone."""
     start = point.place.project(as_like(run.manifold.random_ambient(rng), point.X))
-    return verdict(
-        run.model(point)[1],
-        run.precondition(point),
-        start,
-        gradient_norm=gradient_norm,
-        dimension=run.dimension,
-        limit=limit,
-        exact=run.problem.has_hessian,
-        gauges=_gauges(run.manifold, point.X, rng),
+    hessian, precondition = run.model(point)[1], run.precondition(point)
+    gauges = list(_gauges(run.manifold, point.X, rng))
+    how: dict[str, Any] = {
+        "gradient_norm": gradient_norm,
+        "dimension": run.dimension,
+        "limit": limit,
+        "exact": run.problem.has_hessian,
+    }
+    if cone is None:
+        return verdict(hessian, precondition, start, **how, gauges=gauges)
+    inside = cone.project
+    found = verdict(
+        lambda Z: inside(hessian(inside(Z))),
+        precondition and (lambda V: inside(precondition(inside(V)))),
+        inside(start),
+        **how | {"dimension": run.dimension - cone.rank},
+        gauges=[g for g in gauges if number(norm(g.along - inside(g.along))) <= _NEAR],
     )
+    Z = found.direction
+    if found.verdict == SADDLE and Z is not None and not (cone.allows(Z) or cone.allows(-Z)):
+        text = "The curvature is negative along a line that leaves a bound in both directions."
+        return attrs.evolve(found, verdict=UNDECIDED, explanation=text)
+    return found
 
 
 def _gauges(manifold: Any, X: Array, rng: Any) -> Iterator[Gauge]:

@@ -125,6 +125,7 @@ def _brought_back(result: Result, at: Measure, T: Any, fails: str | None) -> Res
     found = attrs.evolve(
         result,
         x=at.X,
+        fun=at.cost,
         feasibility=at.feasibility,
         outside=at.outside,
         gradient_norm=at.stationarity,

@@ -232,12 +232,12 @@ class Guard:
         self._last_cost = monitor.problem.counts.nfev + max_costs
 
     def _check_costs(self) -> None:
-        self._monitor.check()
         if self._problem._nfev >= self._last_cost:
             raise Stop(Status.EVALUATION_LIMIT, "The limit is max_cost_evaluations.")
 
     def evaluate_cost(self, X: Array) -> float:
         """f(X)."""
+        self._monitor.check()
         self._check_costs()
         first, self._first = self._first, False
         return check_value(self._problem.evaluate_cost(X), first)

@@ -83,7 +83,7 @@ class Options:
         keep_points: Whether the trace keeps the iterates.
         progress: None for silence, True for one line that is drawn anew, k for each k-th iteration,
             or the name of a logger, see `genorth.solve.progress`.
-        rng: A seed or a Generator, for the start where there is none, and for solvers that draw.
+        rng: A seed or a Generator, for random starts and randomised solvers.
 
     Raises:
         ValueError: For a value of the wrong type or size.

@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 import attrs
 import numpy as np
 
+from genorth.errors import refuse
 from genorth.linalg.arrays import Array, on_host
 from genorth.notebook import html_table
+from genorth.optional import optional
 from genorth.problem.problem import evaluations
 from genorth.solve.certificate import Certificate
 
@@ -26,7 +28,7 @@ class Status(Enum):
 
     CONVERGED = "The gradient norm is at most tol, and x is on the manifold."
     SADDLE = "The gradient norm is at most tol, but x is a saddle: f falls in some direction."
-    NOT_FEASIBLE = "The gradient norm is at most tol, but x misses feasibility_tol."
+    NOT_FEASIBLE = "The gradient norm is at most tol, but x violates feasibility_tol."
     OTHER_COMPONENT = "The run left the component of the manifold that was asked for."
     NOT_STATIONARY = "The run stopped at a point that, restored to the manifold, is not stationary."
     ITERATION_LIMIT = "The run was stopped by max_iterations."
@@ -38,7 +40,7 @@ class Status(Enum):
     NOT_FINITE = (
         "The cost or its gradient returned NaN or infinity; x is the best iterate before that."
     )
-    INFEASIBLE = "No point of the manifold was found that keeps the constraints."
+    INFEASIBLE = "No point of the manifold was found that satisfies the constraints."
     UNBOUNDED = "The cost falls without bound on this manifold."
     DIVERGED = "The iterates went so far from the manifold that they cannot be restored."
 
@@ -73,12 +75,12 @@ _ADVICE = {
     (Status.EVALUATION_LIMIT, ""): _GO_ON,
     (Status.TIME_LIMIT, ""): _GO_ON,
     (Status.INTERRUPTED, ""): "Go on from the x of this result.",
-    (Status.UNBOUNDED, ""): "It has no minimum there: look at its sign, or add a term.",
+    (Status.UNBOUNDED, ""): "It has no minimum there: check its sign, or add a term.",
     (Status.STALLED, ""): (
         "Rounding limits it here: raise tol or scale the cost. "
         "Or the derivatives are wrong: see genorth.check_gradient."
     ),
-    (Status.NOT_FINITE, ""): "Look at the objective near x, or start elsewhere.",
+    (Status.NOT_FINITE, ""): "Check the cost near x, or start elsewhere.",
     (Status.DIVERGED, "penalty"): (
         "beta is too small there: use beta='auto' or a larger beta, or start on the manifold."
     ),
@@ -89,6 +91,9 @@ _ADVICE = {
 
 _ANY = 1e9  # times the threshold: it is zero but for rounding
 _WIDTH = 100  # of a line of `print(result)`
+#: What `Result.plot` draws, and against what.
+_PLOTTED = {"cost": "f minus its best", "gradient_norm": "gradient norm", "feasibility": "|C(X)|"}
+_AGAINST = {"evaluations": "evaluations", "iterations": "iterations", "time": "seconds"}
 _COLUMNS = ("time", "cost", "gradient_norm", "feasibility", "evaluations")
 
 
@@ -186,6 +191,9 @@ class Result:
     nfev: int
     njev: int
     nhev: int
+    #: Values of further constraints, and products with their Jacobian (or its derivative).
+    constr_nfev: int = 0
+    constr_njev: int = 0
     #: Seconds, without the time spent on measuring and in the callback.
     time: float
     trace: Trace
@@ -252,6 +260,12 @@ class Result:
         }
         if self.certificate is not None:
             lines["certificate"] = self.certificate.verdict
+        if self.kkt is not None:
+            lines["constraints"] = (
+                f"violation {self.kkt.violation:.3g}, complementarity "
+                f"{self.kkt.complementarity:.3g} (nfev {self.constr_nfev}, "
+                f"njev {self.constr_njev})"
+            )
         if self.outside > 0:
             lines["outside"] = f"{self.outside:.3g} (the distance from F)"
         if self.beta is not None:
@@ -276,6 +290,44 @@ class Result:
     def _repr_html_(self) -> str:
         return html_table(f"{self.method}: {self.status.name}", self._lines().items())
 
+    def plot(
+        self, axes: Any = None, against: str = "evaluations", best: float | None = None
+    ) -> Any:
+        """Plot the convergence: f minus its best value, the gradient norm and |C|.
+
+        To see several results in one figure, pass the axes of the first to the others, and the same
+        best value to all of them.
+
+        Args:
+            axes: Three matplotlib axes. Default: a new row of three.
+            against: What the curves are drawn against: "evaluations", "iterations" or "time".
+            best: What is subtracted from f. Default: the lowest f of the run.
+
+        Returns:
+            The three axes.
+
+        Raises:
+            ValueError: If `axes` or `against` is none of these.
+            ImportError: If matplotlib is not installed.
+        """
+        if against not in _AGAINST:
+            refuse("against", f"one of {', '.join(_AGAINST)}", repr(against))
+        if axes is None:
+            pyplot = optional("matplotlib.pyplot", "report", "Result.plot")
+            _, axes = pyplot.subplots(1, 3, figsize=(10.0, 3.2), layout="constrained")
+        if np.size(axes) != len(_PLOTTED):
+            refuse("axes", "three axes: f, gradient norm, |C|", f"{np.size(axes)} of them")
+        columns = self.trace.as_arrays() | {"iterations": np.arange(len(self.trace))}
+        lowest = np.min(columns["cost"], initial=self.fun) if best is None else best
+        columns["cost"] = columns["cost"] - lowest
+        for axis, (name, title) in zip(np.ravel(axes), _PLOTTED.items(), strict=True):
+            height = np.where(columns[name] > 0, columns[name], np.nan)
+            axis.plot(columns[against], height, label=self.method)
+            axis.set(yscale="log", title=title, xlabel=_AGAINST[against])
+            axis.grid(alpha=0.3)
+        np.ravel(axes)[0].legend()
+        return axes
+
     def to_scipy(self) -> Any:
         """The result as SciPy's `OptimizeResult`.
 
@@ -287,6 +339,10 @@ class Result:
 
         fields = {field.name: getattr(self, field.name) for field in attrs.fields(Result)}
         return OptimizeResult(fields | {"status": list(Status).index(self.status)})
+
+
+#: What runs add up.
+COUNTED = ("nfev", "njev", "nhev", "constr_nfev", "constr_njev", "time")
 
 
 def joined(first: Result | None, second: Result) -> Result:
@@ -302,8 +358,7 @@ def joined(first: Result | None, second: Result) -> Result:
         [*before.evaluations, *(first.evaluations + n for n in after.evaluations)],
         None if before.points is None else [*before.points, *(after.points or [])],
     )
-    counted = ("nit", "nfev", "njev", "nhev", "time")
-    sums = {name: getattr(first, name) + getattr(second, name) for name in counted}
+    sums = {name: getattr(first, name) + getattr(second, name) for name in ("nit", *COUNTED)}
     return attrs.evolve(second, trace=trace, **sums)
 
 

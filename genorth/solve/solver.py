@@ -136,8 +136,8 @@ class Solver:
         refuse_retired(arguments)
         if arguments.get("preconditioner") is not None and not self.takes("preconditioner"):
             others = ", ".join(repr(s.name) for s in SOLVERS.values() if s.takes("preconditioner"))
-            need = f"a solver that has a place for one, which {self.name!r} has not"
-            refuse("preconditioner", need, "one", None, f"It is used by {others}.")
+            need = f"a solver that uses one, which {self.name!r} does not"
+            refuse("preconditioner", need, "one", None, f"Use one of {others}.")
         for name, value in arguments.items():
             if name in fixed and value != fixed[name]:
                 refuse(name, f"{fixed[name]!r}, which {self.name!r} stands for", repr(value))
@@ -148,7 +148,7 @@ class Solver:
         if getattr(problem, "term", None) is not None and not self.nonsmooth:
             others = ", ".join(repr(s.name) for s in SOLVERS.values() if s.nonsmooth)
             need = f"a smooth cost, which is all that {self.name!r} takes"
-            refuse("nonsmooth", need, "a nonsmooth term", None, f"It is taken by {others}.")
+            refuse("nonsmooth", need, "a nonsmooth term", None, f"Use one of {others}.")
         if stays(x0) and not self.on_device:
             others = ", ".join(repr(s.name) for s in SOLVERS.values() if s.on_device)
             refuse(
@@ -171,12 +171,17 @@ class Solver:
         if isinstance(problem, Problem) and (why := self._lacks_constraints(problem)):
             refuse("method", "a solver for problems with constraints", why)
         given = getattr(problem, "preconditioner", None)
+        before: Any = getattr(problem, "counts", None)
         if given is not None and self.takes("preconditioner"):
             arguments.setdefault("preconditioner", given)
         if isinstance(getattr(problem, "manifold", None), Front):
             result = in_blocks(self.run, problem, x0, arguments, self.on_device)
         else:
             result = self.run(problem, x0, **arguments)
+        if getattr(problem, "constraints", None) is not None:
+            calls = problem.counts - before
+            own = {name: getattr(calls, name) for name in ("constr_nfev", "constr_njev")}
+            result = attrs.evolve(result, **own)
         if given is not None and not self.takes("preconditioner"):
             message = f"{result.message} {self.name!r} has no place for the preconditioner."
             result = attrs.evolve(result, message=message)

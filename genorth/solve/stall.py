@@ -7,13 +7,12 @@ import numpy as np
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.shaped import in_blocks
 from genorth.linalg.arrays import eps, norm
+from genorth.problem.differences import noise_beside
 from genorth.problem.problem import Problem
 from genorth.solve.result import Result, Status
 
 _MANY, _LONG = 10, 20  # evaluations an iteration, and for how many iterations
 _STEPS = 1e-2, 1e-4  # relative to |x|
-_FINE = 1e-9  # the step at which noise is read off, relative to |x|
-_POINTS = 7
 _ROUGH = 100.0  # units of roundoff of f, above which it is noise
 _FITS = 0.05  # relative difference of slopes
 _KINK = 0.04  # of the bend at the longer step that is left at the shorter: 0.01 where f is smooth
@@ -56,8 +55,8 @@ def explain(problem: Problem, result: Result) -> str:
 
         (f(x + tE) - f(x - tE)) / (2t) = <G, E> + O(t^2)
 
-    The first fails at a kink, the second where derivatives do not fit. Noise is read off the third
-    differences of f at steps of 1e-9 |x|.
+    The first fails at a kink, the second where derivatives do not fit. Noise is what a
+    parabola leaves of f within 1e-6 |x|.
 
     Args:
         problem: The problem. Its counts stay as they are.
@@ -83,8 +82,7 @@ def explain(problem: Problem, result: Result) -> str:
     def along(t: float) -> float:
         return problem.evaluate_cost(x + t * E) - f
 
-    fine = np.array([along(k * _FINE) for k in range(_POINTS)])
-    noise = float(np.sqrt(np.mean(np.diff(fine, 3) ** 2) / 20))  # 20 = 1 + 9 + 9 + 1
+    noise = noise_beside(problem, x, E / length)
     slope = float(np.vdot(G, E).real)
     long, short = ((along(t), along(-t), t) for t in _STEPS)
     bends = [(ahead + behind) / t for ahead, behind, t in (long, short)]

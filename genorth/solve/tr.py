@@ -181,8 +181,10 @@ def truncated_cg(
     """
     Z, residual = 0 * gradient, kept(gradient)  # which is gradient + hess[Z]
     V = residual if precondition is None else precondition(residual)
-    D = -V
     rv = float(inner(residual, V))
+    if rv <= 0:  # rounding in the preconditioner
+        precondition, V, rv = None, residual, float(inner(residual, residual))
+    D = -V
     # <Z,Z>, <Z,D>, <D,D> in the norm of the preconditioner, whose inverse is never applied
     zz, zd, dd = 0.0, 0.0, rv
     for _ in range(limit):
@@ -200,7 +202,7 @@ def truncated_cg(
         zz = zz + 2 * t * zd + t * t * dd
         V = residual if precondition is None else precondition(residual)
         before, rv = rv, float(inner(residual, V))
-        if (math.sqrt(rv) if V is residual else float(norm(residual))) <= goal:
+        if rv <= 0 or (math.sqrt(rv) if V is residual else float(norm(residual))) <= goal:
             break
         D *= rv / before
         D -= V

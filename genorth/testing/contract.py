@@ -15,6 +15,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from genorth.checks.assumptions import check_assumptions
 from genorth.checks.report import fit_slope
 from genorth.geometry.bases import dense_theta, realvec, symmetric_basis
 from genorth.geometry.manifold import GenOrthManifold
@@ -229,40 +230,11 @@ def _property(
 # ---------------------------------------------------------------- Assumption 1 and the algebra
 
 
-@_property(
-    "assumption-1",
-    "XT in F; phi self-adjoint; phi(XT) = phi(X) psi(T); psi(phi(X)^T X) = X^T phi(X)",
-)
+@_property("assumption-1", "Assumption 1, F1 and F2, and what the manifold states about itself")
 def _assumption(s: Sample) -> Equations:
-    M, U, V, T = s.M, s.ambient(), s.ambient(), s.algebra()
-    phi, psi, rest = M.phi, M.psi, s.u * s.L
     return [
-        s.close("XT in F", U @ T, M.ambient(U @ T), s.u),
-        s.close("phi(X) in F", phi(U), M.ambient(phi(U)), rest),
-        s.close("<phi(U), V> = <U, phi(V)>", inner(phi(U), V), inner(U, phi(V)), rest),
-        s.close("phi(XT) = phi(X) psi(T)", phi(U @ T), phi(U) @ psi(T), rest * s.q),
-        s.close("psi(phi(X)^T X) = X^T phi(X)", psi(ct(phi(U)) @ U), ct(U) @ phi(U), rest * s.q),
-    ]
-
-
-@_property("F1", "psi(phi(U)^T V) = U^T phi(V)")
-def _f1(s: Sample) -> Equations:
-    M, U, V = s.M, s.ambient(), s.ambient()
-    rest = s.u * s.L * s.q
-    return [
-        s.close("psi(phi(U)^T V) = U^T phi(V)", M.psi(ct(M.phi(U)) @ V), M.gram(U, V), rest),
-    ]
-
-
-@_property("F2", "psi(ST) = psi(S) psi(T), psi(I) = I, psi self-adjoint, psi^-1(T) = psi(T^T)^T")
-def _f2(s: Sample) -> Equations:
-    psi, S, T = s.M.psi, s.algebra(), s.algebra()
-    eye = np.eye(S.shape[-1]) + np.zeros_like(S)
-    return [
-        s.close("psi(ST) = psi(S) psi(T)", psi(S @ T), psi(S) @ psi(T), s.u * s.q**2),
-        s.close("psi(I) = I", psi(eye), eye, s.u * s.q * float(norm(eye))),
-        s.close("<psi(S), T> = <S, psi(T)>", inner(psi(S), T), inner(S, psi(T)), s.u * s.q),
-        s.close("psi(psi(T^T)^T) = T", psi(ct(psi(ct(T)))), T, s.u * s.q**2),
+        (each.formula, *((-each.value, -each.bound) if each.at_least else (each.value, each.bound)))
+        for each in check_assumptions(s.M, s.rng).findings
     ]
 
 

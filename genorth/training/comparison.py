@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ def train(
     rates: Iterable[float],
     epochs: int,
     starts: int | Iterable[int] = 3,
+    tuning: int | None = None,
     feasibility_tol: float = 1e-5,
     max_time: float = 60.0,
     out: str | os.PathLike[str] | None = None,
@@ -59,6 +61,8 @@ def train(
         rates: The step sizes, the same for all methods.
         epochs: Passes over the training data.
         starts: How many seeds (0, 1, ...), or the seeds.
+        tuning: If given, all step sizes run from so many further seeds, beyond those of `starts`,
+            and only the one that these choose runs from `starts`. None: all run from all.
         feasibility_tol: The largest |C| at the end.
         max_time: Seconds of each run.
         out: A folder to which each record is written, as for `run`: the same call resumes there.
@@ -75,6 +79,7 @@ def train(
     """
     check(
         epochs=epochs,
+        tuning=tuning,
         feasibility_tol=feasibility_tol,
         max_time=max_time,
         jobs=jobs,
@@ -98,16 +103,30 @@ def train(
         processes=min(jobs, cores()),
         budget={"epochs": epochs},
     )
+    seeds = seeds_of(starts)
+    drawn = [max(seeds) + 1 + number for number in range(tuning or 0)]
     tasks = [
         Task(number, seed, name, float(feasibility_tol))
         for number, training in enumerate(known)
-        for seed in seeds_of(starts)
+        for seed in drawn or seeds
         for name, (method, _) in rated.items()
         if method.only is None or training.problem in method.only
     ]
     require(tasks, "methods", "one that runs on the trainings", "none")
-    shown = chosen(progress, by_time=False)
-    return compared(setup, tasks, out=out, jobs=jobs, retry=retry, progress=shown)
+    make = partial(compared, setup, out=out, jobs=jobs, retry=retry)
+    found = make(tasks, progress=chosen(progress, by_time=False))
+    if not drawn:
+        return found
+    best = {key: f"{key[1]} {each.rate:g}" for key, each in tunings(found).items()}
+    last = [
+        attrs.evolve(task, seed=seed)
+        for task in tasks
+        for seed in seeds
+        if task.seed == drawn[0]
+        and task.solver == best[known[task.case].problem, rated[task.solver][0].name]
+    ]
+    rest = make(last, progress=chosen(progress, by_time=False))
+    return Records([*found, *rest], found.settings)
 
 
 def _named(argument: str, given: Any, kind: type[Any]) -> list[Any]:
@@ -157,22 +176,38 @@ def save(records: Records, out: str | os.PathLike[str]) -> Path:
 class Tuning:
     """What one method made of the grid of step sizes in one training.
 
-    The step size with the least median validation loss is chosen; a run that failed counts as
-    infinite. The smaller of two that are equally good is taken.
+    The step size with the least median validation loss is chosen, over the seeds from which all
+    step sizes ran; a run that failed counts as infinite. The smaller of two that are equally good
+    is taken.
     """
 
     #: The runs by step size, from small to large.
     runs: dict[float, Runs]
 
     @property
+    def seeds(self) -> set[int]:
+        """The seeds from which all step sizes ran."""
+        return set.intersection(*({r.seed for r in runs.records} for runs in self.runs.values()))
+
+    @property
     def scores(self) -> dict[float, float]:
         """The median validation loss by step size."""
-        return {rate: runs.spread("validation")[1] for rate, runs in self.runs.items()}
+        shared = self.seeds
+        return {
+            rate: Runs(tuple(r for r in runs.records if r.seed in shared)).spread("validation")[1]
+            for rate, runs in self.runs.items()
+        }
 
     @property
     def rate(self) -> float:
         """The step size that is chosen; the smallest one where all fail."""
         return min(self.scores, key=self.scores.__getitem__)
+
+    @property
+    def chosen(self) -> tuple[TrainingRecord, ...]:
+        """The runs with it: from the seeds that did not choose it, if there are any."""
+        every, shared = self.runs[self.rate].records, self.seeds
+        return tuple(r for r in every if r.seed not in shared) or every
 
     @property
     def edge(self) -> bool:
@@ -198,8 +233,8 @@ def tunings(records: Records) -> dict[tuple[str, str], Tuning]:
 def tuned(records: Records) -> Records:
     """Choose the step size of each method in each training.
 
-    It is the one with the least median of `validation` over the seeds, where a run that failed
-    counts as infinite.
+    It is the one with the least median of `validation` over the seeds from which all step sizes
+    ran, where a run that failed counts as infinite.
 
     Args:
         records: The records of `train`.
@@ -210,6 +245,6 @@ def tuned(records: Records) -> Records:
     chosen = (
         attrs.evolve(record, solver=method)
         for (_, method), tuning in tunings(records).items()
-        for record in tuning.runs[tuning.rate].records
+        for record in tuning.chosen
     )
     return Records(chosen, records.settings)

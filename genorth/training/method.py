@@ -75,6 +75,7 @@ class Method:
         only: The problems on which it runs; None for all.
         modules: Modules that it imports when it first runs; they are loaded beforehand, so that
             their threads are limited too.
+        free: Whether it has no constraint, so that |C| does not matter at the end.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Method:
     cites: tuple[str, ...] = ()
     only: tuple[str, ...] | None = None
     modules: tuple[str, ...] = ()
+    free: bool = False
 
     def load(self) -> None:
         """Import the modules."""

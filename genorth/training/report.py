@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import attrs
 import numpy as np
 
 from genorth.compare.analysis.rows import Runs, by_row, leaders
@@ -43,15 +44,17 @@ from genorth.training.trainer import TrainingRecord
 # ---------------------------------------------------------------------- tables
 
 _HEADS = (
-    *("Method", "Step size", "Failed", "Held-out loss"),
-    *("Seconds", "|C| in training", "|C| at the end"),
+    *("Method", "Step size", "Failed", "Held-out loss", "In the time of the fastest"),
+    *("CPU seconds", "|C| in training", "|C| at the end"),
 )
 _FOOTNOTE = (
     "Medians over the seeds, and the range where there are several. The step size has the least "
     "median loss on the validation data. Failed: step sizes of the grid that fail for half of the "
     "seeds or more. Bold: the least held-out loss, unless its range meets that of another method. "
-    "Seconds: of all epochs, without measuring. |C| in training: after the last epoch, as the "
-    "layers see the weights; at the end: after they were restored."
+    "In the time of the fastest: the held-out loss after the last epoch that ends within the CPU "
+    "seconds of the fastest method. CPU seconds: of all epochs, without measuring. |C| in "
+    "training: after the last epoch, as the layers see the weights; at the end: after they were "
+    "restored."
 )
 
 
@@ -69,9 +72,9 @@ def loss_tables(records: Records, labels: Labels | None = None) -> list[Table]:
     names = names_of(chosen, labels)
     made = []
     for (problem, size, _), runs in by_row(chosen).items():
-        first = leaders(runs, figure="held_out")
+        first, seconds = leaders(runs, figure="held_out"), time_of_fastest(runs)
         lines = [
-            Line(_entries(names[name], each, found[problem, name], first == (name,)))
+            Line(_entries(names[name], each, found[problem, name], first == (name,), seconds))
             for name, each in runs.items()
         ]
         heads = [Head(name, numeric=name != _HEADS[0]) for name in _HEADS]
@@ -80,7 +83,18 @@ def loss_tables(records: Records, labels: Labels | None = None) -> list[Table]:
     return made
 
 
-def _entries(name: str, runs: Runs, tuning: Tuning, best: bool) -> list[Entry]:
+def time_of_fastest(runs: Mapping[str, Runs]) -> float:
+    """The CPU seconds in which all runs of the fastest method are done."""
+    return min(each.spread("cpu")[2] for each in runs.values())
+
+
+def within(runs: Runs, seconds: float) -> Runs:
+    """The runs, with the held-out loss that they have after so many CPU seconds."""
+    stopped = (attrs.evolve(r, held_out=r.loss_within(seconds)) for r in runs.records)
+    return Runs(tuple(stopped))
+
+
+def _entries(name: str, runs: Runs, tuning: Tuning, best: bool, seconds: float) -> list[Entry]:
     said = plain(" ".join(dict.fromkeys(record.message for record in runs.failed)))
     edge = "edge of the grid" if tuning.edge else ""
     last = [record.curve["feasibility"][-1] for record in runs.solved]
@@ -89,7 +103,8 @@ def _entries(name: str, runs: Runs, tuning: Tuning, best: bool) -> list[Entry]:
         Entry(f"{tuning.rate:g}", tuning.rate, edge),
         words(f"{tuning.lost} of {len(tuning.runs)}"),
         _spread(runs, "held_out", said, best),
-        _spread(runs, "time", said),
+        _spread(within(runs, seconds), "held_out", said),
+        _spread(runs, "cpu", said),
         scientific(max(last, default=math.nan)),
         scientific(max((record.feasibility for record in runs.solved), default=math.nan)),
     ]
@@ -111,7 +126,7 @@ _NEAREST = 1e-3  # to the least loss, relative to that of the start
 #: The rows of `curves`: what is plotted against what, with the labels of both axes.
 _ROWS = (
     ("epochs", "held_out", "epochs", "loss - least"),
-    ("time", "held_out", "seconds", "loss - least"),
+    ("cpu", "held_out", "CPU seconds", "loss - least"),
     ("epochs", "feasibility", "epochs", "|C|"),
 )
 
@@ -124,7 +139,7 @@ def curves(
     labels: Labels | None = None,
     look: Styles | None = None,
 ) -> Any:
-    """Plot the held-out loss against epochs and against seconds, and |C| against epochs.
+    """Plot the held-out loss against epochs and against CPU seconds, and |C| against epochs.
 
     A column for each training, a line for each method with its own best step size: the median over
     the seeds, within the range of all seeds. The loss is drawn as its distance from the least one
@@ -183,6 +198,38 @@ def _band(
 
 
 @plotted
+def ranges(records: Records, *, labels: Labels | None = None, look: Styles | None = None) -> Any:
+    """Plot the held-out loss of each method, its median and range, a panel for each training.
+
+    Args:
+        records: The records of `train`.
+        labels: How trainings and methods are to be called.
+        look: The styles of the methods, as `styles` gives them.
+
+    Returns:
+        The matplotlib Figure.
+    """
+    chosen = tuned(records)
+    names, look = look_of(chosen, labels, look)
+    rows, solvers = by_row(chosen), list(chosen.solvers)
+    figure, axes = panels(2.0 + 1.9 * len(rows), 0.8 + 0.2 * len(solvers), 1, len(rows))
+    for axis, ((problem, *_), runs) in zip(axes[0], rows.items(), strict=True):
+        for name, each in runs.items():
+            if each.solved:
+                place = -solvers.index(name)
+                least, median, greatest = Runs(each.solved).spread("held_out")
+                axis.plot([least, greatest], [place] * 2, color=look[name].color, linewidth=2.5)
+                axis.plot(median, place, "o", color=look[name].color, markersize=4)
+        losses = [r.held_out for each in runs.values() for r in each.solved]
+        scale = "log" if max(losses, default=0.0) > 100 * min(losses, default=0.0) > 0 else "linear"
+        axis.set(xscale=scale, ylim=(0.5 - len(solvers), 0.5), yticks=[], xlabel="held-out loss")
+        axis.set_title(shortened(names[problem]), **TEXT)
+    labelled = [shortened(names[name]) for name in solvers]
+    axes[0, 0].set_yticks([-place for place in range(len(solvers))], labelled)
+    return figure
+
+
+@plotted
 def step_sizes(
     records: Records, *, labels: Labels | None = None, look: Styles | None = None
 ) -> Any:
@@ -224,6 +271,9 @@ _CURVES = (
     "median over the seeds, within the range of all seeds. Loss: on the held-out data, minus the "
     "least one of all runs and answers. Dotted: answers that are known."
 )
+_ENDS = (
+    "The median over the seeds, and their range. Methods whose ranges meet cannot be told apart."
+)
 _RATES = (
     "The validation loss at the end, the median over the seeds. A step size with which half of the "
     "runs fail or more has no point."
@@ -259,8 +309,10 @@ def report(
     """
     page = Page(records, path, title, labels)
     along = curves(records, known=known, labels=labels, look=look)
+    ends = ranges(records, labels=labels, look=look)
     rates = step_sizes(records, labels=labels, look=look)
     summary = [
+        page.figure(ends, "Held-out loss at the end", _ENDS),
         page.figure(along, "Held-out loss and |C|", _CURVES),
         loss_tables(records, labels),
     ]

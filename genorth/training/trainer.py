@@ -23,7 +23,7 @@ from genorth.training.method import Learner
 
 
 def _curve() -> dict[str, list[float]]:
-    return {"time": [], "held_out": [], "feasibility": []}
+    return {"time": [], "cpu": [], "held_out": [], "feasibility": []}
 
 
 @attrs.frozen(kw_only=True)
@@ -39,7 +39,7 @@ class TrainingRecord(Outcome):
     held_out: float = math.nan
     #: Steps of the optimiser.
     steps: int = 0
-    #: Seconds, held-out loss and |C| at the start and after each epoch.
+    #: Seconds of wall and CPU time, held-out loss and |C| at the start and after each epoch.
     curve: dict[str, list[float]] = attrs.field(factory=_curve, repr=False)
 
     endings = ENDINGS | {
@@ -60,7 +60,7 @@ class TrainingRecord(Outcome):
     rules = {  # noqa: RUF012  a constant, as the base class says
         "steps": WHOLE,
         "curve": (
-            "time, held_out and feasibility of one length",
+            "time, cpu, held_out and feasibility of one length",
             lambda curve: (
                 curve.keys() == _curve().keys() and len(set(map(len, curve.values()))) == 1
             ),
@@ -76,6 +76,11 @@ class TrainingRecord(Outcome):
     def rate(self) -> float:
         """The step size."""
         return float(self.definition["options"]["rate"])
+
+    def loss_within(self, seconds: float) -> float:
+        """The held-out loss after the last epoch that ended within so many seconds of CPU time."""
+        reached = sum(cpu <= seconds for cpu in self.curve["cpu"])
+        return self.curve["held_out"][reached - 1] if self.success else math.inf
 
     @property
     def progress(self) -> str:
@@ -112,7 +117,7 @@ class Trainer(Maker):
         begin()
         with interrupted(setup.patience):
             run = _Run(learner, clock, int(setup.budget["epochs"] or 1), setup.max_time)
-            return run.record(task.tolerance, fields)
+            return run.record(math.inf if method.free else task.tolerance, fields)
 
 
 def _warm_up(learner: Learner) -> None:
@@ -194,12 +199,12 @@ class _Run:
 
     def _measured(self) -> float:
         """Add a point to the curve, off the clock; returns the held-out loss, NaN if it raises."""
-        seconds, begin = self.clock.elapsed()[0], moment()
+        (seconds, cpu), begin = self.clock.elapsed(), moment()
         held_out = feasibility = math.nan
         with suppress(Exception):
             held_out, feasibility = self.learner.losses()[1], self.learner.feasibility()
         Clock.measured(begin)
-        point = {"time": seconds, "held_out": held_out, "feasibility": feasibility}
+        point = {"time": seconds, "cpu": cpu, "held_out": held_out, "feasibility": feasibility}
         for name, value in point.items():
             self.curve[name].append(value)
         return held_out

@@ -20,6 +20,7 @@ from genorth.compare.analysis.rows import (
     effect,
     elsewhere,
     leaders,
+    over_least,
     shared,
 )
 
@@ -38,5 +39,6 @@ __all__ = [
     "effect",
     "elsewhere",
     "leaders",
+    "over_least",
     "shared",
 ]

@@ -23,6 +23,9 @@ _Vector = np.ndarray[Any, Any]
 #: A start of a row: problem, size, tolerance, seed.
 _Start = tuple[str, str, float, int]
 
+#: How the measures read.
+UNITS = {"time": "seconds", "cpu": "CPU seconds", "evaluations": "evaluations"}
+
 #: Whose profile: that of each solver, or of the best solver of each family.
 SUBJECTS = ("solver", "family")
 #: What counts: the whole run, or the way to the first iterate that meets the tolerance.
@@ -103,21 +106,24 @@ def profile(
 
     Args:
         records: The records.
-        measure: "time" or "evaluations".
+        measure: "time" (wall seconds), "cpu" (CPU seconds) or "evaluations".
         by: "solver", or "family": of each family the solver that needs least, problem by problem.
         at: "run" for the whole run, or "target" for the way to the first iterate whose gradient
-            norm is at most the tolerance, by the traces.
+            norm is at most the tolerance, by the traces, which have no CPU seconds.
 
     Returns:
         The profile.
 
     Raises:
-        ValueError: If there is no start of a row that every solver, or family, has a record of.
+        ValueError: If CPU seconds to a target are asked for, or if there is no start of a row that
+            every solver, or family, has a record of.
     """
     require_records(records)
     require_known("measure", measure, MEASURES)
     require_known("by", by, SUBJECTS)
     require_known("at", at, ENDS)
+    whole = at == "run" or measure != "cpu"
+    require(whole, "measure", "'time' or 'evaluations' where at='target'", repr(measure))
     costs: dict[_Start, dict[str, float]] = {}
     for record in records if at == "run" else at_target(records):
         start, who = costs.setdefault((*record.row, record.seed), {}), getattr(record, by)
@@ -170,9 +176,9 @@ def at_target(records: Records) -> Records:
     chains: dict[tuple[Any, ...], list[Record]] = {}
     for record in records:
         chains.setdefault(record.key[:4], []).append(record)
-    made = []
+    made, targets = [], sorted(records.distinct("tolerance"), reverse=True)
     for runs in chains.values():
-        for target in sorted(records.distinct("tolerance"), reverse=True):
+        for target in targets:
             own = [run for run in runs if run.tolerance == target]
             tried = (*own, *sorted(runs, key=lambda run: -run.tolerance))
             ways = ((run, crossing(run, target)) for run in tried)

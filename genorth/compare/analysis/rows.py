@@ -16,13 +16,15 @@ import attrs
 import numpy as np
 
 from genorth.compare.runs.record import NOT_RUN, OUT_OF_TIME, Record, Records
-from genorth.errors import refuse, require
+from genorth.errors import refuse, require, require_known
 from genorth.solve.solver import FAMILIES
 
 #: The row of a table: problem, size, tolerance.
 Row = tuple[str, str, float]
-#: What runs are compared by.
-MEASURES = ("time", "evaluations")
+#: What runs are compared by: wall seconds, CPU seconds, evaluations.
+MEASURES = ("time", "cpu", "evaluations")
+#: What an ingredient is worth is told in these.
+GAINS = ("time", "evaluations")
 
 # of the decrease: a value of f that is higher by more belongs to another minimum, or to none
 _ANOTHER = 1e-3
@@ -64,13 +66,14 @@ class Runs:
 
     def median(self, figure: str) -> float:
         """The median of a figure over the runs that have it, failed or not; NaN if none has."""
-        values = [float(getattr(record, figure)) for record in self.records]
-        finite = [value for value in values if math.isfinite(value)]
+        values = [getattr(record, figure) for record in self.records]
+        finite = [float(each) for each in values if each is not None and math.isfinite(each)]
         return statistics.median(finite) if finite else math.nan
 
     def spread(self, figure: str) -> tuple[float, float, float]:
-        """Least, median and greatest over the seeds, a failed run counting as infinite."""
-        values = [getattr(r, figure) if r.success else math.inf for r in self.records]
+        """Least, median and greatest over the seeds; a failed run, or no figure, is infinite."""
+        found = [float(getattr(r, figure)) if r.success else math.inf for r in self.records]
+        values = [math.inf if math.isnan(value) else value for value in found]
         return min(values), statistics.median(values), max(values)
 
     @property
@@ -145,16 +148,18 @@ def best_of(
     Returns:
         Its name; None if no solver solved more than half of the seeds.
     """
-    return min(_solving(runs, among), key=lambda name: runs[name].rank(figure), default=None)
+    return min(
+        _solving(runs, among, figure), key=lambda name: runs[name].rank(figure), default=None
+    )
 
 
-def _solving(runs: Mapping[str, Runs], among: Iterable[str] | None) -> list[str]:
+def _solving(runs: Mapping[str, Runs], among: Iterable[str] | None, figure: str) -> list[str]:
     """Those that solve more than half of the seeds; of these, those that have most seeds.
 
     A single start, however lucky, is no rival of five.
     """
     names = runs if among is None else among
-    solving = [name for name in names if math.isfinite(runs[name].time)]
+    solving = [name for name in names if math.isfinite(runs[name].spread(figure)[1])]
     most = max((len(runs[name].records) for name in solving), default=0)
     return [name for name in solving if len(runs[name].records) == most]
 
@@ -189,7 +194,7 @@ def leaders(
     Returns:
         The best first. One alone is the winner; of several none is.
     """
-    names = _solving(runs, among)
+    names = _solving(runs, among, figure)
     best = best_of(runs, names, figure)
     if best is None:
         return ()
@@ -207,15 +212,15 @@ def best_by_family(runs: Mapping[str, Runs]) -> dict[str, str | None]:
     }
 
 
-def elsewhere(runs: Mapping[str, Runs]) -> dict[str, float]:
-    """Find the solvers of a row whose f is not the lowest, each with its excess.
+def elsewhere(runs: Mapping[str, Runs]) -> dict[str, tuple[float, ...]]:
+    """Find the solvers of a row whose f is not the lowest, each with its excess from those starts.
 
     A run counts where f - f_best > 1e-3 (f_start - f_best), f_best being the lowest f that any
     solver reached from the same start: this tells another minimum from rounding, also where f_best
     is zero.
     """
     every = [record for entry in runs.values() for record in entry.solved]
-    found: dict[str, float] = {}
+    found: dict[str, tuple[float, ...]] = {}
     for seed in dict.fromkeys(record.seed for record in every):
         mine = [record for record in every if record.seed == seed]
         costs = (record.trace.cost[0] for record in mine if record.trace.cost)
@@ -224,7 +229,7 @@ def elsewhere(runs: Mapping[str, Runs]) -> dict[str, float]:
         for record in mine:
             excess = record.fun - lowest
             if excess > _ANOTHER * (start - lowest):
-                found[record.solver] = max(excess, found.get(record.solver, 0.0))
+                found[record.solver] = (*found.get(record.solver, ()), excess)
     return found
 
 
@@ -233,74 +238,95 @@ def elsewhere(runs: Mapping[str, Runs]) -> dict[str, float]:
 
 @attrs.frozen
 class Best:
-    """Who wins a row (problem, size, tolerance): the fastest of those that solved most seeds."""
+    """Who wins a row (problem, size, tolerance): the first of those that solved most seeds."""
 
     problem: str
     size: str
     tolerance: float
     #: None if no solver solved it.
     solver: str | None
-    #: Seconds, the median over the seeds; NaN if no solver solved it.
+    #: Wall seconds (or the measure that counts), the median over the seeds; NaN if unsolved.
     time: float
-    #: Time of each solver over that of the best: infinite for one that failed; below 1 for one that
+    #: Of each solver over that of the best: infinite for one that failed; below 1 for one that
     #: failed at times.
     ratios: dict[str, float]
     #: For one that ran out of time: its ratio is more than this.
     at_least: dict[str, float]
     #: Why and how often each solver failed, of those that did.
     notes: dict[str, str]
-    #: Solvers that ended at a higher value of f, and by how much.
-    elsewhere: dict[str, float]
+    #: Solvers that ended at a higher value of f, and by how much from each such start.
+    elsewhere: dict[str, tuple[float, ...]]
     #: How many runs failed.
     failed: int = 0
     #: Solvers that cannot be told from the best: their times over the seeds overlap with its times.
     tied: tuple[str, ...] = ()
 
 
-def best(records: Records) -> list[Best]:
-    """Find the winner of each row, and how many times longer the others took.
+def best(records: Records, by: str = "time") -> list[Best]:
+    """Find the winner of each row, and how many times more the others took.
 
     Args:
         records: The records.
+        by: What counts: "time" (wall seconds), "cpu" (CPU seconds) or "evaluations".
 
     Returns:
         One `Best` for each row.
     """
     found = []
+    require_known("by", by, MEASURES)
     for row, runs in by_row(require_records(records)).items():
-        winner = best_of(runs)
-        time = math.nan if winner is None else runs[winner].time
-        ratios = {name: each.time / time if time > 0 else math.inf for name, each in runs.items()}
+        winner = best_of(runs, figure=by)
+        least = {name: each.spread(by)[1] for name, each in runs.items()}
+        time = math.nan if winner is None else least[winner]
+        ratios = {name: each / time if time > 0 else math.inf for name, each in least.items()}
         at_least = {
-            solver: entry.spent / time
+            solver: Runs(entry.failed).median(by) / time
             for solver, entry in runs.items()
             if math.isinf(ratios[solver]) and entry.out_of_time and time > 0
         }
         notes = {solver: entry.note for solver, entry in runs.items() if entry.note}
         failed, higher = sum(len(entry.failed) for entry in runs.values()), elsewhere(runs)
-        tied = leaders(runs)[1:]
+        tied = leaders(runs, figure=by)[1:]
         found.append(Best(*row, winner, time, ratios, at_least, notes, higher, failed, tied))
     return found
 
 
 def behind(runs: Mapping[str, Runs]) -> dict[str, float]:
-    """How far each family is behind in a row: the time of its best solver over the best time.
+    """How far each family is behind in a row: the time of its best solver over the least time.
+
+    Both are medians over the starts that this solver has, among the best solvers of the families:
+
+        t / min t >= 1
 
     Args:
         runs: The runs of a row, by solver.
 
     Returns:
-        The ratios, from the starts that the two share, infinite for a family that does not solve
-        the row, and below 1 for one that is faster but fails from more starts or has fewer; empty
-        where none solves it.
+        The ratios, infinite for a family that does not solve the row; empty where none solves it.
     """
-    best = best_of(runs)
-    if best is None:
-        return {}
+    found = best_by_family(runs)
+    first = [name for name in found.values() if name is not None]
     return {
-        kind: math.inf if name is None else _ratio(shared(runs, name, best) or runs, name, best)
-        for kind, name in best_by_family(runs).items()
+        kind: math.inf if name is None else over_least(runs, name, first)
+        for kind, name in (found.items() if first else ())
     }
+
+
+def over_least(runs: Mapping[str, Runs], name: str, among: Iterable[str]) -> float:
+    """The time of a solver over the least among some, from the starts that it has.
+
+    Args:
+        runs: The runs of a row, by solver.
+        name: The solver.
+        among: The solvers to compare it with.
+
+    Returns:
+        The ratio of the medians; infinite where the solver fails.
+    """
+    same = shared(runs, name)
+    least = min(same[each].time for each in (name, *among) if each in same)
+    time = same[name].time
+    return time / max(least, np.finfo(float).tiny) if math.isfinite(time) else math.inf
 
 
 def _ratio(runs: Mapping[str, Runs], name: str, other: str) -> float:
@@ -388,7 +414,7 @@ def effect(records: Records, solver: str, other: str) -> Effect:
     Raises:
         ValueError: If no row has records of both.
     """
-    gains: dict[str, list[float]] = {measure: [] for measure in MEASURES}
+    gains: dict[str, list[float]] = {measure: [] for measure in GAINS}
     only, count = [0, 0], 0
     for runs in by_row(require_records(records)).values():
         same = shared(runs, solver, other) if {solver, other} <= runs.keys() else {}

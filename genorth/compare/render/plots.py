@@ -1,4 +1,4 @@
-"""Plots of records: convergence, performance profiles, phases, and all times at a glance.
+"""Plots of records: convergence, performance profiles, phases, how far families are behind.
 
 Each is a matplotlib Figure, made without pyplot: nothing opens, nothing is kept, and
 `figure.savefig("name.svg")` writes it to a file.
@@ -15,7 +15,7 @@ import numpy as np
 
 from genorth.compare.analysis import profiles
 from genorth.compare.analysis import rows as ranking
-from genorth.compare.analysis.profiles import Profile
+from genorth.compare.analysis.profiles import UNITS, Profile
 from genorth.compare.analysis.rows import Runs, by_row, leaders, require_records
 from genorth.compare.render.styles import (
     FAMILY_STYLES,
@@ -24,6 +24,7 @@ from genorth.compare.render.styles import (
     PHASES,
     TEXT,
     Styles,
+    few_ticks,
     legend,
     logarithmic,
     look_of,
@@ -36,9 +37,9 @@ from genorth.compare.render.table import Labels, Names, names_of, plain, seconds
 from genorth.compare.runs.record import Record, Records
 from genorth.errors import require
 
+_MOST = 12  # panels of one figure
 _POINTS = 250  # of one line: more are not seen, and a report holds many lines
-#: What is plotted against, with its unit.
-_ACROSS = {"time": "seconds", "evaluations": "evaluations"}
+_ACROSS = {measure: UNITS[measure] for measure in ("time", "evaluations")}  # what a trace has
 
 
 # ---------------------------------------------------------------------- convergence
@@ -124,7 +125,7 @@ def _thinned(x: Sequence[float], y: Sequence[float], smallest: bool = False) -> 
 
 @plotted
 def profile(records: Records, *, labels: Labels | None = None, look: Styles | None = None) -> Any:
-    """Plot the performance profiles by time (left) and by evaluations (right).
+    """Plot the performance profiles by wall time, by CPU time and by evaluations.
 
     A solver that fails at times never reaches 1.
 
@@ -137,8 +138,8 @@ def profile(records: Records, *, labels: Labels | None = None, look: Styles | No
         The matplotlib Figure.
     """
     names, look = look_of(records, labels, look)
-    figure, axes = panels(9.0, 3.7, 1, 2, sharey=True)
-    for axis, (measure, unit) in zip(axes[0], _ACROSS.items(), strict=True):
+    figure, axes = panels(9.0, 3.7, 1, len(UNITS), sharey=True)
+    for axis, (measure, unit) in zip(axes[0], UNITS.items(), strict=True):
         found = profiles.profile(records, measure)
         _shares_within(axis, found, {name: look[name].line() for name in found.solvers}, unit)
     axes[0, 0].set_ylabel(f"share of {found.count} runs")
@@ -152,6 +153,7 @@ def _shares_within(axis: Any, found: Profile, lines: Mapping[str, Any], unit: st
     for solver, line in lines.items():
         axis.plot(*found.curve(solver, last), **line | _STEPS)
     axis.set(xscale="log", xlim=(1, last), ylim=_ALL, xlabel=f"times the {unit} of the best")
+    few_ticks(axis.xaxis)
 
 
 _STEPS = {"drawstyle": "steps-post", "markevery": None}
@@ -182,6 +184,7 @@ def families(records: Records) -> Any:
         for kind, line in lines.items():
             below.plot(*found.data_curve(kind, *budget), **line | _STEPS)
         below.set(xscale="log", xlim=budget, ylim=_ALL, xlabel=unit)
+        few_ticks(below.xaxis)
     for axis in axes[:, 0]:
         axis.set_ylabel(f"share of {found.count} runs")
     legend(figure, axes[0, 0].get_lines(), list(found.solvers))
@@ -190,37 +193,39 @@ def families(records: Records) -> Any:
 
 @plotted
 def behind(records: Records, *, groups: Mapping[str, str] | None = None) -> Any:
-    """Plot who wins and by how much: a dot for each row, at the time of a family over the best.
+    """Plot who wins and by how much: a dot for each row, at the time of a family over the least.
 
-    One panel for each problem, in it a lane for each family; a bar at the median. Dots at the right
-    edge are rows that no solver of the family solves. A hollow dot can be told from the best only
-    by its median: the times over the starts overlap.
+    One panel for each problem, in it a lane for each family; a bar at the median. Rows that no
+    solver of the family solves are counted at the right, outside of the axis. A hollow dot can be
+    told from the best only by its median: the times over the starts overlap.
 
     Args:
         records: The records.
-        groups: Which problems share a panel, by the name of the problem; each its own by default.
+        groups: Which problems share a panel, by the name of the problem; each its own by default,
+            all together if there are more than twelve.
 
     Returns:
         The matplotlib Figure.
     """
-    groups = groups or {}
+    places = require_records(records).distinct("problem")
+    groups = groups or ({} if len(places) <= _MOST else dict.fromkeys(places, "all problems"))
     found: dict[str, dict[str, list[tuple[float, bool]]]] = {}
-    for row, runs in by_row(require_records(records)).items():
+    for row, runs in by_row(records).items():
         lanes = found.setdefault(groups.get(row[0], row[0]), {})
         for kind, ratio in ranking.behind(runs).items():
             lanes.setdefault(kind, []).append((ratio, _tied(runs, kind)))
     every = [ratio for lanes in found.values() for dots in lanes.values() for ratio, _ in dots]
-    first, last = 0.9 * min([1.0, *every]), 2.0 * max(filter(math.isfinite, every), default=1.0)
+    last = 1.5 * max(filter(math.isfinite, every), default=1.0)
     figure, axes = _stacked({name: len(lanes) for name, lanes in found.items()}, 0.24, 0.8)
     for axis, (name, lanes) in zip(axes, found.items(), strict=True):
         for place, (kind, dots) in enumerate(lanes.items()):
-            _lane(axis, place, kind, dots, last)
+            _lane(axis, place, kind, dots)
         axis.set_yticks(range(len(lanes)), list(lanes))
         axis.set_title(shortened(plain(name)), loc="left", **TEXT)
-        axis.set(xscale="log", xlim=(first, 1.4 * last), ylim=(len(lanes) - 0.4, -0.6))
-        axis.xaxis.set_major_formatter("{x:g}")
+        axis.set(xscale="log", xlim=(0.93, last), ylim=(len(lanes) - 0.4, -0.6))
+        few_ticks(axis.xaxis)
         axis.grid(visible=False, axis="y")
-    axes[-1].set_xlabel("time over the best of the row (right edge: not solved)")
+    axes[-1].set_xlabel("time over the least time of the row, from the same starts")
     return figure
 
 
@@ -238,22 +243,27 @@ def _tied(runs: Mapping[str, Runs], kind: str) -> bool:
     return len(families) > 1 and kind in families
 
 
-def _lane(
-    axis: Any, place: int, kind: str, dots: Sequence[tuple[float, bool]], last: float
-) -> None:
+def _lane(axis: Any, place: int, kind: str, dots: Sequence[tuple[float, bool]]) -> None:
     look = FAMILY_STYLES[kind].dot() | {"markersize": 4.5, "alpha": 0.75}
     for hollow in (False, True):
         # heights that differ, so that equal ratios can be seen
         drawn = [
-            (min(ratio, last), place + 0.3 * ((number * 0.618) % 1.0 - 0.5))
+            (ratio, place + 0.3 * ((number * 0.618) % 1.0 - 0.5))
             for number, (ratio, tied) in enumerate(dots)
-            if tied == hollow
+            if tied == hollow and math.isfinite(ratio)
         ]
         look["markerfacecolor"] = "none" if hollow else look["color"]
         if drawn:
             axis.plot(*zip(*drawn, strict=True), **look)
-    middle = min(statistics.median(ratio for ratio, _ in dots), last)
-    axis.plot([middle] * 2, [place - 0.34, place + 0.34], color=look["color"], linewidth=2.2)
+    middle = statistics.median(ratio for ratio, _ in dots)
+    if math.isfinite(middle):
+        axis.plot([middle] * 2, [place - 0.34, place + 0.34], color=look["color"], linewidth=2.2)
+    if unsolved := sum(math.isinf(ratio) for ratio, _ in dots):
+        text = f"{unsolved} of {len(dots)} not solved"
+        # beside the axis, not on it
+        axis.annotate(
+            text, (1.0, place), (6, 0), ("axes fraction", "data"), "offset points", va="center"
+        )
 
 
 # ---------------------------------------------------------------------- phases
@@ -330,45 +340,3 @@ def _phase_bars(
         axis.text(1.01, place, text, va="center", fontsize=8)
     axis.set_yticks(range(len(runs)), [shortened(names[solver]) for solver in runs], **TEXT)
     axis.set(xlim=(0, 1), ylim=(len(runs) - 0.4, -0.6))
-
-
-# ---------------------------------------------------------------------- all times
-
-
-@plotted
-def overview(records: Records, *, labels: Labels | None = None, look: Styles | None = None) -> Any:
-    """Plot all times: a line for each row, a dot for each solver.
-
-    An arrow begins where a solver ran out of time; one that failed in another way has no dot. Full
-    dots are penalty methods, hollow squares Riemannian ones, full squares those as the paper ran
-    them.
-
-    Args:
-        records: The records.
-        labels: How problems and solvers are to be called.
-        look: The styles of the solvers, as `styles` gives them.
-
-    Returns:
-        The matplotlib Figure.
-    """
-    names, look = look_of(records, labels, look)
-    rows, solvers = by_row(records), list(records.solvers)
-    figure, ((axis,),) = panels(9.0, 0.42 * len(rows) + 1.2, 1, 1)
-    handles = [axis.plot([], [], **look[solver].dot())[0] for solver in solvers]
-    # Each solver has its own height, so that equal times do not hide one another.
-    heights = np.linspace(-0.28, 0.28, len(solvers)) if len(solvers) > 1 else [0.0]
-    above = dict(zip(solvers, heights, strict=True))
-    for place, runs in enumerate(rows.values()):
-        axis.axhspan(place - 0.42, place + 0.42, color=GREY, alpha=0.08, linewidth=0)
-        for solver, entry in runs.items():
-            dot, height = look[solver].dot(), place + above[solver]
-            if math.isfinite(entry.time):
-                axis.plot(entry.time, height, **dot)
-            elif entry.out_of_time:
-                axis.plot(entry.spent, height, **dot | {"marker": ">", "alpha": 0.6})
-    axis.set_yticks(range(len(rows)), [shortened(names.row(row)) for row in rows], **TEXT)
-    logarithmic(axis, "x")
-    axis.set(ylim=(len(rows) - 0.4, -0.6), xlabel="seconds (arrow: out of time)")
-    axis.grid(visible=False, axis="y")
-    legend(figure, handles, [names[solver] for solver in solvers])
-    return figure

@@ -1,19 +1,21 @@
 """`report`: one self-contained HTML file on a comparison, made of Jinja templates.
 
-The summary comes first, with a plot; then tables that sort, more plots, what failed, the settings
-and the machine, and what to cite. The page needs no network, and its content security policy lets
-nothing run but its own script.
+The summary comes first, with a figure and its controls; then tables, what failed, the settings and
+the machine, and what to cite. Plotly draws in the browser, from the runs that the page holds. It
+stands in the page, packed: no network is needed, and the content security policy lets nothing run
+but these two scripts. Without scripts the page shows figures by matplotlib.
 """
 
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import io
 import os
 import warnings
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Iterable, Sequence
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -23,21 +25,22 @@ import attrs
 from genorth.bibliography import entries
 from genorth.compare.analysis.rows import require_records
 from genorth.compare.render import plots
-from genorth.compare.render.styles import matplotlib, styles
+from genorth.compare.render.payload import own_solvers, payload
+from genorth.compare.render.styles import matplotlib
 from genorth.compare.render.summary import headline, paragraphs
-from genorth.compare.render.table import Labels, Names, Table, counted, names_of, plain, templates
+from genorth.compare.render.table import Labels, Table, counted, names_of, plain, templates
 from genorth.compare.render.table import html as table_html
 from genorth.compare.render.tables import (
     Reference,
     best_table,
+    checked,
     failures_table,
-    paper_tables,
     solved_table,
-    target_tables,
 )
 from genorth.compare.runs.record import Records
 from genorth.errors import refuse, require
 from genorth.files import replace_file
+from genorth.optional import optional
 
 #: What a section may hold: HTML, a Table, a matplotlib Figure, text (paragraphs), or several of
 #: these.
@@ -94,12 +97,13 @@ class Page:
         self._records, self._path, self._labels = records, Path(os.fsdecode(path)), labels
         self._title = title
 
-    def write(self, title: str, sections: Sequence[Section]) -> Path:
+    def write(self, title: str, sections: Sequence[Section], data: str = "") -> Path:
         """Write the sections that hold something, then failures, settings and citations.
 
         Args:
             title: The title, where the user gives none.
             sections: The sections.
+            data: What the script reads.
 
         Returns:
             The path.
@@ -111,7 +115,7 @@ class Page:
             Section("What to cite", _citations(self._records), "Citations"),
         ]
         shown = [part for part in (*sections, *last) if part.body]
-        text = _document(plain(self._title or title), _counted(self._records), shown)
+        text = _document(plain(self._title or title), _counted(self._records), shown, data)
         return replace_file(self._path, text.encode("utf-8"))
 
     def sections(self, given: Any) -> list[Section]:
@@ -136,7 +140,7 @@ class Page:
             paragraphs = [text for text in content.split("\n\n") if text.strip()]
             return rendered("paragraphs.html", paragraphs=paragraphs)
         if isinstance(content, Table):
-            return Html(table_html(content))
+            return Html(table_html(content, label))
         if hasattr(content, "savefig"):
             return self.figure(content, label)
         if isinstance(content, Sequence):
@@ -205,24 +209,33 @@ def _counted(records: Records) -> str:
     return ", ".join(counted(count, name) for name, count in counts.items())
 
 
-def _document(title: str, lead: str, sections: Sequence[Section]) -> str:
+def _document(title: str, lead: str, sections: Sequence[Section], data: str) -> str:
     folder = files("genorth.compare.render") / "templates"
     style, script = (
         f"\n{(folder / name).read_text(encoding='utf-8')}" for name in ("report.css", "report.js")
     )
-    # data: is for pictures within figures; they are part of the page
-    policy = (
-        f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}"
-    )
+    # pictures within figures are part of the page; Plotly adds rules to an empty style
+    own = f"style-src {_hash(style)} {_hash('')}; script-src {_hash(script)}"
+    policy = f"default-src 'none'; img-src data: blob:; {own}"
     return rendered(
         "report.html",
         title=title,
         lead=lead,
         sections=sections,
-        policy=policy,
+        policy=f"{policy} {_packed()[1]}" if data else policy,
         style=Html(style),
         script=Html(script),
+        data=Html(data),
     )
+
+
+@cache
+def _packed() -> tuple[str, str]:
+    """Plotly's script, packed, and its hash for the policy of the page."""
+    optional("plotly", "report", "The report")
+    script = (files("plotly") / "package_data" / "plotly.min.js").read_bytes()
+    packed = base64.b64encode(gzip.compress(script, mtime=0)).decode()
+    return packed, _hash(script.decode("utf-8"))
 
 
 def _hash(text: str) -> str:
@@ -232,31 +245,30 @@ def _hash(text: str) -> str:
 # ---------------------------------------------------------------------- the report
 
 _BEHIND = (
-    "A dot for each row: the time of the best solver of a family over the best of the row; a bar "
-    "at the median. Hollow: the times over the starts overlap, no family wins. At the right edge: "
-    "no solver of the family solves the row."
+    "A dot for each row: the time of the best solver of a family over the least of the row, from "
+    "the same starts; a bar at the median. Hollow: the times over the starts overlap, no family "
+    "wins."
 )
 _PROFILE = (
-    "The share of runs that a solver does within a factor of the best one of the same run, by "
-    "seconds and by evaluations (Dolan and Mor\u00e9 2002). A run that failed counts as never done."
+    "The share of runs that a solver does within a factor of the best one of the same run, by wall "
+    "seconds, CPU seconds and evaluations (Dolan and Mor\u00e9 2002). A failed run is never done."
 )
-_TIMES = (
-    "Seconds of each solver; an arrow where it ran out of time. Full dots are penalty methods, "
-    "hollow squares Riemannian ones, full squares Riemannian ones as the paper ran them."
-)
-_FAMILIES = (
-    "The best solver of each family in each run, by the way to the tolerance. Above: the share "
-    "of runs within a factor of the best; below: within a budget (Mor\u00e9 and Wild 2009)."
-)
-_CONVERGENCE = (
-    "Gradient norm (the smallest so far; dotted: the tolerances) and feasibility along the "
-    "way, from the same start. Solid: penalty methods, before their last point is restored to "
-    "the manifold; broken: Riemannian ones."
-)
-_PHASES = (
-    "Runs to the tightest tolerance. Cost is the time in the user's functions; the rest is "
-    "what no phase covers: the products of the penalty function, the solver's own algebra."
-)
+#: The controls of the page: label, name, and what can be chosen; the script fills in the filters.
+_CHOICES = {
+    "Figure": ("view", {"behind": "how far behind the best", "profile": "performance profile",
+                        "budget": "solved within a budget", "times": "all rows",
+                        "convergence": "convergence", "phases": "where the time goes"}),
+    "By": ("by", {"time": "wall seconds", "cpu": "CPU seconds", "evaluations": "evaluations",
+                  "time_to": "seconds to the tolerance",
+                  "evaluations_to": "evaluations to the tolerance"}),
+    "Of": ("lines", {"family": "families", "solver": "solvers"}),
+    "Height": ("up", {"gradient_norm": "gradient norm", "feasibility": "|C(X)|",
+                      "cost": "f minus the lowest"}),
+    "Across": ("x", {"log": "logarithmic", "linear": "linear"}),
+    "Up": ("y", {"log": "logarithmic", "linear": "linear"}),
+    **{label: (label.lower() if label != "Start" else "seed", {})
+       for label in ("Problem", "Size", "Tolerance", "Start")},
+}  # fmt: skip
 
 
 def report(
@@ -267,8 +279,9 @@ def report(
     *,
     reference: Reference | None = None,
     labels: Labels | None = None,
+    own: Iterable[str] | None = None,
 ) -> Path:
-    """Write a self-contained HTML report of the records.
+    """Write a self-contained, interactive HTML report of the records.
 
     Args:
         records: The records.
@@ -278,6 +291,8 @@ def report(
             text, `Html`, a `Table`, a matplotlib Figure, or a list of these.
         reference: Figures to show beside ours, as for `tables.paper_layout`.
         labels: How problems and solvers are to be called, by name.
+        own: The solvers that are yours, by name: they are marked, and the first sentence is about
+            them. By default those that are not registered, where others are.
 
     Returns:
         The path.
@@ -286,82 +301,41 @@ def report(
         ValueError: If there are no records, or an argument is not valid.
     """
     page = Page(records, path, title, labels)
-    names = names_of(records, labels)
-    times = plots.overview(records, labels=labels)
-    parts = [
-        _summary(page, records, labels),
-        *page.sections(sections),
-        _families(page, records, names),
-        Section("All solvers", _profile(page, records, labels), "Solvers"),
-        Section(
-            "All times", page.figure(times, "Seconds of each solver in each row", _TIMES), "Times"
-        ),
-        Section("Results", page.content(paper_tables(records, reference, labels))),
-        Section("Time to a common target", page.content(target_tables(records, labels)), "Targets"),
-        _convergence(page, records, names),
-        _phases(page, records, names),
-    ]
-    return page.write(f"Comparison of {len(records.solvers)} solvers", parts)
-
-
-def _summary(page: Page, records: Records, labels: Labels | None) -> Section:
-    """The first screen: who wins, by how much, how sure, and a plot; then the rest in words."""
-    if len({about.family for about in records.solvers.values()}) > 1:
-        figure = page.figure(plots.behind(records), "How far each family is behind", _BEHIND)
-    else:
-        figure = _profile(page, records, labels)
+    names, mine = names_of(records, labels), own_solvers(records, own)
+    runs = payload(records, names, checked(reference), mine)
+    choices = [(label, name, found.items()) for label, (name, found) in _CHOICES.items()]
     body = rendered(
         "summary.html",
-        headline=headline(records, labels),
-        figure=figure,
+        headline=headline(records, labels, mine),
         paragraphs=paragraphs(records, labels),
-        table=page.content(best_table(records, labels)),
+        figures=_still(page, records, labels),
+        choices=choices,
     )
-    return Section("Summary", body)
-
-
-def _profile(page: Page, records: Records, labels: Labels | None) -> Html:
-    return _drawn(
-        page, lambda: plots.profile(records, labels=labels), "Performance profiles", _PROFILE
-    )
-
-
-def _drawn(page: Page, draw: Callable[[], Any], label: str, caption: str) -> Html:
-    """A plot of profiles, which need a start that all solvers have a record of."""
-    try:
-        return page.figure(draw(), label, caption)
-    except ValueError as error:
-        return page.content(f"There are no profiles: {error}")
-
-
-def _families(page: Page, records: Records, names: Names) -> Section:
-    """The families side by side, in all and for each problem; and who solves how much."""
-    parts = {names[problem]: mine for problem, mine in records.by("problem").items()}
-    if len(parts) > 1:
-        parts = {"All problems": records, **parts}
-    folds = [page.content(solved_table(records, names))]
-    for number, (title, mine) in enumerate(parts.items()):
-        figure = _drawn(page, partial(plots.families, mine), f"Families, {title}", _FAMILIES)
-        folds.append(rendered("fold.html", title=title, body=figure, shown=number == 0))
-    return Section("Families side by side", Html("".join(folds)), "Families")
-
-
-def _convergence(page: Page, records: Records, names: Names) -> Section:
-    look, folds = styles(records.solvers), []
-    for problem, rows in records.by("problem").items():
-        for number, (size, runs) in enumerate(rows.by("size").items()):
-            if len(mine := runs.where(lambda record: len(record.trace) > 1)):
-                title = f"{names[problem]} {names[size]}"
-                figure = plots.convergence(mine, labels=names, look=look)
-                drawn = page.figure(figure, f"Convergence, {title}", _CONVERGENCE)
-                folds.append(rendered("fold.html", title=title, body=drawn, shown=number == 0))
-    return Section("Convergence", Html("".join(folds)))
-
-
-def _phases(page: Page, records: Records, names: Names) -> Section:
-    timed = records.where(lambda record: bool(record.seconds) and record.time > 0)
-    figures = [
-        page.figure(plots.phases(mine, labels=names), f"Time by phase, {names[problem]}", _PHASES)
-        for problem, mine in timed.by("problem").items()
+    solved, still = solved_table(records, names), best_table(records, labels)
+    winners = Html(f'<div id="winners" class="grid">{page.content(still)}</div>')
+    parts = [
+        Section("Summary", body),
+        *page.sections(sections),
+        Section("Winners", winners),
+        Section("Results", Html('<div id="results" class="grid"></div>')),
+        Section("Solved", page.content(solved)),
     ]
-    return Section("Where the time goes", Html("".join(figures)), "Phases")
+    data = (
+        f'<script type="application/json" id="runs">{runs}</script>'
+        f'<script type="text/plain" id="plotly">{_packed()[0]}</script>'
+    )
+    return page.write(f"Comparison of {len(records.solvers)} solvers", parts, data)
+
+
+def _still(page: Page, records: Records, labels: Labels | None) -> Html:
+    """The figures of a page that runs no script."""
+    drawn = []
+    if len({about.family for about in records.solvers.values()}) > 1:
+        figure = plots.behind(records)
+        drawn.append(page.figure(figure, "How far each family is behind", _BEHIND))
+    try:
+        figure = plots.profile(records, labels=labels)
+        drawn.append(page.figure(figure, "Performance profiles", _PROFILE))
+    except ValueError as error:  # no start that all solvers have a record of
+        drawn.append(page.content(f"There are no profiles: {error}"))
+    return Html("".join(drawn))

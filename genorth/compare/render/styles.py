@@ -1,13 +1,14 @@
-"""How a solver is drawn, the same in every plot: colour by algorithm, line by family.
+"""How a solver is drawn, the same in every plot: a colour of its own, line by family.
 
-The colours are those of Okabe and Ito, which colour-blind readers can tell apart, as far as they
-read on white and on black. Penalty methods are drawn solid, Riemannian ones broken, infeasible
-ones in dots and dashes. `panels` makes a figure without pyplot: nothing opens, nothing is kept.
+The first colours are those of Okabe and Ito, which colour-blind readers can tell apart. Penalty
+methods are drawn solid, Riemannian ones broken, infeasible ones in dots and dashes. `panels` makes
+a figure without pyplot: nothing opens, nothing is kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any, ParamSpec
 
@@ -29,16 +30,13 @@ BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, GREY = (
     "#8A8A8A",
 )
 
-_ALGORITHMS = {
-    "gd": BLUE,
-    "cg": VERMILLION,
-    "lbfgs": GREEN,
-    "tr": PURPLE,
-    "alm": ORANGE,
-    "prox": SKY,
-}
-_OTHERS = (GREY,)
-_MARKERS = ("D", "^", "v", "P", "*", "<", "8", "H")  # for those that would look alike
+#: One for each solver, in turn: apart from each other, and 3:1 on white and on black at least.
+COLORS = (
+    *(BLUE, VERMILLION, GREEN, PURPLE),
+    *("#9000FC", "#9C9000", "#FC006C", "#786054", "#24A800", "#0054FC", "#FC00F0", "#8490A8"),
+    *("#A830A8", "#B43C54", "#007800", "#9078F0"),
+)
+_MARKERS = ("", "D", "^", "v", "P", "*", "<", "8", "H")  # where there are more solvers than colours
 
 #: Colours of the phases of `Record.seconds`.
 PHASES = {"cost": SKY, "gradient": GREEN, "projection": ORANGE, "retraction": VERMILLION}
@@ -82,53 +80,31 @@ _FAMILIES: dict[str, dict[str, Any]] = {
     PENALTY: {},
     RIEMANNIAN: {"dashes": (4.0, 1.8), "shape": "s", "full": False},
     INFEASIBLE: {"dashes": (6.0, 1.5, 1.0, 1.5), "shape": "^", "full": False},
-    OTHER: {"marker": "D", "shape": "D"},
+    OTHER: {"dashes": (1.0, 1.3), "shape": "D"},
 }
 #: Of a family as a whole.
 FAMILY_STYLES = {
     kind: Style(color, **look)
     for (kind, look), color in zip(_FAMILIES.items(), (BLUE, VERMILLION, GREEN, GREY), strict=True)
 }
-_VARIANTS: dict[str, dict[str, Any]] = {
-    "paper": {"dashes": (1.0, 1.3), "full": True},
-    "pymanopt": {"dashes": (5.0, 1.3, 1.0, 1.3), "shape": "d"},
-    "odf": {"marker": "s", "shape": "P"},
-    "cdopt": {"marker": "x", "shape": "X"},
-    "cdf-scipy": {"marker": "o", "shape": "p"},
-    "odf-scipy": {"marker": "v", "shape": "v"},
-}
 
 
 def styles(solvers: Mapping[str, Any]) -> dict[str, Style]:
-    """Choose a style for each solver, by family, algorithm and variant.
+    """Choose a style for each solver: a colour of its own, lines and points by family.
 
     Args:
         solvers: Descriptions by name: `records.solvers`, or `genorth.Solver`s.
 
     Returns:
-        The styles by name; no two are alike as long as there are enough.
+        The styles by name; no two are alike up to 144.
     """
-    own = dict.fromkeys(
-        about.algorithm or name
-        for name, about in solvers.items()
-        if about.algorithm not in _ALGORITHMS
-    )
-    colors = _ALGORITHMS | {kind: _OTHERS[n % len(_OTHERS)] for n, kind in enumerate(own)}
-    found: dict[str, Style] = {}
-    for name, about in solvers.items():
-        look = _FAMILIES[about.family] | _VARIANTS.get(about.variant, {})
-        style = Style(colors[about.algorithm or name], **look)
-        marks = ((style.marker, style.shape, style.full), *_MARKS)
-        looks = [attrs.evolve(style, marker=m, shape=s, full=full) for m, s, full in marks]
-        found[name] = next((each for each in looks if not _seen(each, found.values())), style)
+    found = {}
+    for number, (name, about) in enumerate(solvers.items()):
+        rounds, place = divmod(number, len(COLORS))
+        marker = _MARKERS[rounds % len(_MARKERS)]
+        look = _FAMILIES[about.family] | ({"marker": marker, "shape": marker} if marker else {})
+        found[name] = Style(COLORS[place], **look)
     return found
-
-
-_MARKS = tuple((marker, marker, full) for full in (True, False) for marker in _MARKERS)
-
-
-def _seen(style: Style, others: Iterable[Style]) -> bool:
-    return any(style.line() == each.line() or style.dot() == each.dot() for each in others)
 
 
 # ---------------------------------------------------------------------- figures
@@ -190,7 +166,9 @@ def legend(figure: Any, handles: Sequence[Any], names: Sequence[str], columns: i
     if not handles:
         return
     # matplotlib leaves out names that begin with an underscore: they are set afterwards
-    numbers, ncols = list(map(str, range(len(names)))), min(columns, len(names))
+    longest = max(len(shortened(name)) for name in names)
+    fit = int(figure.get_figwidth() / (0.085 * longest + 0.75))  # inches of a letter, of a line
+    numbers, ncols = list(map(str, range(len(names)))), max(1, min(columns, len(names), fit))
     made = figure.legend(handles, numbers, loc="outside lower center", ncols=ncols)
     for text, name in zip(made.get_texts(), names, strict=True):
         text.set(text=shortened(name), **TEXT)
@@ -201,6 +179,18 @@ def logarithmic(axis: Any, *directions: str) -> None:
     for direction in directions:
         if any(len(getattr(line, f"get_{direction}data")()) for line in axis.get_lines()):
             axis.set(**{f"{direction}scale": "log"})
+            few_ticks(getattr(axis, f"{direction}axis"))
+
+
+def few_ticks(axis: Any) -> None:
+    """Labels that do not collide on a logarithmic axis: at 1, 2, 5 of a decade, or decades."""
+    low, high = sorted(axis.get_view_interval())
+    decades = math.log10(high / low)
+    ticker = matplotlib(".ticker")
+    marks = (1.0,) if decades > 2.5 else (1.0, 2.0, 5.0) if decades > 0.7 else range(1, 10)
+    axis.set_major_locator(ticker.LogLocator(subs=marks, numticks=8))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(ticker.NullFormatter())
 
 
 def look_of(records: Records, labels: Labels | None, look: Styles | None) -> tuple[Names, Styles]:

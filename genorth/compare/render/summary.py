@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -14,10 +15,11 @@ from genorth.compare.analysis.rows import (
     duels,
     elsewhere,
     leaders,
+    over_least,
     require_records,
     short_status,
 )
-from genorth.compare.render.table import Labels, Names, counted, names_of
+from genorth.compare.render.table import Labels, Names, counted, digits, names_of
 from genorth.compare.runs.record import NOT_RUN, Records
 
 _Rows = Mapping[Row, Mapping[str, Runs]]
@@ -53,18 +55,37 @@ def paragraphs(records: Records, labels: Labels | None = None) -> list[tuple[str
     return found + [("", text) for text in _failures(records, names)]
 
 
-def headline(records: Records, labels: Labels | None = None) -> list[str]:
+def headline(records: Records, labels: Labels | None = None, own: Sequence[str] = ()) -> list[str]:
     """Say in a few short sentences who wins over all rows, by how much, and how sure that is.
 
     Args:
         records: The records.
         labels: As for `sentences`.
+        own: The user's solvers, which the first sentences are about.
 
     Returns:
         The sentences.
     """
     names, rows = names_of(require_records(records), labels), by_row(records)
-    return [text for text in (_winners(rows, names), *_families(rows), _sure(records)) if text]
+    mine = [_own(records, rows, names, solver) for solver in own]
+    return [
+        text for text in (*mine, _winners(rows, names), *_families(rows), _sure(records)) if text
+    ]
+
+
+def _own(records: Records, rows: _Rows, names: Names, solver: str) -> str:
+    """Your solver is fastest in 1 of 3 rows, 1.3x the least time in the median (1x to 4x)."""
+    mine = [runs for runs in rows.values() if solver in runs]
+    ratios = [r for runs in mine if math.isfinite(r := over_least(runs, solver, runs))]
+    won = sum(leaders(runs) == (solver,) for runs in mine)
+    near = f"; it takes {digits(statistics.median(ratios))}x the least time" if ratios else ""
+    median = " in the median" if len(ratios) > 1 else ""
+    runs = records.where(solver=solver)
+    solved = f"{len(runs.where(success=True))} of {counted(len(runs), 'run')}"
+    return (
+        f"Your solver {names[solver]} is fastest in {won} of {counted(len(mine), 'row')}"
+        f"{near}{median}{_range(ratios)}, and solves {solved}."
+    )
 
 
 def _winners(rows: _Rows, names: Names) -> str:
@@ -117,14 +138,19 @@ def _duel(duel: Duel, several: bool) -> str:
     wins = f"{name} {f'beats {other} in' if several else 'wins'} {_share(won, count)}"
     undecided = f" ({sum(duel.overlap)} undecided)" if any(duel.overlap) else ""
     middle = statistics.median(ratios)
-    faster = f"{_digits(middle)}x faster" if middle >= 1 else f"{_digits(1 / middle)}x slower"
-    if count > 1:
-        faster += f" in the median ({_digits(min(ratios))}x to {_digits(max(ratios))}x)"
-    return f"{wins}{undecided}, {faster}."
+    faster = f"{digits(middle)}x faster" if middle >= 1 else f"{digits(1 / middle)}x slower"
+    if count == 1:
+        return f"{wins}{undecided}, {faster}."
+    wide = f"in the median{_range(ratios)}"
+    if middle >= 1:
+        return f"{wins}{undecided}, {faster} {wide}."
+    return f"{wins}{undecided}, but over {_share(count, count)} it is {faster} {wide}."
 
 
-def _digits(ratio: float) -> str:
-    return f"{ratio:.0f}" if ratio >= 100 else f"{ratio:.2g}"
+def _range(ratios: Sequence[float]) -> str:
+    """In brackets, where the ratios differ: " (1x to 3.4x)"."""
+    low, high = digits(min(ratios, default=1.0)), digits(max(ratios, default=1.0))
+    return f" ({low}x to {high}x)" if low != high else ""
 
 
 def _other_values(rows: _Rows, names: Names) -> list[str]:
@@ -134,8 +160,10 @@ def _other_values(rows: _Rows, names: Names) -> list[str]:
         first, excess = leaders(runs), elsewhere(runs)
         if first and first[0] in excess:
             who = f"the {'winner' if len(first) == 1 else 'fastest'}, {names[first[0]]},"
-            ends = f"{who} ends at an f {excess[first[0]]:.2g} above the lowest"
-            found.append(f"At {names.row(row)} {ends}.")
+            higher, starts = excess[first[0]], len(runs[first[0]].records)
+            ends = f"{who} ends at an f {digits(max(higher))} above the lowest found"
+            often = f", from {len(higher)} of {starts} starts" if starts > 1 else ""
+            found.append(f"At {names.row(row)} {ends}{often}.")
     return found
 
 

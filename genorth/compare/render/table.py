@@ -97,6 +97,11 @@ class Table:
 # ---------------------------------------------------------------------- numbers
 
 
+def value(value: float) -> Entry:
+    """Seven digits, enough to tell two values of f apart: 14938.5."""
+    return Entry() if math.isnan(value) else Entry(f"{value:.7g}", value)
+
+
 def scientific(value: float) -> Entry:
     """Three digits, as in the paper's tables: 6.29e-03."""
     return Entry() if math.isnan(value) else Entry(f"{value:.2e}", value)
@@ -129,9 +134,15 @@ def times(ratio: float) -> Entry:
     return Entry(f"{ratio:.0f}" if ratio >= 100 else f"{ratio:.1f}", ratio)
 
 
-def ranged(values: Sequence[float], form: str = ".3g") -> str:
+def digits(value: float, count: int = 2) -> str:
+    """So many digits, without an exponent where the number has more: 1.2, 99, 1200."""
+    short = f"{value:.{count}g}"
+    return f"{float(short):.0f}" if abs(value) >= 1 and "e" in short else short
+
+
+def ranged(values: Sequence[float], count: int = 3) -> str:
     """The median, with the range where there is one: "91 (90 to 93)"."""
-    middle, low, high = (format(f(values), form) for f in (statistics.median, min, max))
+    middle, low, high = (digits(f(values), count) for f in (statistics.median, min, max))
     return middle if low == high else f"{middle} ({low} to {high})"
 
 
@@ -343,13 +354,9 @@ def templates() -> Any:
     )
 
 
-def html(table: Table) -> str:
-    """A table whose columns sort within each block, by the script of the report."""
-    before = ["", *(head.group for head in table.heads)]
-    new = [
-        n > 0 and bool(head.group) and head.group != before[n] for n, head in enumerate(table.heads)
-    ]
-    values = {"table": table, "groups": _groups(table), "new": new}
+def html(table: Table, title: str = "") -> str:
+    """A table that the script of the report makes one to sort, filter and download."""
+    values = {"table": table, "groups": _groups(table), "title": title}
     return str(templates().get_template("table.html").render(values))
 
 

@@ -8,20 +8,20 @@ objects, for the report; the others text.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import attrs
 
-from genorth.compare.analysis.profiles import at_target
+from genorth.compare.analysis.profiles import UNITS, at_target
 from genorth.compare.analysis.rows import (
-    MEASURES,
+    GAINS,
     Best,
     Effect,
     Runs,
     best,
-    best_of,
     by_row,
     leaders,
     require_records,
@@ -36,6 +36,7 @@ from genorth.compare.render.table import (
     Names,
     Table,
     count,
+    digits,
     names_of,
     plain,
     render,
@@ -44,6 +45,7 @@ from genorth.compare.render.table import (
     seconds_text,
     times,
     tolerance_text,
+    value,
     words,
 )
 from genorth.compare.runs.record import FAILURES, PAPER, Column, Records
@@ -53,8 +55,9 @@ from genorth.errors import require
 #: ">1800", or None.
 Reference = Mapping[tuple[str, str, str, float], Sequence[float | str | None]]
 
+_MOST = 12  # problems that have a column of their own
 _TINY = 1e-300  # of a time, where it is zero
-_FIGURES = ("fun", "nit", "gradient_norm", "feasibility", "time")
+_FIGURES = ("fun", "nit", "gradient_norm", "feasibility", "cpu")
 
 __all__ = [
     "Best",
@@ -80,7 +83,8 @@ def paper_layout(
 ) -> str:
     """Write a table as in the paper for each problem.
 
-    Blocks of sizes, lines of solvers, five figures for each tolerance.
+    Blocks of sizes, lines of solvers, the five figures of the paper and the wall time for each
+    tolerance, and those of further constraints where there are any.
 
     Args:
         records: The records.
@@ -109,9 +113,15 @@ def paper_tables(
         The tables.
     """
     names = names_of(require_records(records), labels)
+    figures = checked(reference)
+    return [_paper_table(mine, figures, names) for mine in records.by("problem").values()]
+
+
+def checked(reference: Reference | None) -> Reference:
+    """The figures to show beside ours; none by default."""
     need = "a mapping of (problem, size, solver, tolerance) to figures"
     require(isinstance(reference, Mapping | None), "reference", need, reference)
-    return [_paper_table(mine, reference or {}, names) for mine in records.by("problem").values()]
+    return reference or {}
 
 
 def _paper_table(records: Records, reference: Reference, names: Names) -> Table:
@@ -122,7 +132,7 @@ def _paper_table(records: Records, reference: Reference, names: Names) -> Table:
         (tolerance, column, ours)
         for tolerance in tolerances
         for column in records.columns
-        if PAPER in column.tables
+        if PAPER in column.tables and column.used(records)
         for ours in ((True, False) if column.beside and tolerance in printed else (True,))
     ]
     heads = [Head("Solver", numeric=False)]
@@ -139,10 +149,10 @@ def _paper_table(records: Records, reference: Reference, names: Names) -> Table:
 
     seeds = len(records.distinct("seed"))
     several = (
-        f"Medians over {seeds} seeds, times with their range. Bold: the fastest of its block, "
-        "unless the range of another overlaps its range."
+        f"Medians over {seeds} starts, times with their range. Bold: the least of its block, by "
+        "wall and by CPU time, unless the range of another overlaps its range."
     )
-    footnote = several if seeds > 1 else "Bold: the fastest of its block."
+    footnote = several if seeds > 1 else "Bold: the least of its block, by wall and by CPU time."
     return Table(names[problem], heads, _by_size(records, names, entries), "Size", footnote)
 
 
@@ -167,31 +177,33 @@ def _lines(records: Records, names: Names, entries: Callable[[str], Iterable[Ent
 
 
 def _ours(column: Column, row: Mapping[str, Runs], solver: str) -> Entry:
-    """A figure over the seeds: the median; for the time also its range, bold for the winner."""
+    """A figure over the seeds: the median; for times also their range, bold for the winner."""
     if solver not in row:
         return Entry()
     runs = row[solver]
-    if column.name == "time":
-        return attrs.evolve(_time(runs), bold=(solver,) == leaders(row))
+    if column.name in ("time", "cpu"):
+        bold = (solver,) == leaders(row, figure=column.name)
+        return attrs.evolve(_time(runs, column.name), bold=bold)
     entry = _written(column, runs.median(column.name)) if runs.ran else Entry()
     return attrs.evolve(entry, failed=not runs.solved)
 
 
-def _time(runs: Runs) -> Entry:
+def _time(runs: Runs, figure: str = "time") -> Entry:
     """The median time and, of several seeds, the range; or the time spent if it is infinite.
 
-    "2.1 (1.8 to 3.0)"; "> 60" by a time limit.
+    "2.1 (1.8 to 3.0)"; "> 60" by a time limit. Why runs failed stands beside the wall time.
     """
     hint = plain(" ".join(dict.fromkeys(record.message for record in runs.failed)))
-    if math.isfinite(runs.time):
-        times = [record.time for record in runs.solved]
+    middle, spent = runs.spread(figure)[1], Runs(runs.failed).median(figure)
+    said = runs.note if figure == "time" else ""
+    if math.isfinite(middle):
+        times = [getattr(record, figure) for record in runs.solved]
         wide = f"{seconds_text(min(times))} to {seconds_text(max(times))}" if times[1:] else ""
-        note = ", ".join(filter(None, [wide, runs.note]))
-        return Entry(seconds_text(runs.time), runs.time, note, hint)
-    if math.isnan(runs.spent):
-        return Entry(note=runs.note, hint=hint, failed=True)
-    spent = f"{'> ' * runs.out_of_time}{seconds_text(runs.spent)}"
-    return Entry(spent, runs.spent, runs.note, hint, failed=True)
+        return Entry(seconds_text(middle), middle, ", ".join(filter(None, [wide, said])), hint)
+    if math.isnan(spent):
+        return Entry(note=said, hint=hint, failed=True)
+    text = f"{'> ' * runs.out_of_time}{seconds_text(spent)}"
+    return Entry(text, spent, said, hint, failed=True)
 
 
 def _theirs(column: Column, value: float | str | None) -> Entry:
@@ -205,6 +217,7 @@ _FORMS: Mapping[str, Callable[[Any], Entry]] = {
     "words": words,
     "status": lambda value: words(short_status(value)),
     "count": count,
+    "value": value,
     "scientific": scientific,
     "seconds": seconds,
     "tolerance": lambda value: Entry(tolerance_text(value), value),
@@ -270,7 +283,8 @@ def _target_table(records: Records, names: Names) -> Table:
 
     footnote = (
         "The first iterate whose gradient norm is at most the target, by the traces. Ratio: to the "
-        "best. Feas: of that iterate, before a penalty method restores it."
+        "best. Bold: the least, unless the range of another overlaps its range. "
+        "Feas: of that iterate, before a penalty method restores it."
     )
     return Table(names[problem], heads, _by_size(records, names, entries), "Size", footnote)
 
@@ -281,10 +295,10 @@ def _target_entries(row: Mapping[str, Runs], solver: str) -> list[Entry]:
         return [_time(row[solver]) if solver in row else Entry(), *[Entry(failed=True)] * 4]
     entries, runs = [], row[solver]
     for figure, entry in (("time", _time(runs)), ("evaluations", None)):
-        value, first = runs.spread(figure)[1], best_of(row, figure=figure)
-        least = row[first or solver].spread(figure)[1]
-        entry = count(value) if entry is None else entry
-        entries += [attrs.evolve(entry, bold=value == least), times(value / max(least, _TINY))]
+        middle, first = runs.spread(figure)[1], leaders(row, figure=figure)
+        least = row[first[0] if first else solver].spread(figure)[1]
+        entry = attrs.evolve(count(middle) if entry is None else entry, bold=first == (solver,))
+        entries += [entry, times(middle / max(least, _TINY))]
     return [*entries, scientific(runs.median("feasibility"))]
 
 
@@ -296,30 +310,33 @@ def _tolerances(records: Records) -> list[float]:
 # ---------------------------------------------------------------------- who wins, what failed
 
 
-def best_table(records: Records, labels: Labels | None = None, ratios: bool = True) -> Table:
+def best_table(
+    records: Records, labels: Labels | None = None, ratios: bool = True, by: str = "time"
+) -> Table:
     """Make the table of winners: for each row the best solver, its time, and the others' ratios.
 
     Args:
         records: The records.
         labels: As for `paper_layout`.
         ratios: False for how many runs of the row failed, in place of the ratios.
+        by: What counts: "time" (wall seconds), "cpu" (CPU seconds) or "evaluations".
 
     Returns:
         The table.
     """
-    found, names = best(records), names_of(records, labels)
+    found, names, unit = best(records, by), names_of(records, labels), UNITS[by]
     solvers = dict.fromkeys(solver for row in found for solver in row.ratios) if ratios else {}
     heads = [
         *(Head(name, numeric=False) for name in ("Problem", "Size")),
         Head("tol"),
         Head("Best", numeric=False),
-        Head("Seconds"),
-        *(Head(names[solver], "times the time of the best") for solver in solvers),
+        Head(f"{unit[0].upper()}{unit[1:]}"),
+        *(Head(names[solver], f"times the {unit} of the best") for solver in solvers),
         *([] if ratios else [Head("failed")]),
     ]
     footnote = (
         ">: it ran out of time. Other f: it ended at a higher value of f than the lowest found "
-        "from the same start. Several names: their times over the starts overlap, and none wins."
+        "from the same start. Several names: their ranges over the starts overlap, and none wins."
     )
     block = Block("", [_best_line(row, solvers, names) for row in found])
     return Table("", heads, [block], "", footnote)
@@ -348,7 +365,7 @@ def _ratio(row: Best, solver: str) -> Entry:
 
 
 def solved_table(records: Records, labels: Labels | None = None) -> Table:
-    """Make the table of how many runs each solver solves, by problem and in all.
+    """Make the table of how many runs each solver solves, by problem (up to 12) and in all.
 
     Args:
         records: The records.
@@ -360,17 +377,17 @@ def solved_table(records: Records, labels: Labels | None = None) -> Table:
     names = names_of(require_records(records), labels)
     parts = records.by("problem")
     if len(parts) > 1:
-        parts["all"] = records
+        parts = (parts if len(parts) <= _MOST else {}) | {"all": records}
+    counts = Counter((r.solver, part, r.success) for part, mine in parts.items() for r in mine)
     heads = [Head("Solver", numeric=False), Head("Family", numeric=False)]
     heads += [Head(names[part] if part != "all" else "All") for part in parts]
 
     def entries(solver: str) -> Iterator[Entry]:
         yield words(records.solvers[solver].family)
-        for part in parts.values():
-            mine = part.where(solver=solver)
-            solved = sum(record.success for record in mine)
-            text = f"{solved} of {len(mine)}"
-            yield Entry(text, solved / len(mine)) if len(mine) else Entry()
+        for part in parts:
+            solved = counts[solver, part, True]
+            total = solved + counts[solver, part, False]
+            yield Entry(f"{solved} of {total}", solved / total) if total else Entry()
 
     return Table("", heads, [Block("", _lines(records, names, entries))])
 
@@ -388,21 +405,21 @@ def effects_table(effects: Iterable[tuple[str, Effect]], labels: Labels | None =
     heads = [
         *(Head(name, numeric=False) for name in ("Ingredient", "with", "without")),
         Head("rows"),
-        *(Head(name, "times less with it, median (range)") for name in MEASURES),
+        *(Head(name, "times less with it, median (range)") for name in GAINS),
         *(Head(name, "solved") for name in ("only with", "only without")),
     ]
     lines = []
     for name, found in effects:
         solvers = [words((labels or {}).get(each, each)) for each in (found.solver, found.other)]
         counts = [count(each) for each in (found.only_solver, found.only_other)]
-        gains = [_gain(found, measure) for measure in MEASURES]
+        gains = [_gain(found, measure) for measure in GAINS]
         lines.append(Line([words(name), *solvers, count(found.rows), *gains, *counts]))
     return Table("", heads, [Block("", lines)])
 
 
 def _gain(found: Effect, measure: str) -> Entry:
     middle = found.gain(measure)
-    low, high = (f"{each:.2g}" for each in found.range(measure))
+    low, high = map(digits, found.range(measure))
     return Entry() if math.isnan(middle) else Entry(f"{middle:.2f} ({low} to {high})", middle)
 
 

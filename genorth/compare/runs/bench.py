@@ -11,6 +11,7 @@ import math
 import time
 import traceback
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
@@ -29,7 +30,7 @@ from genorth.linalg.arrays import Array, norm, number
 from genorth.linalg.cache import same_entries
 from genorth.machine import PastLimitError, contained, environment, interrupted, pinned
 from genorth.manifolds.product import Product
-from genorth.problem.measure import SLACK, Measure, allowed
+from genorth.problem.measure import SLACK, VIOLATION, Measure, allowed
 from genorth.problem.problem import Counts, Problem
 from genorth.riemannian.certify import examine
 from genorth.solve.clock import Clock
@@ -164,11 +165,14 @@ class Tally:
 
     def __init__(self) -> None:
         self._calls: dict[str, Any] = {"nfev": 0, "njev": 0, "nhev": 0, "seconds": 0.0}
+        #: Those of further constraints, which count themselves.
+        self.further: Counter[str] = Counter()
 
     @property
     def counts(self) -> Counts:
         """The counts so far."""
-        return Counts(**self._calls)
+        values, products = self.further["nfev"], self.further["njev"]
+        return Counts(**self._calls, constr_nfev=values, constr_njev=products)
 
     def counting(self, function: Any, *names: str) -> Any:
         """The function, of which each call adds to these counts."""
@@ -209,6 +213,8 @@ class Watched(Problem):
         made._gradient = tally.counting(made._gradient, "njev")
         made._hessian = tally.counting(made._hessian, "nhev")
         made._fused = tally.counting(made._fused, "nfev", "njev")
+        if made.constraints is not None:
+            tally.further = made.constraints.calls
         made.trace, made.clock = Trace(), Clock(tally)
         return made
 
@@ -403,6 +409,8 @@ def _reported(result: Result, problem: Watched, at: Measure, fields: dict[str, A
             "nfev": _count(result.nfev, counts.nfev),
             "njev": _count(result.njev, counts.njev),
             "nhev": _count(result.nhev, counts.nhev),
+            "constr_nfev": counts.constr_nfev,
+            "constr_njev": counts.constr_njev,
             "seconds": _phases(result.seconds, counts),
             "trace": {name: getattr(trace, name) for name in TRACED},
         },
@@ -470,6 +478,8 @@ def verified(
         "feasibility": at.feasibility,
         "success": claimed and found is None,
     }
+    if at.kkt is not None:
+        changed |= {"violation": at.kkt.violation, "complementarity": at.kkt.complementarity}
     if found is not None:
         status, reason = found
         changed |= {"status": status.name, "message": f"The solver {says}, but {reason}."}
@@ -489,6 +499,8 @@ def _contradiction(
     ):
         if not math.isfinite(value):
             return Status.NOT_FINITE, f"{name} is {value} at its x"
+    if at.kkt is not None and not at.kkt.feasible(VIOLATION):
+        return Status.NOT_FEASIBLE, f"at its x, {str(at.kkt)[0].lower()}{str(at.kkt)[1:]}"
     if not at.stationary(record.tolerance):
         got = f"{at.stationarity:.3g} at x, not {SLACK * record.tolerance:.3g}"
         return Status.NOT_STATIONARY, f"the Riemannian gradient norm is {got}"

@@ -166,10 +166,18 @@ def fingerprint(problem: Problem, start: Any) -> dict[str, Any]:
         manifold.gradient(-start, G)
         return cost, G
 
-    for names, figures in (
+    probes: list[tuple[tuple[str, ...], Any]] = [
         (("phi",), lambda: (getattr(manifold, phi)(manifold.ambient(_weights(start))),)),
         (("cost", "gradient"), evaluated),
-    ):
+    ]
+    if (further := problem.constraints) is not None:
+        ends = map(np.arctan, (further.lower, further.upper))  # which may be infinite
+        keys = ("constraints", "lower", "upper")
+        probes.append((keys, lambda: (further.value(manifold.ambient(_weights(start))), *ends)))
+    if (term := problem.term) is not None:
+        Y = manifold.ambient(_weights(start))
+        probes.append((("term", "prox"), lambda: (term(Y), term.prox(Y, 1.0))))
+    for names, figures in probes:
         try:
             found |= dict(zip(names, map(_probe, figures()), strict=True))
         except (Exception, SystemExit) as error:  # raised again in the runs, whose records say so

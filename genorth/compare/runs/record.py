@@ -37,7 +37,7 @@ class Column:
         name: Its name in `Records.to_frame`, and the attribute of a record that it shows.
         heading: Its heading in tables.
         form: How its values read: "words", "name" (labels apply to it), "status", "count",
-            "scientific", "seconds" or "tolerance".
+            "value", "scientific", "seconds" or "tolerance".
         tables: Where it stands, besides `to_frame`.
         get: Gets the value from a record; by default the attribute `name`.
         beside: True if the paper's figure stands beside ours.
@@ -49,6 +49,13 @@ class Column:
     tables: tuple[str, ...] = ()
     get: Callable[[Any], Any] = attrs.Factory(lambda self: attrgetter(self.name), takes_self=True)
     beside: bool = False
+    #: Stands in tables only where a record has it.
+    rare: bool = False
+
+    def used(self, records: Iterable[Any]) -> bool:
+        """Whether it stands in a table of these records."""
+        values = (self.get(record) for record in records) if self.rare else (True,)
+        return any(value or isinstance(value, float) for value in values)
 
     @property
     def numeric(self) -> bool:
@@ -68,15 +75,19 @@ COLUMNS = (
     Column("tolerance", "tol", "tolerance", (FAILURES,)),
     Column("status", "Status", "status", (FAILURES,)),
     Column("success"),
-    Column("fun", "Fval", "scientific", (PAPER,), beside=True),
+    Column("fun", "Fval", "value", (PAPER,), beside=True),
     Column("nit", "Iter", "count", (PAPER,), beside=True),
     Column("gradient_norm", "Grad", "scientific", (PAPER, FAILURES)),
     Column("feasibility", "Feas", "scientific", (PAPER,)),
-    Column("time", "CPU time (s)", "seconds", (PAPER, FAILURES), beside=True),
-    Column("cpu"),
+    Column("time", "Wall (s)", "seconds", (PAPER, FAILURES)),
+    Column("cpu", "CPU (s)", "seconds", (PAPER,), beside=True),
     Column("nfev"),
     Column("njev"),
     Column("nhev"),
+    Column("constr_nfev", "Constraints", "count", (PAPER,), rare=True),
+    Column("constr_njev"),
+    Column("violation", "Violation", "scientific", (PAPER,), rare=True),
+    Column("complementarity", "Complem.", "scientific", (PAPER,), rare=True),
     Column("evaluations"),
     Column("beta"),
     Column("threshold"),
@@ -238,7 +249,7 @@ class Outcome(ABC):
 class Record(Outcome):
     """One run: a solver on a problem of a size, from the start of a seed, to a tolerance.
 
-    `fun`, `nit`, `gradient_norm`, `feasibility` and `time` are the five figures of the paper's
+    `fun`, `nit`, `gradient_norm`, `feasibility` and `cpu` are the five figures of the paper's
     tables (Fval, Iter, Grad, Feas, CPU time); NaN where the run did not get that far.
     """
 
@@ -248,6 +259,12 @@ class Record(Outcome):
     nfev: int = 0
     njev: int = 0
     nhev: int = 0
+    #: Values of further constraints and products with their Jacobian, the largest violation and
+    #: the complementarity at x; None without such constraints.
+    constr_nfev: int = 0
+    constr_njev: int = 0
+    violation: float | None = None
+    complementarity: float | None = None
     #: Seconds by phase, as in `Result.seconds`.
     seconds: dict[str, float] = attrs.field(factory=dict)
     beta: float | None = None
@@ -264,7 +281,7 @@ class Record(Outcome):
     columns = COLUMNS
 
     rules = {  # noqa: RUF012  a constant, as the base class says
-        **dict.fromkeys(("nit", "nfev", "njev", "nhev"), WHOLE),
+        **dict.fromkeys(("nit", "nfev", "njev", "nhev", "constr_nfev", "constr_njev"), WHOLE),
         "seconds": ("seconds >= 0 by phase", lambda value: all(v >= 0 for v in value.values())),
         "trace": (
             "columns of one length",
@@ -334,6 +351,10 @@ class Records:
         return "\n".join([self._title, *lines, *more])
 
     def _repr_html_(self) -> str:
+        return _RICH[-1](self)
+
+    def plain_html(self) -> str:
+        """The table of the solvers: how many runs succeed, and their median time."""
         return html_table(self._title, self._summary(), ("solver", "succeeded", "median time"))
 
     def where(self, test: Callable[[Record], bool] | None = None, **fields: Any) -> Records:
@@ -360,7 +381,10 @@ class Records:
 
     def by(self, name: str) -> dict[Any, Records]:
         """Group by a field or property (`"problem"`), in order of appearance."""
-        return {value: self.where(**{name: value}) for value in self.distinct(name)}
+        found: dict[Any, list[Any]] = {}
+        for record in self:
+            found.setdefault(getattr(record, name), []).append(record)
+        return {value: attrs.evolve(self, records=mine) for value, mine in found.items()}
 
     @property
     def solvers(self) -> dict[str, About]:
@@ -385,6 +409,15 @@ class Records:
     def columns(self) -> tuple[Column, ...]:
         """The columns of these records."""
         return self[0].columns if self else Record.columns
+
+
+#: What a notebook shows of records; the last one counts. `genorth.compare` adds one with a picture.
+_RICH: list[Callable[[Records], str]] = [Records.plain_html]
+
+
+def shown_by(rich: Callable[[Records], str]) -> None:
+    """Have notebooks show records by this function."""
+    _RICH.append(rich)
 
 
 def join(parts: Iterable[Records]) -> Records:

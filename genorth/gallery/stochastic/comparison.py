@@ -2,46 +2,27 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from genorth import training
 from genorth.compare import Records
-from genorth.compare.render import (
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PURPLE,
-    VERMILLION,
-    Style,
-    text,
-)
+from genorth.compare.render import text
 from genorth.errors import require_known
 from genorth.gallery.base import EXTRA
 from genorth.gallery.stochastic.tasks import SUBJECTS, Subject
 from genorth.optional import installed, missing
 
-_GRID = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
-_COMMON = {"jobs": min(2, os.cpu_count() or 1), "max_time": 60.0}
+_GRID = (0.005, 0.03, 0.2, 1.0, 6.0, 40.0)
+_COMMON = {"jobs": 1, "max_time": 300.0, "tuning": 1}
 #: The defaults of a comparison.
 DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "full": {"rates": _GRID, "epochs": 10, "starts": 5, **_COMMON},
-    "quick": {"rates": _GRID[1:6:2], "epochs": 5, "starts": 2, **_COMMON},
+    "quick": {"rates": _GRID[:3], "epochs": 3, "starts": 2, **_COMMON},
 }
 #: |C| at the end; weights in single precision are not restored by other packages.
 TOLERANCE = 1e-4
-
-_COLORS = {
-    "penalty oblique": BLUE,
-    "penalty orthogonal": GREEN,
-    "Riemannian": VERMILLION,
-    "landing": PURPLE,
-    "geoopt": ORANGE,
-    "torch orthogonal": GREY,
-}
 
 
 def reasons(wanted: Iterable[str] | None = None) -> dict[str, str | None]:
@@ -61,12 +42,22 @@ def _why_not(subject: Subject) -> str | None:
     return f"needs {absent[0]}" if absent else None
 
 
+def where() -> dict[str, tuple[str, ...]]:
+    """The trainings on which rows run, by `Row.on`."""
+    every = SUBJECTS.items()
+    return {
+        "all": tuple(SUBJECTS),
+        "stiefel": tuple(name for name, each in every if each.stiefel),
+        "free": tuple(name for name, each in every if each.bounded),
+    }
+
+
 def run(folder: Path | None, wanted: Iterable[str], **how: Any) -> Records:
     """Make the runs that are missing in a folder.
 
     Args:
         folder: Where the records are kept, in `records/`; None to keep none.
-        wanted: The names of what is trained.
+        wanted: The names of what is trained, one after the other.
         **how: Further arguments of `genorth.training.train`.
 
     Returns:
@@ -74,18 +65,24 @@ def run(folder: Path | None, wanted: Iterable[str], **how: Any) -> Records:
     """
     from genorth.gallery.stochastic.methods import methods
 
-    return training.train(
-        [SUBJECTS[name].training for name in wanted],
-        methods(tuple(name for name, each in SUBJECTS.items() if each.stiefel)),
-        feasibility_tol=TOLERANCE,
-        out=None if folder is None else folder / "records",
-        **how,
-    )
+    made = [
+        training.train(
+            [SUBJECTS[name].training],
+            methods(where()),
+            feasibility_tol=TOLERANCE,
+            out=None if folder is None else folder / "records",
+            **how,
+        )
+        for name in wanted
+    ]
+    return Records([record for records in made for record in records], made[0].settings)
 
 
 def told(records: Records) -> str:
-    """The tables, as text for a terminal."""
-    return "\n".join(map(text, training.loss_tables(records)))
+    """The tables, as text for a terminal, and which rows are left out."""
+    from genorth.gallery.stochastic.methods import left_out
+
+    return "\n".join([*map(text, training.loss_tables(records)), *left_out()])
 
 
 def report(folder: Path) -> Path:
@@ -103,7 +100,6 @@ def report(folder: Path) -> Path:
         "Training with weights on manifolds",
         [("What is trained", [_about(each, known) for each in mine])],
         known=known,
-        look=look(records),
     )
 
 
@@ -112,12 +108,3 @@ def _about(subject: Subject, known: Mapping[str, Mapping[str, float]]) -> str:
     answers = [f"{value:.4g} by {answer}" for answer, value in known.get(name, {}).items()]
     also = f" Held-out loss of known answers: {', '.join(answers)}." if answers else ""
     return f"{name}: {subject.about} Loss: {subject.loss}.{also}"
-
-
-def look(records: Records) -> dict[str, Style]:
-    """The styles: a colour for each way to hold the constraint, solid for Adam, broken for SGD."""
-    about = training.tuned(records).solvers
-    return {
-        name: Style(_COLORS[each.variant], () if each.algorithm == "adam" else (4.0, 1.8))
-        for name, each in about.items()
-    }

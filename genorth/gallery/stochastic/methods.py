@@ -1,47 +1,30 @@
-"""The ways to train: dissolved, on the manifold, landing, and those of geoopt and of PyTorch.
+"""The ways to train: genorth's, those of geoopt, geotorch and PyTorch, and published formulas.
 
-Imports PyTorch.
+The weights on manifolds are held and stepped by a method; all other weights are trained by AdamW
+with one step size, whatever the method. Imports PyTorch.
 """
 
 from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
+import attrs
 import torch
-from torch.nn.utils import parametrizations, parametrize
+from torch.nn.utils import parametrizations
 
 from genorth.gallery.stochastic.tasks import Spot, Task
 from genorth.interop.fit import fit
-from genorth.interop.torch import constrain, finish, penalty, place
+from genorth.interop.torch import SubspaceDescent, constrain, finish, penalty, place
 from genorth.optional import installed
 from genorth.solve.solver import INFEASIBLE, OTHER, PENALTY, RIEMANNIAN
 from genorth.training import Method
 
 #: All step sizes are multiplied by this after each epoch, so that the last iterate is a good one.
 DECAY = 0.7
-#: What the optimisers have beside the step size, whichever package they are from.
-_SETTINGS: dict[str, dict[str, Any]] = {"Adam": {}, "SGD": {"momentum": 0.9}}
-#: The step size of weights on no manifold, the same in all rows: it has the least validation loss,
-#: by Adam and by SGD, where the weights on manifolds stay as they are at the start.
-_FREE = 0.3
-_ADAM = ("becigneul2019riemannian",)
-
-
-class Transposed(torch.nn.Module):  # type: ignore[misc]
-    """The parametrisation X -> X^T, which is its own inverse.
-
-    A layer holds the transpose of a point with orthonormal columns.
-    """
-
-    def forward(self, X: torch.Tensor) -> torch.Tensor:
-        """X^T."""
-        return X.mT
-
-    right_inverse = forward
 
 
 class TorchLearner:
@@ -50,7 +33,7 @@ class TorchLearner:
     Args:
         task: The task.
         model: The model, constrained.
-        optimizer: The optimiser; None to measure only.
+        *optimizers: Those of the weights; none to measure only.
         penalty: `penalty(model)` is added to the loss; None where there is none.
         finish: `finish(model)` restores the weights; None where they are restored as they are.
     """
@@ -59,14 +42,14 @@ class TorchLearner:
         self,
         task: Task,
         model: Any,
-        optimizer: Any,
+        *optimizers: Any,
         penalty: Callable[[Any], Any] | None = None,
         finish: Callable[[Any], Any] | None = None,
     ) -> None:
         self._task, self._model = task, model
-        self._optimizer, self._penalty, self._finish = optimizer, penalty, finish
-        schedules = torch.optim.lr_scheduler
-        self._schedule = optimizer and schedules.ExponentialLR(optimizer, DECAY)
+        self._optimizers, self._penalty, self._finish = optimizers, penalty, finish
+        schedule = torch.optim.lr_scheduler.ExponentialLR
+        self._schedules = [schedule(each, DECAY) for each in optimizers]
         self._order = torch.Generator().manual_seed(task.seed)
         self._train, self._validation, self._held_out = (
             torch.as_tensor(rows, dtype=getattr(torch, task.dtype))
@@ -78,15 +61,16 @@ class TorchLearner:
         order = torch.randperm(len(self._train), generator=self._order)
         for rows in order.split(self._task.batch):
             yield self._train[rows]
-        if self._schedule is not None:
-            self._schedule.step()
+        for schedule in self._schedules:
+            schedule.step()
 
     def step(self, batch: Any) -> None:
         """Forward, backward, and one step."""
-        self._optimizer.zero_grad()
+        self._model.zero_grad()
         loss = self._task.loss(self._model, batch)
         (loss if self._penalty is None else loss + self._penalty(self._model)).backward()
-        self._optimizer.step()
+        for optimizer in self._optimizers:
+            optimizer.step()
 
     def losses(self) -> tuple[float, float]:
         """The loss on the validation data and on the held-out data."""
@@ -129,110 +113,233 @@ def _orthogonal(task: Task, layer: Any, spot: Spot) -> None:  # noqa: ARG001
     parametrizations.orthogonal(layer)
 
 
+def _geotorch(task: Task, layer: Any, spot: Spot) -> None:  # noqa: ARG001
+    """geotorch's: an exponential at a base point."""
+    import geotorch
+
+    W = layer.weight.detach().clone()
+    geotorch.orthogonal(layer, "weight")
+    layer.weight = W
+
+
 def _geoopt(task: Task, layer: Any, spot: Spot) -> None:  # noqa: ARG001
     """A point of geoopt's Stiefel manifold with the Euclidean metric."""
     import geoopt
 
-    parametrize.register_parametrization(layer, "weight", Transposed())
-    points = layer.parametrizations.weight
-    points.original = geoopt.ManifoldParameter(points.original.data, geoopt.EuclideanStiefel())
+    layer.weight = geoopt.ManifoldParameter(layer.weight.data, geoopt.EuclideanStiefel())
 
 
-def start(
-    task: Task,
-    rate: float,
-    *,
-    hold: Callable[[Task, Any, Spot], None],
-    module: str,
-    optimizer: str,
-    kind: str = "{}",
-    penalised: bool = False,
-    finished: bool = True,
-) -> TorchLearner:
-    """A model with its optimiser; the step size is that of the constrained weights.
+def _free(task: Task, layer: Any, spot: Spot) -> None:
+    """As it is."""
+
+
+# ---------------------------------------------------------------------- published formulas
+
+
+def pogo_step(X: Any, V: Any, lr: float) -> Any:
+    """POGO as published [javaloy2026embarrassingly], on the Stiefel manifold.
+
+    Y = X - lr (V X^T - X V^T)/2 X,  X <- Y + (Y - Y Y^T Y)/2
+    """
+    Y = X - lr / 2 * (V @ (X.mT @ X) - X @ (V.mT @ X))
+    return Y + (Y - Y @ (Y.mT @ Y)) / 2
+
+
+def spel_step(X: Any, V: Any, lr: float) -> Any:
+    """SPEL as published [yang2026manifold], on the Stiefel manifold.
+
+    X <- msign(X - lr msign(V - X (X^T V + V^T X)/2)), msign(G) the polar factor of G
+    """
+    return _polar(X - lr * _polar(V - X @ (X.mT @ V + V.mT @ X) / 2))
+
+
+def _polar(G: Any) -> Any:
+    U, _, V = torch.linalg.svd(G, full_matrices=False)
+    return U @ V
+
+
+class Published(torch.optim.Optimizer):  # type: ignore[misc]
+    """V <- momentum V + grad f(X), and a step of a formula along V.
 
     Args:
-        task: The task.
-        rate: The step size.
-        hold: Holds a layer to its manifold.
-        module: The module of the optimiser.
-        optimizer: "Adam" or "SGD".
-        kind: The name of the optimiser there: "Riemannian{}".
-        penalised: Whether genorth's penalty is added to the loss.
-        finished: Whether genorth restores the weights at the end.
+        params: Points X with orthonormal columns.
+        lr: The step size.
+        momentum: Of the Euclidean gradient.
+        formula: `formula(X, V, lr)` returns the next X.
     """
-    model, constrained = task.model(), list[Any]()
-    with torch.random.fork_rng(devices=[]):  # PyTorch's parametrisation draws the rest of a basis
-        torch.manual_seed(task.seed)
-        for spot in task.spots:
-            layer = model.get_submodule(spot.path)
-            hold(task, layer, spot)
-            held = getattr(layer, "parametrizations", None)
-            constrained += held.weight.parameters() if held else [layer.weight]
-    known = set(map(id, constrained))
-    free = [W for W in model.parameters() if id(W) not in known]
-    groups = [{"params": constrained, "lr": rate}]
-    groups += [{"params": free, "lr": _FREE}] if free else []
-    make = getattr(importlib.import_module(module), kind.format(optimizer))
-    made = make(groups, lr=rate, **_SETTINGS[optimizer])
-    return TorchLearner(
-        task, model, made, penalty if penalised else None, finish if finished else None
-    )
+
+    def __init__(
+        self, params: Any, lr: float, momentum: float, formula: Callable[[Any, Any, float], Any]
+    ) -> None:
+        super().__init__(params, {"lr": lr, "momentum": momentum})
+        self._formula = formula
+
+    @torch.no_grad()  # type: ignore[untyped-decorator,unused-ignore]
+    def step(self, closure: None = None) -> None:  # noqa: ARG002
+        """One step."""
+        for group in self.param_groups:
+            for X in group["params"]:
+                V = self.state[X].get("V", 0) * group["momentum"] + X.grad
+                self.state[X]["V"] = V
+                X.copy_(self._formula(X, V, group["lr"]))
+
+
+def half_subspaces(params: Any, lr: float, **settings: Any) -> Any:
+    """`SubspaceDescent` with r = p/2, about as [han2025efficient] have it."""
+    groups = [{"params": [X], "rank": X.shape[-1] // 2} for X in params]
+    return SubspaceDescent(groups, lr=lr, **settings)
 
 
 # ---------------------------------------------------------------------- the rows
 
 
-def methods(stiefel: tuple[str, ...]) -> list[Method]:
-    """All methods whose package is installed.
+@attrs.frozen(kw_only=True)
+class Row:
+    """A way to train: how a weight is held, by which optimiser it is stepped, how it ends.
 
     Args:
-        stiefel: The trainings on the Stiefel manifold, where geoopt and PyTorch's own
-            parametrisation run too.
+        family: As for `Method`.
+        make: Module and name of the optimiser.
+        settings: What it has beside the step size.
+        hold: Holds a layer to its manifold.
+        penalised: Whether genorth's penalty is added to the loss.
+        finished: Whether genorth restores the weights at the end.
+        on: "all" manifolds, "stiefel", or "free", without a constraint.
+        package: What it needs beside PyTorch.
+        cites: Keys of the bibliography.
     """
-    ours = {"hold": _placed, "module": "genorth.interop.torch"}
-    theirs = {"finished": False, "only": stiefel}
-    found = []
-    for dissolving in ("oblique", "orthogonal"):
-        found += _both(
-            f"penalty {dissolving}",
-            PENALTY,
-            hold=partial(_dissolved, dissolving=dissolving),
-            module="torch.optim",
-            penalised=True,
+
+    family: str = OTHER
+    make: tuple[str, str]
+    settings: Mapping[str, Any] = attrs.field(factory=dict)
+    hold: Callable[[Task, Any, Spot], None] = _placed
+    penalised: bool = False
+    finished: bool = True
+    on: str = "all"
+    package: str = "torch"
+    cites: tuple[str, ...] = ()
+
+    def start(self, task: Task, rate: float) -> TorchLearner:
+        """A model with its optimisers; the step size is that of the constrained weights."""
+        model, held = task.model(), list[Any]()
+        with torch.random.fork_rng(devices=[]):  # PyTorch's parametrisation draws a basis
+            torch.manual_seed(task.seed)
+            for spot in task.spots:
+                layer = model.get_submodule(spot.path)
+                self.hold(task, layer, spot)
+                inside = getattr(layer, "parametrizations", None)
+                held += inside.weight.parameters() if inside else [layer.weight]
+        make = getattr(importlib.import_module(self.make[0]), self.make[1])
+        known = set(map(id, held))
+        others = [W for W in model.parameters() if id(W) not in known]
+        optimizers = [make(held, lr=rate, **self.settings)]
+        optimizers += [torch.optim.AdamW(others, lr=task.free)] if others else []
+        return TorchLearner(
+            task,
+            model,
+            *optimizers,
+            penalty=penalty if self.penalised else None,
+            finish=finish if self.finished else None,
         )
-    found += _both("Riemannian", RIEMANNIAN, kind="Riemannian{}", cites=_ADAM, **ours)
-    found.append(
-        _method("landing", INFEASIBLE, "SGD", kind="Landing", cites=("ablin2022fast",), **ours)
-    )
-    found += _both("torch orthogonal", OTHER, hold=_orthogonal, module="torch.optim", **theirs)
-    if installed("geoopt"):
-        found += _both(
-            "geoopt",
-            RIEMANNIAN,
-            hold=_geoopt,
-            module="geoopt.optim",
-            kind="Riemannian{}",
-            cites=_ADAM,
-            **theirs,
+
+
+_OURS, _HERE = "genorth.interop.torch", "genorth.gallery.stochastic.methods"
+_ADAMW: dict[str, Any] = {"make": ("torch.optim", "AdamW"), "settings": {"weight_decay": 0.0}}
+_MOMENTUM = {"momentum": 0.9}
+_PENALTY: dict[str, Any] = {"family": PENALTY, **_ADAMW, "penalised": True}
+_THEIRS: dict[str, Any] = {"on": "stiefel", "finished": False}
+_POGO = ("javaloy2026embarrassingly",)
+_FREE: dict[str, Any] = {"hold": _free, "finished": False, "on": "free"}
+#: The rows by name.
+ROWS = {
+    "RiemannianSGD": Row(family=RIEMANNIAN, make=(_OURS, "RiemannianSGD"), settings=_MOMENTUM),
+    "RiemannianAdam": Row(
+        family=RIEMANNIAN, make=(_OURS, "RiemannianAdam"), cites=("becigneul2019riemannian",)
+    ),
+    "Muon": Row(family=RIEMANNIAN, make=(_OURS, "Muon"), settings={"momentum": 0.95}),
+    "SubspaceDescent": Row(
+        family=RIEMANNIAN,
+        make=(_HERE, "half_subspaces"),
+        settings=_MOMENTUM,
+        cites=("han2025efficient",),
+    ),
+    "Landing": Row(
+        family=INFEASIBLE,
+        make=(_OURS, "Landing"),
+        settings=_MOMENTUM,
+        cites=("ablin2022fast",),
+    ),
+    "Pogo": Row(family=INFEASIBLE, make=(_OURS, "Pogo"), settings=_MOMENTUM, cites=_POGO),
+    "oblique, AdamW": Row(hold=partial(_dissolved, dissolving="oblique"), **_PENALTY),
+    "orthogonal, AdamW": Row(hold=partial(_dissolved, dissolving="orthogonal"), **_PENALTY),
+    "geoopt, Adam": Row(
+        family=RIEMANNIAN,
+        make=("geoopt.optim", "RiemannianAdam"),
+        hold=_geoopt,
+        package="geoopt",
+        cites=("becigneul2019riemannian",),
+        **_THEIRS,
+    ),
+    "geotorch, AdamW": Row(hold=_geotorch, package="geotorch", **_ADAMW, **_THEIRS),
+    "torch orthogonal, AdamW": Row(hold=_orthogonal, **_ADAMW, **_THEIRS),
+    "POGO as published": Row(
+        family=INFEASIBLE,
+        make=(_HERE, "Published"),
+        settings={"formula": pogo_step, **_MOMENTUM},
+        on="stiefel",
+        cites=_POGO,
+    ),
+    "SPEL as published": Row(
+        family=RIEMANNIAN,
+        make=(_HERE, "Published"),
+        settings={"formula": spel_step, "momentum": 0.95},
+        on="stiefel",
+        cites=("yang2026manifold",),
+    ),
+    "no constraint, AdamW": Row(make=("torch.optim", "AdamW"), **_FREE),
+    "no constraint, Muon": Row(make=("torch.optim", "Muon"), **_FREE),
+}
+
+
+def methods(where: Mapping[str, tuple[str, ...]]) -> list[Method]:
+    """All rows whose package is installed.
+
+    Args:
+        where: The trainings on which rows run, by `Row.on`.
+    """
+    return [
+        Method(
+            name=name,
+            family=row.family,
+            start=row.start,
+            algorithm=row.make[1].lower(),
+            variant=name,
+            cites=row.cites,
+            only=where[row.on],
+            free=row.on == "free",
+            modules=("torch", _OURS),
         )
-    return found
+        for name, row in ROWS.items()
+        if installed(row.package)
+    ]
 
 
-def _both(name: str, family: str, **more: Any) -> list[Method]:
-    return [_method(name, family, optimizer, **more) for optimizer in _SETTINGS]
+def left_out() -> list[str]:
+    """Which rows are not run, and why, a sentence each."""
+    return [
+        *(
+            f"{name}: needs {row.package}: pip install {row.package}."
+            for name, row in ROWS.items()
+            if not installed(row.package)
+        ),
+        *(
+            f"{', '.join(name for name, row in ROWS.items() if row.on == on)}: {reason}."
+            for on, reason in _REASONS.items()
+        ),
+    ]
 
 
-def _method(
-    name: str, family: str, optimizer: str, *, cites: Any = (), only: Any = None, **how: Any
-) -> Method:
-    return Method(
-        name=f"{name}, {optimizer}",
-        family=family,
-        start=partial(start, optimizer=optimizer, **how),
-        algorithm=optimizer.lower(),
-        variant=name,
-        cites=cites,
-        only=only,
-        modules=("torch", "genorth.interop.torch"),
-    )
+_REASONS = {
+    "stiefel": "only where the manifold is the Stiefel manifold",
+    "free": "only where the loss is bounded without the constraint",
+}

@@ -1,10 +1,12 @@
-"""`Task`, data in three parts with a model and its loss, and three of them, one for each manifold.
+"""`Task`, data in three parts with a model and its loss, and what is trained.
 
-A classifier, canonical correlations, and a reduced basis.
+A recurrent network that has to remember, a vision transformer, canonical correlations, a symplectic
+autoencoder, and two problems of papers, principal components and Procrustes.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
@@ -47,6 +49,7 @@ class Task:
         batch: Samples of a minibatch.
         seed: Of the first weights and of the order of the minibatches.
         beta: The penalty parameter.
+        free: The step size of weights on no manifold, the same for all methods.
     """
 
     train: Array = attrs.field(repr=False)
@@ -56,9 +59,10 @@ class Task:
     spots: tuple[Spot, ...]
     loss: Callable[[Any, Any], Any]
     dtype: str = "float64"
-    batch: int = 32
+    batch: int = 90
     seed: int = 0
     beta: float = 1.0
+    free: float = 1e-2
 
     def model(self) -> Any:
         """The model with its first weights, the same ones for the same seed."""
@@ -85,9 +89,68 @@ def split(rows: Array) -> dict[str, Array]:
     }
 
 
-# ---------------------------------------------------------------------- a classifier, Stiefel
+# ---------------------------------------------------------------------- a recurrent net, Stiefel
 
-_WIDTH = 32  # of the hidden layers
+_SYMBOLS, _LENGTH, _DELAY, _STATE = 8, 5, 20, 32
+
+
+def rotation(n: int, rng: np.random.Generator) -> Array:
+    """A random orthogonal matrix of determinant one, as geotorch starts from no other."""
+    Q = np.linalg.qr(rng.standard_normal((n, n)))[0]
+    Q[:, 0] *= np.sign(np.linalg.det(Q))
+    return np.asarray(Q)
+
+
+def _recurrent() -> Any:
+    """h <- W h + U x with an orthogonal W, and a linear output [henaff2016recurrent]."""
+    import torch
+    from torch.nn import Embedding, Linear, ModuleDict
+
+    inputs = torch.randn(_SYMBOLS + 2, _STATE) / math.sqrt(_STATE)
+    return ModuleDict(
+        {
+            "input": Embedding.from_pretrained(inputs, freeze=False),
+            "state": Linear(_STATE, _STATE, bias=False),
+            "output": Linear(_STATE, _SYMBOLS),
+        }
+    )
+
+
+def _recalled(model: Any, rows: Any) -> Any:
+    """The cross entropy of the symbols, which are asked for after the delay."""
+    import torch
+
+    symbols = rows.long()
+    tokens = symbols.new_full((2 * _LENGTH + _DELAY, len(rows)), _SYMBOLS)
+    tokens[:_LENGTH], tokens[_LENGTH + _DELAY - 1] = symbols.T, _SYMBOLS + 1
+    inputs, W = model["input"](tokens), model["state"].weight.mT
+    h, last = torch.zeros_like(inputs[0]), []
+    for given in inputs:
+        h = torch.addmm(given, h, W)
+        last.append(h)
+    found = model["output"](torch.stack(last[-_LENGTH:], dim=1))
+    return torch.nn.functional.cross_entropy(found.flatten(0, 1), symbols.flatten())
+
+
+def recall(seed: int) -> Task:
+    """Copy-memory: five of eight symbols are repeated after twenty steps [henaff2016recurrent]."""
+    symbols = np.random.default_rng(0).integers(_SYMBOLS, size=(1600, _LENGTH))
+    start = rotation(_STATE, np.random.default_rng(seed))
+    return Task(
+        **split(symbols.astype(float)),
+        build=_recurrent,
+        spots=(Spot("state", go.Stiefel(_STATE, _STATE), start),),
+        loss=_recalled,
+        dtype="float32",
+        batch=80,
+        seed=seed,
+    )
+
+
+# ---------------------------------------------------------------------- a transformer, Stiefel
+
+_WIDTH, _PATCH, _HEADS = 16, 2, 2
+_MAPS = ("query", "key", "value", "mixed")
 
 
 @cache
@@ -99,33 +162,51 @@ def _digits() -> dict[str, Array]:
     return split(np.column_stack([pixels / 16, labels]))
 
 
-def _network() -> Any:
-    from torch.nn import Linear, Sequential, Tanh
+def _transformer() -> Any:
+    """One block of attention and a classifier of the mean of the patches."""
+    import torch
+    from torch.nn import LayerNorm, Linear, ModuleDict
 
-    return Sequential(
-        Linear(64, _WIDTH), Tanh(), Linear(_WIDTH, _WIDTH), Tanh(), Linear(_WIDTH, 10)
+    model = ModuleDict(
+        {
+            "embed": Linear(_PATCH**2, _WIDTH),
+            **{name: Linear(_WIDTH, _WIDTH, bias=False) for name in _MAPS},
+            "norm": LayerNorm(_WIDTH),
+            "wide": Linear(_WIDTH, 2 * _WIDTH),
+            "narrow": Linear(2 * _WIDTH, _WIDTH),
+            "output": Linear(_WIDTH, 10),
+        }
     )
+    places = torch.randn((8 // _PATCH) ** 2, _WIDTH) / math.sqrt(_WIDTH)
+    model.register_parameter("places", torch.nn.Parameter(places))
+    return model
 
 
-def _entropy(model: Any, rows: Any) -> Any:
-    from torch.nn.functional import cross_entropy
+def _seen(model: Any, rows: Any) -> Any:
+    """The cross entropy of the digits."""
+    from torch.nn.functional import cross_entropy, gelu, scaled_dot_product_attention
 
-    return cross_entropy(model(rows[:, :-1]), rows[:, -1].long())
+    side, count = 8 // _PATCH, len(rows)
+    pixels = rows[:, :-1].reshape(count, side, _PATCH, side, _PATCH).transpose(2, 3)
+    x = model["embed"](pixels.reshape(count, side**2, _PATCH**2)) + model.places
+    heads = [model[name](x).unflatten(-1, (_HEADS, -1)).transpose(1, 2) for name in _MAPS[:3]]
+    y = scaled_dot_product_attention(*heads).transpose(1, 2).flatten(2)
+    x = model["norm"](x + model["mixed"](y))
+    x = x + model["narrow"](gelu(model["wide"](x)))
+    return cross_entropy(model["output"](x.mean(dim=1)), rows[:, -1].long())
 
 
-def digits(seed: int) -> Task:
-    """A classifier of digits whose two hidden layers have orthonormal rows."""
-    wide, square = go.Stiefel(64, _WIDTH), go.Stiefel(_WIDTH, _WIDTH)
-    rng = np.random.default_rng(seed)
+def transformer(seed: int) -> Task:
+    """A vision transformer on digits, with orthogonal maps around its attention."""
+    rng, manifold = np.random.default_rng(seed), go.Stiefel(_WIDTH, _WIDTH)
     return Task(
         **_digits(),
-        build=_network,
-        spots=(
-            Spot("0", wide, wide.random_point(rng)),
-            Spot("2", square, square.random_point(rng)),
-        ),
-        loss=_entropy,
+        build=_transformer,
+        spots=tuple(Spot(name, manifold, rotation(_WIDTH, rng)) for name in _MAPS),
+        loss=_seen,
         dtype="float32",
+        batch=180,
+        free=0.05,
         seed=seed,
     )
 
@@ -162,7 +243,7 @@ def _correlation(model: Any, rows: Any) -> Any:
     return -2 * (one * two).sum(dim=1).mean() / _PAIRS
 
 
-def correlation(seed: int) -> Task:
+def cca(seed: int) -> Task:
     """Canonical correlations of the two halves of a digit, over X^T B X = I."""
     manifold = go.GeneralizedStiefel(_covariances()[1], _PAIRS)
     start = manifold.random_point(np.random.default_rng(seed))
@@ -181,7 +262,7 @@ def _matrix(shape: tuple[int, ...]) -> Any:
     return Linear(shape[1], shape[0], bias=False)
 
 
-# ---------------------------------------------------------------------- a reduced basis, symplectic
+# ---------------------------------------------------------------------- an autoencoder, symplectic
 
 _BASIS = 8
 _CENTRES = (0.2, 0.3, 0.4, 0.5)
@@ -202,7 +283,7 @@ def _projection(phi: Callable[[Any], Any], model: Any, rows: Any) -> Any:
     return (rows - rows @ phi(V) @ V.mT).square().sum(dim=1).mean()
 
 
-def wave(seed: int) -> Task:
+def autoencoder(seed: int) -> Task:
     """A symplectic basis that keeps as much of the waves as it can."""
     manifold = go.SymplecticStiefel(100, _BASIS)
     Q = go.Stiefel(50, _BASIS // 2).random_point(np.random.default_rng(seed))
@@ -213,6 +294,73 @@ def wave(seed: int) -> Task:
         loss=partial(_projection, manifold.phi),
         seed=seed,
     )
+
+
+# ---------------------------------------------------------------------- problems of papers, Stiefel
+
+_STEPS = 12  # of an epoch, where the gradient is that of all data
+
+
+def _whole(seed: int, A: Array, loss: Callable[[Any, Any], Any], start: Array) -> Task:
+    """A problem without samples, drawn from the seed: step sizes are chosen by other problems.
+
+    Args:
+        seed: The seed.
+        A: What tells it from others.
+        loss: `loss(X, rows)`, where the rows say nothing.
+        start: The first point.
+    """
+    nothing = np.zeros((_STEPS, 1))
+    return Task(
+        train=nothing,
+        validation=nothing[:1],
+        held_out=A,
+        build=partial(_matrix, start.shape),
+        spots=(Spot("", go.Stiefel(*start.shape), start),),
+        loss=loss,
+        dtype="float32",
+        batch=1,
+        seed=seed,
+    )
+
+
+def components(seed: int, *, printed: bool = False, n: int = 60, p: int = 45) -> Task:
+    """Principal components, A of condition 1000; at (2000, 1500) in [han2025efficient].
+
+    The published code has Q D Q in place of Q D Q^T: half of its eigenvalues are negative. The loss
+    is f/|f*| + 1, f = -tr(X^T A X)/2, its distance from the minimum f*.
+    """
+    rng = np.random.default_rng(seed)
+    Q = rotation(n, rng)
+    A = (Q * np.geomspace(0.01, 10.0, n)) @ (Q if printed else Q.T)
+    A = (A + A.T) / 2
+    A /= np.sum(np.linalg.eigvalsh(A)[-p:])
+    return _whole(seed, A, partial(_trace, A), rotation(n, rng)[:, :p])
+
+
+def _trace(A: Array, model: Any, rows: Any) -> Any:  # noqa: ARG001
+    X = model.weight
+    return 1 - (X * (X.new_tensor(A) @ X)).sum()
+
+
+def procrustes(seed: int, *, n: int = 48) -> Task:
+    """Orthogonal Procrustes, |X A - B|^2, A and B Gaussian; at n = 2000 in [han2025efficient].
+
+    The published code draws a start of either determinant, which curves keep. Here it is that of
+    the solution. The loss is f/f* - 1, f* the minimum.
+    """
+    rng = np.random.default_rng(seed)
+    A, B = rng.standard_normal((2, n, n))
+    U, _, V = np.linalg.svd(B @ A.T)
+    B[0] *= np.sign(np.linalg.det(U @ V))
+    least = np.sum(A**2) + np.sum(B**2) - 2 * np.linalg.svd(B @ A.T, compute_uv=False).sum()
+    A, B = A / math.sqrt(least), B / math.sqrt(least)
+    return _whole(seed, np.stack([A, B]), partial(_distance, A, B), rotation(n, rng))
+
+
+def _distance(A: Array, B: Array, model: Any, rows: Any) -> Any:  # noqa: ARG001
+    X = model.weight
+    return (X @ X.new_tensor(A) - X.new_tensor(B)).square().sum() - 1
 
 
 # ---------------------------------------------------------------------- all of them
@@ -226,6 +374,7 @@ class Subject:
         training: The training.
         modules: What it imports.
         stiefel: Whether it is on the Stiefel manifold.
+        bounded: Whether the loss is bounded without the constraint.
         about: What it is, in a sentence.
         loss: What the loss is, in a few words.
         known: `known()` returns the held-out loss of answers that other methods give, by name.
@@ -236,6 +385,7 @@ class Subject:
     about: str
     loss: str
     stiefel: bool = False
+    bounded: bool = False
     known: Callable[[], dict[str, float]] = dict
 
 
@@ -243,9 +393,7 @@ def _exact() -> dict[str, float]:
     """The eigenvectors of the training data."""
     A, B = _covariances()
     _, vectors = scipy.linalg.eigh(A, B)
-    return {
-        "scipy.linalg.eigh on all training data": _held_out(correlation(0), vectors[:, -_PAIRS:])
-    }
+    return {"scipy.linalg.eigh on all training data": _held_out(cca(0), vectors[:, -_PAIRS:])}
 
 
 def _lifted() -> dict[str, float]:
@@ -253,7 +401,9 @@ def _lifted() -> dict[str, float]:
     from genorth.gallery.wave import BASES, basis, snapshots
 
     vectors = snapshots(1.0, 1.0, _CENTRES[0], 0.125).space.from_numpy(_waves()["train"].T)
-    return {f"pyMOR's {kind}": _held_out(wave(0), basis(kind, vectors, _BASIS)) for kind in BASES}
+    return {
+        f"pyMOR's {kind}": _held_out(autoencoder(0), basis(kind, vectors, _BASIS)) for kind in BASES
+    }
 
 
 def _held_out(task: Task, point: Array) -> float:
@@ -266,33 +416,65 @@ def _held_out(task: Task, point: Array) -> float:
         return float(task.loss(attrs.evolve(task, spots=(spot,)).model(), rows))
 
 
+_SUBJECTS = (
+    Subject(
+        Training("recall", f"({_STATE},{_STATE})", recall),
+        (),
+        "Copy-memory: a linear recurrent network with an orthogonal matrix repeats five of eight "
+        "symbols, drawn at random, after twenty steps (Stiefel manifold, single precision).",
+        "cross entropy",
+        stiefel=True,
+        bounded=True,
+    ),
+    Subject(
+        Training("transformer", f"4 of ({_WIDTH},{_WIDTH})", transformer),
+        ("sklearn",),
+        "A vision transformer on scikit-learn's digits, whose four maps around the attention are "
+        "orthogonal (Stiefel manifold, single precision).",
+        "cross entropy",
+        stiefel=True,
+        bounded=True,
+    ),
+    Subject(
+        Training("cca", "(64,4)", cca),
+        ("sklearn",),
+        "Canonical correlations of the upper and the lower half of scikit-learn's digits, with "
+        "the covariance of the training data in the constraint (generalized Stiefel manifold).",
+        "minus the mean correlation",
+        known=_exact,
+    ),
+    Subject(
+        Training("autoencoder", "(100,8)", autoencoder),
+        ("pymor",),
+        "The symplectic autoencoder x -> V V^+ x of snapshots of pyMOR's wave equation (symplectic "
+        "manifold).",
+        "error of the projection, relative",
+        bounded=True,
+        known=_lifted,
+    ),
+    Subject(
+        Training("pca", "(60,45)", components),
+        (),
+        "Principal components of a matrix of condition 1000, as in RSDM and POGO, corrected "
+        "(Stiefel manifold, full gradients, single precision).",
+        "distance from the minimum, relative",
+        stiefel=True,
+    ),
+    Subject(
+        Training("pca-printed", "(60,45)", partial(components, printed=True)),
+        (),
+        "The same with the indefinite matrix Q D Q of the published code.",
+        "distance from the minimum, relative",
+        stiefel=True,
+    ),
+    Subject(
+        Training("procrustes", "(48,48)", procrustes),
+        (),
+        "Orthogonal Procrustes, as in RSDM and POGO, from a start of the right determinant "
+        "(Stiefel manifold, full gradients, single precision).",
+        "distance from the minimum, relative",
+        stiefel=True,
+    ),
+)
 #: The trainings by name.
-SUBJECTS = {
-    subject.training.problem: subject
-    for subject in (
-        Subject(
-            Training("digits", "(64,32), (32,32)", digits),
-            ("sklearn",),
-            "A classifier of scikit-learn's digits, whose two hidden layers have orthonormal rows "
-            "(Stiefel manifold, single precision).",
-            "cross entropy",
-            stiefel=True,
-        ),
-        Subject(
-            Training("correlation", "(64,4)", correlation),
-            ("sklearn",),
-            "Canonical correlations of the upper and the lower half of scikit-learn's digits, with "
-            "the covariance of the training data in the constraint (generalized Stiefel manifold).",
-            "minus the mean correlation",
-            known=_exact,
-        ),
-        Subject(
-            Training("wave", "(100,8)", wave),
-            ("pymor",),
-            "A symplectic basis for snapshots of pyMOR's wave equation: the autoencoder "
-            "x -> V V^+ x (symplectic manifold).",
-            "error of the projection, relative",
-            known=_lifted,
-        ),
-    )
-}
+SUBJECTS = {subject.training.problem: subject for subject in _SUBJECTS}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import count
 from typing import Any, NamedTuple
 
 import jax
@@ -9,8 +11,18 @@ import optax
 
 from genorth.errors import require
 from genorth.geometry.field import Field
-from genorth.interop.fit import Fit, check_retraction, landing_step, stepped
+from genorth.geometry.manifold import GenOrthManifold
+from genorth.interop.fit import Fit
 from genorth.interop.optax.trees import at_manifolds, check_manifolds
+from genorth.interop.steps import (
+    check_retraction,
+    landing_step,
+    muon_step,
+    pogo_step,
+    stepped,
+    subspace_of,
+    subspace_step,
+)
 
 
 def riemannian(
@@ -35,7 +47,7 @@ def riemannian(
         optimizer: The optimiser, such as optax.sgd(0.1, momentum=0.9) or optax.adam(1e-3).
         manifolds: The manifolds, a PyTree of the form of the parameters or a prefix of it, with
             None where there is no constraint.
-        retraction: "cayley", "polar", "exp" or "normal".
+        retraction: "cayley", "polar", "exp", "normal" or "auto".
 
     Returns:
         The gradient transformation; its `update` needs the parameters, and passes on further
@@ -58,8 +70,7 @@ def riemannian(
         return fit.array(fit.manifold.gradient(fit.point(X), fit.point(G)))
 
     def moved(fit: Fit, X: Any, Z: Any) -> Any:
-        M, X = fit.manifold, fit.point(X)
-        return fit.array(stepped(M, X, M.project(X, fit.point(Z)), retraction))
+        return fit.array(stepped(fit.manifold, fit.point(X), fit.point(Z), retraction))
 
     def transported(fit: Fit, V: Any, Y: Any) -> Any:
         return fit.array(fit.manifold.project(fit.point(Y), fit.point(V)))
@@ -104,8 +115,8 @@ def _transport(state: Any, carry: Any) -> Any:
     return jax.tree.map(one, state, is_leaf=is_kept)
 
 
-class LandingState(NamedTuple):
-    """The state of `landing`: the number of steps, and the momentum."""
+class StepState(NamedTuple):
+    """The state of the methods below: the number of steps, and the momentum."""
 
     count: Any
     momentum: Any
@@ -142,9 +153,147 @@ def landing(
     Raises:
         ValueError: If a number is negative, there is no manifold, or a parameter does not fit.
     """
-    check_manifolds(manifolds)
-    for name, value in (("attraction", attraction), ("tube", tube)):
+    _positive(attraction=attraction, tube=tube)
+
+    def end(M: GenOrthManifold, X: Any, G: Any, rate: Any, _: Any) -> Any:
+        return landing_step(Field(M), X, G, rate, attraction, tube)
+
+    return _averaging(learning_rate, manifolds, momentum, nesterov, end)
+
+
+def pogo(
+    learning_rate: Any,
+    manifolds: Any,
+    *,
+    momentum: float | None = None,
+    nesterov: bool = False,
+    attraction: float = 0.5,
+    tube: float = 0.5,
+) -> optax.GradientTransformation:
+    """POGO [javaloy2026embarrassingly] for every phi: a tangent step of landing, then one of A.
+
+        Y = X - t F(X), X <- Y - attraction Y C(Y)^T, t <= learning_rate
+
+    As `landing`, but iterates are next to M: |C| is of order t^4.
+
+    Args:
+        learning_rate: The step size, or a schedule.
+        manifolds: The manifolds, as in `riemannian`.
+        momentum: Momentum; None for none.
+        nesterov: Whether to use Nesterov's momentum.
+        attraction: The weight of the normal step; 1/2 is that of A.
+        tube: The largest |C(Y)|; a longer step is halved.
+
+    Returns:
+        The gradient transformation; its `update` needs the parameters.
+
+    Raises:
+        ValueError: If a number is negative, there is no manifold, or a parameter does not fit.
+    """
+    _positive(attraction=attraction, tube=tube)
+
+    def end(M: GenOrthManifold, X: Any, G: Any, rate: Any, _: Any) -> Any:
+        return pogo_step(Field(M), X, G, rate, attraction, tube)
+
+    return _averaging(learning_rate, manifolds, momentum, nesterov, end)
+
+
+def muon(
+    learning_rate: Any,
+    manifolds: Any,
+    *,
+    momentum: float | None = 0.95,
+    nesterov: bool = False,
+    steps: int | None = 5,
+    retraction: str = "cayley",
+) -> optax.GradientTransformation:
+    """A step like Muon's [jordan2024muon] on M, for every phi (F28).
+
+        X <- R_X(-learning_rate msign(P_X(V)))
+
+    V is the momentum of the Euclidean gradient. Parameters without a manifold are updated as by
+    `optax.sgd`; `optax.partition` gives them another optimiser.
+
+    Args:
+        learning_rate: The step size, about the spectral norm of a step, or a schedule.
+        manifolds: The manifolds, as in `riemannian`.
+        momentum: Momentum; None for none.
+        nesterov: Whether to use Nesterov's momentum.
+        steps: Steps of Newton-Schulz for msign; None for the exact polar factor.
+        retraction: "cayley", "polar", "exp", "normal" or "auto".
+
+    Returns:
+        The gradient transformation; its `update` needs the parameters.
+
+    Raises:
+        ValueError: If an argument is out of range, there is no manifold, or a parameter does not
+            fit.
+    """
+    check_retraction(retraction)
+    _positive(steps=1 if steps is None else steps)
+
+    def end(M: GenOrthManifold, X: Any, G: Any, rate: Any, _: Any) -> Any:
+        return muon_step(M, X, G, rate, steps, retraction)
+
+    return _averaging(learning_rate, manifolds, momentum, nesterov, end)
+
+
+def subspace_descent(
+    learning_rate: Any,
+    manifolds: Any,
+    *,
+    rank: int | None = None,
+    momentum: float | None = None,
+    nesterov: bool = False,
+    seed: int = 0,
+) -> optax.GradientTransformation:
+    """Gradient steps in random submanifolds [han2025efficient], for every phi with a known form A.
+
+        X <- U X, U = Cayley(learning_rate B K B^T A), K = -skew(B^T V (B^T A X)^T)
+
+    B is n x r with random orthonormal columns, anew in every step. V is the momentum of the
+    Euclidean gradient. Parameters without a manifold are updated as by `optax.sgd`.
+
+    Args:
+        learning_rate: The step size, or a schedule.
+        manifolds: The manifolds, as in `riemannian`.
+        rank: The number r <= n of columns; p where only phi and psi are known. Default: p.
+        momentum: Momentum; None for none.
+        nesterov: Whether to use Nesterov's momentum.
+        seed: The seed of the draws.
+
+    Returns:
+        The gradient transformation; its `update` needs the parameters.
+
+    Raises:
+        ValueError: If the rank is out of range, there is no manifold, or a parameter does not fit.
+    """
+
+    def end(M: GenOrthManifold, X: Any, G: Any, rate: Any, draw: tuple[Any, int]) -> Any:
+        shape = subspace_of(M, M.shape[-1] if rank is None else rank)
+        key = jax.random.key(seed)
+        for number in draw:
+            key = jax.random.fold_in(key, number)
+        B = jax.random.normal(key, shape, X.dtype)
+        return M.dissolve(subspace_step(M, X, G, rate, B))
+
+    return _averaging(learning_rate, manifolds, momentum, nesterov, end)
+
+
+def _positive(**settings: float) -> None:
+    for name, value in settings.items():
         require(value > 0, name, f"{name} > 0", repr(value))
+
+
+def _averaging(
+    learning_rate: Any,
+    manifolds: Any,
+    momentum: float | None,
+    nesterov: bool,
+    end: Callable[[GenOrthManifold, Any, Any, Any, tuple[Any, int]], Any],
+) -> optax.GradientTransformation:
+    """Steps that end at end(M, X, V, rate, (count, leaf)), V the momentum of the gradients."""
+    check_manifolds(manifolds)
     require(
         callable(learning_rate) or learning_rate >= 0,
         "learning_rate",
@@ -153,21 +302,22 @@ def landing(
     )
     inner = optax.identity() if momentum is None else optax.trace(momentum, nesterov)
 
-    def init(params: Any) -> LandingState:
-        return LandingState(jax.numpy.zeros((), int), inner.init(params))
+    def init(params: Any) -> StepState:
+        return StepState(jax.numpy.zeros((), int), inner.init(params))
 
-    def update(grads: Any, state: LandingState, params: Any = None) -> tuple[Any, LandingState]:
+    def update(grads: Any, state: StepState, params: Any = None) -> tuple[Any, StepState]:
         _require(params)
         rate = learning_rate(state.count) if callable(learning_rate) else learning_rate
         averaged, kept = inner.update(grads, state.momentum, params)
         plain = jax.tree.map(lambda G: -rate * G, averaged)
+        numbers = count()
 
         def one(fit: Fit, _: Any, G: Any, X: Any) -> Any:
-            field, here = Field(fit.manifold), fit.point(X)
-            return fit.array(landing_step(field, here, fit.point(G), rate, attraction, tube))
+            draw = state.count, next(numbers)
+            return fit.array(end(fit.manifold, fit.point(X), fit.point(G), rate, draw)) - X
 
         steps = at_manifolds(one, manifolds, plain, averaged, params)
-        return steps, LandingState(state.count + 1, kept)
+        return steps, StepState(state.count + 1, kept)
 
     return optax.GradientTransformation(init, update)
 

@@ -14,7 +14,7 @@ from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.product import Blockwise, step_size
 from genorth.geometry.retractions import polar_factor
 from genorth.geometry.substitution import SAME
-from genorth.interop.fit import check_retraction
+from genorth.interop.steps import check_retraction
 from genorth.linalg.arrays import Array
 from genorth.linalg.inputs import as_generator
 

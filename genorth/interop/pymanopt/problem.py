@@ -162,12 +162,7 @@ def from_pymanopt(problem: Any) -> Problem:
     """
     if isinstance(problem, _SharedProblem):
         return problem.genorth_problem
-    require(
-        isinstance(problem, pymanopt.Problem),
-        "problem",
-        "a pymanopt.Problem or a genorth.Problem",
-        type(problem).__name__,
-    )
+    _require_theirs(problem)
     several = isinstance(problem.manifold, pymanopt.manifolds.Product)
     manifold: Any = (
         Product(*map(_ours, problem.manifold.manifolds))
@@ -228,12 +223,7 @@ def own_options(problem: Any) -> dict[str, Any]:
 
 def wrapped_manifold(problem: Any) -> PymanoptManifold:
     """The manifold of a pymanopt Problem, which must be one of ours."""
-    require(
-        isinstance(problem, pymanopt.Problem),
-        "problem",
-        "a pymanopt.Problem or a genorth.Problem",
-        type(problem).__name__,
-    )
+    _require_theirs(problem)
     manifold = problem.manifold
     if isinstance(manifold, PymanoptManifold):
         return manifold
@@ -260,3 +250,12 @@ def _derivative(problem: Any, name: str) -> Callable[..., Array] | None:
         return getattr(problem, name)
     except NotImplementedError:
         return None
+
+
+def _require_theirs(problem: Any) -> None:
+    require(
+        isinstance(problem, pymanopt.Problem),
+        "problem",
+        "a pymanopt.Problem or a genorth.Problem",
+        type(problem).__name__,
+    )

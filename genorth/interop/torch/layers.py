@@ -13,7 +13,8 @@ from torch.nn.utils import parametrize
 from genorth.errors import NotRestorableError, refuse, require
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.interop.fit import Fit, dissolving_maps, fit, restored_point
-from genorth.interop.torch.tags import Dissolved, Placed, tag_of, tagged
+from genorth.interop.torch.base import LOW
+from genorth.interop.torch.tags import Dissolved, Placed, local, tag_of, tagged
 from genorth.penalty.base import check_beta
 
 _NEAR = 0.5  # |C| of a matrix that a step of an optimiser leads back to M; the tube of `Landing`
@@ -81,10 +82,10 @@ class _Loaded:
 def _lead_back(fit: Fit, name: str, W: torch.Tensor) -> None:
     """Restore a weight far from M; optimisers lead back those that are nearer."""
     with torch.no_grad():
-        fit.manifold._require_finite(**{name: fit.point(W)})
+        fit.manifold._require_finite(**{name: fit.point(local(W))})
         C = fit.manifold.constraint(_wide(fit, W))
         if float(torch.linalg.matrix_norm(C).max()) > _NEAR:
-            W.copy_(restored(fit, W))
+            local(W).copy_(restored(fit, local(W)))
 
 
 def restored(fit: Fit, W: torch.Tensor) -> torch.Tensor:
@@ -94,7 +95,9 @@ def restored(fit: Fit, W: torch.Tensor) -> torch.Tensor:
         return fit.array(X).to(W.dtype).clone(memory_format=torch.contiguous_format)
 
 
-def _weight(module: Any, name: Any, manifold: Any, transposed: bool | None) -> tuple[Any, Fit]:
+def _weight(
+    module: Any, name: Any, manifold: Any, transposed: bool | None, low: tuple[Any, ...] = ()
+) -> tuple[Any, Fit]:
     """The parameter of a module and how it fits the manifold, checked."""
     require(
         isinstance(module, torch.nn.Module),
@@ -122,17 +125,32 @@ def _weight(module: Any, name: Any, manifold: Any, transposed: bool | None) -> t
             "Call finish(module) first.",
         )
     require(
-        W.dtype in _PRECISIONS,
+        W.dtype in (*_PRECISIONS, *low),
         name,
         "entries of single or double precision, real or complex",
         f"dtype {W.dtype}",
         "Keep constrained weights in float32; autocast may run the rest in less.",
     )
-    how = fit(manifold, W.shape, name, transposed)
+    how = fit(manifold, _whole(W, manifold, name).shape, name, transposed)
     if W.is_complex() != (manifold.dtype.kind == "c"):
         entries = "complex" if manifold.dtype.kind == "c" else "real"
         refuse(name, f"{entries} entries, as {manifold!r} has", f"dtype {W.dtype}")
     return W, how
+
+
+def _whole(W: torch.Tensor, manifold: Any, name: str) -> torch.Tensor:
+    """What this process holds of a weight: all of each matrix, or an error."""
+    counting = W.ndim - len(getattr(manifold, "shape", W.shape))
+    for placement in getattr(W, "placements", ()):
+        if not (placement.is_replicate() or (placement.is_shard() and placement.dim < counting)):
+            refuse(
+                name,
+                "all rows of each matrix in one process, which the constraint couples",
+                f"{placement} of a weight of shape {tuple(W.shape)}",
+                None,
+                "Leave it out of the sharding (ignored_params), or shard an axis in front.",
+            )
+    return local(W)
 
 
 def _started(W: torch.Tensor, how: Fit, start: Any) -> torch.Tensor:
@@ -195,6 +213,14 @@ def constrain(
     """
     beta = check_beta(beta)
     dissolving_maps(dissolving)
+    if isinstance(module, torch.nn.RNNBase):
+        refuse(
+            "module",
+            "a layer that looks its weights up in every call",
+            f"a {type(module).__name__}, which keeps a list of them",
+            None,
+            "Use place(...), or the cell (RNNCell, LSTMCell, GRUCell).",
+        )
     W, how = _weight(module, name, manifold, transposed)
     tag = Dissolved(how)
     X = tagged(_started(W, how, start), tag, W.requires_grad)
@@ -212,11 +238,15 @@ def place(
     start: Any = None,
     transposed: bool | None = None,
 ) -> torch.nn.Module:
-    """Put a weight on a manifold, for `RiemannianSGD`, `RiemannianAdam` or `Landing`.
+    """Put a weight on a manifold, for `RiemannianSGD`, `Landing`, `Muon` and the others.
 
     The parameter is replaced by one with a tag that these optimisers look for, and that survives
     deepcopy, pickle and `load_state_dict`. So make the optimiser afterwards. A weight that is
     loaded is restored where |C| > 1/2; optimisers lead back what is nearer.
+
+    A weight in bfloat16 or float16 is the rounding of a master in single precision, which the
+    optimiser keeps and steps along. Call `place` after `fully_shard`, which makes new parameters;
+    a sharded weight has all of each matrix in one process, so only axes in front may be sharded.
 
     Args:
         module: The layer.
@@ -230,12 +260,17 @@ def place(
 
     Raises:
         ValueError: If the weight does not fit the manifold, is on a manifold already, is dissolved,
-            or has less than single precision.
+            or rows of one matrix are in several processes.
         NotRestorableError: If the weight is too far from M.
     """
-    W, how = _weight(module, name, manifold, transposed)
-    tag = Placed(how)
-    setattr(module, name, tagged(_started(W, how, start), tag, W.requires_grad))
+    W, how = _weight(module, name, manifold, transposed, LOW)
+    tag, X = Placed(how), _started(local(W), how, start)
+    if local(W) is W:
+        setattr(module, name, tagged(X, tag, W.requires_grad))
+    else:  # the sharding keeps its own parameter
+        W.tag = tag
+        with torch.no_grad():
+            local(W).copy_(X)
     _Loaded(name, tag).watch(module)
     return module
 
@@ -295,7 +330,7 @@ def feasibility(model: torch.nn.Module) -> dict[str, float]:
 
 def _wide(fit: Fit, W: torch.Tensor) -> torch.Tensor:
     """The point that a weight holds, in double precision."""
-    return fit.point(W.detach().to(torch.complex128 if W.is_complex() else torch.float64))
+    return fit.point(local(W.detach()).to(torch.complex128 if W.is_complex() else torch.float64))
 
 
 def finish(model: torch.nn.Module) -> torch.nn.Module:
@@ -314,7 +349,7 @@ def finish(model: torch.nn.Module) -> torch.nn.Module:
         NotRestorableError: If a weight is too far from M; the model is unchanged then.
     """
     ends = [(*entry, restored(entry[3].fit, entry[3](entry[4]))) for entry in _dissolved(model)]
-    placed = [(W, restored(tag.fit, W)) for _, W, tag in _placed(model)]
+    placed = [(W, restored(tag.fit, local(W))) for _, W, tag in _placed(model)]
     for module, name, _, _, X, end in ends:
         parametrize.remove_parametrizations(module, name, leave_parametrized=False)
         _finished(X, end)
@@ -337,5 +372,5 @@ def _placed(model: torch.nn.Module) -> Iterator[tuple[str, Any, Placed]]:
 def _finished(W: Any, end: torch.Tensor) -> None:
     """W with its last value, on no manifold any more."""
     with torch.no_grad():
-        W.copy_(end)
+        local(W).copy_(end)
     W.tag = None
