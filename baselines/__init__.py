@@ -2,7 +2,8 @@
 
 `rgd_paper` and `rcg_paper` minimise a `genorth.Problem` over its manifold in the paper's geometry
 and return a `genorth.Result`. `landing`, `prox_landing`, `pogo`, `plam`, `landing_newton`, `alm`,
-`slsqp` and `trust_constr` do the same from outside of it, without a retraction. To import this
+`slsqp` and `trust_constr` do the same from outside of it, without a retraction. `smoothing` and
+`subgradient_adam` are for nonsmooth terms. To import this
 package registers them, SciPy's solvers on the penalties, pymanopt's optimizers and CDOpt in
 `SOLVERS`, beside the solvers of genorth.
 """
@@ -13,6 +14,7 @@ from baselines.infeasible.newton import landing_newton
 from baselines.infeasible.plam import plam
 from baselines.infeasible.pogo import pogo
 from baselines.infeasible.prox_landing import prox_landing
+from baselines.nonsmooth import smoothing, subgradient_adam
 from baselines.paper.riemannian import rcg_paper, rgd_paper
 from baselines.peers.scipy import slsqp, trust_constr
 from baselines.registry import RECORDS
@@ -37,5 +39,7 @@ __all__ = [
     "rcg_paper",
     "rgd_paper",
     "slsqp",
+    "smoothing",
+    "subgradient_adam",
     "trust_constr",
 ]

@@ -12,6 +12,7 @@ from baselines.infeasible.newton import landing_newton
 from baselines.infeasible.plam import plam
 from baselines.infeasible.pogo import pogo
 from baselines.infeasible.prox_landing import prox_landing
+from baselines.nonsmooth import smooth, smoothing, subgradient_adam, torch_reason
 from baselines.paper.geometry import unsupported
 from baselines.paper.penalty import LOOPS
 from baselines.paper.riemannian import rcg_paper, rgd_paper
@@ -120,6 +121,25 @@ RECORDS = (
         *("liu2024penalty", *_BB[:2]),
         algorithm="prox",
         nonsmooth=True,
+    ),
+    Solver(
+        name="smoothing",
+        family=RIEMANNIAN,
+        run=smoothing,
+        algorithm="smoothing",
+        cites=("beck2012smoothing", *_TR),
+        reason=smooth,
+        nonsmooth=True,
+    ),
+    Solver(
+        name="subgradient-adam",
+        family=PENALTY,
+        run=subgradient_adam,
+        algorithm="adam",
+        cites=("hu2024nonsmooth", "kingma2015adam"),
+        reason=torch_reason,
+        nonsmooth=True,
+        modules=("torch",),
     ),
     _infeasible("plam", plam, "gao2019parallelizable", *_BB[:1], algorithm="gd"),
     *(

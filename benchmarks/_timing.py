@@ -54,29 +54,36 @@ def one_thread() -> Iterator[None]:
         yield
 
 
-def _seconds(prepare: Prepare) -> float:
+def _seconds(prepare: Prepare, clock: Callable[[], float] = time.perf_counter) -> float:
     """One call, after another one that is not timed.
 
     Each side finds its own caches, not what the other side left.
     """
     prepare()()
     call = prepare()
-    start = time.perf_counter()
+    start = clock()
     call()
-    return time.perf_counter() - start
+    return clock() - start
 
 
-def medians(*sides: Prepare, budget: float = 2.0, least: int = 15, most: int = 2000) -> list[float]:
+def medians(
+    *sides: Prepare,
+    budget: float = 2.0,
+    least: int = 15,
+    most: int = 2000,
+    clock: Callable[[], float] = time.perf_counter,
+) -> list[float]:
     """The median time of each side.
 
-    Rounds alternate the sides and their order, so that all see the same machine.
+    Rounds alternate the sides and their order, so that all see the same machine. The clock
+    time.process_time leaves out what other processes take.
     """
     times: list[list[float]] = [[] for _ in sides]
     order = list(range(len(sides)))
     end = time.perf_counter() + budget
     while len(times[0]) < least or (time.perf_counter() < end and len(times[0]) < most):
         for i in order:
-            times[i].append(_seconds(sides[i]))
+            times[i].append(_seconds(sides[i], clock))
         order.reverse()
     return [statistics.median(side) for side in times]
 

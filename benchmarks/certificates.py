@@ -29,8 +29,8 @@ def _problems() -> Iterator[tuple[go.Problem, Any]]:
             problem = rung.problem()
             for seed in range(2):
                 yield problem, problem.manifold.random_point(seed)
-    for source in gallery.sources().values():
-        for name in source.instances if source.why_not() is None else ():
+    for name in gallery.names():
+        if gallery.why_not(name) is None:
             instance = gallery.load(name)
             yield instance.problem, instance.start
 

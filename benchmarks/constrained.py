@@ -7,121 +7,46 @@ from __future__ import annotations
 
 import statistics
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from _timing import Figure, main
-from scipy.optimize import Bounds, LinearConstraint, NonlinearConstraint
 
 import genorth as go
+from genorth.gallery.constrained import problems
 
 _STARTS = 5
 _OURS = ("ralm", "odf-alm")
+_METHODS = (*_OURS, "cdf-alm", "slsqp")
+_BIG = 200  # entries of x from which on evaluations are compared with SLSQP's
 
 
-def _quadratic(manifold: Any, A: Any, constraints: Any) -> go.Problem:
-    return go.Problem(
-        manifold,
-        lambda X: -float(np.vdot(X, A @ X)),
-        lambda X: -2 * (A @ X),
-        lambda X, Z: -2 * (A @ Z),
-        constraints=constraints,
-    )
-
-
-def problems() -> Iterator[tuple[str, go.Problem, Any]]:
-    """Name, problem, and how a start is made from a seed."""
-    rng = np.random.default_rng(0)
-
-    def positive(n: int, p: int) -> Callable[[int], Any]:
-        M = go.Stiefel(n, p)
-        return lambda seed: M.restore(np.abs(M.random_point(seed)))
-
-    u = np.abs(rng.standard_normal(200))
-    A = 8 * np.outer(u, u) / (u @ u) + rng.standard_normal((200, 200)) / 10
-    yield (
-        "nonnegative PCA (200,1)",
-        _quadratic(go.Stiefel(200, 1), A + A.T, Bounds(0, np.inf)),
-        positive(200, 1),
-    )
-    labels = np.repeat(np.arange(4), 15)
-    S = (labels[:, None] == labels) + 0.2 * rng.standard_normal((60, 60))
-    yield (
-        "orthogonal clusters (60,4)",
-        _quadratic(go.Stiefel(60, 4), S + S.T, Bounds(0, np.inf)),
-        positive(60, 4),
-    )
-    zero = np.where(rng.random((70, 1)) < 0.3, 0.0, np.nan) * np.ones((70, 3))
-    B = rng.standard_normal((70, 70))
-    M = go.Stiefel(70, 3)
-    yield "fixed support (70,3)", _quadratic(M, B + B.T, Bounds(zero, zero)), M.random_point
-    cap = LinearConstraint(np.eye(1, 210), -np.inf, 0.1)
-    yield "a cap (70,3)", _quadratic(M, B + B.T, cap), M.random_point
-    yield fair(rng)
-
-
-def fair(rng: np.random.Generator) -> tuple[str, go.Problem, Any]:
-    """Fair PCA: the largest t with tr(X^T A_i X) >= t for three groups."""
-    groups = [
-        np.cov(rng.standard_normal((40, 200)) * rng.uniform(0.5, 2, (40, 1))) for _ in range(3)
-    ]
-    product = go.Product(X=go.Stiefel(40, 5), t=go.Euclidean(1))
-    flat = product.blocks.shape[0]
-
-    def split(v: Any) -> Any:
-        return product.outward(v)
-
-    def values(v: Any) -> Any:
-        X, t = split(v)
-        return np.array([np.vdot(X, A @ X) - t[0] for A in groups])
-
-    def jacobian(v: Any) -> Any:
-        X, _ = split(v)
-        return np.stack([product.inward((2 * A @ X, -np.ones(1))) for A in groups])
-
-    problem = go.Problem(
-        product,
-        lambda X, t: -float(t[0]),
-        lambda X, t: (0 * X, -np.ones(1)),
-        lambda X, t, dX, dt: (0 * dX, 0 * dt),
-    )
-    inside = NonlinearConstraint(values, 0, np.inf, jac=jacobian)
-    made = go.Problem(
-        problem.in_blocks.manifold,
-        problem.in_blocks.evaluate_cost,
-        problem.in_blocks.evaluate_gradient,
-        problem.in_blocks.euclidean_hessian,
-        constraints=inside,
-    )
-    assert made.manifold.shape == (flat,)
-    return "fair PCA (40,5) and t", made, made.manifold.random_point
+def _runs(problem: go.Problem, start: Callable[[int], Any], method: str) -> list[go.Result]:
+    how: dict[str, Any] = {"tol": 1e-6, "check": False, "max_time": 30.0}
+    return [go.minimize(problem, start(k), method=method, **how) for k in range(_STARTS)]
 
 
 def solved() -> list[Figure]:
-    """Every problem by one method of each family, from all starts; evaluations beside SLSQP's."""
-    figures, rounds = [], []
+    """Every problem from all starts: the evaluations of each method, beside SLSQP's."""
+    figures, rounds, missed = [], [], dict.fromkeys(_OURS, 0)
     for name, problem, start in problems():
-        counts: dict[str, list[int]] = {}
-        for method in (*_OURS, "slsqp"):
-            limit = 30.0 if method == "slsqp" else 60.0
-            results = [
-                go.minimize(
-                    problem, start(seed), method=method, tol=1e-6, max_time=limit, check=False
-                )
-                for seed in range(_STARTS)
-            ]
-            good = [r for r in results if r.success]
-            counts[method] = [r.evaluations for r in good]
+        middle: dict[str, float] = {}
+        for method in _METHODS:
+            good = [r for r in _runs(problem, start, method) if r.success]
+            counts = sorted(r.evaluations for r in good)
+            what = f"{name}: {method}, {len(good)} of {_STARTS} starts"
+            if counts:
+                middle[method] = statistics.median(counts)
+                what += f", {counts[0]} to {counts[-1]} evaluations, median"
+            figures.append(Figure(what, middle.get(method, 0), unit=""))
             if method in _OURS:
-                rounds += [r.kkt.rounds for r in good]
-            bound = float(_STARTS) if method in _OURS else None
-            what = f"{name}: {method}, starts of {_STARTS} that are solved"
-            figures.append(Figure(what, float(len(good)), bound, True, unit=""))
-        ours = min(statistics.median(counts[m]) for m in _OURS if counts[m])
-        if counts["slsqp"]:
-            share = ours / statistics.median(counts["slsqp"])
-            figures.append(Figure("... evaluations of the better one over SLSQP's", share, 1 / 3))
+                missed[method] += _STARTS - len(good)
+                rounds += [r.kkt.rounds for r in good if r.kkt is not None]
+        if "slsqp" in middle and problem.in_blocks.manifold.random_point(0).size >= _BIG:
+            share = min(middle[m] for m in _OURS if m in middle) / middle["slsqp"]
+            figures.append(Figure(f"{name}: the better one over SLSQP", share, 1 / 3))
+    for method, count in missed.items():
+        figures.append(Figure(f"{method}: runs that are not solved", count, 0.0, unit=""))
     figures.append(Figure("rounds, median", statistics.median(rounds), 20.0, unit=""))
     return figures
 

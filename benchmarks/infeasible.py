@@ -18,7 +18,6 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import genorth as go
 from baselines import SOLVERS
 from genorth.geometry.field import Field
-from genorth.geometry.newton import anywhere
 from support.known_minima import KNOWN
 from support.nearest_points import COLUMNS, METHODS, outcome, rows
 
@@ -51,7 +50,7 @@ def _manifolds() -> dict[str, go.GenOrthManifold]:
 
 
 def _step(manifold: go.GenOrthManifold, field: Field, X: Any, D: Any, G: Any) -> object:
-    return field.direction(anywhere(manifold, X - 1e-9 * D), G, 1.0)
+    return field.direction(manifold.anywhere(X - 1e-9 * D), G, 1.0)
 
 
 def _bare(manifold: go.GenOrthManifold, X: Any, D: Any, G: Any, K: Any) -> object:
@@ -73,10 +72,10 @@ def iteration() -> list[Figure]:
         rng = np.random.default_rng(0)
         X, G = manifold.random_point(rng), rng.standard_normal(_SIZE)
         field, K = Field(manifold), rng.standard_normal((_SIZE[1], _SIZE[1]))
-        D = field.direction(anywhere(manifold, X), G, 1.0).D
+        D = field.direction(manifold.anywhere(X), G, 1.0).D
 
         Counted.products = 0
-        at = anywhere(manifold, X.view(Counted))
+        at = manifold.anywhere(X.view(Counted))
         field.direction(at, G.view(Counted), 1.0)
         figures += [
             Figure(f"landing, {name}: products of an iteration", Counted.products, 5, unit=""),

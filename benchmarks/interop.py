@@ -1,7 +1,7 @@
-"""The figures of the interface to pymanopt, against pymanopt's own Stiefel manifold.
+"""The figures of the interfaces: to pymanopt, against its Stiefel manifold, and to PyTorch.
 
-Both have the same problem and start. Run as `python benchmarks/interop.py`; `pytest benchmarks`
-asserts the same figures.
+Both sides have the same problem and start. Run as `python benchmarks/interop.py`; `pytest`
+on `benchmarks` asserts the same figures.
 """
 
 from __future__ import annotations
@@ -205,6 +205,110 @@ def overhead(manifold: go.GenOrthManifold, bound: float = 3.0) -> list[Figure]:
     return figures
 
 
+_BATCH = 64  # rows of the input of a layer
+_LARGEST = 4096  # n of an n x n matrix
+
+
+def steps_of_optimisers(*shape: int) -> list[Figure]:
+    """A training step of a layer, over that of the layer without a constraint, and |C| at its end.
+
+    Forward, backward and update. POGO's own step is that of its authors; five products are those
+    of its paper, X^T X, X^T G, G S, X R^T and Y S. geotorch makes an n x n matrix, and is left out
+    where that is too large.
+    """
+    import geoopt
+    import geotorch
+    import torch
+    from pogo import POGO, base
+    from torch.nn.utils.parametrizations import orthogonal
+
+    from genorth.interop import torch as ours
+
+    torch.set_num_threads(1)
+    *stack, n, p = shape
+    manifold = go.Stiefel(n, p)
+    points = [manifold.random_point(seed) for seed in range(stack[0] if stack else 1)]
+    start = torch.as_tensor(np.stack(points) if stack else points[0]).float()
+    x = torch.randn(*stack, 4 if stack else _BATCH, n, generator=torch.Generator().manual_seed(0))
+
+    class Layer(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = torch.nn.Parameter(start.clone())
+
+    def training(layer: Any, optimiser: Any) -> Callable[[], object]:
+        def step() -> None:
+            optimiser.zero_grad()
+            (x @ layer.weight - 1).square().mean().backward()
+            optimiser.step()
+
+        return step
+
+    def placed(make: Callable[..., Any]) -> tuple[Any, Any]:
+        layer = ours.place(Layer(), "weight", manifold)
+        return layer, make(layer.parameters())
+
+    def published() -> tuple[Any, Any]:
+        layer = Layer()
+        if not stack:
+            layer.weight = torch.nn.Parameter(start.clone()[None])
+        return layer, POGO(layer.parameters(), base.SGD(), 0.1, rows=False)
+
+    def geoopt_layer() -> tuple[Any, Any]:
+        layer = Layer()
+        layer.weight = geoopt.ManifoldParameter(start.clone(), geoopt.EuclideanStiefel())
+        return layer, geoopt.optim.RiemannianSGD(layer.parameters(), lr=0.1)
+
+    def parametrised(register: Callable[[Any], Any]) -> tuple[Any, Any]:
+        layer = Layer()
+        register(layer)
+        return layer, torch.optim.SGD(layer.parameters(), lr=0.1)
+
+    layers: dict[str, Callable[[], tuple[Any, Any]]] = {
+        "Pogo": lambda: placed(lambda w: ours.Pogo(w, lr=0.1)),
+        "Landing": lambda: placed(lambda w: ours.Landing(w, lr=0.1)),
+        "Muon": lambda: placed(lambda w: ours.Muon(w, lr=0.01)),
+        "RiemannianSGD": lambda: placed(lambda w: ours.RiemannianSGD(w, lr=0.1)),
+        "SubspaceDescent, rank 4": lambda: placed(lambda w: ours.SubspaceDescent(w, 0.1, rank=4)),
+        "published POGO": published,
+        "geoopt's SGD": geoopt_layer,
+        "geotorch": lambda: parametrised(lambda m: geotorch.orthogonal(m, "weight")),
+        "torch's orthogonal": lambda: parametrised(orthogonal),
+    }
+    if n > _LARGEST:
+        del layers["geotorch"]
+    plain = Layer()
+    free = training(plain, torch.optim.SGD(plain.parameters(), lr=0.1))
+    X, G = start, torch.randn(start.shape, generator=torch.Generator().manual_seed(1)) / n
+
+    def products() -> None:
+        S, R = X.mT @ X, X.mT @ G
+        _ = G @ S, X @ R.mT, X @ S
+
+    made = {name: make() for name, make in layers.items()}
+    steps = {name: training(*pair) for name, pair in made.items()}
+    for step in steps.values():
+        step()
+    alone = {name: made[name][1].step for name in ("Pogo", "published POGO")}
+    many = {"budget": 4.0, "least": 3, "most": 60, "clock": time.process_time}
+    *above, below = medians(*(partial(_same, step) for step in (*steps.values(), free)), **many)
+    *bare, five = medians(*(partial(_same, step) for step in (*alone.values(), products)), **many)
+    case, figures = f"({', '.join(map(str, shape))})", []
+    for (name, (layer, _)), seconds in zip(made.items(), above, strict=True):
+        W = layer.weight.detach().double()
+        violation = torch.linalg.matrix_norm(W.mT @ W - torch.eye(p)).max().item()
+        figures.append(Figure(f"{case}, {name}: a training step", seconds / below))
+        figures.append(Figure(f"{case}, {name}: the largest |C|", violation, unit=""))
+    for name, seconds in zip(alone, bare, strict=True):
+        bound = 1.5 if name == "Pogo" else None
+        figures.append(Figure(f"{case}, {name}: over five products", seconds / five, bound))
+    return figures
+
+
+def _same(call: Callable[[], object]) -> Callable[[], object]:
+    return call
+
+
 #: Each gives its figures. (cayley / qr: both sides' defaults; polar / polar: the same iterates, to
 #: rounding.)
 FIGURES: dict[str, Callable[[], list[Figure]]] = {
@@ -214,6 +318,9 @@ FIGURES: dict[str, Callable[[], list[Figure]]] = {
     "CG (1000,20)": partial(
         conjugate_gradients, 1000, 20, {("cayley", "qr"): 0.8, ("polar", "polar"): 0.8}
     ),
+    "steps (1024,1024)": partial(steps_of_optimisers, 1024, 1024),
+    "steps (30000,50)": partial(steps_of_optimisers, 30000, 50),
+    "steps 1000 of (16,4)": partial(steps_of_optimisers, 1000, 16, 4),
     "TR gradients": gradients_of_trust_regions,
     "Hessian product (1000,20)": hessian_product,
     "overhead, Stiefel": lambda: overhead(go.Stiefel(30, 3)),

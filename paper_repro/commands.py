@@ -16,20 +16,21 @@ from genorth.command import Command, Options, Program
 from genorth.compare import Records, summary
 from genorth.compare.render import text
 from genorth.gallery import comparison as gallery
-from paper_repro import experiments, figures, ladder, report
+from genorth.gallery import constrained
+from paper_repro import experiments, figures, kinds, ladder, report
 from paper_repro.experiments import LABELS, TABLES, Experiment
 from paper_repro.problems import PROBLEMS
 
 #: Seconds of each run; a full one has the limits of its tables.
-TIME_LIMITS = {"full": None, "quick": 5.0, "toy": 1.0}
+TIME_LIMITS = {"full": None, "medium": 3.0, "quick": 5.0, "toy": 1.0}
 #: Of a quick run, in whose time limit hardly any solver of the paper reaches the paper's 1e-9.
 QUICK_TOLERANCES = (1e-5, 1e-7)
-#: Seconds of each run of the ladder and the gallery in a full run; and of each method at each size
-#: of a figure, which its starts share.
-LADDER_LIMIT, FIGURE_LIMIT = 10.0, 20.0
-#: Starts of a full run (of the ladder and the gallery, which have many rows), and from how many of
-#: them a solver may run out of time.
-STARTS, FEWER, GIVE_UP = 5, 3, 1
+#: Seconds of each run of the ladder and the gallery in a full run; of the other kinds, as classics
+#: are large; and of each method at each size of a figure, which its starts share.
+LADDER_LIMIT, KIND_LIMIT, FIGURE_LIMIT = 10.0, 60.0, 20.0
+#: Starts of all solvers in a full or medium run, and from how many a solver may run out of time.
+STARTS, GIVE_UP = 5, 1
+_WHOLE = ("full", "medium")
 
 
 # ---------------------------------------------------------------------- the commands
@@ -53,18 +54,19 @@ def _own(options: Options) -> None:
 def _everything(options: Options) -> None:
     figures.load_all(options.out)  # a damaged file is refused now, not after the tables
     _run_all_tables(options)
-    how = _settings(options, "brief") | {
-        "max_time": options.max_time or LADDER_LIMIT,
-        "starts": min(options.seeds, FEWER),
-    }
-    sizes = {"full": ladder.SIZES, "quick": ladder.SIZES[:1], "toy": ladder.TOY}[options.mode]
+    how = _settings(options, "brief") | {"max_time": options.max_time or LADDER_LIMIT}
+    sizes = {"full": ladder.SIZES, "toy": ladder.TOY}.get(options.mode, ladder.SIZES[:1])
     rungs = ladder.run(options.out / "ladder", sizes, **how)
     print(*report.lines(rungs), sep="\n", flush=True)
-    here = gallery.here()
+    here = [name for name in gallery.here() if name not in constrained.NAMES]
     print(f"Gallery: {len(here)} instances are installed; pip install 'genorth[gallery]' has all")
     rows = gallery.DEFAULTS["full" if options.mode == "full" else "quick"]["solvers"]
     real = gallery.run(options.out / "gallery", here, rows, **how)
     print("Gallery:", *summary.headline(real, LABELS), flush=True)
+    how["max_time"] = options.max_time or KIND_LIMIT
+    for name, kind in kinds.KINDS.items():
+        found = kinds.run(options.out / name, name, options.mode, **how)
+        print(f"{kind.title}:", *summary.headline(found, LABELS), flush=True)
     for number in figures.FIGURES:
         _measure(options, number)
     print(f"Report: {report.report(options.out)}")
@@ -116,14 +118,15 @@ def _completed(run: Callable[[Options], object], options: Options) -> object:
     """Run a command with the defaults of its mode: "full", "quick" or "toy"."""
     everything = options.command == "all"
     quick = options.quick or options.command == "compare"
-    options.mode = mode = "toy" if options.toy else "quick" if quick else "full"
+    medium = "medium" if options.medium else "full"
+    options.mode = mode = "toy" if options.toy else "quick" if quick else medium
     several = options.command in ("compare", "all") and not options.toy
     command.complete(
         options,
         out=Path("paper_repro_out") / mode,
-        solvers=list(experiments.SOLVERS) if options.peers or mode == "full" else None,
+        solvers=list(experiments.SOLVERS) if options.peers or mode in _WHOLE else None,
         max_time=TIME_LIMITS[mode],
-        seeds=STARTS if everything and mode == "full" else 1,
+        seeds=STARTS if everything and mode in _WHOLE else 1,
         jobs=min(2 if several else 1, os.cpu_count() or 1),
     )
     return run(options)
@@ -134,7 +137,7 @@ def _table(options: Options, number: int, sizes: Any = None) -> Experiment:
     found = experiments.table(number, options.printed)
     if sizes:
         return found.at(sizes)
-    return {"full": found, "quick": found.smallest(), "toy": found.toy()}[options.mode]
+    return {"full": found, "toy": found.toy()}.get(options.mode) or found.smallest()
 
 
 def _run_all_tables(options: Options) -> None:
@@ -175,7 +178,7 @@ def _measure(options: Options, number: int) -> figures.Data:
     return figures.measure(
         options.out,
         number,
-        mode=options.mode,
+        mode="quick" if options.mode == "medium" else options.mode,
         max_time=options.max_time or FIGURE_LIMIT,
         starts=options.seeds,
     )
@@ -198,12 +201,16 @@ _NUMBERS = {"numbers": {"nargs": "+", "type": int, "metavar": "NUMBER"}}
 #: Options of all commands.
 _SHARED: dict[str, dict[str, Any]] = {
     "--quick": {"action": "store_true", "help": "smallest sizes, to 1e-5 and 1e-7, 5 s a run"},
+    "--medium": {
+        "action": "store_true",
+        "help": "smallest sizes and classics an eighth as large, 3 s a run, all solvers",
+    },
     "--toy": {"action": "store_true", "help": "sizes of a few rows: does everything work?"},
     "--printed": {"action": "store_true", "help": "the instances as the paper prints them"},
     "--max-time": {
         "type": float,
         "metavar": "S",
-        "help": "seconds of each run (10 to 60, by table; quick 5; toy 1)",
+        "help": "seconds of each run (10 to 60, by table; medium 3; quick 5; toy 1)",
     },
     "--seeds": {"type": int, "metavar": "K", "help": "random instances and starts (1; all: 5)"},
     "--peers": {"action": "store_true", "help": "the infeasible methods too, as in full runs"},
@@ -226,7 +233,7 @@ _COMMANDS: dict[str, tuple[Callable[[Options], None], str, dict[str, Any]]] = {
     ),
     "all": (
         _everything,
-        "all results: tables, figures, ladder of conditions, gallery (an hour or two)",
+        "all results: tables, figures, ladder, gallery and other kinds (hours; medium: 30 min)",
         {},
     ),
     "report": (_report, "print the tables of the records in --out, write their report", {}),

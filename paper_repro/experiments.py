@@ -28,8 +28,6 @@ AUTO, ORTHOGONAL = "cdf-lbfgs", "odf-lbfgs"
 PAPERS = tuple(data.SOLVERS.values())
 FAST = MappingProxyType({"RGD": "rgd", "RCG": "rcg"})
 OURS = (AUTO, ORTHOGONAL, "odf-cg", *FAST.values(), "rlbfgs", "rtr")
-#: How many starts the paper's solvers have in a full comparison: its tables have one too.
-PAPER_STARTS = 1
 #: The reference of all leads; it has so many times as long, so that they are figures, not bounds.
 REFERENCE, LONGER = data.SOLVERS["RGD"], 5.0
 #: The infeasible methods, which run in full runs and where they are asked for.
@@ -184,8 +182,7 @@ def run(
         experiments: What to run.
         solvers: Names of solvers; by default all but the peers.
         **settings: Further arguments of `genorth.compare.run`. Without `max_time`, or if it is
-            None, that of the table, and for `REFERENCE` `LONGER` times that. Of several starts the
-            solvers of the paper have `PAPER_STARTS`.
+            None, that of the table, and for `REFERENCE` `LONGER` times that.
 
     Returns:
         The records of these experiments, with those of earlier calls.
@@ -194,20 +191,18 @@ def run(
         ValueError: If a solver is unknown, or the folder has records with other settings.
     """
     common = {"tolerances": TOLERANCES, "out": folder / "records"} | settings
-    starts, limit = common.pop("starts", 1), common.pop("max_time", None)
-    groups: dict[tuple[int, float], dict[str, Solver]] = {}
+    limit = common.pop("max_time", None)
+    groups: dict[float, dict[str, Solver]] = {}
     for name, solver in chosen(solvers).items():
-        count = min(starts, PAPER_STARTS) if name in PAPERS else starts
         longer = LONGER if name == REFERENCE and limit is None else 1.0
-        groups.setdefault((count, longer), {})[name] = solver
+        groups.setdefault(longer, {})[name] = solver
     return compare.join(
         compare.run(
             each.instances(),
             group,
-            starts=count,
             max_time=longer * each.seconds if limit is None else limit,
             **common,
         )
         for each in experiments
-        for (count, longer), group in groups.items()
+        for longer, group in groups.items()
     )

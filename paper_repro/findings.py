@@ -44,6 +44,7 @@ from genorth.optional import optional
 from genorth.solve.solver import INFEASIBLE, OTHER, PENALTY, RIEMANNIAN
 from paper_repro import data, experiments, ladder
 from paper_repro.experiments import FAST, LABELS, PAPERS, REFERENCE, SOLVERS, TABLES
+from paper_repro.kinds import KINDS
 
 #: L-BFGS on h, and L-BFGS and trust regions on h_n, with the beta that genorth chooses, as the
 #: records have them: by SciPy, until the records are made anew with the loops of genorth.
@@ -59,16 +60,17 @@ FAMILIES = (PENALTY, RIEMANNIAN, INFEASIBLE)
 
 @attrs.frozen
 class Evidence:
-    """The records of everything: the paper's tables, the ladder, the gallery."""
+    """The records of everything: the paper's tables, the ladder, the gallery, the other kinds."""
 
     paper: Records
     ladder: Records
     gallery: Records
+    kinds: Mapping[str, Records] = attrs.field(factory=dict)
 
     @property
     def union(self) -> Records:
         """All of them, without the domains' own solvers and those as the paper ran them."""
-        every = compare.join([self.paper, self.ladder, self.gallery])
+        every = compare.join([self.paper, self.ladder, self.gallery, *self.kinds.values()])
         return every.where(lambda record: record.family != OTHER and record.solver not in PAPERS)
 
     @property
@@ -81,6 +83,11 @@ class Evidence:
             },
             **dict.fromkeys(ladder.NAMES.values(), LADDER),
             **dict.fromkeys(self.gallery.distinct("problem"), GALLERY),
+            **{
+                problem: KINDS[kind].title
+                for kind, records in self.kinds.items()
+                for problem in records.distinct("problem")
+            },
         }
 
 
@@ -97,13 +104,18 @@ def load(folder: Path) -> Evidence:
     Raises:
         ValueError: If the tables or the ladder are missing.
     """
-    kept = folder / "gallery" / "records"
-    real = compare.load(kept) if kept.is_dir() else Records([])
+    found = {
+        part: compare.load(folder / part / "records")
+        for part in ("gallery", *KINDS)
+        if (folder / part / "records").is_dir()
+    }
+    real = found.pop("gallery", Records([]))
     tables = {experiments.table(number).name for number in TABLES}
     return Evidence(
         compare.load(folder / "records").where(lambda record: record.problem in tables),
         compare.load(folder / "ladder" / "records"),
         real,
+        found,
     )
 
 
@@ -329,8 +341,8 @@ def _solved(number: int, rows: Mapping[Row, Mapping[str, Runs]]) -> list[object]
         len(both),
         theirs,
         ours,
-        ranged(values, ".2g") if values else "both zero" if both else "-",
-        ranged(counts, ".2g") if counts else "-",
+        ranged(values, 2) if values else "both zero" if both else "-",
+        ranged(counts, 2) if counts else "-",
         f"{near} of {len(counts)}",
     ]
 
@@ -430,6 +442,57 @@ def _share(records: Records) -> list[str]:
     ]
     claim = "RGD spends over 90 % of its time in retraction and projection (Figure 1)"
     return [claim, *(f"{share:.0%} in the median" for share in shares)]
+
+
+# ---------------------------------------------------------------------- claims of newer papers
+
+#: Who says that a solver is faster than others (a family, or solvers), of which kind of problem, or
+#: of all smooth ones.
+_NEWER = (
+    (
+        "Landing is faster than gradient descent with retractions",
+        "ablin2024infeasible",
+        "landing",
+        "rgd",
+    ),
+    (
+        "POGO is faster than gradient descent with retractions",
+        "javaloy2026embarrassingly",
+        "pogo",
+        "rgd",
+    ),
+    ("POGO is faster than landing", "javaloy2026embarrassingly", "pogo", "landing"),
+    ("Second-order landing is faster than landing", "xiong2026second", "landing-newton", "landing"),
+    (
+        "Second-order landing keeps up with Riemannian ones",
+        "goyens2026riemannian",
+        "landing-newton",
+        "rtr",
+    ),
+    ("Trust regions beat gradient descent", "jensen2024riemannian", "rtr", "rgd"),
+    (
+        "SLPG, which needs no inner solver, is faster than ManPG",
+        "liu2024penalty",
+        "prox-landing",
+        "manpg",
+    ),
+)
+#: From which share of its rows a claim is confirmed, and up to which it is not.
+_MOST, _FEW = 0.9, 0.1
+
+
+def newer(evidence: Evidence) -> Table:
+    """Claims of newer papers: in how many rows they hold here, with our implementations."""
+    lines = []
+    for claim, key, first, second in _NEWER:
+        found = ratios(evidence.union, {first}, {second})
+        if not found:
+            continue
+        share = sum(ratio < 1 for ratio in found) / len(found)
+        word = "confirmed" if share >= _MOST else "not confirmed" if share <= _FEW else "in part"
+        names = f"{first} against {second}"
+        lines.append([f"{claim} ({key})", names, _ahead(evidence.union, {first}, {second}), word])
+    return table(("newer papers say", "solvers", "here", "verdict"), lines, 4)
 
 
 # ---------------------------------------------------------------------- leads over the paper's RGD

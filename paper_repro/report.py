@@ -13,10 +13,15 @@ from genorth.files import replace_file
 from paper_repro import experiments, figures, findings
 from paper_repro.data import TIME_LIMIT
 from paper_repro.experiments import LABELS
+from paper_repro.kinds import KINDS
 
 #: Lines of each trace that a repository keeps, of the tables and of the rest.
 _LINES, _FEW = 40, 8
-_PARTS = {"ladder": findings.LADDER, "gallery": findings.GALLERY}
+_PARTS = {
+    "ladder": findings.LADDER,
+    "gallery": findings.GALLERY,
+    **{name: kind.title for name, kind in KINDS.items()},
+}
 
 
 def blocks(evidence: findings.Evidence) -> dict[str, Table]:
@@ -26,6 +31,7 @@ def blocks(evidence: findings.Evidence) -> dict[str, Table]:
         "ingredients": findings.ingredients(evidence),
         "solvers": findings.solvers(evidence.union),
         "claims": findings.claims(evidence.paper),
+        "newer": findings.newer(evidence),
         "leads": findings.leads(evidence.paper),
     }
 
@@ -68,16 +74,21 @@ def lines(records: Records) -> list[str]:
     ]
 
 
-def report(folder: Path) -> Path:
+def report(folder: Path, parts: bool = True) -> Path:
     """Write one self-contained HTML report of everything in the folder.
 
-    Ladder and gallery have reports of their own beside it, with their tables.
+    Args:
+        folder: The folder with the records.
+        parts: Whether ladder, gallery and the other kinds get reports of their own beside it.
+
+    Returns:
+        The file.
     """
     records = compare.load(folder / "records")
     told = [f"{name}: {' '.join(lines)}" for name, lines in notes(records).items()]
     limit = f"In the paper a run may take {TIME_LIMIT:.0f} s."
     sections: list[tuple[str, Any]] = [
-        *_everything(folder),
+        *_everything(folder, parts),
         ("Agreement with the paper", [findings.agreement(records), limit, *told] if told else ""),
     ]
     for number, data in figures.load_all(folder).items():
@@ -90,25 +101,28 @@ def report(folder: Path) -> Path:
         sections,
         reference=experiments.reference(),
         labels=LABELS,
+        own=(),
     )
 
 
-def _everything(folder: Path) -> list[tuple[str, Any]]:
-    """What the tables say together with the ladder and the gallery, where these are there."""
+def _everything(folder: Path, reports: bool) -> list[tuple[str, Any]]:
+    """What the tables say together with the other records, where these are there."""
     if not findings.is_complete(folder):
         return []
     evidence = findings.load(folder)
-    for part, title in _PARTS.items():
-        records = getattr(evidence, part)
-        if len(records):
-            compare.report(records, folder / part / "report.html", title, labels=LABELS)
+    parts = {"ladder": evidence.ladder, "gallery": evidence.gallery, **evidence.kinds}
+    for part, records in parts.items():
+        if reports and len(records):
+            page = folder / part / "report.html"
+            compare.report(records, page, _PARTS[part], labels=LABELS, own=())
     shown, union = blocks(evidence), evidence.union
     behind = compare.plots.behind(union, groups=evidence.groups)
     return [
-        ("Tables, ladder and gallery together", [shown["classes"], behind, shown["solvers"]]),
+        ("All kinds of problem together", [shown["classes"], behind, shown["solvers"]]),
         ("All families", [compare.plots.families(union)]),
         ("What each ingredient is worth", [shown["ingredients"]]),
         ("The paper's claims", [shown["claims"]]),
+        ("Claims of newer papers", [shown["newer"]]),
         ("Lead over RGD as the paper ran it", [shown["leads"]]),
     ]
 

@@ -22,7 +22,6 @@ from baselines.infeasible.run import (
 )
 from genorth.errors import StepTooLong
 from genorth.geometry.field import Direction, field_of, moved
-from genorth.geometry.newton import anywhere
 from genorth.geometry.place import Place
 from genorth.linalg.arrays import Array, inner, norm
 from genorth.problem.problem import Problem
@@ -126,8 +125,8 @@ class Iterate:
         wall = leaves(self.point.at.constraint, L, E, tube)
         Y = X + wall / t * (end.X - X)
         if P is X:  # the Gram matrix makes the field here, and rounding in it would grow
-            return anywhere(manifold, Y)
-        return anywhere(manifold, Y, P + wall / t * (end.P - P), S - wall * L + wall**2 * E)
+            return manifold.anywhere(Y)
+        return manifold.anywhere(Y, P + wall / t * (end.P - P), S - wall * L + wall**2 * E)
 
 
 def leaves(C: Array, L: Array, E: Array, tube: float) -> float:

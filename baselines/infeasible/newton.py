@@ -14,7 +14,6 @@ from baselines.infeasible.run import Point, Run, march, merit, positive
 from genorth.errors import StepTooLong, require, require_known
 from genorth.geometry.bases import realvec
 from genorth.geometry.field import Field, field_of
-from genorth.geometry.newton import anywhere
 from genorth.geometry.place import Place
 from genorth.linalg.arrays import Array, inner, norm
 from genorth.problem.problem import Problem
@@ -159,7 +158,7 @@ def _trust_region(run: Run, normal: Callable[[Place], Array], settings: Settings
         end = model.point.X + n + step.Z
         trial, ratio = _tried(run, model, end, predicted, mu, normal)
         if ratio < _POOR:  # a second-order correction: |C| of the step alone may outweigh its gain
-            end = end + normal(anywhere(run.manifold, end))
+            end = end + normal(run.manifold.anywhere(end))
             corrected, better = _tried(run, model, end, predicted, mu, normal)
             if better > ratio:
                 trial, ratio = corrected, better
@@ -246,7 +245,7 @@ def _length(run: Run, point: Point, step: Array, eta: float) -> float:
     """Eta, or where that leaves the tube the authors' safe step (Lemma 5.1), where phi(X) = X."""
     if not run.manifold.isometric:
         return eta
-    if anywhere(run.manifold, point.X + eta * step).feasibility <= run.tube:
+    if run.manifold.anywhere(point.X + eta * step).feasibility <= run.tube:
         return eta
     d, square = point.at.feasibility, float(norm(step)) ** 2
     b = d * (1 - d) / 2

@@ -17,7 +17,6 @@ from baselines.infeasible.run import (
     positive,
 )
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.geometry.newton import anywhere
 from genorth.geometry.place import Place
 from genorth.geometry.product import BlockPlace, FreePlace
 from genorth.linalg.arrays import Array, ct, norm, plus
@@ -100,7 +99,7 @@ def moved(manifold: GenOrthManifold, at: Place, D: Array, t: float, tube: float)
     point outside: a shorter step costs no further phi. Raises `NoStep` where none of them is
     inside.
     """
-    end = anywhere(manifold, plus(D * -t, at.X))
+    end = manifold.anywhere(plus(D * -t, at.X))
     if end.feasibility <= tube:
         return end
     L = at.differential(D)
@@ -108,7 +107,7 @@ def moved(manifold: GenOrthManifold, at: Place, D: Array, t: float, tube: float)
     for _ in range(_HALVINGS):
         t /= 2
         if float(norm(at.constraint - t * L + t * t * E)) <= tube:
-            return anywhere(manifold, plus(D * -t, at.X))
+            return manifold.anywhere(plus(D * -t, at.X))
     raise NoStep
 
 

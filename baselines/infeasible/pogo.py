@@ -6,7 +6,6 @@ from typing import Any, Unpack
 
 from baselines.infeasible.landing import follow
 from baselines.infeasible.run import Run, or_word, positive
-from genorth.geometry.newton import anywhere
 from genorth.geometry.product import BlockPlace, FreePlace
 from genorth.linalg.arrays import ct, eye_like
 from genorth.problem.problem import Problem
@@ -61,5 +60,5 @@ def _dissolved(at: Any) -> Any:
     W = 1.5 * eye_like(at.S) - 0.5 * ct(at.S)
     X = at.X @ W
     if at.P is at.X:
-        return anywhere(at.manifold, X)
-    return anywhere(at.manifold, X, at.P @ ct(W), ct(W) @ at.S @ ct(W))
+        return at.manifold.anywhere(X)
+    return at.manifold.anywhere(X, at.P @ ct(W), ct(W) @ at.S @ ct(W))

@@ -13,7 +13,7 @@ from genorth.errors import NotRestorableError, OutsideDomainError, StepTooLong
 from genorth.geometry.newton import NewtonStep
 from genorth.geometry.place import Place
 from genorth.geometry.support import restore_on_support
-from genorth.linalg.arrays import Array, eps, inner, norm, number
+from genorth.linalg.arrays import Array, ct, eps, inner, mul, norm, number
 from genorth.problem.problem import Problem
 from genorth.problem.proximal import natural_step, proximal_step
 from genorth.problem.terms import L1, Term
@@ -24,6 +24,7 @@ from genorth.solve.result import Result
 _ZERO = Term(L1(0.0))
 _RANGE = 1e2  # how far t may be from that of the stopping measure, as a factor
 _HALVINGS = 40
+_NEAR = 0.1  # |C| below which its square counts for nothing
 _PENALTY = 1.5  # rho over the largest |phi(X) Theta|: |D| then outweighs the multiplier
 _AVERAGING = 0.95  # weight of the past in the average of the merits
 _SUFFICIENT = 1e-4  # share of |V - X|^2/t by which the merit has to be below the average
@@ -74,61 +75,81 @@ class _State:
         point = run.evaluate(X)
         rough = term(X)
         self.point, self.X = Point(point.at, point.f + rough, point.G), X
-        self.place = point.at.general
+        self.place, at, self.C = point.at.general, point.at, None
         shared = isinstance(self.place, Place)  # else it is that of a product
-        self.D = NewtonStep(self.place).D if shared else run.manifold.newton_step(X)
+        if not shared:
+            self.D: Array = run.manifold.newton_step(X)
+        elif run.manifold.isometric and at.feasibility <= _NEAR:
+            # K = I + C: to first order in C there is no eigendecomposition
+            self.C = at.constraint
+            self.D = mul(at.P, self.C / 2)
+        else:
+            self.D = NewtonStep(self.place).D
         self.natural = natural_step(X, point.G, rough)
         self.update(xi)
+
+    def step(self, term: Any, t: float) -> tuple[Array, Array, Array, float]:
+        """Y, V = prox_{tr}(Y), V - X and |V - X|^2."""
+        Y = self.X - t * self.field
+        Y -= self.D
+        V = term.prox(Y, t)
+        S = V - self.X
+        return Y, V, S, number(inner(S, S))
 
     def update(self, xi: Array) -> None:
         """W = phi(X) Theta_X(G + xi), and the gradient of the Lagrange function."""
         total = self.point.G + xi
-        self.W = total - self.place.project(total)
+        if self.C is None:
+            self.W = total - self.place.project(total)
+        else:  # K T + T K = R + R^T, R = phi(X)^T (G + xi)
+            R = mul(ct(self.place.P), total)
+            T = (R + ct(R)) / 2
+            self.W = mul(self.place.P, T - (mul(self.C, T) + mul(T, self.C)) / 2)
         self.field = self.point.G - self.W
+        self.pull = number(norm(self.W))
 
     def merits(self, penalty: float) -> np.ndarray[Any, Any]:
         """f + r - <W, D> + |W| |D|^2/|X|, and f + r + penalty |D|."""
         away = number(norm(self.D))
-        pull = number(norm(self.W)) / number(norm(self.X)) * away**2 - number(inner(self.W, self.D))
+        pull = self.pull / self.place.length * away**2 - number(inner(self.W, self.D))
         return self.point.f + np.array([pull, penalty * away])
 
 
 def _follow(run: Run) -> None:
     term = run.problem.term or _ZERO
     state = _State(run, term, run._start, 0 * run._start)
-    t, weight, penalty = state.natural, 1.0, number(norm(state.W))
+    t, weight, penalty = state.natural, 1.0, state.pull
     average = state.merits(penalty)
     while True:
-        state = _checked(run, term, state, t)
+        Y, V, S, square = state.step(term, t)
+        before, state = state, _checked(run, term, state, t, math.sqrt(square))
+        if state is not before:  # restored
+            Y, V, S, square = state.step(term, t)
         for _ in range(_HALVINGS):
-            Y = state.X - t * state.field - state.D
-            V = term.prox(Y, t)
-            penalty = max(penalty, _PENALTY * number(norm(state.W)))
+            penalty = max(penalty, _PENALTY * state.pull)
             with suppress(StepTooLong, OutsideDomainError):
                 trial = _State(run, term, V, (Y - V) / t)
-                fall = number(norm(V - state.X)) ** 2 / t
                 merits = trial.merits(penalty)
                 slack = _NOISE * eps(V) * np.abs(average)
-                if np.any(merits <= average - _SUFFICIENT * fall + slack):
+                if np.any(merits <= average - _SUFFICIENT * square / t + slack):
                     break
             # a step of the dual problem, which makes V - X tangent, and a shorter step
             state.update((Y - V) / t)
             t /= 2
+            Y, V, S, square = state.step(term, t)
         else:
             return
-        S, change = trial.X - state.X, trial.field - state.field
-        curvature = abs(number(inner(S, change)))
-        t = number(inner(S, S)) / curvature if curvature > 0 else math.inf
+        curvature = abs(number(inner(S, trial.field - state.field)))
+        t = square / curvature if curvature > 0 else math.inf
         t = min(max(t, trial.natural / _RANGE), trial.natural * _RANGE)
         state = trial
         weight, previous = _AVERAGING * weight + 1, weight
         average = (_AVERAGING * previous * average + merits) / weight
 
 
-def _checked(run: Run, term: Any, state: _State, t: float) -> _State:
+def _checked(run: Run, term: Any, state: _State, t: float, length: float) -> _State:
     """To the trace, with the measure of the next step, or |Z|/t of the restored point if small."""
-    V = term.prox(state.X - t * state.field - state.D, t)
-    measure = number(norm(V - state.X)) / min(t, state.natural)
+    measure = length / min(t, state.natural)
     if measure <= run.monitor.tol:
         with suppress(NotRestorableError, StepTooLong):
             X = restore_on_support(run.manifold, state.X, run.monitor.options.feasibility_tol)

@@ -11,11 +11,10 @@ from typing import Any, TypeAlias, TypeVar, Unpack
 import attrs
 
 from genorth.errors import StepTooLong, refuse
-from genorth.geometry.newton import anywhere
 from genorth.geometry.place import Place
 from genorth.linalg.arrays import Array, inner, norm
-from genorth.problem.kkt import KKT
-from genorth.problem.measure import VIOLATION, tangent_norm
+from genorth.problem.kkt import KKT, tangent_norm
+from genorth.problem.measure import VIOLATION
 from genorth.problem.problem import Problem
 from genorth.solve.descent import NoStep, Settings, descend
 from genorth.solve.ending import BEST, end_at, outcome, result
@@ -86,7 +85,7 @@ class Run:
         self.problem, self.manifold = problem, problem.manifold
         self.method, self.tube = method, tube
         self._start = problem.start(x0, options.rng, on_device)
-        violation = anywhere(self.manifold, self._start).feasibility
+        violation = self.manifold.anywhere(self._start).feasibility
         if not violation <= tube:
             refuse(
                 "x0",
@@ -113,7 +112,7 @@ class Run:
         """
         if self.manifold.ambient_projector is not None:
             X, at = self.manifold.ambient(X), None
-        at = anywhere(self.manifold, X) if at is None else at
+        at = self.manifold.anywhere(X) if at is None else at
         violation = at.feasibility
         if not violation <= self.tube * (1 + _SLACK):
             raise StepTooLong(f"|C| = {violation:.3g} after the step, outside of the tube")
@@ -133,7 +132,7 @@ class Run:
             violation = point.at.feasibility
             if self.problem.constraints is not None:
                 kkt = KKT.estimate(self.problem, point.X)
-                missed = 0.0 if kkt.violation <= VIOLATION else 1 + kkt.violation
+                missed = 0.0 if kkt.feasible(VIOLATION) else 1 + kkt.violation
                 measure = max(kkt.stationarity, missed)
             elif measure is None:
                 measure = tangent_norm(point.at.project(point.G), point.G)

@@ -19,7 +19,6 @@ from baselines.infeasible.run import Point, Run
 from genorth.errors import StepTooLong, refuse
 from genorth.geometry.bases import realvec, symmetric_basis
 from genorth.geometry.manifold import GenOrthManifold
-from genorth.geometry.newton import anywhere
 from genorth.geometry.place import Place
 from genorth.geometry.product import Blockwise, Euclidean
 from genorth.linalg.arrays import Array, all_finite
@@ -44,16 +43,28 @@ def unknowns(manifold: GenOrthManifold) -> int:
 def slsqp_reason(problem: Problem) -> str | None:
     """Why SLSQP cannot run on the problem; None where it can."""
     size = unknowns(problem.manifold)
-    return (
-        None if size <= _MOST_UNKNOWNS else _too_large("matrix of that order", size, _MOST_UNKNOWNS)
-    )
+    if size > _MOST_UNKNOWNS:
+        return _too_large("matrix of that order", size, _MOST_UNKNOWNS)
+    return _dependent(problem)
 
 
 def trust_constr_reason(problem: Problem) -> str | None:
     """Why trust-constr cannot run on the problem; None where it can."""
     manifold = problem.manifold
     size = unknowns(manifold) * (unknowns(manifold) - manifold.dim)
-    return None if size <= _MOST_ENTRIES else _too_large("Jacobian of C", size, _MOST_ENTRIES)
+    return (
+        _too_large("Jacobian of C", size, _MOST_ENTRIES)
+        if size > _MOST_ENTRIES
+        else _dependent(problem)
+    )
+
+
+def _dependent(problem: Problem) -> str | None:
+    """Why there are too many equations, whose gradients are dependent; None where they are few."""
+    further = problem.constraints
+    count = 0 if further is None else int(np.sum(further.lower == further.upper))
+    dim = problem.manifold.dim
+    return f"it takes at most dim M = {dim} further equations: {count}" if count > dim else None
 
 
 def _too_large(what: str, size: int, limit: int) -> str:
@@ -134,7 +145,7 @@ def _trust_constr(run: Run) -> None:
     exact, further = run.problem.has_hessian, run.problem.constraints
     on_M = NonlinearConstraint(vectors.constraint, 0.0, 0.0, jac=vectors.jacobian, hess=second)
     others = []
-    if further is not None:
+    if further is not None and further.lower.size:
         value, jacobian = vectors.further, vectors.further_jacobian
         others = [NonlinearConstraint(value, further.lower, further.upper, jac=jacobian)]
     vectors.minimize(
@@ -180,7 +191,7 @@ class Vectors:
 
     def at(self, v: _Vector) -> Place:
         """phi(X) and C(X), kept for the last v."""
-        return self._places.get(v, lambda v: anywhere(self.manifold, self.matrix(v)))
+        return self._places.get(v, lambda v: self.manifold.anywhere(self.matrix(v)))
 
     def point(self, v: _Vector) -> Point:
         """f and its gradient too, kept for the last v."""
@@ -222,7 +233,7 @@ class Vectors:
     def constraint_hessian(self, y: _Vector, w: _Vector) -> _Vector:
         """The Hessian of sum y_i c_i times w: phi(W) Phi(sum y_i B_i)."""
         T = np.tensordot(y, self.basis, axes=1)
-        return realvec(np.asarray(anywhere(self.manifold, self.matrix(w)).normal(T), self._dtype))
+        return realvec(np.asarray(self.manifold.anywhere(self.matrix(w)).normal(T), self._dtype))
 
     def further(self, v: _Vector) -> _Vector:
         """c(X) of the further constraints of the problem."""
@@ -232,8 +243,8 @@ class Vectors:
     def further_jacobian(self, v: _Vector) -> _Vector:
         """Its rows."""
         constraint: Any = self.run.problem.constraints
-        X = self.matrix(v)
-        return np.stack([realvec(constraint.pull(X, e)) for e in np.eye(constraint.lower.size)])
+        X, units = self.matrix(v), np.eye(constraint.lower.size)
+        return np.reshape([realvec(constraint.pull(X, e)) for e in units], (len(units), v.size))
 
     def sided(self) -> list[dict[str, Any]]:
         """The further constraints as SLSQP wants them: equations, and values >= 0."""

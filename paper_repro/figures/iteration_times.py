@@ -129,7 +129,7 @@ def told(runs: Sequence[Run]) -> Table:
             if run.iterations < ITERATIONS
         )
         times = (f"{1e3 * each:.3g}" for each in mine["seconds", "median"])
-        share = ranged(shares, ".0f") if shares else "-"
+        share = ranged(shares, 2) if shares else "-"
         lines.append([size, *times, share, ", ".join(early) or "-"])
     heads = [f"{name}, ms per iteration" for name in METHODS.values()]
     more = ["retraction and gradient, % of RGD", f"ended before {ITERATIONS} iterations, scaled"]
