@@ -20,6 +20,7 @@ version = release = genorth.__version__
 extensions = [
     "myst_parser",
     "paper_results",
+    "pictures",
     "real_problems",
     "sphinx.ext.autodoc",
     "sphinx_gallery.gen_gallery",
@@ -30,6 +31,7 @@ extensions = [
 exclude_patterns = [
     "_build",
     "_ext",
+    "pictures/*",
     "tour/*",
     "gallery/*.ipynb",
     "instances/*.md",
@@ -78,6 +80,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "tour",
     "gallery_dirs": "gallery",
     "filename_pattern": r"\.py$",
+    "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
     "image_scrapers": ("bare_figures", "matplotlib"),
     "download_all_examples": False,

@@ -2,8 +2,9 @@
 
 What reST would take for markup, as in |C(X)| or DA(X)*[T], is escaped. Single backticks are code
 (`default_role` of conf.py). An indented paragraph before `Args:` is a displayed formula. `[key]` is
-a link to the bibliography. napoleon makes lists of the sections; it does not get the docstrings of
-attributes, in which it would take the text before a colon for a type.
+a link to the bibliography, and `(F6)` one to the proof of that fact. napoleon makes lists of the
+sections; it does not get the docstrings of attributes, in which it would take the text before a
+colon for a type.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ _CODE = re.compile(r"(``.+?``|`[^`]+`)")
 _MARKUP = re.compile(r"[*|\\]|_(?!\w)")
 _SECTION = re.compile(r"(Args|Returns|Raises|Yields|Attributes|Note|Example)s?:")
 _CITATION = re.compile(r"\[([a-z][\w-]+)\]")
+#: A fact of docs/mathematics.md; the reference is one folder below.
+_FACT = re.compile(r"\(F(\d+)\)")
 
 
 def plain(lines: list[str]) -> list[str]:
@@ -57,6 +60,7 @@ def _escaped(line: str) -> str:
 
 
 def _linked(text: str) -> str:
+    text = _FACT.sub(r"(`proof <../mathematics.html#f\1>`__)", text)
     return _CITATION.sub(
         lambda match: f":ref:`[{match[1]}] <{match[1]}>`" if match[1] in entries() else match[0],
         text,

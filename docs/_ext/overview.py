@@ -1,7 +1,8 @@
 """Draw docs/_static/overview.svg, and fill in what pages say of docs/results: `python overview.py`.
 
 A page holds a text between `<!-- made: name -->` and `<!-- /made -->`; the texts are those of
-`paper_repro.report.blocks` and of `benchmark_tables`, from the records. A test compares the two.
+`paper_repro.report.blocks`, of `benchmark_tables` and of `stochastic`, from the records. A test
+compares the two.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import benchmark_tables
+import stochastic
 
 from genorth.compare import plots
 from genorth.compare.render import markdown
@@ -29,9 +31,9 @@ def load() -> findings.Evidence:
 
 
 def texts(evidence: findings.Evidence) -> dict[str, str]:
-    """What stands in the blocks, by name: of the comparison, and of the benchmarks."""
+    """What stands in the blocks, by name: of the comparison, of benchmarks, of training."""
     tables = {name: markdown(table) for name, table in report.blocks(evidence).items()}
-    return tables | benchmark_tables.blocks()
+    return tables | benchmark_tables.blocks() | stochastic.blocks()
 
 
 def figure(evidence: findings.Evidence) -> Any:

@@ -13,7 +13,9 @@ def make(app: Any) -> None:
     folder = Path(app.srcdir) / "results"
     kept = [*(folder / "records").iterdir(), *folder.glob("figure-*.json")]
     made, newest = folder / "report.html", max(path.stat().st_mtime for path in kept)
-    report.make(folder, with_report=not made.exists() or made.stat().st_mtime < newest)
+    report.make(folder, with_report=False)
+    if not made.exists() or made.stat().st_mtime < newest:
+        report.report(folder, parts=False)
 
 
 def setup(app: Any) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 r"""
-From a constraint of your own to a comparison
-=============================================
+2. Your own constraint
+======================
 
 We record :math:`n` sensors in two conditions, with covariances :math:`S_a` and :math:`S_b`. We
 want :math:`p` mixtures of the sensors, the columns of :math:`X`, that tell the conditions apart.
@@ -12,8 +12,7 @@ Between the conditions, the power of mixture :math:`i` differs by a given :math:
 Among all such :math:`X` we want the one with the least background noise,
 :math:`f(X) = \mathrm{tr}(X^\top N X)`.
 
-The tour writes this constraint as a manifold, checks it, solves the problem both ways, and compares
-the methods. The script runs in a few seconds.
+This page writes the constraint as a manifold, checks it, and solves the problem both ways.
 """
 
 # %%
@@ -23,9 +22,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import genorth as go
-import genorth.compare as compare
-from baselines import SOLVERS
-from genorth.compare import plots, tables
 
 n, p = 32, 4
 rng = np.random.default_rng(0)
@@ -136,49 +132,5 @@ for result in (by_penalty, on_manifold):
     print(f"{result.method:12} f - known = {error:9.1e}, {result.evaluations} evaluations")
 
 # %%
-# The comparison
-# --------------
-#
-# Which method is best for this problem? ``compare.run`` starts all of them at the same random
-# points, with the same stopping measure and one BLAS thread, and keeps a record of each run.
-
-names = ["cdf-lbfgs", "cdf-cg", "cdf-tr", "rgd", "rcg", "rlbfgs", "rtr"]
-records = compare.run(
-    problem,
-    {name: SOLVERS[name] for name in names},
-    starts=3,
-    tolerances=(1e-4, 1e-8),
-    max_time=5,
-    progress=None,
-)
-print(f"{len(records)} runs, {sum(record.success for record in records)} successes")
-print(tables.to_target(records.where(tolerance=1e-8)))
-
-# %%
-# Who wins, and by how much:
-
-for row in tables.best(records):
-    second = sorted(row.ratios.values())[1]
-    print(f"to {row.tolerance:g}: {row.solver}, {1e3 * row.time:.1f} ms; next: {second:.1f}x that")
-
-# %%
-# The next plot shows gradient norm and feasibility against time and evaluations. The Riemannian
-# methods stay on the manifold. A penalty method leaves it immediately. If it moves too far away, it
-# is restored and continues with a new :math:`\beta` (the vertical lines). In the end, gradient and
-# violation fall together.
-
-convergence = plots.convergence(records)
-
-# %%
-# The last two plots show the share of runs that each method finishes within a factor of the
-# fastest, and where the time goes.
-
-profile = plots.profile(records)
-
-# %%
-
-phases = plots.phases(records.where(tolerance=1e-8))
-
-# %%
-# ``compare.report(records, "report.html")`` writes all of this, with the settings and the machine,
-# as one self-contained HTML report. :doc:`/comparison` has more.
+# :doc:`/custom-manifold` has more on :math:`\varphi` and :math:`\psi`, and the same as a class.
+# Next: :doc:`plot_3_compare`.
