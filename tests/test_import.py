@@ -1,6 +1,6 @@
 """What `import genorth` costs.
 
-No optional package, and under 0.3 s on top of NumPy and scipy.linalg.
+No optional package, and little more time than NumPy and scipy.linalg, which it needs, take.
 """
 
 import math
@@ -12,15 +12,15 @@ from support.processes import printed
 
 _NAMED = "pymanopt matplotlib rich jax torch optax hypothesis pytest array_api_strict cdopt"
 OPTIONAL = _NAMED.split()
-SECONDS = 0.3
 RUNS = 3
 
 _CLOCK = """
 import time
-import numpy, scipy.linalg
 start = time.process_time()
+import numpy, scipy.linalg
+middle = time.process_time()
 import genorth
-print(time.process_time() - start)
+print((time.process_time() - middle) / (middle - start))
 """
 
 
@@ -29,12 +29,9 @@ def test_import_brings_in_no_optional_package():
     assert found == "\n"
 
 
-def test_import_takes_under_a_third_of_a_second():
-    """In processor time, and the best of a few runs.
-
-    An import does not wait, except for other work on the machine.
-    """
-    assert min(float(printed(_CLOCK)) for _ in range(RUNS)) < SECONDS
+def test_import_takes_little_more_time_than_what_it_needs():
+    """In processor time, and the best of a few runs: 0.2 to 0.4 s, by the machine."""
+    assert min(float(printed(_CLOCK)) for _ in range(RUNS)) < 1.5
 
 
 def test_a_missing_package_is_named_with_its_extra():

@@ -18,7 +18,8 @@ _NAMED = (
     "genorth.errors genorth.optional genorth.notebook genorth.files genorth.command "
     "genorth.bibliography genorth.linalg genorth.geometry genorth.manifolds genorth.problem "
     "genorth.checks genorth.solve genorth.riemannian genorth.penalty genorth.interop "
-    "genorth.auto genorth.alm genorth.rounds genorth.minimize genorth genorth.machine "
+    "genorth.auto genorth.splitting genorth.alm genorth.rounds genorth.minimize genorth "
+    "genorth.machine "
     "genorth.compare.runs genorth.compare.analysis genorth.compare.render genorth.compare "
     "genorth.training genorth.gallery genorth.testing genorth.__main__ baselines paper_repro"
 )

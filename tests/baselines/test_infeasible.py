@@ -17,7 +17,6 @@ from baselines.infeasible.plam import direction
 from baselines.infeasible.pogo import _dissolved
 from baselines.infeasible.run import merit
 from genorth.geometry.field import Field
-from genorth.geometry.newton import anywhere
 from genorth.linalg.arrays import Array, ct, inner, norm
 from genorth.testing.strategies import FAMILIES
 from support.known_minima import KNOWN
@@ -62,7 +61,7 @@ def test_the_field_is_tangent_to_the_level_set(family, form, seed, exponent):
     field = field_of(manifold, form)
     if field is None:
         return
-    at = anywhere(manifold, X)
+    at = manifold.anywhere(X)
     gradient = manifold.constraint_adjoint(X, at.constraint) / 2
     for weight in (0.0, 0.7):
         found = field.direction(at, G, weight)
@@ -114,7 +113,7 @@ def test_the_field_is_an_ascent_direction_and_zero_at_stationary_points(
     field = field_of(manifold, form)
     if field is None:
         return
-    at = anywhere(manifold, X)
+    at = manifold.anywhere(X)
     unit = _unit(field, ct(X) @ G)
     bound = unit * _terms(field, at, G)
     assert inner(G, field.direction(at, G, 0.0).D) >= -bound * norm(G)
@@ -137,7 +136,7 @@ def test_the_field_is_that_of_the_papers_with_q(family, seed, exponent):
     if companion is None:
         return
     Q = np.asarray(companion.Q.left(np.eye(manifold.shape[-1], dtype=manifold.dtype)))
-    at, field = anywhere(manifold, X), Field(manifold)
+    at, field = manifold.anywhere(X), Field(manifold)
     NQ = at.P @ Q
     expected = (G @ (ct(NQ) @ NQ) - companion.sign * NQ @ (ct(G) @ NQ)) / 2
     factor = np.trace(ct(Q) @ Q, axis1=-2, axis2=-1) / Q.shape[-1] if field.involutive else 1.0
@@ -151,7 +150,7 @@ def test_the_field_is_that_of_the_papers_with_q(family, seed, exponent):
 def test_the_linearised_field_is_its_derivative_where_it_vanishes(family, seed, exponent):
     """2 F(X + t V) - 2 F(X - t V) over 2 t, f quadratic and X stationary."""
     manifold, X, G = example(family, seed, 10 ** (exponent / 3), on=True)
-    field, at = Field(manifold), anywhere(manifold, X)
+    field, at = Field(manifold), manifold.anywhere(X)
     if not field.involutive:
         return
     rng = np.random.default_rng(seed)
@@ -159,7 +158,7 @@ def test_the_linearised_field_is_its_derivative_where_it_vanishes(family, seed, 
     G0, t = at.P @ manifold.symmetrize(ct(X) @ G), 1e-4
 
     def twice(s: float) -> Array:
-        return 2 * field.direction(anywhere(manifold, X + s * V), G0 + s * H, 0.0).D
+        return 2 * field.direction(manifold.anywhere(X + s * V), G0 + s * H, 0.0).D
 
     slope = (twice(t) - twice(-t)) / (2 * t)
     image = field.linearised(at, G0, V, H)
@@ -171,7 +170,7 @@ def test_the_linearised_field_is_its_derivative_where_it_vanishes(family, seed, 
 @drawn
 def test_the_multiplier_is_exact_at_stationary_points(family, seed, exponent):
     manifold, X, G = example(family, seed, 10**exponent, on=True)
-    at = anywhere(manifold, X)
+    at = manifold.anywhere(X)
     Theta = manifold.symmetrize(ct(X) @ G)
     condition = float(np.max(np.linalg.cond(at.P))) ** 2 * _condition(manifold)
     found = ct(Field(manifold).dual(at, ct(at.P) @ at.P @ Theta))
@@ -184,11 +183,11 @@ def test_the_multiplier_is_exact_at_stationary_points(family, seed, exponent):
 def test_the_merit_falls_as_fast_as_f_on_the_manifold(family, seed, exponent):
     """Its slope along -F is -<G, F>, for every mu: <Theta^T, C> and |C|^2 are of second order."""
     manifold, X, G = example(family, seed, 10 ** (exponent / 3), on=True)
-    field, at = Field(manifold), anywhere(manifold, X)
+    field, at = Field(manifold), manifold.anywhere(X)
     found = field.direction(at, G, 1.0)
 
     def value(t: float) -> float:
-        moved = anywhere(manifold, X - t * found.D)
+        moved = manifold.anywhere(X - t * found.D)
         dual = field.dual(moved, ct(moved.P) @ G)
         return merit(float(inner(G, moved.X)), dual, moved.constraint, 3.0)
 
@@ -203,11 +202,11 @@ def test_the_merit_falls_as_fast_as_f_on_the_manifold(family, seed, exponent):
 def test_the_merit_is_stationary_where_f_is(family, seed, exponent):
     """In normal directions too: <phi(X) Theta, V> = <Theta^T, DC(X)[V]>/2."""
     manifold, X, G = example(family, seed, 10 ** (exponent / 3), on=True)
-    at, V = anywhere(manifold, X), manifold.random_ambient(seed)
+    at, V = manifold.anywhere(X), manifold.random_ambient(seed)
     normal = at.P @ manifold.symmetrize(ct(X) @ G)
 
     def value(t: float) -> float:
-        moved = anywhere(manifold, X + t * V)
+        moved = manifold.anywhere(X + t * V)
         dual = Field(manifold).dual(moved, ct(moved.P) @ normal)
         return merit(float(inner(normal, moved.X)), dual, moved.constraint, 3.0)
 
@@ -236,7 +235,7 @@ def test_a_ray_leaves_the_tube_where_it_says(p, seed, inside):
 def test_the_step_of_plam_is_zero_at_stationary_points_only(family, seed, exponent):
     """X^T G = Theta where G = phi(X) Theta, X on M; else it is at least the Riemannian gradient."""
     manifold, X, G = example(family, seed, 10 ** (exponent / 3), on=True)
-    at = anywhere(manifold, X)
+    at = manifold.anywhere(X)
     normal = at.P @ manifold.symmetrize(ct(X) @ G)
     bound = 1e4 * EPS * _condition(manifold) * float(manifold.scale(X))
     still = direction(at, normal, 2.0)
@@ -251,8 +250,8 @@ def test_pogo_takes_phi_along_the_step_of_a(family, seed, exponent):
     """A(Y) = Y W and phi(Y W) = phi(Y) psi(W): no further phi is evaluated."""
     manifold, Y, _ = example(family, seed, 10**exponent)
     found, expected = (
-        _dissolved(anywhere(manifold, Y)),
-        anywhere(manifold, manifold.dissolve(Y)),
+        _dissolved(manifold.anywhere(Y)),
+        manifold.anywhere(manifold.dissolve(Y)),
     )
     bound = 1e3 * EPS * _condition(manifold) * float(manifold.scale(Y))
     assert norm(found.X - expected.X) <= bound * norm(Y)
@@ -294,7 +293,7 @@ def test_a_newton_step_is_that_of_sqp(family):
     assert points is not None
     d = points[1] - X
     assert norm(manifold.constraint_differential(X, d) + manifold.constraint(X)) <= 1e-11
-    space, G = anywhere(manifold, X), problem.euclidean_gradient(X)
+    space, G = manifold.anywhere(X), problem.euclidean_gradient(X)
     Theta = space.theta(G)
 
     def residual(d: Array) -> float:

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 import genorth as go
 import genorth.testing as gt
 from genorth.geometry.field import field_of
-from genorth.geometry.newton import anywhere
 from genorth.linalg.arrays import Array, ct, inner, norm
 from genorth.testing.contract import Sample
 
@@ -88,7 +87,7 @@ def test_F25_the_field_of_a_product_is_that_of_its_factors(product, seed, weight
             assert np.array_equal(D, g) and dual.size == 0
             slope += float(np.vdot(g, g).real)
             continue
-        own, place = field_of(factor), anywhere(factor, x)
+        own, place = field_of(factor), factor.anywhere(x)
         alone = own.direction(place, g, weight)
         size = 1 + float(norm(alone.D))
         assert norm(D - alone.D) <= 1e-12 * size

@@ -40,12 +40,6 @@ class _Stated(go.GenOrthManifold):
         return self._psi(T)
 
 
-@given(manifold=gt.manifolds(max_condition=1e8), seed=gt.seeds())
-def test_every_manifold_keeps_assumption_1(manifold, seed):
-    report = go.check_assumptions(manifold, rng=seed)
-    assert report.passed, str(report)
-
-
 BROKEN = {
     "1 closed": go.from_maps((8, 4), lambda X: X, lambda T: T, ambient=lambda Y: np.triu(Y)),
     "2 phi linear": go.from_maps((7, 3), lambda X: X + 0.01 * X**3, lambda T: T),

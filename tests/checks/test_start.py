@@ -200,6 +200,25 @@ def test_costs_that_do_not_broadcast_pass() -> None:
         check_start(go.Problem(M, cost, gradient or (lambda X: X * b**2)), M.random_point(0))
 
 
+def test_noise_is_no_wrong_gradient(recwarn: pytest.WarningsRecorder) -> None:
+    """Noise that is large for f, whose terms cancel, and for its gradient; a wrong sign shows."""
+    for seed in range(20):
+        exact = smooth(go.Stiefel(6, 2), seed)
+        X = exact.manifold.random_point(seed)
+        at_X, size = exact.cost(X), 10 * float(np.linalg.norm(exact.euclidean_gradient(X)))
+
+        def cost(
+            X: Matrix, exact: go.Problem = exact, f: float = at_X, size: float = size
+        ) -> float:
+            return exact.cost(X) - f + 1e-8 * size * float(np.sin(1e9 * np.abs(X).sum()))
+
+        check_start(go.Problem(exact.manifold, cost, exact.euclidean_gradient), X)
+        wrong = go.Problem(exact.manifold, cost, lambda X, M=exact: -M.euclidean_gradient(X))
+        with pytest.raises(ValueError, match=r"^euclidean_gradient: need"):
+            check_start(wrong, X)
+    assert not recwarn.list
+
+
 def test_what_is_doubtful_gets_a_warning() -> None:
     right = smooth(go.Stiefel(6, 2), 0)
     problem = _with_gradient(right, lambda G: (1 + 4e-4) * G, False)

@@ -74,7 +74,9 @@ def test_nothing_in_common_is_refused():
 
 
 def test_bad_arguments_list_the_known():
-    with pytest.raises(ValueError, match="measure: need one of 'time', 'evaluations'; got 'speed'"):
+    with pytest.raises(
+        ValueError, match="measure: need one of 'time', 'cpu', 'evaluations'; got 'speed'"
+    ):
         profile(HAND, "speed")
     for named in ("by", "at"):
         with pytest.raises(ValueError, match=f"^{named}: need one of '"):

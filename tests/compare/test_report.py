@@ -1,25 +1,31 @@
 """The report, its summary and plots; the page is opened in headless Chromium if there is one."""
 
 import io
+import json
 import math
 import re
-from collections import Counter
 from html import unescape
 from html.parser import HTMLParser
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
+import attrs
 import numpy as np
 import pytest
 
 from baselines import SOLVERS
 from genorth.compare import Html, Records, report, summary
-from genorth.compare.render.styles import styles
-from genorth.compare.render.table import Block, Entry, Head, Line, Table
+from genorth.compare.analysis.rows import behind, by_row, leaders
+from genorth.compare.render.payload import own_solvers, payload
+from genorth.compare.render.styles import COLORS, styles
+from genorth.compare.render.table import Block, Entry, Head, Line, Names, Table, plain
 from genorth.compare.runs.record import COLUMNS, About
 from support.chromium import CHROMIUM, REASON, findings
 from support.compare_records import record, small_comparison, timed, times, trace
 from support.processes import printed
+from support.refusals import refused
 
 pytest.importorskip("matplotlib", reason="plots need the extra: pip install 'genorth[report]'")
 from genorth.compare import plots
@@ -98,7 +104,7 @@ def test_sentences_tell_failures_labels_and_other_minima():
     start = trace(1.0, start=10.0)
     elsewhere = [record("a", 1.0, fun=3.0, trace=start), record("b", 2.0, fun=1.0, trace=start)]
     first, second = summary.sentences(Records(elsewhere))
-    assert first.endswith("(4,2) to 1e-5 the winner, a, ends at an f 2 above the lowest.")
+    assert first.endswith("(4,2) to 1e-5 the winner, a, ends at an f 2 above the lowest found.")
     assert second == "All 2 runs succeeded."
 
 
@@ -123,11 +129,9 @@ def test_every_solver_is_drawn_in_its_own_way():
     found = styles(solvers)
     assert len({str(style.line()) for style in found.values()}) == len(solvers)
     assert len({str(style.dot()) for style in found.values()}) == len(solvers)
+    assert len({style.color for style in found.values()}) == min(len(COLORS), len(solvers))
     for name, solver in SOLVERS.items():
         assert bool(found[name].dashes) == (solver.family in ("Riemannian", "infeasible"))
-        # A style depends on the record alone, so that it is the same in every plot.
-        if solver.family in ("penalty", "Riemannian"):
-            assert styles({"other name": solver})["other name"] == found[name]
 
 
 def test_convergence_draws_the_traces():
@@ -163,15 +167,8 @@ def test_phases_add_up_to_the_whole():
 def test_plots_of_runs_without_figures_can_be_drawn():
     empty = trace(0.0, math.nan, feasibility=0.0)
     nothing = Records([record("mine", status="RAISED", time=math.nan, trace=empty)])
-    for draw in (plots.overview, plots.convergence, plots.phases, plots.profile):
+    for draw in (plots.behind, plots.convergence, plots.phases, plots.profile):
         draw(nothing).savefig(io.BytesIO(), format="svg")
-
-
-def test_overview_has_a_dot_for_each_success_and_an_arrow_for_each_time_limit():
-    axis = plots.overview(Records(times(a=1.0, b=2.0, c=math.inf, d=math.nan))).axes[0]
-    drawn = [line for line in axis.get_lines() if len(line.get_xdata())]
-    assert [line.get_xdata()[0] for line in drawn] == [1.0, 2.0, 60.0]
-    assert [line.get_marker() == ">" for line in drawn] == [False, False, True]
 
 
 def test_plots_do_not_load_pyplot():
@@ -193,15 +190,18 @@ def _sections() -> list[tuple[str, Any]]:
     entries = [Entry(text, failed=text == "raised") for text in NUMBERS]
     numbers = Table("numbers", [Head("value")], [Block("", [Line([entry]) for entry in entries])])
     words = ["One paragraph.\n\nAnother <b>one</b>.", Html("<p id='own'>as <em>it</em> is</p>")]
-    figure = plots.overview(Records(times(a=1.0)))
+    figure = plots.behind(Records(times(a=1.0)))
     return [("Own section", [*words, numbers]), ("Own figure", figure)]
+
+
+def _attacked() -> list[Any]:
+    key = {"problem": "<i>p</i>", "size": '"&', "seed": 9}
+    return [record("cdf-gd", status="RAISED", time=math.nan, message=ATTACK, **key)]
 
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    key = {"problem": "<i>p</i>", "size": '"&', "seed": 9}
-    attacked = record("cdf-gd", status="RAISED", time=math.nan, message=ATTACK, **key)
-    records = Records([*small_comparison(), attacked], small_comparison().settings)
+    records = Records([*small_comparison(), *_attacked()], small_comparison().settings)
     path = tmp_path_factory.mktemp("report") / "below" / "report.html"
     assert report(records, path, "A <title>", _sections()) == path
     return path
@@ -241,13 +241,12 @@ def test_page_holds_what_it_must(page):
     text = page.read_text(encoding="utf-8")
     titles = [unescape(title) for title in re.findall(r"<h2>(.*?)</h2>", text)]
     assert "; ".join(titles) == (
-        "Summary; Own section; Own figure; Families side by side; All solvers; All times; Results; "
-        "Time to a common target; Convergence; Where the time goes; What failed; "
+        "Summary; Own section; Own figure; Winners; Results; Solved; What failed; "
         "Settings and machine; What to cite"
     )
     for sentence in summary.sentences(small_comparison())[:1]:
         assert unescape(text).count(sentence.partition(": ")[2]) == 1
-    first = text[text.index('class="headline"') : text.index("<figure")]
+    first = text[text.index('class="headline"') : text.index('id="explorer"')]
     assert re.search(r"fastest in \d+ of \d+ rows", first) and "x faster in the median" in first
     assert "OpenBLAS &lt;x&gt;" in text
     assert '<th scope="row">cdf-gd on matching</th><td>beta 0.5</td>' in text
@@ -282,117 +281,196 @@ addEventListener("securitypolicyviolation",
 for (const level of ["error", "warn"]) console[level] = (...words) => seen.push(words.join(" "));
 </script>"""
 
-_LATE = """<script nonce="probe">
-document.querySelectorAll("details").forEach((each) => (each.open = true));
-const column = (table, n) => [...table.tBodies].map((body) =>
-  [...body.rows].filter((row) => !row.classList.contains("label"))
-    .map((row) => row.cells[n].firstChild.textContent));
-const clicks = (table, n, shown) => {
-  const heads = [...table.tHead.rows[table.tHead.rows.length - 1].cells];
-  const steps = [[heads[n].getAttribute("aria-sort"), column(table, shown)]];
-  for (let step = 0; step < 3; step++) {
-    heads[n].querySelector("button").click();
-    steps.push([heads[n].getAttribute("aria-sort"), column(table, shown)]);
+
+_WIDTHS = (1400, 1366, 420)
+_FRAMES = """<!doctype html><title>frames</title><body><script>
+(async () => {
+  const found = {};
+  for (const width of %s) {
+    const frame = document.createElement("iframe");
+    Object.assign(frame, { width, height: 900, src: "probed.html" });
+    document.body.append(frame);
+    const probe = () => frame.contentDocument?.getElementById("probe");
+    while (!probe()) await new Promise((done) => setTimeout(done, 100));
+    found[width] = JSON.parse(probe().textContent);
+    frame.remove();
   }
-  return steps;
-};
-const named = (text) =>
-  [...document.querySelectorAll("table.sortable")].find((t) => t.caption?.textContent === text);
-const matching = named("matching");
-const button = matching.tHead.querySelector("button");
-button.focus();
-const ids = [...document.querySelectorAll("[id]")].map((each) => each.id);
-const box = (each) => { const b = each.getBoundingClientRect(); return [b.width, b.height]; };
-const probe = {
-  focused: document.activeElement === button,
-  numbers: clicks(named("numbers"), 0, 0),
-  matching: clicks(matching, 5, 0),
-  marks: [5, 1].map((n) => {
-    const heads = [...matching.tHead.rows[1].cells];
-    heads[n].querySelector("button").click();
-    return heads.flatMap((head, k) => head.getAttribute("aria-sort") === "none" ? [] : [k]);
-  }),
-  tables: document.querySelectorAll("table.sortable").length,
-  figures: [...document.querySelectorAll("figure img")].map((img) => ({
-    label: img.alt, size: box(img), natural: [img.naturalWidth, img.naturalHeight],
-  })),
-  repeated: ids.filter((id, n) => ids.indexOf(id) !== n),
-  dead: [...document.querySelectorAll("nav a")].map((a) => a.hash)
-    .filter((hash) => !document.querySelector(hash)),
-  loads: performance.getEntriesByType("resource").map((each) => each.name),
-  hacked: window.hacked === 1,
-};
-document.querySelector("button.copy").click();
-probe.selected = getSelection().toString().trim().slice(0, 12);
-probe.seen = seen;
-const out = document.createElement("pre");
-out.id = "probe";
-out.textContent = JSON.stringify(probe);
-document.body.append(out);
-</script>"""
+  const out = Object.assign(document.createElement("pre"), { id: "frames" });
+  out.textContent = JSON.stringify(found);
+  document.body.append(out);
+})();
+</script></body>"""
 
 
 @pytest.fixture(scope="module")
-def probe(page: Path) -> dict[str, Any]:
-    """What a script inside the page saw: it clicks, looks, and leaves its findings in the page."""
+def probes(page: Path) -> dict[str, dict[str, Any]]:
+    """What a script inside the page saw, in windows of three widths."""
     if CHROMIUM is None:
         pytest.skip(REASON)
     text = page.read_text(encoding="utf-8")
     assert text.count("<title>") == text.count("</body>") == 1
-    copy = page.with_name("probed.html")
+    script = Path(__file__).with_name("report_probe.js").read_text("utf-8")
+    late = f'<script nonce="probe">{script}</script></body>'
     allowed = text.replace("script-src ", "script-src 'nonce-probe' ", 1)
-    copy.write_text(
-        allowed.replace("<title>", f"{_EARLY}<title>").replace("</body>", f"{_LATE}</body>"),
-        encoding="utf-8",
+    page.with_name("probed.html").write_text(
+        allowed.replace("<title>", f"{_EARLY}<title>").replace("</body>", late), encoding="utf-8"
     )
-    found, console = findings(copy, "probe")
-    return found | {"console": console}
+    frames = page.with_name("frames.html")
+    frames.write_text(_FRAMES % list(_WIDTHS), encoding="utf-8")
+    found, console = findings(frames, "frames")
+    for probe in found.values():
+        assert "error" not in probe, probe["error"]
+        probe["console"] = console
+    return found
+
+
+@pytest.fixture(params=_WIDTHS)
+def probe(request: pytest.FixtureRequest, probes: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    return probes[str(request.param)]
 
 
 def test_chromium_opens_the_page_without_errors(probe):
-    assert not any(probe[name] for name in ("seen", "console", "loads", "dead", "repeated"))
-    assert not probe["hacked"]
+    for name in ("seen", "console", "loads", "dead", "repeated"):
+        assert probe[name] == [], name
+    assert not probe["hacked"] and probe["wide"] <= 0
 
 
 def test_chromium_sorts_numbers_and_keeps_failures_last(probe):
     up, down = ["1.2e-05", "0.5", "3", "1e3"], ["1e3", "3", "0.5", "1.2e-05"]
     failed = ["> 60", "-", "raised"]
     assert probe["numbers"] == [
-        ["none", [NUMBERS]],
-        ["ascending", [[*up, *failed]]],
-        ["descending", [[*down, "> 60", "raised", "-"]]],
-        ["none", [NUMBERS]],
+        ["none", NUMBERS],
+        ["ascending", [*up, *failed]],
+        ["descending", [*down, "> 60", "raised", "-"]],
+        ["none", NUMBERS],
     ]
+    assert probe["focused"]
 
 
-def test_chromium_sorts_each_block_by_time(probe):
-    given = ["cdf-lbfgs", "cdf-gd", "rgd-paper", "rtr"]
-    quick = ["rtr", "cdf-lbfgs", "cdf-gd", "rgd-paper"]
-    # At the second size rtr does not run, and stays last both ways.
-    assert probe["matching"] == [
-        ["none", [given, given]],
-        ["ascending", [quick, ["cdf-lbfgs", "cdf-gd", "rgd-paper", "rtr"]]],
-        ["descending", [quick[::-1], ["rgd-paper", "cdf-gd", "cdf-lbfgs", "rtr"]]],
-        ["none", [given, given]],
+def test_the_script_ranks_as_the_analysis_does(page, probe):
+    """Who wins, who is tied, by how much, and how far families are behind: twice the same."""
+    rows = by_row(Records([*small_comparison(), *_attacked()]))
+    assert len(probe["winners"]) == len(rows)
+    for (problem, size, tolerance), runs in rows.items():
+        (found,) = (
+            each for each in probe["winners"] if each[:3] == [plain(problem), size, tolerance]
+        )
+        first = leaders(runs)
+        assert found[3] == (first[0] if first else None)
+        assert set(found[4]) == set(first[1:])
+        for name, least in found[5].items():
+            least = float(least.replace("Infinity", "inf"))
+            assert math.isclose(least, runs[name].time, rel_tol=1e-6)
+    ratios = [behind(runs) for runs in rows.values() if behind(runs)]
+    drawn = [
+        {kind: float(ratio.replace("Infinity", "inf")) for kind, ratio in each.items() if ratio}
+        for each in probe["behind"]
     ]
-    # Only the column that was clicked last is marked as sorted.
-    assert probe["marks"] == [[5], [1]] and probe["focused"] and probe["tables"] == 10
+    both = (sorted(each, key=lambda row: sorted(row.items())) for each in (ratios, drawn))
+    for mine, theirs in zip(*both, strict=True):
+        assert mine == pytest.approx(theirs, rel=1e-6)
 
 
-def test_chromium_shows_the_plots(probe):
-    labels = Counter(figure["label"].partition(",")[0] for figure in probe["figures"])
-    once = {"Seconds of each solver in each row", "Own figure", "Performance profiles"}
-    assert labels == dict.fromkeys([*once, "How far each family is behind"], 1) | {
-        "Families": 4,
-        "Convergence": 3,
-        "Time by phase": 2,
-    }
-    for figure in probe["figures"]:
-        assert min(*figure["size"], *figure["natural"]) > 100, figure["label"]
+def test_a_reader_hovers_reads_by_keys_hides_and_isolates(probe):
+    assert probe["first"] == {"view": "behind", "lines": "family", "hash": ""}
+    assert "times the least" in probe["hover"]
+    assert all("times the least" in words for words in probe["spoken"])
+    assert len(set(probe["spoken"])) == 2
+    every, fewer, address = probe["hidden"]
+    assert len(every) == len(small_comparison().solvers) and fewer == every[1:]
+    assert "hide=0" in address and probe["only"] == every[:1]
+
+
+def test_no_text_of_a_figure_lies_on_another(probe):
+    assert probe["overlaps"] == {}
+    assert all(probe["captions"].values()) and all(probe["counts"].values())
+
+
+def test_a_reader_filters_sorts_chooses_columns_and_takes_tables_along(probe):
+    assert probe["filtered"] == ["extrinsic mean"] and probe["unit"] == "CPU seconds"
+    assert probe["filter"] == ["rtr"]
+    many, fewer, shown = probe["columns"]
+    assert fewer == shown == many - 1
+    lines = probe["csv"].splitlines()
+    assert lines[0].startswith('"Solver","Family"') and "Fval" not in lines[0] and len(lines) > 2
+    assert probe["latex"].count(r"\\") == len(lines) and r"\toprule" in probe["latex"]
+    address = unquote(probe["address"])
+    assert "by=cpu" in address and "sort=Results~times+best~up" in address
+    assert probe["sticky"] == "sticky"
+
+
+def test_controls_have_names_and_can_be_reached_by_keys(probe):
+    assert probe["nameless"] == probe["unreachable"] == []
+    assert probe["modebar"] and not any("cloud" in title.lower() for title in probe["modebar"])
+
+
+def test_colors_of_the_page_have_enough_contrast():
+    """4.5 for text on both grounds, light and dark (WCAG 2)."""
+    style = (files("genorth.compare.render") / "templates" / "report.css").read_text("utf-8")
+    schemes = re.findall(r"--paper.*", style)[:2]
+    for scheme in schemes:
+        color = dict(re.findall(r"--(\w+): (#\w{6})", scheme))
+        for ground in ("paper", "shade"):
+            for ink in ("ink", "faint", "link", "bad"):
+                light = sorted(_luminance(color[each]) for each in (ground, ink))
+                assert (light[1] + 0.05) / (light[0] + 0.05) >= 4.5, (ink, ground, scheme)
+
+
+def _luminance(color: str) -> float:
+    parts = [int(color[n : n + 2], 16) / 255 for n in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 
 
 def test_chromium_offers_the_bibtex_for_copying(probe):
     assert probe["selected"] == "@misc{zhang-"
+
+
+@pytest.mark.parametrize("count", [1, 13, 40])
+def test_a_report_of_any_number_of_problems_has_its_static_figures(tmp_path, count):
+    records = [each for n in range(count) for each in times(rtr=1.0, mine=2.0 + n)]
+    placed = [attrs.evolve(each, problem=f"p{n // 2}") for n, each in enumerate(records)]
+    text = report(Records(placed), tmp_path / "a.html").read_text("utf-8")
+    assert text.count("<figure>") == 2 and text.count("<noscript>") == 1
+
+
+@pytest.mark.parametrize(
+    "records",
+    [times(rtr=1.0), [record("rtr", trace=trace())], times(rtr=math.inf), times(mine=math.nan)],
+    ids=["one solver", "no trace", "time limit", "raised"],
+)
+def test_a_report_of_hardly_anything_is_a_report(tmp_path, records):
+    text = report(Records(records), tmp_path / "a.html").read_text("utf-8")
+    found = json.loads(text.partition('id="runs">')[2].partition("</script>")[0])
+    assert len(found["runs"]["solver"]) == len(found["solvers"]) == 1
+    with refused("records", "at least one record", "none", False):
+        report(Records([]), tmp_path / "b.html")
+
+
+def test_the_solver_of_the_user_is_named_first_and_marked(tmp_path):
+    records = Records(times(rtr=1.0, mine=3.0))
+    text = report(records, tmp_path / "a.html").read_text("utf-8")
+    first = text[text.index('class="headline"') :].partition("<p>")[2]
+    assert first.startswith("Your solver mine is fastest in 0 of 1 row; it takes 3x the least time")
+    assert re.search(r'"name":"mine"[^}]*"own":true', text)
+    assert "Your solver" not in report(records, tmp_path / "b.html", own=()).read_text("utf-8")
+    assert own_solvers(Records(times(a=1.0, b=2.0))) == []  # nobody is registered
+    with refused("own", "names of ['rtr', 'mine']", "['nobody']", False):
+        report(records, tmp_path / "c.html", own=["nobody"])
+
+
+def test_runs_that_the_page_holds_are_thinned_and_whole():
+    """Columns that no record has are left out; new ones come by themselves."""
+    long = trace(*[10.0 ** (-n / 100) for n in range(400)])
+    runs = [record("rtr", trace=long, violation=1e-9, constr_nfev=7), record("rgd", seed=4)]
+    found = json.loads(payload(Records(runs), Names(), {}, ["rgd"]))
+    shown = {column["name"]: column["hidden"] for column in found["columns"]}
+    assert not shown["violation"] and "complementarity" not in shown and shown["nfev"]
+    assert found["runs"]["violation"] == [1e-9, None] and found["seed"] == [0, 4]
+    (kept,) = found["traces"].values()
+    assert len(kept["time"]) <= 101 and kept["time"][-1] == pytest.approx(39.9)
+    assert kept["gradient_norm"] == sorted(kept["gradient_norm"], reverse=True)
+    assert min(kept["cost"]) >= 0 and found["runs"]["time_to"][1] == 1.0
 
 
 def _terminal() -> tuple[Any, io.StringIO]:

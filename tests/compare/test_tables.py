@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from genorth.compare import tables
+from genorth.compare import summary, tables
 from genorth.compare.analysis.profiles import at_target, crossing
 from genorth.compare.analysis.rows import Runs, best_by_family, best_of, by_row, elsewhere
 from genorth.compare.render.table import (
@@ -74,7 +74,7 @@ def test_another_minimum_is_told_from_rounding():
         name: Runs((record(name, fun=fun, trace=start),))
         for name, fun in {"a": 1e-12, "b": 3e-9, "c": 0.2}.items()  # 1e-3 of the decrease is 0.1
     }
-    assert elsewhere(runs) == {"c": pytest.approx(0.2, rel=1e-6)}
+    assert elsewhere(runs) == {"c": (pytest.approx(0.2, rel=1e-6),)}
 
 
 def test_rows_are_in_the_order_of_the_paper():
@@ -106,13 +106,13 @@ REFERENCE = {
 
 def test_paper_layout_entries():
     figures = {"fun": 6.29e-3, "nit": 863, "gradient_norm": 8.83e-10, "feasibility": 7.21e-16}
-    runs = [record("cdf-gd", 0.49, **figures), record("cdf-cg", 1234.5)]
+    runs = [record("cdf-gd", 0.49, cpu=0.25, **figures), record("cdf-cg", 1234.5, fun=14938.5)]
     records = Records([*runs, *times(rgd=math.inf, rcg=math.nan)])
     assert _cells(tables.paper_layout(records)) == [
-        ["(4,2)", "cdf-gd", "6.29e-03", "863", "8.83e-10", "7.21e-16", "**0.49**"],
-        ["", "cdf-cg", "5.00e-01", "10", "5.00e-06", "1.00e-15", "1234"],
-        ["", "rgd", "5.00e-01", "10", "5.00e-06", "1.00e-15", "> 60 (time limit)"],
-        ["", "rcg", "-", "-", "-", "-", "- (raised)"],
+        ["(4,2)", "cdf-gd", "0.00629", "863", "8.83e-10", "7.21e-16", "**0.49**", "**0.25**"],
+        ["", "cdf-cg", "14938.5", "10", "5.00e-06", "1.00e-15", "1234", "1234"],
+        ["", "rgd", "0.5", "10", "5.00e-06", "1.00e-15", "> 60 (time limit)", "> 60"],
+        ["", "rcg", "-", "-", "-", "-", "- (raised)", "-"],
     ]
 
 
@@ -124,10 +124,10 @@ def test_paper_layout_beside_the_reference():
     assert text.startswith("**Table 1**")
     head = [cell.strip() for cell in text.splitlines()[2].split("|")[1:-1]]
     assert ", ".join(head) == (
-        "Size, Solver, tol = 1e-5: Fval, paper, Iter, paper, Grad, Feas, CPU time (s), paper"
+        "Size, Solver, tol = 1e-5: Fval, paper, Iter, paper, Grad, Feas, Wall (s), CPU (s), paper"
     )
     first, second, third = _cells(text)
-    ours = "(4,2) CDFGD 5.00e-01 6.29e-03 10 265 5.00e-06 1.00e-15 **0.49** 0.15"
+    ours = "(4,2) CDFGD 0.5 0.00629 10 265 5.00e-06 1.00e-15 **0.49** **0.49** 0.15"
     assert first == ours.split()
     assert second[3:6] == ["-", "10", "-"] and second[-1] == ">1800"
     assert third[-1] == "-"
@@ -142,8 +142,8 @@ def test_csv_has_every_column_once_and_all_digits():
     assert names[:5] == ["table", "size", "Solver", "tol = 1e-5 Fval", "tol = 1e-5 Fval paper"]
     expected = [("matching", "cdf-gd"), ("matching", "rgd"), ("other", "cdf-gd")]
     assert [(line["table"], line["Solver"]) for line in lines] == expected
-    assert float(lines[0]["tol = 1e-5 CPU time (s)"]) == 1 / 3
-    assert lines[1]["tol = 1e-5 CPU time (s) note"] == "time limit"
+    assert float(lines[0]["tol = 1e-5 Wall (s)"]) == 1 / 3
+    assert lines[1]["tol = 1e-5 Wall (s) note"] == "time limit"
     assert lines[2]["tol = 1e-9 Fval"] == "0.5" and lines[2]["tol = 1e-5 Fval"] == ""
 
 
@@ -151,10 +151,10 @@ def test_latex_is_the_papers_table():
     text = tables.paper_layout(small_comparison().where(problem="matching"), "latex")
     body = text[text.index(r"\toprule") : text.index(r"\bottomrule")]
     lines = [line for line in body.splitlines() if line.endswith(r"\\")]
-    # The head of groups spans: 1 + 1 + 5 + 5 columns; every other line has 12 entries.
-    assert lines[0].count("&") == 3 and r"\multicolumn{5}{c}{tol = 1e-9}" in lines[0]
-    assert {len(re.findall(r"(?<!\\)&", line)) for line in lines[1:]} == {11}
-    assert r"\cmidrule(lr){3-7} \cmidrule(lr){8-12}" in body and r"\cmidrule(l){2-12}" in body
+    # The head of groups spans: 1 + 1 + 6 + 6 columns; every other line has 14 entries.
+    assert lines[0].count("&") == 3 and r"\multicolumn{6}{c}{tol = 1e-9}" in lines[0]
+    assert {len(re.findall(r"(?<!\\)&", line)) for line in lines[1:]} == {13}
+    assert r"\cmidrule(lr){3-8} \cmidrule(lr){9-14}" in body and r"\cmidrule(l){2-14}" in body
     assert "\\multirow{4}{*}{(40,6)}" in body
     assert "\\textbf{0.525" in body
     assert "$>$ 60 (time limit)" in body
@@ -293,6 +293,14 @@ def test_records_fit_on_a_screen() -> None:
     assert all(any(solver in line for line in lines) for solver in records.solvers)
     html = records._repr_html_()
     assert all(solver in html for solver in records.solvers)
+    assert html.startswith(f"<p>{summary.headline(records)[0]}") and html.count("<svg") == 1
+
+
+@pytest.mark.parametrize(
+    "records", [Records([]), Records([record(status="STALLED", success=False)])]
+)
+def test_a_notebook_draws_nothing_where_no_run_succeeded(records: Records) -> None:
+    assert "<table>" in records._repr_html_() and "<svg" not in records._repr_html_()
 
 
 def test_many_solvers_are_cut_and_no_record_is_no_error() -> None:

@@ -1,12 +1,14 @@
 """The documentation builds without a warning, has every public name, and shows its formulas."""
 
 import importlib
+import json
 import os
 import re
 import runpy
 import shutil
 import subprocess
 import sys
+from itertools import combinations
 from pathlib import Path
 from types import ModuleType
 
@@ -18,7 +20,9 @@ from support import chromium
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-TOUR = DOCS / "tour" / "plot_tour.py"
+#: The pages of the tour, each with the number of its pictures.
+TOUR = {"1_solve": 2, "2_constraint": 1, "3_compare": 1, "4_train": 1}
+PICTURES = sorted((DOCS / "pictures").glob("*.py"))
 _NAMED = (
     "genorth genorth.riemannian genorth.compare genorth.training genorth.gallery "
     "genorth.testing genorth.interop.pymanopt baselines"
@@ -30,7 +34,11 @@ needs_chromium = pytest.mark.skipif(chromium.CHROMIUM is None, reason=chromium.R
 
 def _build(folder: Path) -> subprocess.CompletedProcess[str]:
     """Build a copy of the pages, as the tour leaves files beside them."""
-    left = shutil.ignore_patterns("_build", "gallery", "instances", "__pycache__")
+    made = {"_build", "gallery", "instances"}  # beside the pages; results/gallery has records
+
+    def left(path: str, names: list[str]) -> set[str]:
+        return {"__pycache__"} | (made if Path(path) == DOCS else set())
+
     shutil.copytree(DOCS, folder / "docs", ignore=left)
     # the report of the results takes long, and has tests of its own
     (folder / "docs" / "results" / "report.html").write_text("<!doctype html>", "utf-8")
@@ -53,7 +61,8 @@ def _build(folder: Path) -> subprocess.CompletedProcess[str]:
 def site(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     """The built pages; processes of one test run (xdist) share them, and the first builds them."""
     fcntl = pytest.importorskip("fcntl", reason="locks need a POSIX system")
-    for module in ("sphinx", "myst_parser", "furo", "sphinx_gallery", "latex2mathml", "matplotlib"):
+    needed = "sphinx myst_parser furo sphinx_gallery latex2mathml matplotlib jax optax"
+    for module in needed.split():
         pytest.importorskip(module, reason=f"{module} is missing: pip install 'genorth[docs]'")
     base = tmp_path_factory.getbasetemp()
     folder = (base if worker_id == "master" else base.parent) / "site"
@@ -79,9 +88,48 @@ def _ids(page: Path) -> set[str]:
 
 def test_the_pages_build_without_a_warning(site):
     assert (site / "code").read_text() == "0", (site / "log").read_text("utf-8")
-    tour = (site / "html" / "gallery" / "plot_tour.html").read_text("utf-8")
-    assert len(set(re.findall(r'src="([^"]+/sphx_glr_plot_tour_\d+\.png)"', tour))) == 4
-    assert "Warning" not in tour
+    for name, pictures in TOUR.items():
+        tour = (site / "html" / "gallery" / f"plot_{name}.html").read_text("utf-8")
+        shown = re.findall(rf'src="([^"]+/sphx_glr_plot_{name}_\d+\.png)"', tour)
+        assert len(set(shown)) == pictures
+        assert "Warning" not in tour
+
+
+def test_each_picture_stands_on_a_page_for_light_and_for_dark(site):
+    pages = "".join(page.read_text("utf-8") for page in (site / "html").glob("*.html"))
+    for script in PICTURES:
+        for theme in ("light", "dark"):
+            assert len(re.findall(rf'class="only-{theme}" src="[^"]+/{script.stem}-', pages)) == 1
+            drawing = (site / "docs" / "pictures" / f"{script.stem}-{theme}.svg").read_text("utf-8")
+            assert "fill: #ffffff" not in drawing  # the page is the background
+
+
+@pytest.mark.parametrize("script", PICTURES, ids=lambda script: script.stem)
+def test_panels_of_a_picture_neither_overlap_nor_leave_it(script, monkeypatch):
+    pyplot = pytest.importorskip("matplotlib.pyplot", reason="needs 'genorth[report]'")
+    pyplot.switch_backend("Agg")
+    monkeypatch.syspath_prepend(DOCS / "_ext")
+    figure = importlib.import_module("pictures").drawn(script, "#222222")
+    figure.canvas.draw()
+    boxes = [axis.get_tightbbox() for axis in figure.axes]
+    pyplot.close("all")
+    assert boxes
+    for box in boxes:
+        assert box.x0 >= -1 and box.y0 >= -1
+        assert box.x1 <= figure.bbox.x1 + 1 and box.y1 <= figure.bbox.y1 + 1
+    assert not [pair for pair in combinations(boxes, 2) if pair[0].overlaps(pair[1])]
+
+
+@pytest.mark.parametrize(
+    ("stem", "page"),
+    [("instal", "index"), ("quaternion", "index"), ("spars", "sparse"), ("product", "products")],
+)
+def test_search_finds_what_readers_look_for(site, stem, page):
+    text = (site / "html" / "searchindex.js").read_text("utf-8")
+    index = json.loads(text.removeprefix("Search.setIndex(").removesuffix(")"))
+    found = [kind[stem] for kind in (index["terms"], index["titleterms"]) if stem in kind]
+    numbers = {n for each in found for n in (each if isinstance(each, list) else [each])}
+    assert page in {index["docnames"][number] for number in numbers}
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -162,13 +210,14 @@ def _formulas(page: Path) -> int:
 
 
 def test_the_tour_runs_as_a_script(monkeypatch, capsys):
+    """That of a constraint; the build runs the others."""
     pyplot = pytest.importorskip(
         "matplotlib.pyplot", reason="matplotlib is not installed: pip install 'genorth[report]'"
     )
     pyplot.switch_backend("Agg")
     monkeypatch.setattr(pyplot, "show", lambda: None)
     try:
-        end = runpy.run_path(str(TOUR))
+        end = runpy.run_path(str(DOCS / "tour" / "plot_2_constraint.py"))
         assert pyplot.get_fignums()
     finally:
         pyplot.close("all")

@@ -151,6 +151,7 @@ def test_a_citation_is_a_link_in_docstrings_and_pages(docstrings):
     assert docstrings.plain(["See [higham2008functions], A[abc]."]) == [
         "See :ref:`[higham2008functions] <higham2008functions>`, A[abc]."
     ]
+    assert docstrings.plain(["A (F6)."]) == ["A (`proof <../mathematics.html#f6>`__)."]
     page = citations.resolved("See [higham2008functions].\n", "../")
     key = "higham2008functions"
     assert page == f"See [\\[{key}\\]](../bibliography.md#{key}).\n"

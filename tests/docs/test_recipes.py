@@ -177,7 +177,7 @@ def test_a_column(copy):
     pytest.importorskip("pandas", reason="needs pandas: pip install 'genorth[report]'")
     (entry,) = recipe("column")
     columns = copy / "genorth" / "compare" / "runs" / "record.py"
-    insert(columns, '    Column("cpu"),\n', f"{entry.rstrip()},\n")
+    insert(columns, '    Column("nfev"),\n', f"{entry.rstrip()},\n")
     script = (
         "from genorth import compare\n"
         "records = compare.run(problem, ['cdf-gd'], tolerances=(1e-8,), progress=None,\n"

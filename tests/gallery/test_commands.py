@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from genorth import compare, gallery
-from genorth.gallery import base, comparison
+from genorth.gallery import base, comparison, constrained
 from genorth.gallery.commands import main
 
 pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
@@ -40,7 +40,7 @@ def test_the_list_has_every_instance_and_names_what_is_missing(monkeypatch, caps
         assert main(arguments) == 0
         lines = capsys.readouterr().out.splitlines()
         shown = [line.split()[0] for line in lines if line.startswith("  ")]
-        assert sorted(shown) == sorted(gallery.names())
+        assert sorted(shown) == sorted(gallery.names() + gallery.names("classics"))
         assert "scikit-learn needs scikit-learn: pip install 'genorth[gallery]'" in lines
 
 
@@ -120,4 +120,5 @@ def test_a_missing_package_is_named_and_left_out_otherwise(tmp_path, monkeypatch
     out = capsys.readouterr().out
     assert "lda-wine needs scikit-learn: pip install 'genorth[gallery]'" in out.splitlines()
     made = compare.load(tmp_path / "records").distinct("problem")
-    assert set(made) == {"ising-tree", "dot-magnetic", "ergotropy-spins"}
+    others = {"ising-tree", "dot-magnetic", "ergotropy-spins"}
+    assert set(made) == others | constrained.SOURCE.instances.keys()

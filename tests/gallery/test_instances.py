@@ -44,6 +44,13 @@ def simple(instance: gallery.Instance) -> gallery.Instance:
     return instance
 
 
+@pytest.fixture
+def free(simple: gallery.Instance) -> gallery.Instance:
+    if simple.problem.constraints is not None:
+        pytest.skip("it has further constraints")
+    return simple
+
+
 def _solved(instance: gallery.Instance, result: go.Result) -> bool:
     error = instance.error(result.fun)
     return result.success and (error <= 1e-8 if instance.bound else abs(error) <= 1e-8)
@@ -76,8 +83,8 @@ def test_the_derivatives_are_those_of_the_cost(instance):
 
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("method", METHODS)
-def test_the_truth_is_reached_with_default_arguments(simple, method, start):
-    instance = simple
+def test_the_truth_is_reached_with_default_arguments(free, method, start):
+    instance = free
     if start == "random" and instance.name in NOT_RANDOM:
         pytest.skip(NOT_RANDOM[instance.name])
     x0 = instance.start if start == "practice" else None
@@ -85,8 +92,24 @@ def test_the_truth_is_reached_with_default_arguments(simple, method, start):
     assert _solved(instance, result), (result.message, instance.error(result.fun))
 
 
+@pytest.mark.parametrize("method", comparison.CONSTRAINED[:3])
+def test_the_truth_is_reached_under_constraints(instance, method):
+    """From the start of practice, and from a random one where there is one minimum."""
+    if instance.problem.constraints is None:
+        pytest.skip("no further constraints")
+    for x0 in (instance.start,) if instance.several else (instance.start, None):
+        result = go.minimize(instance.problem, x0, method=method, rng=1, tol=1e-7)
+        assert _solved(instance, result), (result.message, instance.error(result.fun))
+        assert result.kkt.violation <= 1e-6 and result.kkt.complementarity <= 1e-6
+
+
 def test_the_start_is_not_the_answer(instance):
-    """A truth that the start meets already would test nothing."""
+    """A truth that the start meets already would test nothing, nor one that breaks constraints."""
+    further = instance.problem.in_blocks.constraints
+    manifold = instance.problem.manifold
+    x0 = manifold.inward(instance.start) if hasattr(manifold, "inward") else instance.start
+    if further is not None and further.violation(further.value(x0)) > 1e-6:
+        return
     assert instance.error(instance.problem.cost(instance.start)) > 1e-6
 
 

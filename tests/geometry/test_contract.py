@@ -17,9 +17,7 @@ PROPERTIES = {prop.name: prop for prop in gt.PROPERTIES}
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param("assumption-1", marks=pytest.mark.statement("ass_1:3")),
-        pytest.param("F1", marks=pytest.mark.statement("F1")),
-        pytest.param("F2", marks=pytest.mark.statement("F2")),
+        pytest.param("assumption-1", marks=pytest.mark.statement("ass_1:3", "F1", "F2")),
         pytest.param("F3", marks=pytest.mark.statement("F3")),
         pytest.param("F4", marks=pytest.mark.statement("F4")),
         pytest.param("constraint", marks=pytest.mark.statement("eq:C", "le1")),

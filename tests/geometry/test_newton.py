@@ -9,7 +9,7 @@ import genorth as go
 import genorth.testing as gt
 from genorth.geometry import place
 from genorth.geometry.bases import dense_theta
-from genorth.geometry.newton import NewtonStep, anywhere, scaled, step_length, to_manifold
+from genorth.geometry.newton import NewtonStep, scaled, step_length, to_manifold
 from genorth.geometry.place import ConjugateGradients, Eigendecomposition
 from genorth.linalg.arrays import ct, norm
 from support.refusals import refused
@@ -222,7 +222,7 @@ def test_the_derivative_of_the_step_off_the_manifold(manifold, seed):
     """DD(Y)[V] against differences of D, at Y off M."""
     s = gt.Sample(manifold, seed)
     V = s.within_newton(s.ambient())
-    slope = NewtonStep(anywhere(manifold, s.Y)).derivative(V)
+    slope = NewtonStep(manifold.anywhere(s.Y)).derivative(V)
     errors = []
     for h in (1e-2, 1e-3):
         difference = manifold.newton_step(s.Y + h * V) - manifold.newton_step(s.Y - h * V)
@@ -287,7 +287,7 @@ def test_jax_differentiates_it_where_eigenvalues_meet(jax, manifold):
     _, second = jax.jvp(first, (jax.numpy.asarray(X),), (jax.numpy.asarray(W),))
 
     def exact(Y):
-        return NewtonStep(anywhere(manifold, Y)).derivative(V)
+        return NewtonStep(manifold.anywhere(Y)).derivative(V)
 
     difference = (exact(X + h * W) - exact(X - h * W)) / (2 * h)
     assert norm(np.asarray(second) - difference) <= 1e-5 * max(norm(difference), 1.0)
@@ -344,5 +344,5 @@ def test_a_tolerance_of_zero_means_rounding():
 @given(manifold=gt.manifolds(max_condition=100), seed=gt.seeds())
 def test_the_length_of_a_step_is_that_of_D(manifold: go.GenOrthManifold, seed: int) -> None:
     """|D|^2 = <S, K S>."""
-    step = NewtonStep(anywhere(manifold, 1.1 * manifold.random_point(seed)))
+    step = NewtonStep(manifold.anywhere(1.1 * manifold.random_point(seed)))
     assert step.length == pytest.approx(float(norm(step.D)), rel=1e-6)

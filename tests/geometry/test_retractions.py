@@ -64,6 +64,33 @@ def test_the_sideways_part_of_cayley(data, manifold, seed):
         assert value <= max(BEND, t * exact + slack)
 
 
+@pytest.mark.parametrize(
+    "manifold",
+    [
+        go.Stiefel(5, 5, complex),
+        go.SymplecticStiefel(6, 6),
+        go.IndefiniteStiefel(np.array([3.0, 1.0, -2.0, -1.0]), np.array([1.0, 1.0, -1.0, -1.0])),
+        go.TensorStiefel(4, 4, 3),
+    ],
+    ids=str,
+)
+def test_a_square_point_needs_no_complement(manifold):
+    """Z = X A for square X: c(t) = 2 X B^-1 - X, the formula with H = 0; no product with H."""
+    X = manifold.random_point(0)
+    Z = manifold.random_tangent(X, 1) / 10
+    ray, t = Cayley(manifold.place(X), Z), 0.3
+    A = ct(manifold.phi(X)) @ Z
+    H, one = Z - X @ A, np.eye(X.shape[-1])
+    B = one - t * A / 2 + t * t * (ct(manifold.phi(H)) @ H) / 4
+    expected = (2 * X + t * H) @ np.linalg.inv(B) - X
+    rounding = 1e-13 * float(manifold.scale(X))
+    assert ray._parts[0] is None and norm(H) <= rounding
+    assert norm(ray.point(t) - expected) <= rounding
+    E = np.linalg.inv(one - t * A / 2)
+    assert norm(ray.velocity(t) - X @ (E @ A @ E)) <= rounding
+    assert norm(ray.bend() - Z @ A) <= rounding
+
+
 @given(seed=gt.seeds(), p=st.integers(1, 8), scale=st.integers(-140, 140))
 def test_a_bound_of_the_spectral_norm(seed, p, scale):
     """|T|_2 <= bound <= p^(1/16) |T|_2, at every scale."""

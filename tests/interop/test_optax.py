@@ -10,7 +10,7 @@ import pytest
 
 import genorth as go
 from genorth.geometry.field import Field
-from genorth.geometry.newton import anywhere
+from genorth.interop.steps import muon_step, pogo_step
 from support.layer_manifolds import KINDS, MANIFOLDS, distance, near, refuses, target, with_momentum
 
 jax = pytest.importorskip("jax", reason="the extra 'jax' is not installed")
@@ -18,7 +18,15 @@ optax = pytest.importorskip("optax", reason="the extra 'optax' is not installed"
 
 import jax.numpy as jnp  # noqa: E402  needs jax
 
-from genorth.interop.optax import dissolve, finish, landing, riemannian  # noqa: E402
+from genorth.interop.optax import (  # noqa: E402
+    dissolve,
+    finish,
+    landing,
+    muon,
+    pogo,
+    riemannian,
+    subspace_descent,
+)
 
 EPS = 2.0**-52
 
@@ -208,7 +216,7 @@ def test_parameters_without_a_manifold_are_updated_as_by_optax():
 def test_landing_follows_the_field_and_stays_in_the_tube(name):
     M = MANIFOLDS[name]
     X, T = near(M, 0, 0.01), target(M, 1)
-    ahead = Field(M).direction(anywhere(M, X), X - T, 2.0)
+    ahead = Field(M).direction(M.anywhere(X), X - T, 2.0)
     one = _steps(landing(1e-4, M, attraction=2.0), _distance(T), jnp.asarray(X), 1)
     assert np.linalg.norm(one - (X - 1e-4 * ahead.D)) <= 1e3 * EPS * float(M.scale(X)) ** 2
     schedule = optax.constant_schedule(1e3)
@@ -216,10 +224,54 @@ def test_landing_follows_the_field_and_stays_in_the_tube(name):
     assert M.feasibility(np.asarray(far)) <= 0.3 * (1 + 1e-9)
 
 
+METHODS: dict[str, tuple[Any, Any]] = {
+    "pogo": (
+        lambda M: pogo(0.01, M, momentum=0.5),
+        lambda M, X, V: pogo_step(Field(M), X, V, 0.01, 0.5, 0.5),
+    ),
+    "muon": (
+        lambda M: muon(0.01, M, momentum=0.5, retraction="normal"),
+        lambda M, X, V: muon_step(M, X, V, 0.01, 5, "normal"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ["complex", "symplectic", "bilinear", "generalized"])
+@pytest.mark.parametrize("method", METHODS)
+def test_three_steps_in_jax_are_those_in_numpy(method, name):
+    M, (make, step) = MANIFOLDS[name], METHODS[method]
+    X, T = M.random_point(0), target(M, 1)
+    ours = _steps(make(M), _distance(T), jnp.asarray(X), 3)
+    V = 0.0
+    for _ in range(3):
+        V = 0.5 * V + X - T
+        X = step(M, X, V)
+    assert np.linalg.norm(ours - X) <= 1e4 * EPS * float(M.scale(X)) ** 2
+
+
+@pytest.mark.parametrize(("name", "rank"), [("symplectic", 3), ("generalized", 2), ("tensor", 4)])
+def test_descent_in_random_submanifolds(name, rank):
+    M, T = MANIFOLDS[name], target(MANIFOLDS[name], 1)
+    X = jnp.asarray(M.random_point(0))
+    optimizer = subspace_descent(0.01, {"first": M, "second": M}, rank=rank)
+    loss = lambda both: sum(map(_distance(T), both.values()))  # noqa: E731
+    ends = _steps(optimizer, loss, {"first": X, "second": X}, 20)
+    again = _steps(optimizer, loss, {"first": X, "second": X}, 20)
+    assert np.array_equal(ends["first"], again["first"])
+    assert not np.allclose(ends["first"], ends["second"])
+    for Y in ends.values():
+        assert M.feasibility(np.asarray(Y)) <= 1e-10
+        assert _distance(T)(Y) < _distance(T)(X)
+
+
 def test_states_can_be_saved_and_resumed():
     M = MANIFOLDS["symplectic"]
     params, T = jnp.asarray(M.random_point(0)), target(M, 1)
-    for optimizer in (riemannian(optax.adam(1e-2), M), landing(1e-3, M, momentum=0.9)):
+    for optimizer in (
+        riemannian(optax.adam(1e-2), M),
+        landing(1e-3, M, momentum=0.9),
+        subspace_descent(1e-3, M, rank=3, momentum=0.9),
+    ):
         update = jax.jit(optimizer.update)
         grad = jax.jit(jax.grad(_distance(T)))
         X, state = params, optimizer.init(params)
@@ -255,6 +307,11 @@ def test_bad_arguments_are_refused():
     refuses(lambda: riemannian(optax.sgd(0.1), M, retraction="skew"), "retraction", "'polar'")
     refuses(lambda: landing(-0.1, M), "learning_rate", ">= 0")
     refuses(lambda: landing(0.1, M, attraction=0.0), "attraction", "> 0")
+    refuses(lambda: pogo(0.1, M, tube=0.0), "tube", "> 0")
+    refuses(lambda: muon(0.1, M, steps=0), "steps", "> 0")
+    refuses(lambda: muon(0.1, M, retraction="skew"), "retraction", "'polar'")
+    wide = subspace_descent(0.1, M, rank=7)
+    refuses(lambda: wide.update(X, wide.init(X), X), "rank", "n = 6")
     optimizer = riemannian(optax.sgd(0.1), M)
     refuses(lambda: optimizer.update(X, optimizer.init(X)), "params", "None")
 
@@ -301,10 +358,15 @@ def test_the_search_of_lbfgs_follows_the_manifold():
 
     optimizer = riemannian(optax.lbfgs(), manifold)
     state = optimizer.init(params)
-    for _ in range(60):
+
+    @jax.jit
+    def step(params, state):
         value, grad = jax.value_and_grad(loss)(params)
         updates, state = optimizer.update(
             grad, state, params, value=value, grad=grad, value_fn=loss
         )
-        params = optax.apply_updates(params, updates)
+        return optax.apply_updates(params, updates), state
+
+    for _ in range(60):
+        params, state = step(params, state)
     assert float(loss(params)) == pytest.approx(best, rel=1e-9)

@@ -95,6 +95,13 @@ def test_inverse_refuses_what_leaves_no_digit(smallest, batch):
         inverse(B, "B of the step")
 
 
+@pytest.mark.parametrize("shape", [(600, 600), (30000, 4, 4)])
+def test_inverse_in_single_precision_takes_large_matrices_and_batches(shape):
+    """What is refused depends on the condition number, not on p or the number of blocks."""
+    B = 2 * np.broadcast_to(np.eye(shape[-1], dtype=np.float32), shape)
+    assert np.array_equal(inverse(B, "B"), B / 4)
+
+
 @given(seeds, sizes, batches, kinds, exponents)
 def test_inverse_sqrt_of_a_definite_matrix(seed, p, batch, kind, exponent):
     rng, condition = np.random.default_rng(seed), 10.0**exponent

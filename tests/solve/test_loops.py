@@ -9,11 +9,13 @@ import pytest
 import genorth as go
 from genorth.penalty.run import OnSpace
 from genorth.riemannian import solvers
+from genorth.solve import run
 from genorth.solve.cg import cg
 from genorth.solve.descent import gd
 from genorth.solve.lbfgs import lbfgs
 from genorth.solve.pairs import Pairs
 from genorth.solve.tr import tr
+from genorth.solve.wolfe import in_noise, parabola_slope, strong_wolfe
 from support.problems import spd, trace
 
 LOOPS = {"gd": gd, "cg": cg, "lbfgs": lbfgs, "tr": tr}
@@ -155,3 +157,32 @@ def test_a_geometry_is_chosen_by_structure():
     problem = trace(go.Stiefel(4, 2), spd(4, 10, 0))
     with pytest.raises(ValueError, match=r"^geometry: .*by the structure"):
         go.minimize(problem, method="rlbfgs", geometry="fast")
+
+
+def test_slopes_of_trials_are_exact_but_where_a_parabola_is_sure(monkeypatch):
+    """A guess keeps the second condition by far; no slope is guessed where costs are rounding."""
+    kinds = []
+
+    def spy(curve, value, slope, step, conditions, unit):
+        def seen(t):
+            found, end, trial = curve(t)
+            exact = float(np.vdot(trial.G, trial._ray.velocity(t)))
+            guessed = end == parabola_slope(value, slope, t, found)
+            noisy = in_noise(value, found, unit)
+            kinds.append((guessed, noisy))
+            if guessed:
+                assert abs(end) <= -conditions.curvature * slope / 2
+            else:
+                assert end == pytest.approx(exact, rel=1e-6, abs=1e-9 * abs(slope))
+            assert not (guessed and noisy)
+            return found, end, trial
+
+        return strong_wolfe(seen, value, slope, step, conditions, unit)
+
+    monkeypatch.setattr(run, "strong_wolfe", spy)
+    for seed in range(3):
+        problem = trace(go.Stiefel(20, 3), spd(20, 1e4, seed))
+        go.minimize(problem, method="rlbfgs", rng=seed, tol=1e-9)
+    guesses, noise = (sum(column) for column in zip(*kinds, strict=True))
+    assert 0 < guesses < len(kinds) - noise
+    assert noise > 0

@@ -11,6 +11,7 @@ from genorth.interop.pymanopt import PymanoptManifold, run
 from genorth.problem.measure import Measure
 from genorth.riemannian import rgd, rlbfgs, rtr
 from genorth.solve.tr import Settings
+from genorth.testing import conditioned_symmetric
 from support.problems import spd, trace
 
 N, P = 30, 3
@@ -210,3 +211,33 @@ def test_budgets_hold_over_all_rounds():
     limits = {"tol": 1e-6, "max_evaluations": 30}
     found = go.minimize(_trace(1e8), method="rlbfgs", metric="B", rng=0, **limits)
     assert found.evaluations <= 31
+
+
+@pytest.mark.parametrize("seed", range(14, 26))
+def test_fun_is_the_cost_at_x(seed):
+    """Also where a further round was in vain; the noise tells one point from another."""
+    rng = np.random.default_rng(seed)
+    T, weights = rng.standard_normal((4, 4)), 10 ** rng.uniform(-2, 2, 4)
+    noisy = go.Problem(
+        go.Stiefel(4, 4),
+        lambda X: float(-np.vdot(T, X) + 3e-8 * np.sin(1e9 * np.abs(X).sum())),
+        lambda X: -T + 0 * X,
+    )
+    common = {"tol": 1e-6, "max_evaluations": 400, "check": False}
+    found = go.minimize(noisy, method="rgd", metric=weights, rng=rng, **common)
+    assert found.fun == noisy.cost(found.x)
+
+
+def test_a_straight_step_leaves_M_by_B():
+    """C(X + Z) = Z^T B Z for tangent Z; with metric B no obstacle, also for p = n."""
+    rng = np.random.default_rng(0)
+    matrix, N = conditioned_symmetric(6, 1e8, rng), rng.standard_normal((6, 6))
+    M = go.GeneralizedStiefel(matrix, 6)
+    X = M.random_point(rng)
+    Z = M.random_tangent(X, rng)
+    left = M.constraint(X + Z) - Z.T @ matrix @ Z
+    rounding = 2.0**-52 * np.linalg.norm(matrix) * np.linalg.norm(X + Z) ** 2
+    assert np.linalg.norm(left) <= 100 * rounding < 1e-2 * np.linalg.norm(Z.T @ matrix @ Z)
+    linear = go.Problem(M, lambda X: float(np.vdot(N, X)), lambda X: N + 0 * X)
+    found = go.minimize(linear, X, method="odf-lbfgs", metric="B", tol=1e-6, max_iterations=1000)
+    assert found.success

@@ -65,7 +65,7 @@ def test_a_wrong_one_is_named(method: str, wrong: Any, message: str) -> None:
 @pytest.mark.parametrize("method", ["landing", "rgd-paper", "cdf-lbfgs-scipy"])
 def test_solvers_without_a_place_for_it_say_so(method: str) -> None:
     pytest.importorskip("baselines")
-    with pytest.raises(ValueError, match="a solver that has a place for one"):
+    with pytest.raises(ValueError, match="a solver that uses one"):
         go.minimize(problem(), START, method=method, preconditioner=precondition)
     result = go.minimize(problem(precondition), START, method=method, max_iterations=2)
     assert "no place for the preconditioner" in result.message

@@ -149,6 +149,30 @@ def test_a_result_reads_well_everywhere() -> None:
     assert "<table>" in report._repr_html_() and "tangency" in report._repr_html_()
 
 
+def test_a_plot_of_a_result_shows_its_trace(monkeypatch: Any) -> None:
+    reason = "matplotlib is not installed: pip install 'genorth[report]'"
+    pyplot = pytest.importorskip("matplotlib.pyplot", reason=reason)
+    pyplot.switch_backend("Agg")
+    first, second = (go.minimize(_problem(), method=name, rng=0) for name in ("rgd", "odf-lbfgs"))
+    axes = first.plot(against="iterations")
+    assert second.plot(axes, best=first.fun - 1.0) is axes
+    for axis, name in zip(axes, ("cost", "gradient_norm", "feasibility"), strict=True):
+        lowest = (min(*first.trace.cost, first.fun), first.fun - 1.0)
+        for line, result, best in zip(axis.lines, (first, second), lowest, strict=True):
+            values = np.array(getattr(result.trace, name)) - (best if name == "cost" else 0.0)
+            seen = np.where(values > 0, values, np.nan)
+            assert np.array_equal(line.get_ydata(), seen, equal_nan=True)
+    assert np.array_equal(axes[0].lines[0].get_xdata(), range(len(first.trace)))
+    assert np.array_equal(axes[0].lines[1].get_xdata(), second.trace.evaluations)
+    for wrong in ({"against": "steps"}, {"axes": axes[:2]}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            first.plot(**wrong)
+    pyplot.close("all")
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r"Result.plot needs matplotlib.*genorth\[report\]"):
+        first.plot()
+
+
 def test_what_a_notebook_shows_is_escaped() -> None:
     assert "<script>" not in html_table("<script>", [("<script>", 1)], ("<script>", "b"))
 

@@ -37,7 +37,7 @@ def record(
     if status in ("RAISED", "UNSUPPORTED", "UNPREPARED"):
         figures = {}
     key = {"problem": problem, "size": size, "seed": seed, "solver": solver, "tolerance": tolerance}
-    end = {"status": status, "time": time, "success": status == "CONVERGED"}
+    end = {"status": status, "time": time, "cpu": time, "success": status == "CONVERGED"}
     told = {"about": about(solver), "message": ENDINGS[status]}
     return Record(**key | end | told | figures | more)
 

@@ -127,6 +127,7 @@ def test_a_method_is_left_out_where_it_does_not_run():
         ({"rates": [0.1, -1.0]}, "rates: need step sizes > 0"),
         ({"rates": [0.1, 0.1]}, "rates: need step sizes > 0"),
         ({"epochs": 0}, "epochs: need"),
+        ({"tuning": 0}, "tuning: need"),
         ({"feasibility_tol": 0.0}, "feasibility_tol: need"),
     ],
 )
@@ -148,7 +149,36 @@ def test_wrong_trainings_and_methods_are_refused(trainings, methods, word):
         gt.train(trainings, methods, rates=[0.1], epochs=1)
 
 
+def test_a_method_without_a_constraint_may_end_anywhere():
+    (record,) = train(attrs.evolve(method(fault="infeasible"), free=True))
+    assert record.success and record.feasibility == 1.0
+
+
+def test_the_loss_within_seconds_is_that_of_the_last_epoch_that_ended():
+    curve = {"time": [0.0] * 3, "cpu": [0.0, 0.5, 1.0], "held_out": [3.0, 2.0, 1.0]}
+    record = attrs.evolve(trained(), curve=curve | {"feasibility": [0.0] * 3})
+    found = [record.loss_within(seconds) for seconds in (0.0, 0.4, 0.5, 0.9, 1.0, 9.0)]
+    assert found == [3.0, 3.0, 2.0, 2.0, 1.0, 1.0]
+    assert attrs.evolve(record, success=False).loss_within(1.0) == math.inf
+
+
 # ---------------------------------------------------------------------- step sizes
+
+
+def test_seeds_of_their_own_choose_the_step_size(tmp_path):
+    """All step sizes run from the seeds beyond, and only the best of them from the others."""
+    how: dict[str, Any] = {"rates": (0.01, 0.5, 5.0), "starts": 2, "tuning": 2, "out": tmp_path}
+    records = train(**how)
+    (tuning,) = gt.tunings(records).values()
+    assert tuning.seeds == {2, 3} and tuning.rate == 0.5
+    assert {record.seed for record in gt.tuned(records)} == {0, 1} and len(records) == 3 * 2 + 2
+    lines = (tmp_path / "records.jsonl").read_bytes()
+    assert [record.key for record in train(**how)] == [record.key for record in records]
+    assert (tmp_path / "records.jsonl").read_bytes() == lines
+    runs = {seed: run("plain", 0.5, seed, 9.0 * seed) for seed in (0, 1)}  # too late to matter
+    later = [runs.get(r.seed, r) if r.rate == 0.5 else r for r in records]
+    assert gt.tunings(Records(later))["mean", "plain"].rate == 0.5
+
 
 _LOSSES = st.integers(-8, 8).map(float) | st.just(math.inf)
 RATES = (0.01, 0.1, 1.0)
@@ -230,7 +260,7 @@ def test_the_report_shows_all_of_it(tmp_path):
     records = train(method(), method("bad", fault="nan"), rates=(0.1, 1.0, 5.0), starts=2)
     page = gt.report(records, tmp_path / "r.html", known={"mean": {"exact": 0.4}})
     text = page.read_text("utf-8")
-    for word in ("mean", "plain", "no such step", "epochs", "step size"):
+    for word in ("mean", "plain", "no such step", "epochs", "step size", "CPU seconds"):
         assert word.lower() in text.lower(), word
     with pytest.raises(ValueError, match="records: need at least one"):
         gt.report(Records([]), tmp_path / "r.html")
@@ -249,3 +279,13 @@ def test_curves_are_the_median_within_the_range():
     for epoch in range(4):
         mine = edge[edge[:, 0] == epoch, 1]
         np.testing.assert_allclose([mine.min(), mine.max()], [*np.sort(costs[:, epoch])[[0, -1]]])
+
+
+def test_ranges_are_those_of_the_seeds():
+    pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
+    records = Records(
+        run("plain", 0.1, seed, 1.0, loss) for seed, loss in enumerate((2.0, 1.0, 400))
+    )
+    line, dot = gt.ranges(records).axes[0].get_lines()
+    assert [*line.get_xdata()] == [1.0, 400.0] and [*dot.get_xdata()] == [2.0]
+    assert gt.ranges(records).axes[0].get_xscale() == "log"

@@ -1,0 +1,69 @@
+"""Costs and starts of zero, subnormal and huge sizes: a Result or an error that says why."""
+
+import math
+import warnings
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import genorth as go
+import genorth.testing as gt
+
+SIZES = [0.0, 5e-324, 1e-310, 1e-160, 1e-20, 1.0, 1e20, 1e155, 1e300]
+FAMILIES = ["stiefel", "generalized", "symplectic", "indefinite-dense", "hyperbolic"]
+
+
+def _problem(family, kind, size, seed):
+    """size tr(X^T A X)/2 or size tr(B^T X), with derivatives written out."""
+    M = gt.Recipe(family, 4, 2, 10.0, seed).build()
+    rng = np.random.default_rng(seed)
+    A = gt.conditioned_symmetric(len(M.random_point(0)), 10.0, seed)
+    B = rng.standard_normal(M.random_point(0).shape)
+    if kind == "linear":
+        terms = (lambda X: size * np.vdot(B, X), lambda X: size * B, lambda X, Z: 0 * Z)
+    else:
+        terms = (
+            lambda X: size * (np.vdot(X, A @ X) / 2),
+            lambda X: size * (A @ X),
+            lambda X, Z: size * (A @ Z),
+        )
+    cost, gradient, hessian = (_quiet(term) for term in terms)
+    return go.Problem(M, cost, gradient, hessian)
+
+
+def _quiet(term):
+    """The cost may overflow: what NumPy says of that is the cost's."""
+
+    def quiet(*arrays):
+        with np.errstate(all="ignore"):
+            return term(*arrays)
+
+    return quiet
+
+
+@pytest.mark.parametrize("solver", [name for name in go.SOLVERS if not name.startswith("cdopt")])
+@settings(max_examples=6, deadline=None)
+@given(
+    st.sampled_from(FAMILIES),
+    st.sampled_from(["linear", "quadratic"]),
+    st.sampled_from(SIZES),
+    st.sampled_from(SIZES),
+    st.integers(0, 5),
+)
+def test_every_solver_ends_with_a_result_or_a_reason(solver, family, kind, size, start, seed):
+    problem = _problem(family, kind, size, seed)
+    if go.SOLVERS[solver].why_not(problem):
+        return
+    x0 = start * problem.manifold.random_point(seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            result = go.minimize(problem, x0, solver=solver, max_iterations=20, max_time=5.0)
+        except ValueError as error:
+            assert "need" in str(error), error  # noqa: PT017
+            return
+    assert math.isfinite(result.feasibility) or not result.success
+    if result.success:
+        assert np.isfinite(result.x).all()
