@@ -296,8 +296,9 @@ class Place(ABC):
 
     @once
     def feasibility(self) -> float:
-        """|C(X)|."""
-        return number(norm(self.constraint))
+        """|C(X)|, infinite where X^T phi(X) overflows: some kernels of BLAS then give inf - inf."""
+        violation = number(norm(self.constraint))
+        return math.inf if math.isnan(violation) else violation
 
     @once
     def length(self) -> float:

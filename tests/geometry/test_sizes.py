@@ -87,3 +87,11 @@ def test_square_points_where_rounding_leaves_much(condition, family):
         X = M.random_point(seed)
         bound = 100 * np.finfo(float).eps * condition * float(M.scale(X)) ** 0.5
         assert float(M.feasibility(X)) <= min(bound, 0.01)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_violation_of_a_huge_point_is_infinite(family):
+    """Also where the BLAS kernel adds inf and -inf; nan passes no test, and fails none."""
+    M = _build(family)
+    with np.errstate(over="ignore", invalid="ignore"):
+        assert M.anywhere(1e200 * M.random_point(0)).feasibility == np.inf
