@@ -180,6 +180,17 @@ def test_seeds_of_their_own_choose_the_step_size(tmp_path):
     assert gt.tunings(Records(later))["mean", "plain"].rate == 0.5
 
 
+def test_the_grid_is_widened_where_the_best_step_size_is_at_its_end():
+    """In the ratio of the last two, three times at most; a single step size has no ratio."""
+    for rates, tried, edge in (
+        ((1.0, 2.0), [0.12, 0.25, 0.5, 1.0, 2.0], False),
+        ((2.0, 8.0), [0.029, 0.12, 0.5, 2.0, 8.0], True),
+        ((8.0,), [8.0], False),
+    ):
+        (tuning,) = gt.tunings(train(rates=rates, epochs=1, tuning=1)).values()
+        assert sorted(tuning.runs) == tried and tuning.edge == edge
+
+
 _LOSSES = st.integers(-8, 8).map(float) | st.just(math.inf)
 RATES = (0.01, 0.1, 1.0)
 
