@@ -253,11 +253,11 @@ class Tuning:
 def tunings(records: Records) -> dict[tuple[str, str], Tuning]:
     """Group the records of `train`: a `Tuning` for each problem and method."""
     found: dict[tuple[str, str], dict[float, Runs]] = {}
-    for record in sorted(require_records(records), key=lambda record: record.rate):
+    for record in require_records(records):
         rates = found.setdefault((record.problem, record.method), {})
         mine = rates.get(record.rate, Runs(()))
         rates[record.rate] = Runs((*mine.records, record))
-    return {key: Tuning(rates) for key, rates in found.items()}
+    return {key: Tuning(dict(sorted(rates.items()))) for key, rates in found.items()}
 
 
 def tuned(records: Records) -> Records:

@@ -160,6 +160,9 @@ def test_the_loss_within_seconds_is_that_of_the_last_epoch_that_ended():
     found = [record.loss_within(seconds) for seconds in (0.0, 0.4, 0.5, 0.9, 1.0, 9.0)]
     assert found == [3.0, 3.0, 2.0, 2.0, 1.0, 1.0]
     assert attrs.evolve(record, success=False).loss_within(1.0) == math.inf
+    far = attrs.evolve(record, curve=record.curve | {"feasibility": [0.0, 0.5, 0.02]})
+    assert far.loss_within(1.0) == 3.0  # next to the manifold, or without a constraint
+    assert attrs.evolve(far, feasibility=0.5).loss_within(1.0) == 1.0
 
 
 # ---------------------------------------------------------------------- step sizes
