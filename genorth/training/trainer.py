@@ -83,13 +83,15 @@ class TrainingRecord(Outcome):
     def loss_within(self, seconds: float) -> float:
         """The held-out loss after the last epoch within so many seconds of CPU time.
 
-        Epochs that ended with |C| > 0.01 do not count, but for methods without a constraint.
+        Epochs that ended with |C| > 0.01 do not count, but for methods without a constraint; the
+        start does.
         """
         if not self.success:
             return math.inf
         near = math.inf if self.feasibility > self.tolerance else NEAR
         ends = zip(*(self.curve[name] for name in ("cpu", "feasibility", "held_out")), strict=True)
-        return [loss for cpu, far, loss in ends if cpu <= seconds and far <= near][-1]
+        counted = [loss for cpu, far, loss in ends if cpu <= seconds and far <= near]
+        return (counted or self.curve["held_out"][:1])[-1]
 
     @property
     def progress(self) -> str:
