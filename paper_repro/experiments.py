@@ -6,6 +6,7 @@ Each table has the corrected instances and those that the paper prints.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -111,6 +112,7 @@ class Experiment:
         return [row for row in data.printed() if row.table == number]
 
 
+@cache  # whether there is a manifold of each size takes eigenvalues
 def table(number: int, printed: bool = False) -> Experiment:
     """A table of the paper.
 
