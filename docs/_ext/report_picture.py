@@ -36,7 +36,7 @@ def problem(n: int) -> go.Problem:
         go.Stiefel(n, 4),
         lambda X: np.vdot(X, A @ X),
         lambda X: 2 * A @ X,
-        lambda X, Z: 2 * A @ Z,
+        lambda X, Z: 2 * A @ Z,  # noqa: ARG005
         name="lowest eigenvalues",
     )
 
