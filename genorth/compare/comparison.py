@@ -174,7 +174,7 @@ def _maker(setup: Setup, store: Store | None, jobs: int, executor: Any) -> Any:
         return Here(setup, None if store is None else store.folder)
     from genorth.compare.runs.workers import Futures, Workers  # these load multiprocessing
 
-    return Workers(setup) if executor is None else Futures(setup, executor)
+    return Workers(setup) if executor is None else closing(Futures(setup, executor))
 
 
 def _sized(setup: Setup, seed: int, executor: Any) -> tuple[Setup, dict[Place, str]]:

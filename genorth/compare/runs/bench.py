@@ -118,7 +118,6 @@ class Maker(ABC):
             return self.kind.failed("UNPREPARED", made.reason, fields)
         problem = None if self._problem is None else Watched.of(self._problem)
         clock = Clock(problem) if problem is None else problem.clock
-        tally = None if problem is None else problem.tally
         with contained():
             try:
                 with interrupted(setup.preparation):
@@ -133,8 +132,8 @@ class Maker(ABC):
                 raise
             except BaseException as error:
                 ending, message = "RAISED", told(error)
-            if tally is not None:
-                counts = attrs.asdict(tally.counts)
+            if problem is not None:
+                counts = attrs.asdict(problem.tally.counts)
                 spent = counts.pop("seconds")
                 fields |= counts | ({"seconds": {"cost": spent}} if spent else {})
             return self.kind.failed(ending, message, fields, clock.seconds)

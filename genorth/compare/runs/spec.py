@@ -118,11 +118,6 @@ class Task:
         """The problem and the start that it needs."""
         return self.case, self.seed
 
-    @property
-    def chain(self) -> tuple[int, int, str]:
-        """What runs to several tolerances have in common."""
-        return self.case, self.seed, self.solver
-
 
 @attrs.frozen(kw_only=True)
 class Setup:
