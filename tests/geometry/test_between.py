@@ -50,6 +50,16 @@ def test_minus_X_is_outside_the_domain(family):
         M.inverse_retract(X, -X)
 
 
+def test_neither_columns_nor_single_precision_make_points_far():
+    """|I| |I| = p, which is no distance; single precision leaves little room."""
+    M = go.Stiefel(500, 400)
+    X = np.asarray(M.random_point(0), np.float32)
+    Z = M.random_tangent(X, 1)
+    Z *= 20 / M.norm(Z)
+    found = M.inverse_retract(X, M.retract(X, Z))
+    assert float(M.norm(found - Z)) <= 1e-4 * float(M.norm(Z))
+
+
 def test_points_of_two_components_are_refused_though_the_matrix_is_invertible():
     """In O(1,1) I + <<X, Y>> is invertible for Y = -X times a boost."""
     M = go.IndefiniteStiefel(np.array([1.0, -1.0]), np.array([1.0, -1.0]))
