@@ -212,7 +212,10 @@ _SHARED: dict[str, dict[str, Any]] = {
         "help": "seconds of each run (10 or 15, by table; medium 3; quick 5; toy 1)",
     },
     "--seeds": {"type": int, "metavar": "K", "help": "random instances and starts (1; all: 5)"},
-    "--peers": {"action": "store_true", "help": "the infeasible methods too, as in full runs"},
+    "--peers": {
+        "action": "store_true",
+        "help": "pymanopt and infeasible methods too, as in full runs",
+    },
     "--solvers": {"nargs": "+", "metavar": "NAME", "help": "only these"},
     "--jobs": {"type": int, "metavar": "K", "help": "processes (1; all, without a command: 2)"},
     "--out": {"type": Path, "metavar": "FOLDER", "help": "records and report (paper_repro_out)"},

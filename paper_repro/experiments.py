@@ -31,12 +31,16 @@ FAST = MappingProxyType({"RGD": "rgd", "RCG": "rcg"})
 OURS = (AUTO, ORTHOGONAL, "odf-cg", *FAST.values(), "rlbfgs", "rtr")
 #: The reference of all leads; it has so many times as long, so that they are figures, not bounds.
 REFERENCE, LONGER = data.SOLVERS["RGD"], 3.0
-#: The infeasible methods, which run in full runs and where they are asked for; without SciPy's,
-#: which take small problems only, and those for nonsmooth terms.
-PEERS = tuple(
-    solver.name
-    for solver in RECORDS
-    if solver.family == INFEASIBLE and solver.algorithm not in {"prox", "sqp"}
+#: What runs in full runs and where it is asked for: pymanopt's solvers in our geometry, and
+#: infeasible methods, but not SciPy's, which take small problems, and those for nonsmooth terms.
+PEERS = (
+    "pymanopt-cg",
+    "pymanopt-tr",
+    *(
+        solver.name
+        for solver in RECORDS
+        if solver.family == INFEASIBLE and solver.algorithm not in {"prox", "sqp"}
+    ),
 )
 #: All of them, by the names that the records have.
 SOLVERS: Mapping[str, Solver] = MappingProxyType(
