@@ -114,7 +114,7 @@ def test_panels_of_a_picture_neither_overlap_nor_leave_it(script, monkeypatch):
     pyplot.switch_backend("Agg")
     monkeypatch.syspath_prepend(DOCS / "_ext")
     figure = importlib.import_module("pictures").drawn(script)
-    figure.canvas.draw()
+    figure.draw_without_rendering()  # a figure without pyplot has no canvas that draws
     boxes = [axis.get_tightbbox() for axis in figure.axes]
     pyplot.close("all")
     assert boxes

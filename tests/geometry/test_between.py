@@ -26,6 +26,7 @@ def test_the_inverse_of_cayley_to_thirteen_digits(family, n, p):
     assert float(M.norm(found - Z)) <= 1e-13 * max(float(M.norm(Z)), 0.3)
 
 
+@pytest.mark.statement("F22")
 @hypothesis.given(gt.recipes(max_condition=1e4), gt.seeds())
 def test_the_inverse_is_tangent_and_leads_to_Y(recipe, seed):
     """R_X(Z) = Y, DC(X)[Z] = 0, with errors of rounding times what points are long."""
@@ -41,6 +42,7 @@ def test_the_inverse_is_tangent_and_leads_to_Y(recipe, seed):
     assert float(M.norm(M.interpolate(X, Y, 1.0) - Y)) <= unit * float(M.norm(X))
 
 
+@pytest.mark.statement("F22")
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 def test_minus_X_is_outside_the_domain(family):
     """I + <<X, -X>> = 0."""

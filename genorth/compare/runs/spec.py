@@ -16,8 +16,6 @@ from genorth.manifolds.product import Product
 from genorth.problem.problem import Problem
 from genorth.solve.solver import RENAMED, SOLVERS
 
-#: The size of a problem that could not be made.
-UNKNOWN = "?"
 #: A problem, by its index, and a seed.
 Place = tuple[int, int]
 
