@@ -25,9 +25,9 @@ from paper_repro.problems import PROBLEMS
 TIME_LIMITS = {"full": None, "medium": 3.0, "quick": 5.0, "toy": 1.0}
 #: Of a quick run, in whose time limit hardly any solver of the paper reaches the paper's 1e-9.
 QUICK_TOLERANCES = (1e-5, 1e-7)
-#: Seconds of each run of the ladder and the gallery in a full run; of the other kinds, as classics
-#: are large; and of each method at each size of a figure, which its starts share.
-LADDER_LIMIT, KIND_LIMIT, FIGURE_LIMIT = 10.0, 60.0, 20.0
+#: Seconds of each run of the ladder, the gallery and the other kinds in a full run; and of each
+#: method at each size of a figure, which its starts share.
+LIMIT, FIGURE_LIMIT = 10.0, 20.0
 #: Starts of all solvers in a full or medium run, and from how many a solver may run out of time.
 STARTS, GIVE_UP = 5, 1
 _WHOLE = ("full", "medium")
@@ -54,7 +54,7 @@ def _own(options: Options) -> None:
 def _everything(options: Options) -> None:
     figures.load_all(options.out)  # a damaged file is refused now, not after the tables
     _run_all_tables(options)
-    how = _settings(options, "brief") | {"max_time": options.max_time or LADDER_LIMIT}
+    how = _settings(options, "brief") | {"max_time": options.max_time or LIMIT}
     sizes = {"full": ladder.SIZES, "toy": ladder.TOY}.get(options.mode, ladder.SIZES[:1])
     rungs = ladder.run(options.out / "ladder", sizes, **how)
     print(*report.lines(rungs), sep="\n", flush=True)
@@ -63,7 +63,6 @@ def _everything(options: Options) -> None:
     rows = gallery.DEFAULTS["full" if options.mode == "full" else "quick"]["solvers"]
     real = gallery.run(options.out / "gallery", here, rows, **how)
     print("Gallery:", *summary.headline(real, LABELS), flush=True)
-    how["max_time"] = options.max_time or KIND_LIMIT
     for name, kind in kinds.KINDS.items():
         found = kinds.run(options.out / name, name, options.mode, **how)
         print(f"{kind.title}:", *summary.headline(found, LABELS), flush=True)
@@ -210,10 +209,13 @@ _SHARED: dict[str, dict[str, Any]] = {
     "--max-time": {
         "type": float,
         "metavar": "S",
-        "help": "seconds of each run (10 to 60, by table; medium 3; quick 5; toy 1)",
+        "help": "seconds of each run (10 or 15, by table; medium 3; quick 5; toy 1)",
     },
     "--seeds": {"type": int, "metavar": "K", "help": "random instances and starts (1; all: 5)"},
-    "--peers": {"action": "store_true", "help": "the infeasible methods too, as in full runs"},
+    "--peers": {
+        "action": "store_true",
+        "help": "pymanopt and infeasible methods too, as in full runs",
+    },
     "--solvers": {"nargs": "+", "metavar": "NAME", "help": "only these"},
     "--jobs": {"type": int, "metavar": "K", "help": "processes (1; all, without a command: 2)"},
     "--out": {"type": Path, "metavar": "FOLDER", "help": "records and report (paper_repro_out)"},
@@ -233,7 +235,7 @@ _COMMANDS: dict[str, tuple[Callable[[Options], None], str, dict[str, Any]]] = {
     ),
     "all": (
         _everything,
-        "all results: tables, figures, ladder, gallery and other kinds (hours; medium: 30 min)",
+        "all results: tables, figures, ladder, gallery and other kinds (two hours; medium: 30 min)",
         {},
     ),
     "report": (_report, "print the tables of the records in --out, write their report", {}),

@@ -6,6 +6,7 @@ Each table has the corrected instances and those that the paper prints.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -29,9 +30,18 @@ PAPERS = tuple(data.SOLVERS.values())
 FAST = MappingProxyType({"RGD": "rgd", "RCG": "rcg"})
 OURS = (AUTO, ORTHOGONAL, "odf-cg", *FAST.values(), "rlbfgs", "rtr")
 #: The reference of all leads; it has so many times as long, so that they are figures, not bounds.
-REFERENCE, LONGER = data.SOLVERS["RGD"], 5.0
-#: The infeasible methods, which run in full runs and where they are asked for.
-PEERS = tuple(solver.name for solver in RECORDS if solver.family == INFEASIBLE)
+REFERENCE, LONGER = data.SOLVERS["RGD"], 3.0
+#: What runs in full runs and where it is asked for: pymanopt's solvers in our geometry, and
+#: infeasible methods, but not SciPy's, which take small problems, and those for nonsmooth terms.
+PEERS = (
+    "pymanopt-cg",
+    "pymanopt-tr",
+    *(
+        solver.name
+        for solver in RECORDS
+        if solver.family == INFEASIBLE and solver.algorithm not in {"prox", "sqp"}
+    ),
+)
 #: All of them, by the names that the records have.
 SOLVERS: Mapping[str, Solver] = MappingProxyType(
     {name: REGISTRY[name] for name in (*PAPERS, *OURS, *PEERS)}
@@ -111,6 +121,7 @@ class Experiment:
         return [row for row in data.printed() if row.table == number]
 
 
+@cache  # whether there is a manifold of each size takes eigenvalues
 def table(number: int, printed: bool = False) -> Experiment:
     """A table of the paper.
 

@@ -86,7 +86,7 @@ KINDS = MappingProxyType(
             "Classics of the literature",
             (
                 *("odf-lbfgs", "odf-cg", "cdf-lbfgs", "rgd", "rcg", "rlbfgs", "rtr"),
-                *("landing", "pogo", "plam", "landing-newton"),
+                *("landing", "pogo", "plam", "landing-newton", "pymanopt-cg", "pymanopt-tr"),
             ),
             _classics,
         ),

@@ -149,6 +149,7 @@ SOLVERS: dict[str, Solver] = {
     for solver in (
         *(REGISTRY[name] for name in (AUTO, ORTHOGONAL, "odf-cg", "odf-tr")),
         *(REGISTRY[name] for name in ("rgd", "rcg", "rlbfgs", "rtr", "landing", "landing-newton")),
+        REGISTRY["pymanopt-tr"],
         *(
             variant(name, kind, partial(REGISTRY[name].run, retraction=kind))
             for name in RETRACTED

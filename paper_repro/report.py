@@ -139,18 +139,20 @@ def make(folder: Path, with_report: bool = True) -> list[Path]:
     Returns:
         The files.
     """
-    records, beside = compare.load(folder / "records"), experiments.reference()
+    records = compare.load(folder / "records")
+    paper = tables.paper_tables(records, experiments.reference(), LABELS)
     contents = {
         "overview.md": "".join(f"- {line}\n" for line in lines(records)),
         "tables.md": text(records),
-        "tables.csv": tables.paper_layout(records, "csv", beside, LABELS),
-        "tables.tex": tables.paper_layout(records, "latex", beside, LABELS),
+        "tables.csv": render.table.render(paper, "csv"),
+        "tables.tex": render.table.render(paper, "latex"),
     }
     made = [replace_file(folder / name, content.encode()) for name, content in contents.items()]
     for number, data in figures.load_all(folder).items():
+        figure = data.draw()
         for ending in ("svg", "png"):
             made.append(folder / f"figure-{number}.{ending}")
-            data.draw().savefig(made[-1], dpi=120)
+            figure.savefig(made[-1], dpi=120)
     return [*made, report(folder)] if with_report else made
 
 

@@ -1,8 +1,8 @@
 """Draw docs/_static/overview.svg, and fill in what pages say of docs/results: `python overview.py`.
 
 A page holds a text between `<!-- made: name -->` and `<!-- /made -->`; the texts are those of
-`paper_repro.report.blocks`, of `benchmark_tables` and of `stochastic`, from the records. A test
-compares the two.
+`paper_repro.report.blocks`, of `benchmark_tables` and of `stochastic`, from the records, and the
+list of solvers. A test compares the two.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 import benchmark_tables
 import stochastic
 
+from baselines import SOLVERS
 from genorth.compare import plots
 from genorth.compare.render import markdown
 from paper_repro import findings, report
@@ -33,7 +34,38 @@ def load() -> findings.Evidence:
 def texts(evidence: findings.Evidence) -> dict[str, str]:
     """What stands in the blocks, by name: of the comparison, of benchmarks, of training."""
     tables = {name: markdown(table) for name, table in report.blocks(evidence).items()}
-    return tables | benchmark_tables.blocks() | stochastic.blocks()
+    return tables | benchmark_tables.blocks() | stochastic.blocks() | {"registry": registry()}
+
+
+_ALGORITHMS = {
+    "gd": "gradient descent",
+    "cg": "conjugate gradients",
+    "lbfgs": "L-BFGS",
+    "tr": "trust regions",
+    "prox": "proximal gradients",
+    "alm": "augmented Lagrangian",
+    "sqp": "quadratic programs",
+    "smoothing": "smoothing",
+    "adam": "Adam",
+    "auto": "chosen for the problem",
+}
+
+
+def registry() -> str:
+    """Every registered solver: what it is, what it needs, and what else it takes."""
+    lines = ["| solver | family | algorithm | needs | takes too |", "|---|---|---|---|---|"]
+    for each in SOLVERS.values():
+        more = {
+            "nonsmooth term": each.nonsmooth,
+            "constraints": each.constrained,
+            "JAX and PyTorch arrays": each.on_device,
+        }
+        takes = ", ".join(name for name, taken in more.items() if taken)
+        needs = "Hessian products" if "hessian" in each.needs else "gradient"
+        lines.append(
+            f"| `{each.name}` | {each.family} | {_ALGORITHMS[each.algorithm]} | {needs} | {takes} |"
+        )
+    return "\n".join(lines) + "\n"
 
 
 def figure(evidence: findings.Evidence) -> Any:

@@ -30,11 +30,11 @@ _LOOK = {
 _INKED = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color")
 
 
-def drawn(script: Path, ink: str) -> Any:
-    """The figure of a script, in this colour."""
+def drawn(script: Path) -> Any:
+    """The figure of a script, for light pages."""
     import matplotlib
 
-    look = _LOOK | dict.fromkeys((*_INKED, "legend.labelcolor", "lines.color"), ink)
+    look = _LOOK | dict.fromkeys((*_INKED, "legend.labelcolor", "lines.color"), INK["light"])
     with matplotlib.rc_context(look):
         return runpy.run_path(str(script))["draw"]()
 
@@ -43,12 +43,11 @@ def make(app: Any) -> None:
     """Draw all pictures that are older than their scripts."""
     import matplotlib.pyplot as plt
 
-    folder = Path(app.srcdir) / "pictures"
-    for script in sorted(folder.glob("*.py")):
-        for theme, ink in INK.items():
-            path = folder / f"{script.stem}-{theme}.svg"
-            if not path.exists() or path.stat().st_mtime < script.stat().st_mtime:
-                drawn(script, ink).savefig(path, transparent=True)
+    for script in sorted((Path(app.srcdir) / "pictures").glob("*.py")):
+        light, dark = (script.with_name(f"{script.stem}-{theme}.svg") for theme in INK)
+        if not dark.exists() or dark.stat().st_mtime < script.stat().st_mtime:
+            drawn(script).savefig(light, transparent=True)
+            dark.write_text(light.read_text("utf-8").replace(*INK.values()), "utf-8")
         plt.close("all")
 
 

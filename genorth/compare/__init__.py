@@ -8,7 +8,7 @@ from genorth.compare.analysis import Effect, effect, profiles
 from genorth.compare.comparison import run
 from genorth.compare.render import notebook, plots, summary, tables
 from genorth.compare.render.report import Html, report
-from genorth.compare.runs.record import ENDINGS, About, Outcome, Record, Records, join, shown_by
+from genorth.compare.runs.record import ENDINGS, About, Outcome, Record, Records, join
 from genorth.compare.runs.schedule import Observer
 from genorth.compare.runs.spec import Case, size_of
 from genorth.compare.runs.store import load, save
@@ -29,7 +29,7 @@ __getattr__ = moved(
     },
 )
 
-shown_by(notebook.rich)
+Records._repr_html_ = notebook.rich  # type: ignore[assignment]  # who wins, and a picture
 
 __all__ = [
     "ENDINGS",

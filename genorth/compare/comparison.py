@@ -16,7 +16,7 @@ from genorth.compare.render.terminal import chosen
 from genorth.compare.runs.bench import Bench
 from genorth.compare.runs.record import About, Records
 from genorth.compare.runs.schedule import Here, Schedule, begun
-from genorth.compare.runs.spec import UNKNOWN, Place, Setup, Task, as_cases, as_solvers
+from genorth.compare.runs.spec import Place, Setup, Task, as_cases, as_solvers
 from genorth.compare.runs.store import FORMAT, Store, folder_of
 from genorth.errors import require
 from genorth.machine import cores, threadpoolctl
@@ -174,7 +174,7 @@ def _maker(setup: Setup, store: Store | None, jobs: int, executor: Any) -> Any:
         return Here(setup, None if store is None else store.folder)
     from genorth.compare.runs.workers import Futures, Workers  # these load multiprocessing
 
-    return Workers(setup) if executor is None else Futures(setup, executor)
+    return Workers(setup) if executor is None else closing(Futures(setup, executor))
 
 
 def _sized(setup: Setup, seed: int, executor: Any) -> tuple[Setup, dict[Place, str]]:
@@ -184,7 +184,7 @@ def _sized(setup: Setup, seed: int, executor: Any) -> tuple[Setup, dict[Place, s
     """
     unknown = [(n, seed) for n, each in enumerate(setup.cases) if each.size is None]
     made = executor.prepare(unknown)
-    sizes = {place[0]: prepared.size or UNKNOWN for place, prepared in made.items()}
+    sizes = {place[0]: prepared.size or "?" for place, prepared in made.items()}
     cases = tuple(
         attrs.evolve(each, size=sizes.get(n, each.size)) for n, each in enumerate(setup.cases)
     )

@@ -9,7 +9,7 @@ import numpy as np
 
 from genorth.errors import OutsideDomainError, refuse
 from genorth.linalg.arrays import Array, ct, eye_like, is_lazy, norm, number
-from genorth.linalg.functions import inverse, require_condition
+from genorth.linalg.functions import condition, inverse, require_condition
 
 if TYPE_CHECKING:
     from genorth.geometry.manifold import GenOrthManifold
@@ -28,7 +28,7 @@ def inverse_retract(manifold: GenOrthManifold, X: Array, Y: Array) -> Array:
     W = ct(manifold.phi(X)) @ D
     B = inverse(eye_like(W) + W / 2, _FORMULA, _HINT)
     if not is_lazy(B):  # near -X the sum is rounding, which may be well conditioned
-        require_condition((1 + number(norm(W))) * number(norm(B)), B, _FORMULA, _HINT)
+        require_condition(condition(eye_like(W) + abs(W), B), B, _FORMULA, _HINT)
     E = W @ B
     return D @ B - X @ ((E + ct(manifold.psi(E))) / 2)
 

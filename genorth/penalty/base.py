@@ -179,17 +179,22 @@ class Penalty(ABC, Generic[_P]):
         Those of h; where the model is along M, the tangent part of the gradient and
         P_X (H[Z] - phi(Z) Theta_X(G)), as on M. On the tangent space that is the Hessian of h_n up
         to a multiple of |D|, with a quarter of its products. Newton's map takes care of the normal
-        part.
+        part. Away from M the projection is oblique: where it turns the gradient by so much that a
+        step may go uphill, the model is that of h.
         """
+        whole = point.gradient, partial(self.derivative, point)
         if not self.along:
-            return point.gradient, partial(self.derivative, point)
+            return whole
         place = self.manifold.place(point.X) if point.place is None else point.place
+        gradient = place.project(point.gradient)
+        if 2 * number(inner(gradient, point.gradient)) < number(inner(gradient, gradient)):
+            return whole
         curved, Y = place.curvature(place.split(point.G)[1]), point.Y
 
         def product(Z: Array) -> Array:
             return curved(self.problem.euclidean_hessian(Y, Z), Z)
 
-        return place.project(point.gradient), product
+        return gradient, product
 
     # ------------------------------------------------------------------ the rule for beta, in a run
 

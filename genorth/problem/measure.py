@@ -11,7 +11,7 @@ the clock stopped: at the end of a run, in a metric, and by a comparison.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -97,6 +97,16 @@ class Measure:
             bound,
             kkt,
         )
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """The figures by the names that a Result has for them."""
+        return {
+            "fun": self.cost,
+            "gradient_norm": self.stationarity,
+            "feasibility": self.feasibility,
+            "outside": self.outside,
+        }
 
     def stationary(self, tol: float) -> bool:
         """Whether the gradient norm is that of a success."""

@@ -69,6 +69,11 @@ class Counts:
         return Counts(*(now - before for now, before in pairs))
 
     @property
+    def calls(self) -> dict[str, Any]:
+        """How often f and its derivatives were evaluated, by the name that a Result has for it."""
+        return {"nfev": self.nfev, "njev": self.njev, "nhev": self.nhev}
+
+    @property
     def evaluations(self) -> int:
         """Passes over the data: a cost with its gradient is one, a Hessian product is one."""
         return evaluations(self.nfev, self.njev, self.nhev)

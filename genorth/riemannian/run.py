@@ -105,7 +105,7 @@ class OnManifold(Run):
         if ray.trusted and self.monitor.nit % _CHECK:
             return place
         for repairs in range(_REPAIRS + 1):
-            if place.feasibility <= self._drift * place.size:
+            if place.feasibility <= self._drift * place.size < math.inf:
                 return place
             if repairs < _REPAIRS:
                 place = self.place(place.dissolved())

@@ -145,11 +145,7 @@ def result(
     monitor.close()
     made = Result(
         x=end.x,
-        fun=end.at.cost,
-        gradient_norm=end.at.stationarity,
-        feasibility=end.at.feasibility,
         feasibility_before=end.before,
-        outside=end.at.outside,
         kkt=end.at.kkt,
         success=status is Status.CONVERGED,
         status=status,
@@ -158,13 +154,12 @@ def result(
         ),
         method=method,
         nit=monitor.nit,
-        nfev=counts.nfev,
-        njev=counts.njev,
-        nhev=counts.nhev,
+        **counts.calls,
         time=monitor.elapsed,
         trace=trace,
         seconds={"cost": monitor.seconds_in_cost, **(seconds or {})},
         stopping_measure=trace.gradient_norm[-1] if len(trace) else math.nan,
+        **end.at.figures,
         **fields,
     )
     if status is Status.INTERRUPTED:

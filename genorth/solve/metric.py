@@ -125,11 +125,8 @@ def _brought_back(result: Result, at: Measure, T: Any, fails: str | None) -> Res
     found = attrs.evolve(
         result,
         x=at.X,
-        fun=at.cost,
-        feasibility=at.feasibility,
-        outside=at.outside,
-        gradient_norm=at.stationarity,
         metric_gradient_norm=result.gradient_norm,
+        **at.figures,
     )
     if fails is None:
         return found
@@ -165,12 +162,8 @@ def in_blocks(
         arguments = arguments | {"preconditioner": problem.manifold.mapped(given)}
     try:
         found = _outside(solve(problem.in_blocks, start, **_shown(arguments, outward)), outward)
-        return attrs.evolve(
-            found,
-            nfev=found.nfev + spent.nfev,
-            njev=found.njev + spent.njev,
-            nhev=found.nhev + spent.nhev,
-        )
+        sums = {name: getattr(found, name) + count for name, count in spent.calls.items()}
+        return attrs.evolve(found, **sums)
     except Interrupted as stop:
         stop.result = _outside(stop.result, outward)
         raise

@@ -202,7 +202,7 @@ PROBLEM = PaperProblem(
         ),
         PaperTable(
             number=4,
-            seconds=40.0,
+            seconds=15.0,
             sizes={"(1000,10)": (1000, 10), "(1000,500)": (1000, 500), "(1000,1000)": (1000, 1000)},
             **_variants(0.6),
         ),

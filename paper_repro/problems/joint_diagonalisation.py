@@ -156,7 +156,6 @@ def _table(number: int, noise: float, sizes: Mapping[str, Numbers]) -> PaperTabl
     )
     return PaperTable(
         number=number,
-        seconds=25.0 if number == 6 else 20.0,
         sizes=sizes,
         corrected=Variant(f"Corrected (R8): no noise; the paper has {noise}. {reach}"),
         printed=Variant(f"As printed: noise {noise}. {reach}", {"noise": noise}),

@@ -107,7 +107,7 @@ PROBLEM = PaperProblem(
         ),
         PaperTable(
             number=2,
-            seconds=60.0,
+            seconds=15.0,
             sizes={"(1000,10)": (1000, 10), "(1000,50)": (1000, 50), "(1000,100)": (1000, 100)},
             corrected=_CORRECTED,
             printed=_PRINTED,

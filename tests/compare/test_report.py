@@ -71,7 +71,7 @@ _ONE_START = "One start each: how much the times vary from start to start is not
         (
             _named(cdf_gd=[1.0, INF], rgd=[INF, INF]),
             [
-                "cdf-gd is fastest in 1 of 2 rows. No solver succeeds in 1 of 2 rows.",
+                "cdf-gd is fastest in 1 of 2 rows; no solver succeeds in 1 of 2 rows.",
                 "Only penalty solvers succeed in 1 row.",
             ],
         ),
@@ -79,9 +79,28 @@ _ONE_START = "One start each: how much the times vary from start to start is not
             _named(cdf_gd=[2.0], rgd=[1.0], landing=[3.0]),
             [
                 "rgd is fastest in the one row.",
-                "Riemannian beats penalty in the one row, 2x faster.",
-                "Penalty beats infeasible in the one row, 1.5x faster.",
-                "Riemannian beats infeasible in the one row, 3x faster.",
+                (
+                    "Riemannian beats penalty in the one row, 2x faster, and beats infeasible in "
+                    "the one row, 3x faster."
+                ),
+            ],
+        ),
+        (
+            _named(
+                cdf_gd=[2.0, 4.0, INF, 3.0, INF],
+                rgd=[1.0, 9.0, 1.0, 1.0, INF],
+                rcg=[9.0, 2.0, 9.0, 9.0, INF],
+                rtr=[9.0, 9.0, 9.0, 9.0, 7.0],
+                landing=[3.0, INF, INF, 9.0, INF],
+            ),
+            [
+                "rgd is fastest in 3 of 5 rows, rcg in 1 and rtr in 1.",
+                (
+                    "Riemannian beats penalty in all 3 rows that both solve, 2x faster in the "
+                    "median (2x to 3x), and beats infeasible in both rows that both solve, 6x "
+                    "faster in the median (3x to 9x)."
+                ),
+                "Only Riemannian solvers succeed in 2 rows.",
             ],
         ),
     ],
@@ -445,6 +464,17 @@ def test_a_report_of_hardly_anything_is_a_report(tmp_path, records):
     assert len(found["runs"]["solver"]) == len(found["solvers"]) == 1
     with refused("records", "at least one record", "none", False):
         report(Records([]), tmp_path / "b.html")
+
+
+def test_a_terminal_sees_what_is_done_while_a_report_is_written(tmp_path):
+    from genorth.compare.render.terminal import Bar
+
+    console, out = _terminal()
+    report(small_comparison(), tmp_path / "a.html", progress=Bar(console))
+    seen = [out.getvalue().find(f"{n}/4") for n in range(1, 5)]
+    parts = ("runs and curves", "figures", "tables", "the file")
+    told = [out.getvalue().find(f"writing the report: {part}") for part in parts]
+    assert min(seen + told) >= 0 and seen == sorted(seen) and told == sorted(told)
 
 
 def test_the_solver_of_the_user_is_named_first_and_marked(tmp_path):

@@ -102,6 +102,10 @@ def test_each_picture_stands_on_a_page_for_light_and_for_dark(site):
             assert len(re.findall(rf'class="only-{theme}" src="[^"]+/{script.stem}-', pages)) == 1
             drawing = (site / "docs" / "pictures" / f"{script.stem}-{theme}.svg").read_text("utf-8")
             assert "fill: #ffffff" not in drawing  # the page is the background
+            assert ("#222222" in drawing, "#dddddd" in drawing) == (
+                theme == "light",
+                theme == "dark",
+            )
 
 
 @pytest.mark.parametrize("script", PICTURES, ids=lambda script: script.stem)
@@ -109,8 +113,8 @@ def test_panels_of_a_picture_neither_overlap_nor_leave_it(script, monkeypatch):
     pyplot = pytest.importorskip("matplotlib.pyplot", reason="needs 'genorth[report]'")
     pyplot.switch_backend("Agg")
     monkeypatch.syspath_prepend(DOCS / "_ext")
-    figure = importlib.import_module("pictures").drawn(script, "#222222")
-    figure.canvas.draw()
+    figure = importlib.import_module("pictures").drawn(script)
+    figure.draw_without_rendering()  # a figure without pyplot has no canvas that draws
     boxes = [axis.get_tightbbox() for axis in figure.axes]
     pyplot.close("all")
     assert boxes

@@ -26,6 +26,7 @@ def test_the_inverse_of_cayley_to_thirteen_digits(family, n, p):
     assert float(M.norm(found - Z)) <= 1e-13 * max(float(M.norm(Z)), 0.3)
 
 
+@pytest.mark.statement("F22")
 @hypothesis.given(gt.recipes(max_condition=1e4), gt.seeds())
 def test_the_inverse_is_tangent_and_leads_to_Y(recipe, seed):
     """R_X(Z) = Y, DC(X)[Z] = 0, with errors of rounding times what points are long."""
@@ -41,6 +42,7 @@ def test_the_inverse_is_tangent_and_leads_to_Y(recipe, seed):
     assert float(M.norm(M.interpolate(X, Y, 1.0) - Y)) <= unit * float(M.norm(X))
 
 
+@pytest.mark.statement("F22")
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 def test_minus_X_is_outside_the_domain(family):
     """I + <<X, -X>> = 0."""
@@ -48,6 +50,16 @@ def test_minus_X_is_outside_the_domain(family):
     X = M.random_point(0)
     with pytest.raises(go.OutsideDomainError, match=r"I \+ <<X, Y>>|component of X"):
         M.inverse_retract(X, -X)
+
+
+def test_neither_columns_nor_single_precision_make_points_far():
+    """|I| |I| = p, which is no distance; single precision leaves little room."""
+    M = go.Stiefel(500, 400)
+    X = np.asarray(M.random_point(0), np.float32)
+    Z = M.random_tangent(X, 1)
+    Z *= 20 / M.norm(Z)
+    found = M.inverse_retract(X, M.retract(X, Z))
+    assert float(M.norm(found - Z)) <= 1e-4 * float(M.norm(Z))
 
 
 def test_points_of_two_components_are_refused_though_the_matrix_is_invertible():

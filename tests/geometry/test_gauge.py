@@ -15,6 +15,7 @@ def unit(M, X):
     return 1e-12 * (1 + float(M.norm(X)) * float(M.norm(M.phi(X))))
 
 
+@pytest.mark.statement("F29")
 @hypothesis.given(gt.recipes(max_condition=1e3), gt.seeds())
 def test_elements_keep_M_and_directions_are_tangent(recipe, seed):
     M, rng = recipe.build(), np.random.default_rng(seed)
@@ -44,6 +45,7 @@ def test_the_horizontal_projection(family):
     assert float(M.tangency(X, project(U))) <= size
 
 
+@pytest.mark.statement("F29")
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 def test_the_balanced_point_is_the_least_of_its_orbit(family):
     """No X T near it is shorter in the norm |X T |Q|^(-1/2)|, and it depends on the orbit only."""

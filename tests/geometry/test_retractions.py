@@ -19,6 +19,7 @@ from genorth.geometry.retractions import (
 from genorth.linalg.arrays import ct, norm
 
 
+@pytest.mark.statement("F19")
 @given(data=st.data(), manifold=gt.manifolds(max_condition=1e3), seed=gt.seeds())
 @pytest.mark.parametrize("kind", RETRACTIONS)
 def test_the_slope_is_that_of_the_velocity(kind, data, manifold, seed):

@@ -60,6 +60,7 @@ CONDITIONS = st.floats(0, 4).map(lambda exponent: 10.0**exponent)
 UP_TO_1E8 = st.floats(0, 8).map(lambda exponent: 10.0**exponent)
 
 
+@pytest.mark.statement("F20")
 @given(manifold=gt.manifolds(), condition=CONDITIONS, seed=gt.seeds())
 def test_the_manifold_in_Y(manifold, condition, seed):
     """phi_T(Y) = T^T phi(TY), psi_T = psi, C_T(Y) = C(TY), A(TY) = T A_T(Y), same dimension."""
@@ -94,6 +95,7 @@ def test_it_keeps_the_contract(family, kind):
             prop.check(new, rng=11)
 
 
+@pytest.mark.statement("F20")
 @given(manifold=gt.manifolds(max_condition=1e8), condition=UP_TO_1E8, seed=gt.seeds())
 def test_its_gradient_is_that_of_the_metric(manifold, condition, seed):
     """T grad_T is the tangent vector g with <W g, Z> = <G, Z> for all tangent Z."""

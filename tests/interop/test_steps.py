@@ -29,6 +29,7 @@ def _drop(G: Any, Y: Any, X: Any) -> float:
     return float(inner(G, X - Y))
 
 
+@pytest.mark.statement("F28")
 @given(manifold=gt.manifolds(), seed=st.integers(0, 2**20), steps=st.sampled_from([None, 5]))
 def test_the_step_of_muon_descends(manifold, seed, steps):
     """F28: <g, P_X msign(g)> = <g, msign(g)>, at least |g| where the factor is exact."""

@@ -431,8 +431,8 @@ def test_a_weight_that_does_not_fit_is_refused(function):
     refuses(lambda: function(layer, "weight", M, start=np.eye(3)), "start", "(6, 3)")
     for dtype in ("float16", "bfloat16"):
         low = torch.nn.Linear(6, 3).to(getattr(torch, dtype))
-        if function is constrain:  # a placed weight may be low: it is rounded from a master
-            refuses(lambda low=low: function(low, "weight", M), "weight", dtype)
+        if function is constrain:  # a placed weight has a master in single precision
+            refuses(lambda low=low: constrain(low, "weight", M), "weight", dtype)
         refuses(lambda low=low: M.dissolve(low.weight.mT), "X", dtype)
     whole = torch.nn.Module()
     whole.weight = torch.nn.Parameter(torch.ones(6, 3, dtype=torch.int64), requires_grad=False)

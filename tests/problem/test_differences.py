@@ -18,6 +18,7 @@ def _without(problem: go.Problem, **arguments) -> go.Problem:
     )
 
 
+@pytest.mark.statement("F26")
 @given(manifold=gt.manifolds(max_condition=100), seed=gt.seeds())
 def test_a_product_is_exact_to_the_root_of_roundoff(manifold, seed):
     """|(G(X + sZ) - G(X))/s - H[Z]| <= s |D^3 f| |Z|^2 + eps |G|/s, for any length of Z."""
@@ -61,6 +62,7 @@ def test_differences_can_be_asked_for():
         go.Problem(M, lambda X: 0.0, hessian="none")
 
 
+@pytest.mark.statement("F26")
 @pytest.mark.parametrize("method", ["rtr", "odf-tr", "cdf-tr", "landing-newton", "pymanopt-tr"])
 def test_trust_regions_take_them_and_need_about_as_many_products(method):
     problem = smooth(go.Stiefel(8, 3), 3)

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.optimize import lsq_linear
 
 import genorth as go
-from genorth.geometry.bases import realvec, symmetric_basis
+from genorth.geometry.bases import algebra_basis, realvec, symmetric_basis
 from genorth.linalg.arrays import ct
 
 from .problems import MAX_TIME, Case, Part
@@ -107,6 +107,9 @@ class _Variable:
         self.phi_matrix = np.stack(images, axis=1).astype(np.longdouble)
         self.phi_norm = float(np.linalg.norm(self.phi_matrix.astype(float), 2))
         self.basis = symmetric_basis(M)
+        images = [realvec(np.asarray(M.symmetrize(T))) for T in algebra_basis(M)]
+        sizes = np.linalg.svd(images, compute_uv=False)[: len(self.basis)]
+        self.basis_rounding = _EPS * sizes[0] / sizes[-1]  # by which the basis is off S1
 
     def at(self, x: Any) -> "_At":
         """Its figures at x."""
@@ -121,7 +124,7 @@ class _Variable:
 class _At:
     """The figures of one variable at a point."""
 
-    C = scale = rounding = outside = room = 0.0
+    C = scale = rounding = outside = room = basis_rounding = 0.0
 
     def __init__(self, variable: _Variable, x: Any) -> None:
         M, long = variable.manifold, _LONG[x.dtype.kind]
@@ -139,6 +142,7 @@ class _At:
                 G = M.ambient(G.astype(M.dtype)).astype(G.dtype)
             each = (P @ S.astype(P.dtype) for S in variable.basis)
             self.images = [realvec(np.ascontiguousarray(V)) for V in each]
+            self.basis_rounding = variable.basis_rounding
         self.room = 1e2 * max(M.shape) * _EPS
         self.G_size = _size(G)
         self.g = realvec(np.ascontiguousarray(G)).astype(np.longdouble)
@@ -186,7 +190,7 @@ class _At:
             matrix = np.stack(self.images, axis=1).astype(float)
             S = np.linalg.lstsq(matrix, self.g.astype(float), rcond=None)[0]
             multiplier = float(np.linalg.norm(matrix) * np.linalg.norm(S))
-        return self.room * (_size(self.g) + multiplier)
+        return self.room * (_size(self.g) + multiplier) + self.basis_rounding * multiplier
 
 
 def _size(*arrays: Any) -> float:

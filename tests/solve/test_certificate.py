@@ -23,6 +23,7 @@ def draws(family):
             yield seed, M, np.random.default_rng((seed, 5))
 
 
+@pytest.mark.statement("F27")
 @pytest.mark.parametrize("hessian", ["auto", "differences"])
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 def test_planted_saddles_are_named(family, hessian):
@@ -41,6 +42,7 @@ def test_planted_saddles_are_named(family, hessian):
         assert problem.cost(M.retract(x, 1e-3 * Z, "normal")) < problem.cost(x)
 
 
+@pytest.mark.statement("F27")
 @pytest.mark.parametrize("hessian", ["auto", "differences"])
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 def test_planted_minima_are_not_called_saddles(family, hessian):
@@ -226,6 +228,7 @@ def test_the_chance_of_a_miss_by_its_formula(steps, dimension):
     assert np.sqrt(2 * dimension / np.pi / (1 + growth)) == pytest.approx(0.01, rel=1e-2)
 
 
+@pytest.mark.statement("F27")
 def test_the_chance_of_a_miss_holds():
     """Starts that miss an eigenvalue at -d L are not more than the bound says, of 300."""
     steps, dimension = 8, 40

@@ -53,6 +53,7 @@ def test_a_metric_may_be_given_in_every_form(metric):
     assert result.fun == pytest.approx(MINIMUM, rel=1e-5)
 
 
+@pytest.mark.statement("F20")
 def test_the_metric_of_the_form_takes_the_condition_number_out():
     """F20: with W = B it is the Stiefel manifold, whatever the condition number of B is."""
     counts = []

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 
 import genorth as go
 import genorth.testing as gt
+from genorth.riemannian.run import OnManifold
 
 SIZES = [0.0, 5e-324, 1e-310, 1e-160, 1e-20, 1.0, 1e20, 1e155, 1e300]
 FAMILIES = ["stiefel", "generalized", "symplectic", "indefinite-dense", "hyperbolic"]
@@ -67,3 +68,15 @@ def test_every_solver_ends_with_a_result_or_a_reason(solver, family, kind, size,
     assert math.isfinite(result.feasibility) or not result.success
     if result.success:
         assert np.isfinite(result.x).all()
+
+
+def test_a_step_to_where_no_digit_of_C_is_left_is_shortened():
+    """|C| and the bound of its rounding are both infinite at 1e158 X."""
+    M = go.HyperbolicStiefel([1.0, -1.0], 1)
+    run = OnManifold(go.Problem(M, lambda X: 0.0, lambda X: 0 * X), np.array([[1.0], [0.0]]), "rgd")
+
+    class Far:
+        trusted = False
+
+    with np.errstate(all="ignore"), pytest.raises(go.OutsideDomainError, match="too long"):
+        run.arrive(Far(), np.array([[1e158], [1e150]]))

@@ -50,6 +50,19 @@ function look(window) {
     if (!image.naturalWidth) found.push("image missing: " + image.getAttribute("src"));
   return {found, formulas: document.querySelectorAll("math").length};
 }
+// What a reader cannot reach: what is beside the window, or opened by a box that takes no focus.
+function reached(window) {
+  const found = [], document = window.document;
+  if (document.documentElement.scrollWidth > window.innerWidth) found.push("wider than the window");
+  const menus = "label[for^=__]:not(.overlay), label[for^=toctree]";
+  for (const label of document.querySelectorAll(menus)) {
+    const box = document.getElementById(label.htmlFor);
+    box.focus();
+    if (label.checkVisibility({visibilityProperty: true}) && document.activeElement !== box)
+      found.push("no key opens " + (box.ariaLabel || box.id));
+  }
+  return found;
+}
 async function all() {
   const report = {};
   for (const page of pages) {
@@ -64,6 +77,10 @@ async function all() {
           image.onload = image.onerror = done; image.loading = "eager";
         });
     report[page] = look(frame.contentWindow);
+    for (const width of [1400, 1366, 420]) {
+      frame.width = width;
+      report[page].found.push(...reached(frame.contentWindow).map((each) => `${width}: ${each}`));
+    }
     frame.remove();
   }
   const result = document.createElement("pre");

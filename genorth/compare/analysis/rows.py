@@ -15,7 +15,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from genorth.compare.runs.record import NOT_RUN, OUT_OF_TIME, Record, Records
+from genorth.compare.runs.record import NOT_RUN, OUT_OF_TIME, Records
 from genorth.errors import refuse, require, require_known
 from genorth.solve.solver import FAMILIES
 
@@ -83,13 +83,8 @@ class Runs:
 
     @property
     def out_of_time(self) -> bool:
-        """True if a run failed by the clock, so that `spent` is a lower bound of its time."""
+        """True if a run failed by the clock, so that its time is a lower bound."""
         return any(record.status in OUT_OF_TIME for record in self.failed)
-
-    @property
-    def spent(self) -> float:
-        """The median time of the runs that failed."""
-        return Runs(self.failed).median("time")
 
     @property
     def note(self) -> str:
@@ -118,20 +113,11 @@ def by_row(records: Records) -> dict[Row, dict[str, Runs]]:
         Rows with sizes as they appear and tolerances from loose to tight; in each the solvers,
         family by family.
     """
-    places = {
-        place: number
-        for number, place in enumerate(dict.fromkeys((r.problem, r.size) for r in records))
-    }
-    rows = sorted(records.distinct("row"), key=lambda row: (places[row[:2]], -row[2]))
-    solvers = records.solvers
-    collected: dict[Row, dict[str, list[Record]]] = {
-        row: {solver: [] for solver in solvers} for row in rows
-    }
-    for record in records:
-        collected[record.row][record.solver].append(record)
+    found = {row: mine.by("solver") for row, mine in records.by("row").items()}
+    places, solvers = list(dict.fromkeys(row[:2] for row in found)), records.solvers
     return {
-        row: {solver: Runs(tuple(runs)) for solver, runs in entries.items() if runs}
-        for row, entries in collected.items()
+        row: {name: Runs(tuple(found[row][name])) for name in solvers if name in found[row]}
+        for row in sorted(found, key=lambda row: (places.index(row[:2]), -row[2]))
     }
 
 

@@ -15,6 +15,7 @@ import io
 import os
 import warnings
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -37,6 +38,7 @@ from genorth.compare.render.tables import (
     failures_table,
     solved_table,
 )
+from genorth.compare.render.terminal import chosen
 from genorth.compare.runs.record import Records
 from genorth.errors import refuse, require
 from genorth.files import replace_file
@@ -280,6 +282,7 @@ def report(
     reference: Reference | None = None,
     labels: Labels | None = None,
     own: Iterable[str] | None = None,
+    progress: Any = "brief",
 ) -> Path:
     """Write a self-contained, interactive HTML report of the records.
 
@@ -293,6 +296,7 @@ def report(
         labels: How problems and solvers are to be called, by name.
         own: The solvers that are yours, by name: they are marked, and the first sentence is about
             them. By default those that are not registered, where others are.
+        progress: "brief" (on a terminal, a bar that says what is done), None, or an `Observer`.
 
     Returns:
         The path.
@@ -302,29 +306,36 @@ def report(
     """
     page = Page(records, path, title, labels)
     names, mine = names_of(records, labels), own_solvers(records, own)
-    runs = payload(records, names, checked(reference), mine)
-    choices = [(label, name, found.items()) for label, (name, found) in _CHOICES.items()]
-    body = rendered(
-        "summary.html",
-        headline=headline(records, labels, mine),
-        paragraphs=paragraphs(records, labels),
-        figures=_still(page, records, labels),
-        choices=choices,
-    )
-    solved, still = solved_table(records, names), best_table(records, labels)
-    winners = Html(f'<div id="winners" class="grid">{page.content(still)}</div>')
-    parts = [
-        Section("Summary", body),
-        *page.sections(sections),
-        Section("Winners", winners),
-        Section("Results", Html('<div id="results" class="grid"></div>')),
-        Section("Solved", page.content(solved)),
-    ]
-    data = (
-        f'<script type="application/json" id="runs">{runs}</script>'
-        f'<script type="text/plain" id="plotly">{_packed()[0]}</script>'
-    )
-    return page.write(f"Comparison of {len(records.solvers)} solvers", parts, data)
+    with closing(chosen(progress)) as shown:
+        shown.start(4)
+        shown.tell("writing the report: runs and curves")
+        runs = payload(records, names, checked(reference), mine)
+        shown.tell("writing the report: figures")
+        figures = _still(page, records, labels)
+        shown.tell("writing the report: tables")
+        choices = [(label, name, found.items()) for label, (name, found) in _CHOICES.items()]
+        body = rendered(
+            "summary.html",
+            headline=headline(records, labels, mine),
+            paragraphs=paragraphs(records, labels),
+            figures=figures,
+            choices=choices,
+        )
+        solved, still = solved_table(records, names), best_table(records, labels)
+        winners = Html(f'<div id="winners" class="grid">{page.content(still)}</div>')
+        parts = [
+            Section("Summary", body),
+            *page.sections(sections),
+            Section("Winners", winners),
+            Section("Results", Html('<div id="results" class="grid"></div>')),
+            Section("Solved", page.content(solved)),
+        ]
+        data = (
+            f'<script type="application/json" id="runs">{runs}</script>'
+            f'<script type="text/plain" id="plotly">{_packed()[0]}</script>'
+        )
+        shown.tell("writing the report: the file")
+        return page.write(f"Comparison of {len(records.solvers)} solvers", parts, data)
 
 
 def _still(page: Page, records: Records, labels: Labels | None) -> Html:

@@ -11,6 +11,7 @@ from genorth.compare.analysis.rows import (
     Duel,
     Row,
     Runs,
+    best_by_family,
     by_row,
     duels,
     elsewhere,
@@ -22,6 +23,7 @@ from genorth.compare.analysis.rows import (
 from genorth.compare.render.table import Labels, Names, counted, digits, names_of
 from genorth.compare.runs.record import NOT_RUN, Records
 
+_NAMED = 3  # solvers that a sentence names
 _Rows = Mapping[Row, Mapping[str, Runs]]
 _SKIPPED = {
     "UNSUPPORTED": "skipped, because the solver does not run on the problem",
@@ -50,7 +52,10 @@ def paragraphs(records: Records, labels: Labels | None = None) -> list[tuple[str
     found = []
     for problem, mine in records.by("problem").items():
         rows = by_row(mine)
-        parts = [_winners(rows, names), *_families(rows), *_other_values(rows, names)]
+        parts = [
+            *(_winners(rows, names), _tied(rows), *_families(rows)),
+            *_other_values(rows, names),
+        ]
         found.append((names[problem], " ".join(filter(None, parts))))
     return found + [("", text) for text in _failures(records, names)]
 
@@ -69,7 +74,9 @@ def headline(records: Records, labels: Labels | None = None, own: Sequence[str] 
     names, rows = names_of(require_records(records), labels), by_row(records)
     mine = [_own(records, rows, names, solver) for solver in own]
     return [
-        text for text in (*mine, _winners(rows, names), *_families(rows), _sure(records)) if text
+        text
+        for text in (*mine, _winners(rows, names), *_families(rows), _sure(records, rows))
+        if text
     ]
 
 
@@ -89,62 +96,83 @@ def _own(records: Records, rows: _Rows, names: Names, solver: str) -> str:
 
 
 def _winners(rows: _Rows, names: Names) -> str:
+    """Rtr is fastest in 12 of 25 rows, rgd in 4, cdf-gd in 3 and others in 2."""
     found, total = [leaders(runs) for runs in rows.values()], len(rows)
     counts = Counter(names[each[0]] for each in found if len(each) == 1).most_common()
-    nobody, overlap = found.count(()), sum(len(each) > 1 for each in found)
     parts = [f"{name} is fastest in {_share(count, total)}" for name, count in counts[:1]]
-    parts += [f"{name} in {count}" for name, count in counts[1:]]
-    text = f"{_listed(parts)}." if parts else ""
-    none = f"No solver succeeds in {_share(nobody, total)}." if nobody else ""
-    near = "The ranges of the fastest over the starts overlap"
-    tied = f"{near} in {_share(overlap, total)}: no winner there." if overlap else ""
-    return " ".join(filter(None, [text, tied, none]))
+    parts += [f"{name} in {count}" for name, count in counts[1:_NAMED]]
+    if rest := sum(count for _, count in counts[_NAMED:]):
+        parts.append(f"others in {rest}")
+    nobody = found.count(())
+    none = f"{'no' if parts else 'No'} solver succeeds in {_share(nobody, total)}" if nobody else ""
+    text = "; ".join(filter(None, [_listed(parts), none]))
+    return f"{text}." if text else ""
 
 
-def _sure(records: Records) -> str:
-    """How sure it is: over how many starts."""
-    starts = len(records.distinct("seed"))
-    return (
-        f"Medians over {starts} starts; who wins, wins over the whole range of them."
-        if starts > 1
-        else "One start each: how much the times vary from start to start is not known."
-    )
+def _tied(rows: _Rows) -> str:
+    overlap = sum(len(leaders(runs)) > 1 for runs in rows.values())
+    where = f"overlap in {_share(overlap, len(rows))}: no winner there."
+    return f"The ranges of the fastest over the starts {where}" if overlap else ""
+
+
+def _sure(records: Records, rows: _Rows) -> str:
+    """How sure it is: over how many starts, and in how many rows nobody wins."""
+    starts, tied = len(records.distinct("seed")), _tied(rows)
+    if starts == 1:
+        sure = "One start each: how much the times vary from start to start is not known."
+        return f"{sure} {tied}".strip()
+    return f"Medians over {starts} starts. {tied or 'Who wins, wins over the whole range of them.'}"
 
 
 def _families(rows: _Rows) -> list[str]:
-    """Each pair of families: the best of one against the best of the other, row by row."""
-    found = list(duels(rows))
-    several = len(found) > 1
-    only = [
-        f"Only {kind} solvers succeed in {counted(duel.alone[kind], 'row')}"
-        f"{f', not {other} ones' if several else ''}."
-        for duel in found
-        for kind, other in ((duel.first, duel.second), (duel.second, duel.first))
-        if duel.alone[kind]
+    """The best of a family against the best of the others, row by row; where only one succeeds."""
+    found, wins = list(duels(rows)), Counter[str]()
+    for duel in found:
+        wins.update(dict(zip((duel.first, duel.second), duel.won, strict=True)))
+    top = max(wins, key=lambda kind: wins[kind], default="")
+    mine = [duel for duel in found if duel.ratios and top in (duel.first, duel.second)]
+    total = len(rows) if len(found) > 1 else 0
+    clauses = ", and ".join(_duel(duel, top, total) for duel in mine)
+    able = [
+        [kind for kind, best in each.items() if best]
+        for each in map(best_by_family, rows.values())
+        if len(each) > 1
     ]
-    return [*(_duel(duel, several) for duel in found if duel.ratios), *only]
+    alone = Counter(each[0] for each in able if len(each) == 1).most_common()
+    parts = [f"nly {kind} solvers succeed in {counted(n, 'row')}" for kind, n in alone[:1]]
+    parts += [f"only {kind} ones in {n}" for kind, n in alone[1:]]
+    texts = [
+        f"{top[:1].upper()}{top[1:]} {clauses}" if mine else "",
+        f"O{_listed(parts)}" if parts else "",
+    ]
+    return [f"{text}." for text in texts if text]
 
 
-def _duel(duel: Duel, several: bool) -> str:
-    """Riemannian wins both rows, 5.6x faster in the median (3.8x to 10x)."""
-    (first, second), count = duel.won, len(duel.ratios)
-    winner, other, won, ratios = duel.first, duel.second, first, list(duel.ratios)
-    if second > first:
-        winner, other, won, ratios = other, winner, second, [1 / ratio for ratio in ratios]
-    name = f"{winner[0].upper()}{winner[1:]}"
-    if not won:
-        where = f"{_share(count, count)}: their ranges overlap"
-        return f"{name} and {other} cannot be told apart in {where}."
-    wins = f"{name} {f'beats {other} in' if several else 'wins'} {_share(won, count)}"
+def _duel(duel: Duel, winner: str, total: int) -> str:
+    """Wins both rows, 5.6x faster in the median (3.8x to 10x).
+
+    Args:
+        duel: The winner and another family.
+        winner: Who is compared with the other one.
+        total: How many rows there are, if there are further families.
+    """
+    turned, count = winner != duel.first, len(duel.ratios)
+    other, won = (duel.first, duel.won[1]) if turned else (duel.second, duel.won[0])
+    ratios = [1 / ratio if turned else ratio for ratio in duel.ratios]
+    both = " that both solve" if count < total else ""
+    if all(duel.overlap):
+        where = f"{_share(count, count)}{both}: their ranges overlap"
+        return f"cannot be told apart from {other} in {where}"
+    wins = f"{f'beats {other} in' if total else 'wins'} {_share(won, count)}{both}"
     undecided = f" ({sum(duel.overlap)} undecided)" if any(duel.overlap) else ""
     middle = statistics.median(ratios)
     faster = f"{digits(middle)}x faster" if middle >= 1 else f"{digits(1 / middle)}x slower"
     if count == 1:
-        return f"{wins}{undecided}, {faster}."
+        return f"{wins}{undecided}, {faster}"
     wide = f"in the median{_range(ratios)}"
     if middle >= 1:
-        return f"{wins}{undecided}, {faster} {wide}."
-    return f"{wins}{undecided}, but over {_share(count, count)} it is {faster} {wide}."
+        return f"{wins}{undecided}, {faster} {wide}"
+    return f"{wins}{undecided}, but over {_share(count, count)} it is {faster} {wide}"
 
 
 def _range(ratios: Sequence[float]) -> str:

@@ -118,6 +118,10 @@ class Bar(Observer):
         self._records.append(record)
         self._update(advance=1)
 
+    def tell(self, doing: str) -> None:
+        """Advance the bar, and say what is done."""
+        self._update(description=doing, advance=1)
+
     def close(self) -> None:
         """Take the bar away and print the table of what was finished."""
         if self._bar is not None:

@@ -118,7 +118,6 @@ class Maker(ABC):
             return self.kind.failed("UNPREPARED", made.reason, fields)
         problem = None if self._problem is None else Watched.of(self._problem)
         clock = Clock(problem) if problem is None else problem.clock
-        tally = None if problem is None else problem.tally
         with contained():
             try:
                 with interrupted(setup.preparation):
@@ -133,8 +132,8 @@ class Maker(ABC):
                 raise
             except BaseException as error:
                 ending, message = "RAISED", told(error)
-            if tally is not None:
-                counts = attrs.asdict(tally.counts)
+            if problem is not None:
+                counts = attrs.asdict(problem.tally.counts)
                 spent = counts.pop("seconds")
                 fields |= counts | ({"seconds": {"cost": spent}} if spent else {})
             return self.kind.failed(ending, message, fields, clock.seconds)
@@ -290,9 +289,7 @@ def as_result(returned: Any, problem: Watched) -> Result:
         message=Status.CONVERGED.value,
         method="",
         nit=int(iterations),
-        nfev=counts.nfev,
-        njev=counts.njev,
-        nhev=counts.nhev,
+        **counts.calls,
         time=problem.clock.seconds[0],
         trace=problem.trace,
     )
@@ -406,9 +403,7 @@ def _reported(result: Result, problem: Watched, at: Measure, fields: dict[str, A
             "success": False,
             "time": wall,
             "cpu": cpu,
-            "nfev": _count(result.nfev, counts.nfev),
-            "njev": _count(result.njev, counts.njev),
-            "nhev": _count(result.nhev, counts.nhev),
+            **{name: _count(getattr(result, name), n) for name, n in counts.calls.items()},
             "constr_nfev": counts.constr_nfev,
             "constr_njev": counts.constr_njev,
             "seconds": _phases(result.seconds, counts),

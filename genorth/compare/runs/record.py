@@ -301,10 +301,6 @@ class Record(Outcome):
         return f"{self.nit} iterations, gradient {self.gradient_norm:.2g}"
 
 
-def _as_tuple(records: Iterable[Any]) -> tuple[Any, ...]:
-    return tuple(records)  # mypy does not see the type of the items through `converter=tuple`
-
-
 _SHOWN = 12  # solvers in `repr(records)`, which is to fit on a screen
 
 
@@ -317,7 +313,7 @@ class Records:
         settings: The budgets of the comparison, as given to `run`, in values that JSON can hold.
     """
 
-    _records: tuple[Any, ...] = attrs.field(converter=_as_tuple)
+    _records: tuple[Any, ...] = attrs.field(converter=tuple[Any, ...])
     settings: dict[str, Any] = attrs.field(factory=dict)
 
     def __iter__(self) -> Iterator[Any]:
@@ -350,12 +346,11 @@ class Records:
         lines = aligned(rows, [False] * 4)[: _SHOWN + 1]
         return "\n".join([self._title, *lines, *more])
 
-    def _repr_html_(self) -> str:
-        return _RICH[-1](self)
-
     def plain_html(self) -> str:
         """The table of the solvers: how many runs succeed, and their median time."""
         return html_table(self._title, self._summary(), ("solver", "succeeded", "median time"))
+
+    _repr_html_ = plain_html  # `genorth.compare` has a richer one
 
     def where(self, test: Callable[[Record], bool] | None = None, **fields: Any) -> Records:
         """Select records: `records.where(solver="cdf-lbfgs", tolerance=1e-5)`.
@@ -409,15 +404,6 @@ class Records:
     def columns(self) -> tuple[Column, ...]:
         """The columns of these records."""
         return self[0].columns if self else Record.columns
-
-
-#: What a notebook shows of records; the last one counts. `genorth.compare` adds one with a picture.
-_RICH: list[Callable[[Records], str]] = [Records.plain_html]
-
-
-def shown_by(rich: Callable[[Records], str]) -> None:
-    """Have notebooks show records by this function."""
-    _RICH.append(rich)
 
 
 def join(parts: Iterable[Records]) -> Records:

@@ -49,6 +49,9 @@ class Observer:
     def finish(self, record: Outcome) -> None:
         """A run is finished, and its record is on disk."""
 
+    def tell(self, doing: str) -> None:
+        """What is done now, where no run is made: `report` calls this for each of its parts."""
+
     def close(self) -> None:
         """Nothing more comes; also after an exception."""
 

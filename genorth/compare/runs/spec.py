@@ -16,8 +16,6 @@ from genorth.manifolds.product import Product
 from genorth.problem.problem import Problem
 from genorth.solve.solver import RENAMED, SOLVERS
 
-#: The size of a problem that could not be made.
-UNKNOWN = "?"
 #: A problem, by its index, and a seed.
 Place = tuple[int, int]
 
@@ -117,11 +115,6 @@ class Task:
     def place(self) -> Place:
         """The problem and the start that it needs."""
         return self.case, self.seed
-
-    @property
-    def chain(self) -> tuple[int, int, str]:
-        """What runs to several tolerances have in common."""
-        return self.case, self.seed, self.solver
 
 
 @attrs.frozen(kw_only=True)

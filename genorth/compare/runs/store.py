@@ -44,6 +44,7 @@ _KINDS = {
     "threads": int,
     "max_iterations": int | None,
 }
+_SHARED = ("about", "definition", "environment")
 _DIGITS = 6  # of the numbers in a saved trace
 
 
@@ -231,11 +232,14 @@ def _read_records(folder: Path, kind: type[Outcome]) -> dict[Any, Outcome]:
 
 
 def _decoded(path: Path, lines: Any, kind: type[Outcome]) -> Iterator[Outcome]:
-    known: dict[str, Any] = {}
+    known: dict[str, Any] = {}  # parts that many records share
     for number, line in enumerate(lines, start=1):
         if line.strip():
             try:
-                yield decode(line.decode(), kind, known)
+                record: Outcome = decode(line.decode(), kind)
+                parts = {name: getattr(record, name) for name in _SHARED}
+                same = {name: known.setdefault(repr(part), part) for name, part in parts.items()}
+                yield attrs.evolve(record, **same)
             except (ValueError, RecursionError) as error:
                 said = " ".join(str(error).split())
                 warnings.warn(
@@ -281,10 +285,6 @@ def _refuse_folder(folder: Path, got: str) -> NoReturn:
 # ---------------------------------------------------------------------- lines of JSON
 
 
-#: How a line of `encode` begins three parts that many records share, and goes on after them.
-_MARKS = ('"about":', ',"tolerance":', '"definition":', ',"environment":', '},"')
-
-
 def encode(record: Outcome) -> str:
     """Return the record as one line of JSON."""
     fields = attrs.asdict(record)
@@ -305,34 +305,17 @@ def _finite(value: Any) -> Any:
     return list(map(_finite, value)) if isinstance(value, list | tuple) else value
 
 
-def decode(line: str, kind: Any, known: dict[str, Any] | None = None) -> Any:
+def decode(line: str, kind: Any) -> Any:
     """Return the record of a line that `encode` made.
 
     Args:
         line: The line.
         kind: The class of the record.
-        known: What equal parts of earlier lines have become: records share them.
 
     Raises:
         ValueError: If the line is none; the message names the field that is wrong.
     """
-    known, cuts = {} if known is None else known, [0]
-    for mark in _MARKS:
-        cuts.append(line.find(mark, cuts[-1]))
-    if -1 in cuts:
-        return structured(json.loads(line), kind)
-    _, about, tolerance, definition, environment, end = cuts
-    parts = {
-        "about": line[about + 8 : tolerance],
-        "definition": line[definition + 13 : environment],
-    }
-    parts["environment"] = line[environment + 15 : end + 1]
-    fields = json.loads(line[:about] + line[tolerance + 1 : definition] + line[end + 2 :])
-    for name, part in parts.items():
-        if part not in known:
-            known[part] = _as(_types(kind)[name], json.loads(part))
-        fields[name] = known[part]
-    return structured(fields, kind)
+    return structured(json.loads(line), kind)
 
 
 # ---------------------------------------------------------------------- types

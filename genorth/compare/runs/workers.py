@@ -27,9 +27,10 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from concurrent import futures
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from itertools import groupby
 from multiprocessing.connection import Connection, wait
+from operator import attrgetter
 from typing import Any, NoReturn
 
 import attrs
@@ -61,7 +62,7 @@ class NotLoadedError(RuntimeError):
     """A worker process lacks the code of a problem or a solver."""
 
 
-class Workers:
+class Workers(ExitStack):
     """Makes problems and runs in `setup.processes` processes.
 
     Tolerances of the same solver on the same problem come one after the other, as a loose one may
@@ -73,16 +74,12 @@ class Workers:
 
     def __init__(self, setup: Setup) -> None:
         payload = pickled(setup)
+        super().__init__()
         self._workers = [Worker(setup, payload) for _ in range(setup.processes)]
         self._threads = futures.ThreadPoolExecutor(setup.processes)
-
-    def __enter__(self) -> Workers:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+        self.callback(self._threads.shutdown, cancel_futures=True)
         for worker in self._workers:
-            worker.close()
-        self._threads.shutdown(cancel_futures=True)
+            self.callback(worker.close)
 
     def prepare(self, places: Iterable[Place]) -> dict[Place, Prepared]:
         """Make the problems of these places."""
@@ -96,9 +93,9 @@ class Workers:
 
     def make(self, schedule: Schedule) -> None:
         """Make the runs that are missing."""
-        chains = [list(tasks) for _, tasks in groupby(schedule.missing, lambda task: task.chain)]
+        chains = groupby(schedule.missing, attrgetter("place", "solver"))
         self._share(
-            chains,
+            [list(tasks) for _, tasks in chains],
             lambda tasks: tasks[0].place,
             lambda worker, tasks: schedule.work(tasks, worker.record),
         )
@@ -347,14 +344,11 @@ class Futures:
         self._underway: list[tuple[Any, _Sent]] = []
         self._news = threading.Event()
 
-    def __enter__(self) -> Futures:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Call back what is underway."""
         for future, _sent in self._underway:
             with suppress(Exception):
                 future.cancel()
-        self._underway.clear()
 
     def prepare(self, places: Iterable[Place]) -> dict[Place, Prepared]:
         """Make the problems of these places, in a process on this machine.

@@ -122,6 +122,12 @@ class StepState(NamedTuple):
     momentum: Any
 
 
+def _in_tube(step: Any, attraction: float, tube: float) -> Any:
+    """The end of a step of the tangent field."""
+    _positive(attraction=attraction, tube=tube)
+    return lambda M, X, G, rate, _: step(Field(M), X, G, rate, attraction, tube)
+
+
 def landing(
     learning_rate: Any,
     manifolds: Any,
@@ -153,11 +159,7 @@ def landing(
     Raises:
         ValueError: If a number is negative, there is no manifold, or a parameter does not fit.
     """
-    _positive(attraction=attraction, tube=tube)
-
-    def end(M: GenOrthManifold, X: Any, G: Any, rate: Any, _: Any) -> Any:
-        return landing_step(Field(M), X, G, rate, attraction, tube)
-
+    end = _in_tube(landing_step, attraction, tube)
     return _averaging(learning_rate, manifolds, momentum, nesterov, end)
 
 
@@ -190,11 +192,7 @@ def pogo(
     Raises:
         ValueError: If a number is negative, there is no manifold, or a parameter does not fit.
     """
-    _positive(attraction=attraction, tube=tube)
-
-    def end(M: GenOrthManifold, X: Any, G: Any, rate: Any, _: Any) -> Any:
-        return pogo_step(Field(M), X, G, rate, attraction, tube)
-
+    end = _in_tube(pogo_step, attraction, tube)
     return _averaging(learning_rate, manifolds, momentum, nesterov, end)
 
 

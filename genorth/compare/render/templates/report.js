@@ -450,7 +450,7 @@ function draw(light = false) {
   const axis = ({ title = "", ...more }) => ({ gridcolor: grid, linecolor: ink, tickcolor: ink, zeroline: false, automargin: true,
     exponentformat: "e", nticks: narrow ? 5 : 9,
     title: { text: title, standoff: 8 }, ...more });
-  const layout = { xaxis: axis(view.xaxis), yaxis: axis(view.yaxis), font: { color: ink, size: narrow ? 11 : 13, family: style.getPropertyValue("font-family") || "sans-serif" },
+  const layout = { xaxis: axis(view.xaxis), yaxis: axis(view.yaxis), font: { color: ink, size: narrow ? 11 : 13, family: getComputedStyle(document.body).fontFamily },
     paper_bgcolor: paper, plot_bgcolor: paper, showlegend: Boolean(view.legend), legend: { orientation: "h", y: -0.2 }, barmode: "stack",
     margin: { l: 50, r: view.right || 16, t: 34, b: 48 }, height: Math.max(view.height || 0, narrow ? 320 : 380), hovermode: "closest", annotations: view.marks || [],
     hoverlabel: { bgcolor: paper, bordercolor: ink, font: { color: ink }, align: "left" } };
