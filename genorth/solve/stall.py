@@ -77,6 +77,7 @@ def explain(problem: Problem, result: Result) -> str:
     random = problem.manifold.random_ambient(0)
     size, length = float(norm(G)), float(norm(x))
     E = (G / size if size > 0 else G) + random / float(norm(random))
+    E = E if E.any() else random  # they cancel where there is one variable
     E *= length / float(norm(E))
 
     def along(t: float) -> float:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import attrs
 import numpy as np
 import pytest
 
@@ -71,3 +72,11 @@ def test_an_ill_conditioned_form_points_to_its_metric(condition: float, told: bo
         result = go.minimize(problem, rng=0, method=method, max_iterations=5)
         assert ("metric='B'" in result.message) is told
     assert go.minimize(problem, rng=0, metric="B").success
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_gradient_along_the_random_direction_is_no_zero_direction(sign: int) -> None:
+    """With one variable the gradient is the random direction or its negative."""
+    problem = go.Problem(go.Stiefel(1, 1), lambda X: float(sign * X[0, 0]), lambda X: 0 * X + sign)
+    result = go.minimize(problem, np.ones((1, 1)))
+    assert not explain(problem, attrs.evolve(result, status=go.Status.STALLED))
