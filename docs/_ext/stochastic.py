@@ -113,7 +113,7 @@ def _failures(records: Any) -> str:
         if tuning.edge:
             edges.setdefault(problem, []).append(f"`{method}`")
     told = "; ".join(f"{problem}: {', '.join(names)}" for problem, names in edges.items())
-    return "\n".join([*lines, f"- Best at the edge of the grid of step sizes, {told}."])
+    return "\n".join([*lines, f"- Best at the edge of the widened grid: {told or 'none'}."])
 
 
 def draw(records: Any) -> None:

@@ -15,6 +15,7 @@ from genorth.linalg.arrays import Array, ct, eps, eye_like, namespace
 
 _TOGETHER = 3  # steps of Newton-Schulz from one Gram matrix: its rounding grows with each
 _TALL = 4  # times as many rows as columns: n x p arrays cost more than p x p ones
+_SMALL = 1024  # entries of a matrix, below which its products cost little more than their calls
 #: Of Muon's polynomial x (a + b x^2 + c x^4) [jordan2024muon].
 _QUINTIC = 3.4445, -4.7750, 2.0315
 
@@ -96,20 +97,24 @@ def pogo_step(field: Field, X: Array, G: Array, lr: Any, attraction: float, tube
 
 
 def _pogo_in_span(X: Array, G: Array, lr: Any, attraction: float, tube: float) -> Array:
-    """The same where phi(X) = X: F = [X, G] T with T = [-R^T; S]/2, S = X^T X, R = X^T G.
+    """The same where phi(X) = X: 2 F = [X, G] T with T = [-R^T; S], S = X^T X, R = X^T G.
 
-    One product gives S, R and F^T F, another one the end; the rest is of size 2p.
+    One product gives S, R and F^T F, another one the end; the rest is of size 2p. Where X is small,
+    fewer calls count for more: two of size p are replaced by F.
     """
     xp, p = namespace(X), X.shape[-1]
     H = xp.concat([X, G], axis=-1)
     gram = ct(H) @ H
     S, R = gram[..., :p, :p], gram[..., :p, p:]
-    eye = eye_like(S) + 0 * S
-    T = xp.concat([-ct(R) / 2, S / 2], axis=-2)
-    C, E = S - eye, ct(T) @ gram @ T
+    eye, T = eye_like(S), xp.concat([-ct(R), S], axis=-2)
+    F = H @ T if X.shape[-2] * p < _SMALL else None
+    C, E = S - eye, (ct(T) @ (gram @ T) if F is None else ct(F) @ F) / 4
     t = shortened(lr, C, None, E, tube)
-    along = xp.concat([eye, 0 * S], axis=-2) - t * T
-    return H @ (along @ (eye - attraction * ct(C + t * t * E)))
+    back = eye - attraction * ct(C + t * t * E)
+    if F is not None:
+        return (X - t / 2 * F) @ back
+    TB = -t / 2 * (T @ back)
+    return H @ xp.concat([back + TB[..., :p, :], TB[..., p:, :]], axis=-2)
 
 
 def msign(G: Array, steps: int | None = None) -> Array:

@@ -9,6 +9,7 @@ import math
 import os
 from collections.abc import Iterable
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from genorth.training.method import Method, Training
 from genorth.training.trainer import Trainer, TrainingRecord
 
 _PREPARATION = 600.0  # seconds in which data and model must be made
+_WIDER = 3  # step sizes that a method may try beyond either end of the grid
 
 
 def train(
@@ -62,7 +64,9 @@ def train(
         epochs: Passes over the training data.
         starts: How many seeds (0, 1, ...), or the seeds.
         tuning: If given, all step sizes run from so many further seeds, beyond those of `starts`,
-            and only the one that these choose runs from `starts`. None: all run from all.
+            and only the one that these choose runs from `starts`. A method whose best step size is
+            at an end of the grid tries the next one beyond, in the ratio of the last two, up to
+            three times. None: all run from all.
         feasibility_tol: The largest |C| at the end.
         max_time: Seconds of each run.
         out: A folder to which each record is written, as for `run`: the same call resumes there.
@@ -88,8 +92,9 @@ def train(
     )
     need, limit = "step sizes > 0, at least one, each once", float(max_time)
     grid = sorted(map(float, each_once("rates", rates, need, _is_rate)))
+    wide = _widened(grid) if tuning else grid
     known, ways = _named("trainings", trainings, Training), _named("methods", methods, Method)
-    rated = {f"{method.name} {rate:g}": (method, rate) for method in ways for rate in grid}
+    rated = {f"{method.name} {rate:g}": (method, rate) for method in ways for rate in wide}
     options = {name: {"method": each.name, "rate": rate} for name, (each, rate) in rated.items()}
     setup = Setup(
         maker=Trainer,
@@ -114,9 +119,16 @@ def train(
     ]
     require(tasks, "methods", "one that runs on the trainings", "none")
     make = partial(compared, setup, out=out, jobs=jobs, retry=retry)
-    found = make(tasks, progress=chosen(progress, by_time=False))
+    found = make(
+        [task for task in tasks if rated[task.solver][1] in grid],
+        progress=chosen(progress, by_time=False),
+    )
     if not drawn:
         return found
+    while more := _beyond(found, wide):
+        wider = [task for task in tasks if (known[task.case].problem, task.solver) in more]
+        made = make(wider, progress=chosen(progress, by_time=False))
+        found = Records([*found, *made], found.settings)
     best = {key: f"{key[1]} {each.rate:g}" for key, each in tunings(found).items()}
     last = [
         attrs.evolve(task, seed=seed)
@@ -127,6 +139,24 @@ def train(
     ]
     rest = make(last, progress=chosen(progress, by_time=False))
     return Records([*found, *rest], found.settings)
+
+
+def _widened(grid: list[float]) -> list[float]:
+    """The grid with further step sizes at both ends, in the ratio of the two that are last."""
+    for _ in range(_WIDER if len(grid) > 1 else 0):
+        ends = grid[0] / grid[1] * grid[0], grid[-1] / grid[-2] * grid[-1]
+        grid = sorted({*grid, *(float(f"{rate:.2g}") for rate in ends)})
+    return [rate for rate in grid if _is_rate(rate)]
+
+
+def _beyond(records: Records, grid: list[float]) -> set[tuple[str, str]]:
+    """Problem and solver of the runs that are missing next to the step sizes that are best."""
+    return {
+        (problem, f"{method} {rate if near in tuning.runs else near:g}")
+        for (problem, method), tuning in tunings(records).items()
+        for near, rate in pairwise(grid)
+        if (near in tuning.runs) != (rate in tuning.runs) and tuning.rate in (near, rate)
+    }
 
 
 def _named(argument: str, given: Any, kind: type[Any]) -> list[Any]:
@@ -223,11 +253,11 @@ class Tuning:
 def tunings(records: Records) -> dict[tuple[str, str], Tuning]:
     """Group the records of `train`: a `Tuning` for each problem and method."""
     found: dict[tuple[str, str], dict[float, Runs]] = {}
-    for record in sorted(require_records(records), key=lambda record: record.rate):
+    for record in require_records(records):
         rates = found.setdefault((record.problem, record.method), {})
         mine = rates.get(record.rate, Runs(()))
         rates[record.rate] = Runs((*mine.records, record))
-    return {key: Tuning(rates) for key, rates in found.items()}
+    return {key: Tuning(dict(sorted(rates.items()))) for key, rates in found.items()}
 
 
 def tuned(records: Records) -> Records:

@@ -52,9 +52,9 @@ _FOOTNOTE = (
     "median loss on the validation data. Failed: step sizes of the grid that fail for half of the "
     "seeds or more. Bold: the least held-out loss, unless its range meets that of another method. "
     "In the time of the fastest: the held-out loss after the last epoch that ends within the CPU "
-    "seconds of the fastest method. CPU seconds: of all epochs, without measuring. |C| in "
-    "training: after the last epoch, as the layers see the weights; at the end: after they were "
-    "restored."
+    "seconds of the fastest method, with |C| at most 0.01 if there is a constraint. CPU seconds: "
+    "of all epochs, without measuring. |C| in training: after the last epoch, as the layers see "
+    "the weights; at the end: after they were restored."
 )
 
 

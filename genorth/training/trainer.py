@@ -21,6 +21,9 @@ from genorth.machine import interrupted
 from genorth.solve.clock import Clock, moment
 from genorth.training.method import Learner
 
+#: |C| above which the loss of an iterate, of a method with a constraint, says nothing.
+NEAR = 1e-2
+
 
 def _curve() -> dict[str, list[float]]:
     return {"time": [], "cpu": [], "held_out": [], "feasibility": []}
@@ -78,9 +81,17 @@ class TrainingRecord(Outcome):
         return float(self.definition["options"]["rate"])
 
     def loss_within(self, seconds: float) -> float:
-        """The held-out loss after the last epoch that ended within so many seconds of CPU time."""
-        reached = sum(cpu <= seconds for cpu in self.curve["cpu"])
-        return self.curve["held_out"][reached - 1] if self.success else math.inf
+        """The held-out loss after the last epoch within so many seconds of CPU time.
+
+        Epochs that ended with |C| > 0.01 do not count, but for methods without a constraint; the
+        start does.
+        """
+        if not self.success:
+            return math.inf
+        near = math.inf if self.feasibility > self.tolerance else NEAR
+        ends = zip(*(self.curve[name] for name in ("cpu", "feasibility", "held_out")), strict=True)
+        counted = [loss for cpu, far, loss in ends if cpu <= seconds and far <= near]
+        return (counted or self.curve["held_out"][:1])[-1]
 
     @property
     def progress(self) -> str:

@@ -209,7 +209,9 @@ def _formulas(page: Path) -> int:
         return text.partition(match[2])[2].partition(match[3])[0]
 
     text = _INCLUDE.sub(included, page.read_text("utf-8"))
-    text = re.sub(r"^```.*?^```$|`[^`\n]*`", "", text, flags=re.MULTILINE | re.DOTALL)
+    lines = re.MULTILINE | re.DOTALL
+    text = re.sub(r"^```\{picture\} \w+$(.*?)^```$", r"\1", text, flags=lines)  # its caption
+    text = re.sub(r"^```.*?^```$|`[^`\n]*`", "", text, flags=lines)
     return len(re.findall(r"\$\$.+?\$\$|\$[^$]+\$", text, re.DOTALL))
 
 

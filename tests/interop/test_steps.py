@@ -97,7 +97,7 @@ def test_pogo_squares_the_violation_of_a_tangent_step(manifold, seed):
     assert worst <= 0.75 * 0.1**2 + 0.1**3 / 4 + 1e-8 * float(manifold.scale(X)) ** 2
 
 
-@pytest.mark.parametrize("shape", [(16, 4), (3, 9, 2), (16, 4, complex)])
+@pytest.mark.parametrize("shape", [(16, 4), (300, 4), (3, 9, 2), (16, 4, complex)])
 def test_a_tall_step_of_pogo_in_the_span_of_point_and_gradient(shape):
     """The same as with a phi that is not known to be the identity."""
     *size, dtype = shape if shape[-1] is complex else (*shape, float)

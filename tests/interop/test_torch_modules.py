@@ -225,6 +225,13 @@ for make in (
     assert feasibility(sharded)["weight"] < 1e-2
     assert torch.dist(alone, mine.full_tensor().detach()) < 1e-12, "fully_shard"
 
+late = fully_shard(place(Stack(), "weight", M), mesh=mesh)  # makes a parameter without the tag
+try:
+    late(data(0))
+    raise AssertionError("a weight off its manifold")
+except ValueError as error:
+    assert "Call place(...) after fully_shard(...)" in str(error), error
+
 linear = fully_shard(torch.nn.Linear(8, 4), mesh=mesh)
 try:
     place(linear, "weight", go.Stiefel(8, 4))
@@ -233,6 +240,18 @@ except ValueError as error:
     print("agree", flush=True)
 dist.destroy_process_group()
 """
+
+
+def test_a_placed_weight_that_is_replaced_is_refused():
+    """Not before a pass, and not where a function is called with other tensors, or after finish."""
+    M, x = go.Stiefel(6, 3), torch.randn(2, 6)
+    layer = copy.deepcopy(place(torch.nn.Linear(6, 3), "weight", M))
+    torch.func.functional_call(layer, {"weight": torch.zeros(3, 6)}, x)
+    old, layer.weight = layer.weight, torch.nn.Parameter(torch.zeros(3, 6))
+    refuses(lambda: layer(x), "weight", "Stiefel: 6 x 3", "place(...) after fully_shard(...)")
+    layer.weight = old
+    finish(layer).weight = torch.nn.Parameter(torch.zeros(3, 6))
+    assert layer(x).shape == (2, 3)
 
 
 @pytest.mark.slow

@@ -160,6 +160,9 @@ def test_the_loss_within_seconds_is_that_of_the_last_epoch_that_ended():
     found = [record.loss_within(seconds) for seconds in (0.0, 0.4, 0.5, 0.9, 1.0, 9.0)]
     assert found == [3.0, 3.0, 2.0, 2.0, 1.0, 1.0]
     assert attrs.evolve(record, success=False).loss_within(1.0) == math.inf
+    far = attrs.evolve(record, curve=record.curve | {"feasibility": [0.0, 0.5, 0.02]})
+    assert far.loss_within(1.0) == 3.0  # next to the manifold, or without a constraint
+    assert attrs.evolve(far, feasibility=0.5).loss_within(1.0) == 1.0
 
 
 # ---------------------------------------------------------------------- step sizes
@@ -178,6 +181,17 @@ def test_seeds_of_their_own_choose_the_step_size(tmp_path):
     runs = {seed: run("plain", 0.5, seed, 9.0 * seed) for seed in (0, 1)}  # too late to matter
     later = [runs.get(r.seed, r) if r.rate == 0.5 else r for r in records]
     assert gt.tunings(Records(later))["mean", "plain"].rate == 0.5
+
+
+def test_the_grid_is_widened_where_the_best_step_size_is_at_its_end():
+    """In the ratio of the last two, three times at most; a single step size has no ratio."""
+    for rates, tried, edge in (
+        ((1.0, 2.0), [0.12, 0.25, 0.5, 1.0, 2.0], False),
+        ((2.0, 8.0), [0.029, 0.12, 0.5, 2.0, 8.0], True),
+        ((8.0,), [8.0], False),
+    ):
+        (tuning,) = gt.tunings(train(rates=rates, epochs=1, tuning=1)).values()
+        assert sorted(tuning.runs) == tried and tuning.edge == edge
 
 
 _LOSSES = st.integers(-8, 8).map(float) | st.just(math.inf)

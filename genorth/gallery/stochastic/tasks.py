@@ -205,7 +205,7 @@ def transformer(seed: int) -> Task:
         spots=tuple(Spot(name, manifold, rotation(_WIDTH, rng)) for name in _MAPS),
         loss=_seen,
         dtype="float32",
-        batch=180,
+        batch=30,
         free=0.05,
         seed=seed,
     )

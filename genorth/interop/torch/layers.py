@@ -14,7 +14,7 @@ from genorth.errors import NotRestorableError, refuse, require
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.interop.fit import Fit, dissolving_maps, fit, restored_point
 from genorth.interop.torch.base import LOW
-from genorth.interop.torch.tags import Dissolved, Placed, local, tag_of, tagged
+from genorth.interop.torch.tags import Dissolved, Placed, TaggedParameter, local, tag_of, tagged
 from genorth.penalty.base import check_beta
 
 _NEAR = 0.5  # |C| of a matrix that a step of an optimiser leads back to M; the tube of `Landing`
@@ -75,8 +75,24 @@ class _Loaded:
             _lead_back(self.tag.fit, self.name, W)
 
     def watch(self, module: torch.nn.Module) -> None:
-        """Be told whenever the module is loaded."""
+        """Be told whenever the module is loaded, and of a placed weight, when it is used."""
         module.register_load_state_dict_post_hook(self)
+        if isinstance(self.tag, Placed) and isinstance(getattr(module, self.name), TaggedParameter):
+            module.register_forward_pre_hook(self._still)
+
+    def _still(self, module: torch.nn.Module, _: Any) -> None:
+        """Refuse a parameter that has taken the place of the weight, as `fully_shard` makes one."""
+        if torch.compiler.is_compiling():
+            return
+        W = module._parameters.get(self.name)
+        if isinstance(W, torch.nn.Parameter) and not isinstance(W, TaggedParameter):
+            refuse(
+                self.name,
+                f"the parameter that was placed on {self.tag.fit.manifold!r}",
+                f"another one, a {type(W).__name__} of shape {tuple(W.shape)}",
+                None,
+                "Call place(...) after fully_shard(...), and then make the optimiser.",
+            )
 
 
 def _lead_back(fit: Fit, name: str, W: torch.Tensor) -> None:
@@ -246,7 +262,8 @@ def place(
 
     A weight in bfloat16 or float16 is the rounding of a master in single precision, which the
     optimiser keeps and steps along. Call `place` after `fully_shard`, which makes new parameters;
-    a sharded weight has all of each matrix in one process, so only axes in front may be sharded.
+    a parameter that takes the place of the weight later is refused in the next pass. A sharded
+    weight has all of each matrix in one process, so only axes in front may be sharded.
 
     Args:
         module: The layer.
@@ -356,9 +373,10 @@ def finish(model: torch.nn.Module) -> torch.nn.Module:
     for W, end in placed:
         _finished(W, end)
     for module in model.modules():
-        hooks = module._load_state_dict_post_hooks
-        for key in [key for key, hook in hooks.items() if isinstance(hook, _Loaded)]:
-            del hooks[key]
+        for hooks in (module._load_state_dict_post_hooks, module._forward_pre_hooks):
+            for key, hook in list(hooks.items()):
+                if isinstance(getattr(hook, "__self__", hook), _Loaded):
+                    del hooks[key]
     return model
 
 
