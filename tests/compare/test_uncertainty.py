@@ -166,7 +166,7 @@ def test_in_words():
     assert summary.headline(Records(clear + close)) == [
         "rtr is fastest in 1 of 2 rows.",
         "Riemannian wins 1 of 2 rows (1 undecided), 2x faster in the median (1.5x to 2.5x).",
-        f"Medians over 3 starts. {near}",
+        f"Medians over 3 starts; t{near[1:]}",
     ]
     assert summary.headline(Records(close))[0] == (
         "Penalty cannot be told apart from Riemannian in the one row: their ranges overlap."

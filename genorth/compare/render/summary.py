@@ -121,7 +121,8 @@ def _sure(records: Records, rows: _Rows) -> str:
     if starts == 1:
         sure = "One start each: how much the times vary from start to start is not known."
         return f"{sure} {tied}".strip()
-    return f"Medians over {starts} starts. {tied or 'Who wins, wins over the whole range of them.'}"
+    who = f"t{tied[1:]}" if tied else "who wins, wins over the whole range of them."
+    return f"Medians over {starts} starts; {who}"
 
 
 def _families(rows: _Rows) -> list[str]:
