@@ -95,9 +95,7 @@ def test_beta_suits_a_preconditioner(method):
     n, p = 200, 4
     A = (n + 1) ** 2 * (2 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1))
     inverse, N = np.linalg.inv(A), np.arange(4.0, 0.0, -1.0)
-    problem = go.Problem(
-        go.Stiefel(n, p), lambda X: float(np.vdot(X, A @ X * N)) / 2, lambda X: A @ X * N
-    )
+    problem = trace(go.Stiefel(n, p), A / 2, N)
 
     def runs(**options):
         return go.minimize(
