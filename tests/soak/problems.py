@@ -100,7 +100,7 @@ class Case:
         """Seconds in one case of four; else evaluations, which are the same on every machine."""
         if self.seed % 4 == 0:
             return {"max_time": 0.2}
-        return {"max_time": 10.0, "max_evaluations": 1000}
+        return {"max_time": 2.0, "max_evaluations": 300}
 
     @property
     def x0(self) -> Any:
