@@ -356,24 +356,6 @@ def test_the_published_equation_needs_an_involution():
         landing_newton(KNOWN["bilinear"]().problem(), tangent="published")
 
 
-@pytest.mark.parametrize("name", INFEASIBLE)
-def test_a_value_that_is_not_finite_ends_the_run(name):
-    known, calls = KNOWN["generalized"](), [0]
-    inner_problem = known.problem()
-
-    def both(X: Array) -> tuple[float, Array]:
-        calls[0] += 1
-        f, G = inner_problem.evaluate(X)
-        return (math.nan if calls[0] > 6 else f), G
-
-    problem = go.Problem(
-        known.manifold, euclidean_hessian=lambda X, Z: 2 * known.M @ Z, cost_and_gradient=both
-    )
-    result = SOLVERS[name](problem, known.manifold.random_point(0))
-    assert result.status is go.Status.NOT_FINITE
-    assert result.feasibility <= 1e-10 * known.manifold.scale(result.x)
-
-
 @pytest.mark.statement("F25")
 @given(gt.products(max_condition=1e2), gt.seeds(), st.floats(0.1, 2.0))
 def test_F25_the_field_of_a_product_is_that_of_its_factors(product, seed, weight):
