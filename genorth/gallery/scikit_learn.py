@@ -15,7 +15,6 @@ from scipy.optimize import Bounds
 
 import genorth as go
 from genorth.gallery.base import Entry, Instance, Source, least_trace, orthonormal, trace_problem
-from genorth.gallery.constrained import quadratic
 from genorth.linalg.arrays import Array
 
 _SIGNS = np.array([1.0, 1.0, -1.0])
@@ -178,7 +177,7 @@ def _clusters(items: int, digits: int) -> Instance:
 
     A = load_digits(n_class=digits).data[:items]
     A = A / np.linalg.norm(A, axis=1, keepdims=True)
-    problem = quadratic(go.Stiefel(items, digits), A @ A.T, Bounds(0, np.inf))
+    problem = trace_problem(-2 * A @ A.T, go.Stiefel(items, digits), constraints=Bounds(0, np.inf))
 
     def indicators(labels: Array) -> Array:
         X = np.eye(digits)[labels]
