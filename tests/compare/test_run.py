@@ -185,22 +185,22 @@ def test_a_solver_that_raises_becomes_a_record_and_the_others_go_on():
 def test_a_solver_that_hangs_is_interrupted():
     begin = time.monotonic()
     first, second = run(procrustes(0), [hanging, standing], max_time=0.1, grace=0.1)
-    assert time.monotonic() - begin < 5  # a sleep without end, but for the alarm
+    assert time.monotonic() - begin < 60  # a sleep without end, but for the alarm
     assert (first.status, second.status) == ("HUNG", "STALLED")
-    assert "0.1 s" in first.message and 0.2 <= first.time < 5 and first.nfev == 1
+    assert "0.1 s" in first.message and 0.2 <= first.time < 60 and first.nfev == 1
 
 
 @alarms
 def test_a_solver_is_not_interrupted_for_what_we_measure():
     """Its patience is of its own clock, which stands still meanwhile."""
-    clock = Clock(procrustes(0))
+    clock, start = Clock(procrustes(0)), time.monotonic()
     with clock, interrupted(0.1, clock):
         begin = Clock.begin()
         time.sleep(0.3)
         Clock.measured(begin)
         with pytest.raises(PastLimitError):
             time.sleep(10)
-    assert 0.1 <= clock.seconds[0] < 5
+    assert 0.1 <= clock.seconds[0] <= time.monotonic() - start - 0.3
 
 
 @alarms
@@ -208,11 +208,11 @@ def test_the_interruption_leaves_alarms_as_they_were():
     rang: list[int] = []
     handler = signal.signal(signal.SIGALRM, lambda signum, frame: rang.append(signum))
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        signal.setitimer(signal.ITIMER_REAL, 1.0)
         with pytest.raises(PastLimitError), interrupted(0.05):
             time.sleep(10)
         left = signal.getitimer(signal.ITIMER_REAL)[0]
-        assert 0 < left < 0.3 and not rang
+        assert 0 < left < 1.0 and not rang
         time.sleep(left + 0.05)
         assert rang == [signal.SIGALRM]
         with interrupted(0.05):
