@@ -312,9 +312,10 @@ class _Rounds(Rounds):
     def _excluded(self, x: Array) -> bool:
         """Whether the violation is stationary on M: no point near x violates less."""
         c = self.constraint.value(x)
-        V = self.constraint.pull(x, c - self.constraint.nearest(c))
+        missed = c - self.constraint.nearest(c)
+        V, all_up = (self.constraint.pull(x, e) for e in (missed, np.abs(missed)))
         slope = float(norm(self.problem.manifold.gradient(x, V)))
-        return slope <= _FLAT * float(norm(V))
+        return slope <= _FLAT * max(float(norm(V)), float(norm(all_up)))  # V of a conflict is zero
 
     def _result(self, done: Result, kkt: KKT, status: Status) -> Result:
         success = status is Status.CONVERGED

@@ -287,6 +287,22 @@ def test_constraints_that_exclude_the_manifold_are_found_out():
 
 
 @pytest.mark.parametrize("method", METHODS)
+def test_a_conflict_of_constraints_is_found_out_and_named(method):
+    """J^T times what is missed vanishes where two constraints pull against each other."""
+    A = np.random.default_rng(0).standard_normal((6, 6))
+    upper = np.full((6, 2), np.nan)
+    upper[1, 0] = 0.5
+    constraints = [LinearConstraint(np.eye(12)[2], 0.6, 1), Bounds(np.nan, upper)]  # X_10
+    problem = _quadratic(go.Stiefel(6, 2), A + A.T, constraints)
+    result = go.minimize(problem, rng=0, method=method, tol=1e-6)
+    assert result.status is go.Status.INFEASIBLE, result
+    assert result.kkt.violation == pytest.approx(0.05, abs=1e-3)
+    found = [problem.in_blocks.constraints.entry(i) for i in range(2)]
+    assert found == ["entry 0 of constraints[0] (linear)", "entry 2 of constraints[1] (bounds)"]
+    assert result.kkt.worst in found
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_active_bounds_hold_to_rounding_at_the_end(method):
     """By Newton's map for both; without it to constraint_tol."""
     rng = np.random.default_rng(2)
@@ -297,6 +313,19 @@ def test_active_bounds_hold_to_rounding_at_the_end(method):
     assert np.sum(np.abs(result.x) <= 1e-12) >= 1, "some bound is active"
     rough = go.minimize(problem, rng=0, method=method, tol=1e-6, polish=False)
     assert rough.success and rough.fun == pytest.approx(result.fun, abs=1e-5)
+
+
+def test_newtons_method_on_active_bounds_saves_rounds():
+    """It begins after the first round, and anew where the bounds have settled later."""
+    rounds = {True: 0, False: 0}
+    for seed in range(8):
+        A = np.random.default_rng(seed).standard_normal((12, 12))
+        problem = _quadratic(go.Stiefel(12, 1), A + A.T, Bounds(0, np.inf))
+        for polish in rounds:
+            result = go.minimize(problem, rng=0, method="ralm", tol=1e-9, polish=polish)
+            assert result.success, result
+            rounds[polish] += result.kkt.rounds
+    assert 3 * rounds[True] <= rounds[False]  # a third; a fifth was measured
 
 
 def test_a_budget_ends_the_run_between_and_within_rounds():
