@@ -85,13 +85,17 @@ def _own(records: Records, rows: _Rows, names: Names, solver: str) -> str:
     mine = [runs for runs in rows.values() if solver in runs]
     ratios = [r for runs in mine if math.isfinite(r := over_least(runs, solver, runs))]
     won = sum(leaders(runs) == (solver,) for runs in mine)
-    near = f"; it takes {digits(statistics.median(ratios))}x the least time" if ratios else ""
     median = " in the median" if len(ratios) > 1 else ""
+    near = (
+        f"; it takes {digits(statistics.median(ratios))}x the least time{median}{_range(ratios)}"
+        if ratios and won < len(mine)
+        else ""
+    )
     runs = records.where(solver=solver)
     solved = f"{len(runs.where(success=True))} of {counted(len(runs), 'run')}"
     return (
-        f"Your solver {names[solver]} is fastest in {won} of {counted(len(mine), 'row')}"
-        f"{near}{median}{_range(ratios)}, and solves {solved}."
+        f"Your solver {names[solver]} is fastest in {_share(won, len(mine))}"
+        f"{near}, and solves {solved}."
     )
 
 
@@ -135,7 +139,7 @@ def _families(rows: _Rows) -> list[str]:
     total = len(rows) if len(found) > 1 else 0
     clauses = ", and ".join(_duel(duel, top, total) for duel in mine)
     able = [
-        [kind for kind, best in each.items() if best]
+        [kind for kind, best in each.items() if best is not None]
         for each in map(best_by_family, rows.values())
         if len(each) > 1
     ]
