@@ -23,7 +23,7 @@ from genorth.compare.render.styles import COLORS, styles
 from genorth.compare.render.table import Block, Entry, Head, Line, Names, Table, plain
 from genorth.compare.runs.record import COLUMNS, About
 from support.chromium import CHROMIUM, REASON, findings
-from support.compare_records import record, small_comparison, timed, times, trace
+from support.compare_records import record, small_comparison, times, timetable, trace
 from support.processes import printed
 from support.refusals import refused
 
@@ -31,20 +31,6 @@ pytest.importorskip("matplotlib", reason="plots need the extra: pip install 'gen
 from genorth.compare import plots
 
 # ---------------------------------------------------------------------- in words
-
-
-def _rows(**seconds: list[float]) -> list[Any]:
-    """The times of each solver, one for each size."""
-    return [
-        timed(solver, time, size=f"({n})")
-        for solver, row in seconds.items()
-        for n, time in enumerate(row)
-    ]
-
-
-def _named(**seconds: list[float]) -> dict[str, list[float]]:
-    """Keywords to names of solvers: cdf_gd to cdf-gd."""
-    return {name.replace("_", "-"): row for name, row in seconds.items()}
 
 
 INF = math.inf
@@ -55,21 +41,21 @@ _ONE_START = "One start each: how much the times vary from start to start is not
     ("seconds", "said"),
     [
         (
-            _named(cdf_gd=[10.0, 5.7], rtr=[1.0, 1.5]),
+            {"cdf-gd": [10.0, 5.7], "rtr": [1.0, 1.5]},
             [
                 "rtr is fastest in both rows.",
                 "Riemannian wins both rows, 6.9x faster in the median (3.8x to 10x).",
             ],
         ),
         (
-            _named(cdf_gd=[1.0, 9.0, 2.0], cdf_tr=[8.0, 1.0, 3.0], rgd=[5.0, 2.0, 1.0]),
+            {"cdf-gd": [1.0, 9.0, 2.0], "cdf-tr": [8.0, 1.0, 3.0], "rgd": [5.0, 2.0, 1.0]},
             [
                 "cdf-gd is fastest in 1 of 3 rows, cdf-tr in 1 and rgd in 1.",
                 "Penalty wins 2 of 3 rows, 2x faster in the median (0.5x to 5x).",
             ],
         ),
         (
-            _named(cdf_gd=[1.0, 3.0], rgd=[3.0, 1.0]),
+            {"cdf-gd": [1.0, 3.0], "rgd": [3.0, 1.0]},
             [
                 "cdf-gd is fastest in 1 of 2 rows and rgd in 1.",
                 (
@@ -79,14 +65,14 @@ _ONE_START = "One start each: how much the times vary from start to start is not
             ],
         ),
         (
-            _named(cdf_gd=[1.0, INF], rgd=[INF, INF]),
+            {"cdf-gd": [1.0, INF], "rgd": [INF, INF]},
             [
                 "cdf-gd is fastest in 1 of 2 rows; no solver succeeds in 1 of 2 rows.",
                 "Only penalty solvers succeed in 1 row.",
             ],
         ),
         (
-            _named(cdf_gd=[2.0], rgd=[1.0], landing=[3.0]),
+            {"cdf-gd": [2.0], "rgd": [1.0], "landing": [3.0]},
             [
                 "rgd is fastest in the one row.",
                 (
@@ -96,13 +82,13 @@ _ONE_START = "One start each: how much the times vary from start to start is not
             ],
         ),
         (
-            _named(
-                cdf_gd=[2.0, 4.0, INF, 3.0, INF],
-                rgd=[1.0, 9.0, 1.0, 1.0, INF],
-                rcg=[9.0, 2.0, 9.0, 9.0, INF],
-                rtr=[9.0, 9.0, 9.0, 9.0, 7.0],
-                landing=[3.0, INF, INF, 9.0, INF],
-            ),
+            {
+                "cdf-gd": [2.0, 4.0, INF, 3.0, INF],
+                "rgd": [1.0, 9.0, 1.0, 1.0, INF],
+                "rcg": [9.0, 2.0, 9.0, 9.0, INF],
+                "rtr": [9.0, 9.0, 9.0, 9.0, 7.0],
+                "landing": [3.0, INF, INF, 9.0, INF],
+            },
             [
                 "rgd is fastest in 3 of 5 rows, rcg in 1 and rtr in 1.",
                 (
@@ -116,7 +102,7 @@ _ONE_START = "One start each: how much the times vary from start to start is not
     ],
 )  # fmt: skip
 def test_the_headline_says_who_wins_by_how_much_and_how_sure(seconds, said):
-    assert summary.headline(Records(_rows(**seconds))) == [*said, _ONE_START]
+    assert summary.headline(Records(timetable(seconds))) == [*said, _ONE_START]
 
 
 def test_sentences_tell_failures_labels_and_other_minima():
@@ -179,7 +165,7 @@ def test_convergence_draws_the_traces():
 
 
 def test_profile_is_drawn_in_steps():
-    axes = plots.profile(Records(_rows(a=[1.0, 4.0], b=[2.0, 1.0]))).axes
+    axes = plots.profile(Records(timetable({"a": [1.0, 4.0], "b": [2.0, 1.0]}))).axes
     line = axes[0].get_lines()[0]
     assert line.get_drawstyle() == "steps-post" and line.get_xdata().tolist() == [1.0, 4.0, 6.0]
     assert line.get_ydata().tolist() == [0.5, 1.0, 1.0]

@@ -182,8 +182,9 @@ def test_callback_sees_every_iterate_and_stops(method):
 
 
 def test_the_callback_is_not_on_the_clock():
+    begin = time.perf_counter()
     result = go.minimize(EASY, rng=0, max_iterations=5, callback=lambda progress: time.sleep(0.02))
-    assert result.time < 0.1
+    assert result.time <= time.perf_counter() - begin - result.nit * 0.02
 
 
 def test_an_exception_of_the_callback_is_passed_on():

@@ -563,7 +563,7 @@ def test_starts_of_any_size(method: str, size: float) -> None:
     problem = _quadratic(go.Stiefel(4, 2), A, Bounds(-0.9, 0.9))
     x0 = size * np.random.default_rng(0).standard_normal((4, 2))
     try:
-        found = go.minimize(problem, x0, method=method, tol=1e-6, max_time=2.0)
+        found = go.minimize(problem, x0, method=method, tol=1e-6, max_evaluations=2000)
     except go.NotRestorableError:
         assert size == 0
         return

@@ -1,6 +1,7 @@
 """How a run ends: x is restored and measured, the status says what to do next."""
 
 import math
+import time
 from typing import Any
 
 import attrs
@@ -55,13 +56,13 @@ def test_no_tolerance_makes_a_success_of_a_point_off_the_manifold():
 
 
 def test_the_clock_stands_while_x_is_measured():
-    monitor = Monitor(EASY)
+    monitor, begin = Monitor(EASY), time.perf_counter()
     before = monitor.elapsed
     with monitor.paused():
         for _ in range(200):
             EASY.evaluate(SOLUTION)
     assert monitor.counts.nfev == 200 and monitor.seconds_in_cost <= 0.1 * monitor.counts.seconds
-    assert monitor.elapsed - before < monitor.counts.seconds
+    assert monitor.elapsed - before <= time.perf_counter() - begin - monitor.counts.seconds
 
 
 @pytest.mark.parametrize("family", FAMILIES)
