@@ -73,6 +73,19 @@ def test_the_symplectic_mean_is_that_of_whole_matrices():
 
 
 @pytest.mark.parametrize("name", NEAREST)
+def test_the_bound_of_the_nearest_symplectic_matrix_is_that_of_a_unitary_one(name):
+    instance = load(name)
+    A, (n, p) = -instance.problem.euclidean_gradient(0 * instance.start), instance.start.shape
+    top, bottom = np.split(A, 2)
+    left, right = np.hsplit(top - 1j * bottom, 2)
+    U, _, V = np.linalg.svd((left + 1j * right).conj(), full_matrices=False)
+    W = U @ V
+    X = np.block([[W.real, -W.imag], [W.imag, W.real]])
+    assert instance.problem.manifold.feasibility(X) <= 1e-13
+    assert instance.error(instance.problem.cost(X)) == pytest.approx(0, abs=1e-13)
+
+
+@pytest.mark.parametrize("name", NEAREST)
 def test_the_nearest_symplectic_matrix_is_so_by_duality(name):
     """f + <S, C>/2 is convex for |S| < 1, and S = -Theta makes its gradient vanish."""
     instance = load(name)
