@@ -75,7 +75,7 @@ def test_the_symplectic_mean_is_that_of_whole_matrices():
 @pytest.mark.parametrize("name", NEAREST)
 def test_the_bound_of_the_nearest_symplectic_matrix_is_that_of_a_unitary_one(name):
     instance = load(name)
-    A, (n, p) = -instance.problem.euclidean_gradient(0 * instance.start), instance.start.shape
+    A = -instance.problem.euclidean_gradient(0 * instance.start)
     top, bottom = np.split(A, 2)
     left, right = np.hsplit(top - 1j * bottom, 2)
     U, _, V = np.linalg.svd((left + 1j * right).conj(), full_matrices=False)
