@@ -11,7 +11,7 @@ from genorth.errors import refuse, require, require_known
 from genorth.geometry.field import Field, shortened
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.retractions import RETRACTIONS
-from genorth.linalg.arrays import Array, ct, eps, eye_like, namespace
+from genorth.linalg.arrays import Array, ct, eps, eye_like, is_lazy, namespace
 
 _TOGETHER = 3  # steps of Newton-Schulz from one Gram matrix: its rounding grows with each
 _TALL = 4  # times as many rows as columns: n x p arrays cost more than p x p ones
@@ -90,6 +90,11 @@ def pogo_step(field: Field, X: Array, G: Array, lr: Any, attraction: float, tube
     if at.P is X and 2 * X.shape[-2] < 3 * X.shape[-1]:  # two n x n products in place of three
         W = G @ ct(X)
         F = (W - ct(W)) @ (X / 2)
+        Y = X - lr * F
+        C = ct(Y) @ Y
+        C = C - eye_like(C)
+        if not is_lazy(C) and bool(namespace(C).all(_squares(C) <= tube**2)):
+            return Y @ (eye_like(C) - attraction * ct(C))
     else:
         F = field.direction(at, G, 0.0).D
     C = at.constraint
@@ -136,7 +141,7 @@ def msign(G: Array, steps: int | None = None) -> Array:
         The polar factor, or an approximation of it.
     """
     xp = namespace(G)
-    square = xp.sum(abs(G) ** 2, axis=(-2, -1), keepdims=True)
+    square = _squares(G)
     G = G / xp.where(square > 0, square, 1 + 0 * square) ** 0.5
     if steps is None:
         U, S, Vh = xp.linalg.svd(G, full_matrices=False)
@@ -241,9 +246,14 @@ def subspace_step(manifold: GenOrthManifold, X: Array, G: Array, lr: Any, B: Arr
         K = (manifold.companion.sign * ct(T) - T) / 2
     KH = K @ H
     if not manifold.definite:
-        size = xp.sum(abs(KH) ** 2, axis=(-2, -1), keepdims=True) ** 0.5
+        size = _squares(KH) ** 0.5
         lr = lr / xp.where(lr * size > 1, lr * size, 1 + 0 * size)
     return X + B @ xp.linalg.solve(eye_like(KH) - lr / 2 * KH, lr * (K @ c))
+
+
+def _squares(T: Array) -> Array:
+    """|T|^2 of each matrix, of shape (..., 1, 1)."""
+    return namespace(T).sum(abs(T) ** 2, axis=(-2, -1), keepdims=True)
 
 
 def _form(manifold: GenOrthManifold) -> Any:
