@@ -1,6 +1,6 @@
 """`Task`, data in three parts with a model and its loss, and what is trained.
 
-Recurrent networks that have to remember and to add, a vision transformer, canonical correlations, a symplectic
+Recurrent networks that remember and add, a vision transformer, canonical correlations, a symplectic
 autoencoder, and two problems of papers, principal components and Procrustes.
 """
 
@@ -402,10 +402,10 @@ class Subject:
     Args:
         training: The training.
         modules: What it imports.
-        stiefel: Whether it is on the Stiefel manifold.
-        bounded: Whether the loss is bounded without the constraint.
         about: What it is, in a sentence.
         loss: What the loss is, in a few words.
+        kinds: "all", and "stiefel" if it is on the Stiefel manifold, "free" if the loss is bounded
+            without the constraint.
         known: `known()` returns the held-out loss of answers that other methods give, by name.
     """
 
@@ -413,8 +413,7 @@ class Subject:
     modules: tuple[str, ...]
     about: str
     loss: str
-    stiefel: bool = False
-    bounded: bool = False
+    kinds: tuple[str, ...] = ("all", "stiefel", "free")
     known: Callable[[], dict[str, float]] = dict
 
 
@@ -452,8 +451,6 @@ _SUBJECTS = (
         "Copy-memory: a linear recurrent network with an orthogonal matrix repeats five of eight "
         "symbols, drawn at random, after twenty steps (Stiefel manifold, single precision).",
         "cross entropy",
-        stiefel=True,
-        bounded=True,
     ),
     Subject(
         Training("adding", f"({_STATE},{_STATE})", adding),
@@ -461,8 +458,6 @@ _SUBJECTS = (
         "Adding: a recurrent network h <- |W h + U x| with an orthogonal matrix W adds the two of "
         "twenty random numbers that are marked (Stiefel manifold, single precision).",
         "squared error",
-        stiefel=True,
-        bounded=True,
     ),
     Subject(
         Training("transformer", f"4 of ({_WIDTH},{_WIDTH})", transformer),
@@ -470,8 +465,6 @@ _SUBJECTS = (
         "A vision transformer on scikit-learn's digits, whose four maps around the attention are "
         "orthogonal (Stiefel manifold, single precision).",
         "cross entropy",
-        stiefel=True,
-        bounded=True,
     ),
     Subject(
         Training("cca", "(64,4)", cca),
@@ -479,6 +472,7 @@ _SUBJECTS = (
         "Canonical correlations of the upper and the lower half of scikit-learn's digits, with "
         "the covariance of the training data in the constraint (generalized Stiefel manifold).",
         "minus the mean correlation",
+        kinds=("all",),
         known=_exact,
     ),
     Subject(
@@ -487,7 +481,7 @@ _SUBJECTS = (
         "The symplectic autoencoder x -> V V^+ x of snapshots of pyMOR's wave equation (symplectic "
         "manifold).",
         "error of the projection, relative",
-        bounded=True,
+        kinds=("all", "free"),
         known=_lifted,
     ),
     Subject(
@@ -496,14 +490,14 @@ _SUBJECTS = (
         "Principal components of a matrix of condition 1000, as in RSDM and POGO, corrected "
         "(Stiefel manifold, full gradients, single precision).",
         "distance from the minimum, relative",
-        stiefel=True,
+        kinds=("all", "stiefel"),
     ),
     Subject(
         Training("pca-printed", "(60,45)", partial(components, printed=True)),
         (),
         "The same with the indefinite matrix Q D Q of the published code.",
         "distance from the minimum, relative",
-        stiefel=True,
+        kinds=("all", "stiefel"),
     ),
     Subject(
         Training("procrustes", "(48,48)", procrustes),
@@ -511,7 +505,7 @@ _SUBJECTS = (
         "Orthogonal Procrustes, as in RSDM and POGO, from a start of the right determinant "
         "(Stiefel manifold, full gradients, single precision).",
         "distance from the minimum, relative",
-        stiefel=True,
+        kinds=("all", "stiefel"),
     ),
 )
 #: The trainings by name.
