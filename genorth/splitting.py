@@ -108,14 +108,7 @@ class Rounds(ABC):
 
     def ended(self, done: Result, status: Status) -> Status:
         """Why the rounds ended without a success: as the last of them, by a budget, or stuck."""
-        options = self.options
-        if status in ENDS or options.left(done) is not None:
-            return status if status in ENDS else Status.STALLED
-        if options.max_iterations is not None and done.nit >= options.max_iterations:
-            return Status.ITERATION_LIMIT
-        most = options.max_evaluations
-        spent = most is not None and done.evaluations >= most
-        return Status.EVALUATION_LIMIT if spent else Status.TIME_LIMIT
+        return status if status in ENDS else self.options.spent(done) or Status.STALLED
 
 
 class Envelope:

@@ -17,6 +17,7 @@ from genorth.linalg.arrays import Array, ct, eps, inner, mul, norm, number
 from genorth.problem.problem import Problem
 from genorth.problem.proximal import natural_step, proximal_step
 from genorth.problem.terms import L1, Term
+from genorth.solve.descent import averaged
 from genorth.solve.metric import takes_metric
 from genorth.solve.options import Common
 from genorth.solve.result import Result
@@ -143,8 +144,7 @@ def _follow(run: Run) -> None:
         t = square / curvature if curvature > 0 else math.inf
         t = min(max(t, trial.natural / _RANGE), trial.natural * _RANGE)
         state = trial
-        weight, previous = _AVERAGING * weight + 1, weight
-        average = (_AVERAGING * previous * average + merits) / weight
+        average, weight = averaged(average, weight, merits, _AVERAGING)
 
 
 def _checked(run: Run, term: Any, state: _State, t: float, length: float) -> _State:

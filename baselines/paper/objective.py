@@ -101,7 +101,9 @@ class Objective:
     def hessian_product(self, v: _Vector, w: _Vector) -> _Vector:
         """The Hessian of h times w."""
         self.monitor.check()
-        return self.vector(self.h.hessian_product(self.matrix(v), self.matrix(w)))
+        product = self.vector(self.h.hessian_product(self.matrix(v), self.matrix(w)))
+        self._require_finite(0.0, product)
+        return product
 
     def iteration(self, v: _Vector) -> None:
         """v is the new iterate: to the run, and the new reference of values.

@@ -20,11 +20,12 @@ def _scrape(block: Any, variables: dict[str, Any], gallery: dict[str, Any]) -> s
     found = [value for value in variables["example_globals"].values() if isinstance(value, Figure)]
     figures = [figure for figure in found if figure.canvas.manager is None and figure not in _shown]
     _shown.update(found)
-    paths = []
+    paths, said = [], []
     for figure, path in zip(figures, variables["image_path_iterator"], strict=False):
         figure.savefig(path, dpi=100)
         paths.append(path)
-    return str(figure_rst(paths, gallery["src_dir"]))
+        said += [axis.get_title() or axis.get_ylabel() for axis in figure.axes]
+    return str(figure_rst(paths, gallery["src_dir"], "; ".join(filter(None, said))))
 
 
 def _get_sg_image_scraper() -> Callable[..., str]:

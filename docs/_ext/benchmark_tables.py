@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from genorth.compare.render.table import counted
+
 RECORDS = Path(__file__).parents[1] / "results" / "benchmarks"
 _UNITS = {"x": " times", "us": " µs", "": ""}
 _PACKAGES = {"python": "Python", "numpy": "NumPy", "scipy": "SciPy"}
@@ -53,6 +55,6 @@ def _place(measure: Mapping[str, Any]) -> str:
     """Commit, date and machine."""
     found = measure["environment"]
     versions = (f"{name} {found[key]}" for key, name in _PACKAGES.items() if key in found)
-    machine = f"{found['processor']}, {found['cores']} cores"
+    machine = f"{found['processor']}, {counted(int(found['cores']), 'core')}"
     commit = f"commit `{found.get('commit', 'unknown')}`"
     return f"Measured at {commit} on {measure['date']}: {machine}, {', '.join(versions)}."

@@ -1,7 +1,7 @@
 """f, h and h_n from a minimum along a normal and along a tangent direction.
 
-Along the normal, f is unbounded while h and h_n have their minimum on the manifold; along the
-tangent, h_n follows f on the manifold and h is steeper.
+Along the normal, f falls through the manifold while h and h_n have their minimum on it, h the
+steeper one; along the tangent all three agree for short steps.
 """
 
 import matplotlib.pyplot as plt
@@ -21,13 +21,18 @@ def draw():
     tangent = M.random_tangent(x, rng=1)
     normal = M.random_ambient(rng=2)
     normal -= M.project(x, normal)
-    steps = np.linspace(-0.3, 0.3, 81)
+    steps = np.linspace(-0.8, 0.8, 81)
     figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.0), sharey=True)
     for ax, D, title in zip(axes, (normal, tangent), ("normal direction", "tangent direction")):
         D = D / M.norm(D)
-        for name, value in {"f": problem.evaluate_cost, "h": h.value, "h_n": h_n.value}.items():
+        lines = {
+            "f": (problem.evaluate_cost, 5, 0.4),
+            "h": (h.value, 2.5, 1),
+            "h_n": (h_n.value, 1, 1),
+        }
+        for name, (value, width, alpha) in lines.items():
             heights = [value(x + t * D) - value(x) for t in steps]
-            ax.plot(steps, heights, label=name, linestyle="--" if name == "f" else "-")
+            ax.plot(steps, heights, label=name, linewidth=width, alpha=alpha)
         ax.set(title=f"x + tD, D a {title}", xlabel="t", ylim=(-0.4, 1.6))
     axes[0].set_ylabel("value minus f(x)")
     axes[1].legend()

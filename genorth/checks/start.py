@@ -197,6 +197,7 @@ def _check_preconditioner(B: Any, X: Array, U: Array, V: Array) -> None:
     if not definite > 0:
         need = "a positive definite map, <V, preconditioner(X, V)> > 0"
         refuse("preconditioner", need, definite, None, _SKIP)
+    BU, BV = (W / abs(BU).max() for W in (BU, BV))  # whose squares are numbers
     error = abs(float(np.vdot(U, BV).real - np.vdot(BU, V).real))
     size = float(norm(U) * norm(BV))
     _judge(error, size, "preconditioner", "<U, B V> = <B U, V>", "", "")

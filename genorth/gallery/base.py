@@ -216,6 +216,7 @@ def trace_problem(
     weights: Any = 1.0,
     constant: float = 0.0,
     linear: Any = 0.0,
+    **more: Any,
 ) -> Problem:
     """Minimise tr(X^T A X N)/2 - <B, X> + c, A and N symmetric.
 
@@ -227,6 +228,7 @@ def trace_problem(
         weights: N, or its diagonal. Equal weights leave the columns of X open up to a rotation.
         constant: c.
         linear: B.
+        **more: Further arguments of `Problem`, such as constraints.
 
     Returns:
         The problem, with gradient and Hessian product.
@@ -241,7 +243,10 @@ def trace_problem(
         return float(np.vdot(X, G - linear).real) / 2 + constant, G
 
     return Problem(
-        manifold, cost_and_gradient=cost_and_gradient, euclidean_hessian=lambda _, Z: times(Z)
+        manifold,
+        cost_and_gradient=cost_and_gradient,
+        euclidean_hessian=lambda _, Z: times(Z),
+        **more,
     )
 
 

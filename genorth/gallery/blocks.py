@@ -33,24 +33,22 @@ class Blocks:
     """The covariances of some blocks of a data set.
 
     Args:
-        data: The name of the data set in scikit-learn.
-        columns: Where each block begins and ends.
-        p: The number of columns of each X_i.
+        samples: The blocks, of mean zero, with a row for each sample.
+        labels: Those of the samples.
+        weights: The diagonal of N.
         within: Whether X_i^T S_ii X_i = I; else X_i^T X_i = I.
     """
 
     def __init__(
-        self, data: str, columns: tuple[tuple[int, int], ...], p: int, within: bool
+        self, samples: Sequence[Array], labels: Array, weights: Array, within: bool = True
     ) -> None:
         from sklearn.covariance import ledoit_wolf
 
-        samples, self.labels = scaled(data)
-        self.samples = [samples[:, a:b] for a, b in columns]
+        self.samples, self.labels, self.weights, p = samples, labels, weights, len(weights)
         self.between = [[one.T @ two / len(one) for two in self.samples] for one in self.samples]
         self.within = [
             ledoit_wolf(one)[0] if within else np.eye(one.shape[1]) for one in self.samples
         ]
-        self.weights = np.arange(p, 0.0, -1.0)
         self.manifold = go.Product(
             *(go.GeneralizedStiefel(B, p) if within else go.Stiefel(len(B), p) for B in self.within)
         )
@@ -91,8 +89,22 @@ class Blocks:
         values = scipy.linalg.svdvals(scipy.linalg.solve_triangular(two, M.T, lower=True))
         return -float(values[: len(self.weights)] @ self.weights)
 
+    @property
+    def problem(self) -> go.Problem:
+        """The problem on the product."""
+        return go.Problem(
+            self.manifold,
+            cost_and_gradient=self.cost_and_gradient,
+            euclidean_hessian=self.hessian,
+        )
 
-blocks = cache(Blocks)  # one for each data set and process: problem and rows share it
+
+@cache  # one for each data set and process: problem and rows share it
+def blocks(data: str, columns: tuple[tuple[int, int], ...], p: int, within: bool) -> Blocks:
+    """Columns of a data set of scikit-learn, with the weights p, ..., 1."""
+    samples, labels = scaled(data)
+    parts = [samples[:, a:b] for a, b in columns]
+    return Blocks(parts, labels, np.arange(p, 0.0, -1.0), within)
 
 
 def _horst(key: tuple[Any, ...], _: Any, x0: Sequence[Array], visit: Callable[[Any], Any]) -> None:
@@ -111,11 +123,7 @@ def _instance(*key: Any) -> Instance:
     two = len(here.within) == 2
     horst = partial(_horst, key)
     return Instance(
-        problem=go.Problem(
-            here.manifold,
-            cost_and_gradient=here.cost_and_gradient,
-            euclidean_hessian=here.hessian,
-        ),
+        problem=here.problem,
         start=here.start,
         truth=here.least() if two else here.cost_and_gradient(*last_visit(horst, here.start))[0],
         truth_by="scipy.linalg.svdvals" if two else "Horst's method",
@@ -136,6 +144,27 @@ def _draw(key: tuple[Any, ...], ax: Any, x: Sequence[Array]) -> None:
     ax.set(xlabel="first variate, block 1", ylabel="first variate, block 2")
 
 
+def _halves(p: int) -> Instance:
+    """Canonical correlations of the left and the right half of digits [vary2024optimization].
+
+    The weights are equal. The paper has MNIST, p = 5 and stochastic gradients; here all gradients
+    are full.
+    """
+    from sklearn.datasets import load_digits
+
+    images, labels = load_digits().images / 16, load_digits().target
+    halves = [half.reshape(len(images), -1) for half in (images[:, :, :4], images[:, :, 4:])]
+    seen = [half[:, half.std(axis=0) > 0] for half in halves]
+    here = Blocks([half - half.mean(axis=0) for half in seen], labels, np.ones(p))
+    U, _, V = np.linalg.svd(here.between[0][1])
+    return Instance(
+        problem=here.problem,
+        start=tuple(map(orthonormal, here.manifold.factors, (U[:, :p], V[:p].T))),
+        truth=here.least(),
+        truth_by="scipy.linalg.svdvals",
+    )
+
+
 _MEAN, _ERROR, _WORST = (0, 10), (10, 20), (20, 30)
 
 SOURCE = Source(
@@ -154,6 +183,9 @@ SOURCE = Source(
         "pls-breast-cancer": Entry(
             "Partial least squares between the mean and the worst cell of a sample.",
             partial(_instance, "breast_cancer", (_MEAN, _WORST), 3, False),
+        ),
+        "classics/cca-digits": Entry(
+            "What the left half of a handwritten digit shares with the right half.", _halves, (5,)
         ),
     },
 )

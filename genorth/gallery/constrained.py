@@ -31,7 +31,15 @@ import scipy.optimize
 from scipy.optimize import Bounds, LinearConstraint, NonlinearConstraint
 
 import genorth as go
-from genorth.gallery.base import Entry, Instance, Source, complex_step, load, why_not
+from genorth.gallery.base import (
+    Entry,
+    Instance,
+    Source,
+    complex_step,
+    load,
+    trace_problem,
+    why_not,
+)
 from genorth.linalg.arrays import Array
 
 #: The instances with further constraints, here and in the files of other packages.
@@ -50,26 +58,6 @@ def problems() -> Iterator[tuple[str, go.Problem, Callable[[int], Any]]]:
         near = name.startswith("nonnegative")
         start = partial(nonnegative_start, problem.manifold)
         yield name, problem, start if near else problem.manifold.random_point
-
-
-def quadratic(manifold: Any, A: Any, constraints: Any) -> go.Problem:
-    """Minimise -tr(X^T A X) under constraints.
-
-    Args:
-        manifold: The manifold.
-        A: A symmetric matrix.
-        constraints: As for `Problem`.
-
-    Returns:
-        The problem, with gradient and Hessian product.
-    """
-    return go.Problem(
-        manifold,
-        lambda X: -float(np.vdot(X, A @ X)),
-        lambda X: -2 * (A @ X),
-        lambda X, Z: -2 * (A @ Z),  # noqa: ARG005
-        constraints=constraints,
-    )
 
 
 def nonnegative_start(manifold: go.Stiefel, seed: Any) -> Array:
@@ -92,7 +80,7 @@ def _principal(n: int) -> Instance:
     Y = np.abs(rng.standard_normal((n, n))) * ((x @ x.T) == 0) / np.sqrt(n)
     M = go.Stiefel(n, 1)
     return Instance(
-        problem=quadratic(M, _planted(x, rng) - (Y + Y.T), Bounds(0, np.inf)),
+        problem=trace_problem(2 * (Y + Y.T - _planted(x, rng)), M, constraints=Bounds(0, np.inf)),
         start=nonnegative_start(M, 0),
         truth=-_TOP,
         truth_by="construction",
@@ -106,7 +94,7 @@ def _clusters(n: int, p: int) -> Instance:
     V /= np.linalg.norm(V, axis=0)
     M = go.Stiefel(n, p)
     return Instance(
-        problem=quadratic(M, _planted(V, rng), Bounds(0, np.inf)),
+        problem=trace_problem(-2 * _planted(V, rng), M, constraints=Bounds(0, np.inf)),
         start=np.asarray(M.restore(V + 0.3 * nonnegative_start(M, 0))),
         truth=-p * _TOP,
         truth_by="construction",
@@ -120,7 +108,7 @@ def _support(n: int, p: int) -> Instance:
     zero = np.where(free[:, None], np.nan, 0.0) * np.ones((n, p))
     M = go.Stiefel(n, p)
     return Instance(
-        problem=quadratic(M, B + B.T, Bounds(zero, zero)),
+        problem=trace_problem(-2 * (B + B.T), M, constraints=Bounds(zero, zero)),
         start=np.asarray(M.random_point(0)),
         truth=-float(np.linalg.eigvalsh((B + B.T)[free][:, free])[-p:].sum()),
         truth_by="numpy.linalg.eigvalsh of what is left",

@@ -16,8 +16,7 @@ import numpy as np
 from scipy.optimize import LinearConstraint
 
 import genorth as go
-from genorth.gallery.base import Entry, Instance, Source
-from genorth.gallery.constrained import quadratic
+from genorth.gallery.base import Entry, Instance, Source, trace_problem
 from genorth.linalg.arrays import Array
 
 
@@ -29,7 +28,7 @@ def _cut(name: str, p: int, *arguments: int) -> Instance:
     M = go.Stiefel(len(L), p)
     balance = LinearConstraint(np.kron(np.ones(len(L)), np.eye(p)), 0, 0)
     return Instance(
-        problem=quadratic(M, -L, balance),
+        problem=trace_problem(2 * L, M, constraints=balance),
         start=np.asarray(M.random_point(0)),
         truth=float(np.sort(networkx.laplacian_spectrum(graph))[1 : p + 1].sum()),
         truth_by="networkx.laplacian_spectrum",

@@ -27,6 +27,17 @@ and the p lowest ones minimise the trace over the hyperbolic Stiefel manifold [b
 
 The start is that of a chemist: the p smallest gaps between empty and occupied orbitals. The gaps
 are also the metric, a diagonal: that of A without its two-electron integrals.
+
+With unpaired electrons the two spins have orbitals of their own, and the problem is on a product.
+The energy of unrestricted Hartree-Fock [pople1954self], with the densities D_s = C_s C_s^T of both
+spins and the Fock matrices F_s = h + V_s(D), V_s = J(D_a + D_b) - K(D_s), is
+
+    E = sum over s of tr(C_s^T (h + F_s) C_s)/2 + E_nuc,  G_s = 2 F_s C_s,
+    H_s[Z] = 2 F_s Z_s + 2 V_s(Z C^T + C Z^T) C_s,
+
+over C_s^T S C_s = I for both. An evaluation is a pair of Fock matrices. The start is PySCF's guess:
+atomic densities, and the lowest orbitals in their field. It has the symmetry of the molecule, and
+so has what DIIS finds from there, the bound: a saddle, with lower solutions without it.
 """
 
 from __future__ import annotations
@@ -40,7 +51,11 @@ import scipy.linalg
 
 import genorth as go
 from genorth.gallery.base import Entry, Instance, Source, Visit, domain_solver, trace_problem
-from genorth.gallery.preconditioners import orbital_levels, orbital_preconditioner
+from genorth.gallery.preconditioners import (
+    orbital_levels,
+    orbital_preconditioner,
+    unrestricted_preconditioner,
+)
 from genorth.linalg.arrays import Array
 from genorth.linalg.cache import ContentCache
 from genorth.solve.solver import RIEMANNIAN
@@ -48,7 +63,8 @@ from genorth.solve.solver import RIEMANNIAN
 #: Of PySCF's methods: no files, and full accuracy.
 ACCURATE = {"chkfile": None, "conv_tol": 1e-13, "conv_tol_grad": 1e-8, "max_cycle": 500}
 _STABLE = 10  # rounds of Newton's method and PySCF's stability analysis
-_MOLECULES = {
+#: Atoms, basis, and the number of unpaired electrons, if any.
+_MOLECULES: dict[str, tuple[Any, ...]] = {
     "water": ("O 0 0 0; H 0 -0.757 0.587; H 0 0.757 0.587", "6-31g"),
     "ammonia": (
         "N 0 0 0.116; H 0 0.9377 -0.2718; H 0.8121 -0.4689 -0.2718; H -0.8121 -0.4689 -0.2718",
@@ -63,19 +79,21 @@ _MOLECULES = {
     "nickel-oxide": ("Ni 0 0 0; O 0 0 1.63", "sto-3g"),
     "chromium-pbe": ("Cr 0 0 0; Cr 0 0 1.68", "sto-3g"),
     "nickel-oxide-pbe": ("Ni 0 0 0; O 0 0 1.63", "sto-3g"),
+    "nitrogen-dioxide": ("N 0 0 0; O 0 1.0989 0.4653; O 0 -1.0989 0.4653", "6-31g", 1),
 }
 
 
 def mean_field(molecule: str) -> Any:
     """PySCF's Hartree-Fock method for the molecule, silent, without files, to full accuracy.
 
-    With "-pbe" in the name it is Kohn-Sham's, on a coarse grid.
+    The unrestricted one where electrons are unpaired; with "-pbe" in the name Kohn-Sham's, on a
+    coarse grid.
     """
     from pyscf import dft, gto, scf
 
-    atoms, basis = _MOLECULES[molecule]
-    mol = gto.M(atom=atoms, basis=basis, verbose=0)
-    field = scf.RHF(mol)
+    atoms, basis, *unpaired = _MOLECULES[molecule]
+    mol = gto.M(atom=atoms, basis=basis, spin=sum(unpaired), verbose=0)
+    field = scf.UHF(mol) if unpaired else scf.RHF(mol)
     if molecule.endswith("-pbe"):
         field = dft.RKS(mol, xc="pbe")
         field.grids.level = 0
@@ -89,6 +107,7 @@ class Energy:
         self._field = field = mean_field(molecule)
         self.S, self.h, self.nuclear = field.get_ovlp(), field.get_hcore(), field.energy_nuc()
         self.pairs = field.mol.nelectron // 2
+        self.manifold: Any = go.GeneralizedStiefel(self.S, self.pairs)
         self._focks = ContentCache(keep=2)
         self.precondition = orbital_preconditioner(self.fock, self.S)
         self.response: Array = np.zeros_like(self.h)  # J - K/2 of the last Hessian product
@@ -123,11 +142,102 @@ class Energy:
         """The energies and orbitals that diagonalise F among the occupied ones and the others."""
         return orbital_levels(self.fock(C), self.S, C)
 
+    def filled(self, C: Array) -> Any:
+        """How many electrons each orbital has."""
+        return np.full(C.shape[1], 2.0)
 
-energy = cache(Energy)  # one for each molecule and process: problem and rows share Fock matrices
+    def rotation(self, C: Array, dm: Array) -> tuple[Array, Array]:
+        """C and the Z of dm = 2 Z C^T + 2 C Z^T."""
+        return C, dm @ self.S @ C / 2
+
+    def orbitals(self, C: Array) -> tuple[Array, Array]:
+        """All orbitals, the occupied ones C first, and how many electrons each has."""
+        empty = self.levels(C)[3]
+        return np.hstack([C, empty]), np.repeat([2.0, 0.0], [self.pairs, empty.shape[1]])
 
 
-def visited(
+class OpenEnergy:
+    """The energy of both spins; the Fock matrices at the last two points are remembered."""
+
+    def __init__(self, molecule: str) -> None:
+        self._field = field = mean_field(molecule)
+        self.S, self.h, self.nuclear = field.get_ovlp(), field.get_hcore(), field.energy_nuc()
+        self.manifold = go.Product(*(go.GeneralizedStiefel(self.S, n) for n in field.nelec))
+        self._focks = ContentCache(keep=2)
+        self.response: Array = np.zeros((2, *self.h.shape))  # V of the last Hessian product
+        self._by_gaps = unrestricted_preconditioner(self.fock, self.S)
+
+    def potentials(self, D: Any) -> Array:
+        """V_s of both densities, by PySCF."""
+        return np.asarray(self._field.get_veff(dm=np.asarray(D)))
+
+    def fock(self, *C: Array) -> Array:
+        """F_s of both spins."""
+        return self._focks.get(
+            self.manifold.inward(C), lambda _: self.h + self.potentials([c @ c.T for c in C])
+        )
+
+    def two_electron(self, C: Any) -> Array:
+        """V_s of both spins."""
+        return self.fock(*C) - self.h
+
+    @staticmethod
+    def occupied(mo_coeff: Any, mo_occ: Any) -> tuple[Array, ...]:
+        """The occupied ones of PySCF's orbitals, for each spin."""
+        return tuple(map(Energy.occupied, mo_coeff, mo_occ))
+
+    def cost_and_gradient(self, *C: Array) -> tuple[float, tuple[Array, ...]]:
+        """E and 2 F_s C_s."""
+        FC = tuple(F @ c for F, c in zip(self.fock(*C), C, strict=True))
+        terms = zip(C, FC, strict=True)
+        energy = sum(float(np.vdot(c, self.h @ c + fc)) for c, fc in terms) / 2
+        return self.nuclear + energy, tuple(2 * fc for fc in FC)
+
+    def hessian(self, *both: Array) -> tuple[Array, ...]:
+        """2 F_s Z_s + 2 V_s(Z C^T + C Z^T) C_s."""
+        C, Z = both[:2], both[2:]
+        halves = [z @ c.T for z, c in zip(Z, C, strict=True)]
+        self.response = self.potentials([half + half.T for half in halves])
+        parts = zip(self.fock(*C), Z, self.response, C, strict=True)
+        return tuple(2 * (F @ z + V @ c) for F, z, V, c in parts)
+
+    def start(self) -> tuple[Array, ...]:
+        """The lowest orbitals in the field of PySCF's guess."""
+        focks = self.h + self.potentials(self._field.get_init_guess())
+        return tuple(
+            np.ascontiguousarray(scipy.linalg.eigh(F, self.S)[1][:, : M.shape[1]])
+            for F, M in zip(focks, self.manifold.factors, strict=True)
+        )
+
+    def precondition(self, C: Array, V: Array) -> Array:
+        """The preconditioner of both spins, of flat vectors."""
+        parts = self._by_gaps(self.manifold.outward(C), self.manifold.outward(V))
+        return np.asarray(self.manifold.inward(parts))
+
+    @staticmethod
+    def filled(C: Any) -> list[Array]:
+        """How many electrons each orbital has."""
+        return [np.ones(c.shape[1]) for c in C]
+
+    def rotation(self, C: Any, dm: Any) -> tuple[Array, Array]:
+        """C and the Z of dm_s = Z C^T + C Z^T."""
+        Z = [D @ self.S @ c for D, c in zip(dm, C, strict=True)]
+        return self.manifold.inward(C), self.manifold.inward(Z)
+
+    def orbitals(self, C: Any) -> tuple[Array, Array]:
+        """All orbitals, the occupied ones C first, and how many electrons each has."""
+        pairs = list(zip(self.fock(*C), C, strict=True))
+        every = [np.hstack([c, orbital_levels(F, self.S, c)[3]]) for F, c in pairs]
+        return np.array(every), np.array([np.arange(len(self.h)) < c.shape[1] for c in C], float)
+
+
+@cache  # one for each molecule and process: problem and rows share Fock matrices
+def energy(molecule: str) -> Any:
+    """The energy of a molecule."""
+    return OpenEnergy(molecule) if len(_MOLECULES[molecule]) > 2 else Energy(molecule)
+
+
+def _visited(
     here: Any, visit: Callable[[Any], Any], _: Any = None, dm: Any = None, *__: Any, **___: Any
 ) -> Any:
     """PySCF's get_veff(mol, dm, ...), evaluated where it is counted; `here` has the energy."""
@@ -136,30 +246,28 @@ def visited(
     return here.two_electron(C)
 
 
-def _diis(molecule: str, _: go.Problem, x0: Array, visit: Visit) -> None:
+def _diis(molecule: str, _: go.Problem, x0: Any, visit: Visit) -> None:
     here, field = energy(molecule), mean_field(molecule)
-    field.get_veff = partial(visited, here, visit)
-    field.kernel(dm0=field.make_rdm1(x0, np.full(here.pairs, 2.0)))
+    field.get_veff = partial(_visited, here, visit)
+    field.kernel(dm0=field.make_rdm1(x0, here.filled(x0)))
 
 
-def _newton(molecule: str, problem: go.Problem, x0: Array, visit: Callable[[Array], Any]) -> Any:
+def _newton(molecule: str, problem: go.Problem, x0: Any, visit: Callable[[Any], Any]) -> Any:
     here, field = energy(molecule), mean_field(molecule)
-    field.get_veff = partial(visited, here, visit)
+    field.get_veff = partial(_visited, here, visit)
     solver = field.newton()
 
-    def gen_response(mo_coeff: Array, mo_occ: Array, *_: Any, **__: Any) -> Any:
+    def gen_response(mo_coeff: Any, mo_occ: Any, *_: Any, **__: Any) -> Any:
         C = here.occupied(mo_coeff, mo_occ)
 
-        def respond(dm: Array) -> Array:  # dm = 2 Z C^T + 2 C Z^T
-            problem.euclidean_hessian(C, dm @ here.S @ C / 2)  # counted
-            return here.response
+        def respond(dm: Any) -> Array:
+            problem.euclidean_hessian(*here.rotation(C, dm))  # counted
+            return np.asarray(here.response)
 
         return respond
 
     solver.gen_response = gen_response
-    empty = here.levels(x0)[3]
-    occupation = np.repeat([2.0, 0.0], [here.pairs, empty.shape[1]])
-    solver.kernel(np.hstack([x0, empty]), occupation)
+    solver.kernel(*here.orbitals(x0))
     return solver
 
 
@@ -174,20 +282,32 @@ def _stable(molecule: str, problem: go.Problem, x0: Array, visit: Visit) -> None
     visit(Energy.occupied(solver.mo_coeff, solver.mo_occ))
 
 
-def _orbital(problem: go.Problem, x0: Any = None, *, molecule: str, **arguments: Any) -> go.Result:
+def _orbital(
+    problem: go.Problem, x0: Any = None, *, molecule: str, loop: str, **arguments: Any
+) -> go.Result:
     precondition = energy(molecule).precondition
-    return go.SOLVERS["rlbfgs"](problem, x0, preconditioner=precondition, **arguments)
+    return go.SOLVERS[loop].run(problem, x0, preconditioner=precondition, **arguments)
 
 
-def orbital_row(loop: str, run: Callable[..., go.Result]) -> go.Solver:
-    """The row of a Riemannian solver with the orbital gaps as preconditioner."""
-    return go.Solver(
-        name=f"{loop}-orbital",
-        family=RIEMANNIAN,
-        run=run,
-        algorithm=loop[1:],
-        variant="orbital",
-        cites="vanvoorhis2002geometric",
+def _rows(molecule: str, product: go.Product | None, *loops: str) -> tuple[go.Solver, ...]:
+    """PySCF's methods, and Riemannian loops with the orbital gaps as preconditioner."""
+    domain = (("diis", _diis, "pulay1980convergence"), ("newton", _newton, "sun2016ciah"))
+    return (
+        *(
+            domain_solver(f"pyscf-{name}", partial(run, molecule), cites=cites, product=product)
+            for name, run, cites in domain
+        ),
+        *(
+            go.Solver(
+                name=f"{loop}-orbital",
+                family=RIEMANNIAN,
+                run=partial(_orbital, molecule=molecule, loop=loop),
+                algorithm=loop[1:],
+                variant="orbital",
+                cites="vanvoorhis2002geometric",
+            )
+            for loop in loops
+        ),
     )
 
 
@@ -205,7 +325,7 @@ def _hartree_fock(molecule: str, stable: bool = True) -> Instance:
     )
     return Instance(
         problem=go.Problem(
-            go.GeneralizedStiefel(here.S, here.pairs),
+            here.manifold,
             cost_and_gradient=here.cost_and_gradient,
             euclidean_hessian=here.hessian,
         ),
@@ -217,9 +337,7 @@ def _hartree_fock(molecule: str, stable: bool = True) -> Instance:
         metric="B",
         solvers=(
             *(() if stable else further),
-            domain_solver("pyscf-diis", partial(_diis, molecule), cites="pulay1980convergence"),
-            domain_solver("pyscf-newton", partial(_newton, molecule), cites="sun2016ciah"),
-            orbital_row("rlbfgs", partial(_orbital, molecule=molecule)),
+            *_rows(molecule, None, "rlbfgs"),
         ),
         draw=partial(_draw, molecule),
     )
@@ -240,6 +358,40 @@ def _draw(molecule: str, ax: Any, C: Array) -> None:
     ax.hlines(below[1:], 0, 1, color="C0", label="occupied")  # the lowest one is far below
     ax.hlines(above, 0, 1, color="C1", label="empty")
     ax.set(ylabel="orbital energy (hartree)", xticks=[], xlim=(-0.5, 1.5))
+    ax.legend()
+
+
+# ---------------------------------------------------------------------- unpaired electrons
+
+
+def _unrestricted(molecule: str) -> Instance:
+    here, field = energy(molecule), mean_field(molecule)
+    start = here.start()
+    field.kernel(dm0=np.array([C @ C.T for C in start]))
+    return Instance(
+        problem=go.Problem(
+            here.manifold,
+            cost_and_gradient=here.cost_and_gradient,
+            euclidean_hessian=here.hessian,
+        ),
+        start=start,
+        truth=float(field.e_tot),
+        truth_by="pyscf.scf.UHF",
+        bound=True,  # of the symmetry of the start; solutions without it can be lower
+        metric=("B", "B"),
+        solvers=_rows(molecule, here.manifold, "rlbfgs", "rtr"),
+        draw=partial(_draw_spins, molecule),
+    )
+
+
+def _draw_spins(molecule: str, ax: Any, x: Any) -> None:
+    here = energy(molecule)
+    for spin, (F, C) in enumerate(zip(here.fock(*x), x, strict=True)):
+        below, _, above, _ = orbital_levels(F, here.S, C)
+        for values, colour, label in ((below, "C0", "occupied"), (above, "C1", "empty")):
+            near = values[np.abs(values) < 2]
+            ax.hlines(near, spin, spin + 0.8, color=colour, label=None if spin else label)
+    ax.set(ylabel="orbital energy (hartree)", xticks=[0.4, 1.4], xticklabels=["up", "down"])
     ax.legend()
 
 
@@ -317,6 +469,10 @@ SOURCE = Source(
         "excitations-hydrogen-peroxide": Entry(
             "The four lowest singlet excitations of hydrogen peroxide (6-31G), 117 pairs.",
             partial(_excitations, "hydrogen-peroxide", 4),
+        ),
+        "unrestricted-nitrogen-dioxide": Entry(
+            "Nitrogen dioxide, one unpaired electron (6-31G).",
+            partial(_unrestricted, "nitrogen-dioxide"),
         ),
     },
 )

@@ -15,7 +15,6 @@ from scipy.optimize import Bounds
 
 import genorth as go
 from genorth.gallery.base import Entry, Instance, Source, least_trace, orthonormal, trace_problem
-from genorth.gallery.constrained import quadratic
 from genorth.linalg.arrays import Array
 
 _SIGNS = np.array([1.0, 1.0, -1.0])
@@ -79,44 +78,6 @@ def _correlation(data: str, first: slice, second: slice, p: int) -> Instance:
     return _instance(A + A.T, B, np.arange(p, 0, -1), np.concatenate([u[:, :p], v[:p].T]), draw)
 
 
-def _halves(p: int) -> Instance:
-    """Canonical correlations of the left and the right half of digits [vary2024optimization].
-
-        min -tr(X^T C_12 Y), X^T C_11 X = I, Y^T C_22 Y = I
-
-    The paper has MNIST, p = 5 and stochastic gradients; here all gradients are full.
-    """
-    from sklearn.covariance import ledoit_wolf
-    from sklearn.datasets import load_digits
-
-    images = load_digits().images / 16
-    halves = [half.reshape(len(images), -1) for half in (images[:, :, :4], images[:, :, 4:])]
-    halves = [
-        half[:, half.std(axis=0) > 0] - half[:, half.std(axis=0) > 0].mean(0) for half in halves
-    ]
-    forms, C = [ledoit_wolf(half)[0] for half in halves], halves[0].T @ halves[1] / len(images)
-    X, Y = (go.GeneralizedStiefel(form, p) for form in forms)
-    L, M = map(np.linalg.cholesky, forms)
-    within = scipy.linalg.solve_triangular(L, C, lower=True)
-    values = np.linalg.svd(scipy.linalg.solve_triangular(M, within.T, lower=True), compute_uv=False)
-
-    def gradient(X: Array, Y: Array) -> tuple[Array, Array]:
-        return -C @ Y, -C.T @ X
-
-    U, _, V = np.linalg.svd(C)
-    return Instance(
-        problem=go.Problem(
-            go.Product(X=X, Y=Y),
-            lambda X, Y: -float(np.vdot(X, C @ Y)),
-            gradient,
-            lambda *both: gradient(*both[2:]),
-        ),
-        start=(orthonormal(X, U[:, :p]), orthonormal(Y, V[:p].T)),
-        truth=-float(values[:p].sum()),
-        truth_by="numpy.linalg.svd",
-    )
-
-
 def _scatter(x: Any, y: Any, labels: Array, words: str, ax: Any, X: Array) -> None:
     """The samples in the coordinates x and y, each a matrix and a column of X."""
     (H, i), (V, j) = x, y
@@ -178,7 +139,7 @@ def _clusters(items: int, digits: int) -> Instance:
 
     A = load_digits(n_class=digits).data[:items]
     A = A / np.linalg.norm(A, axis=1, keepdims=True)
-    problem = quadratic(go.Stiefel(items, digits), A @ A.T, Bounds(0, np.inf))
+    problem = trace_problem(-2 * A @ A.T, go.Stiefel(items, digits), constraints=Bounds(0, np.inf))
 
     def indicators(labels: Array) -> Array:
         X = np.eye(digits)[labels]
@@ -223,9 +184,6 @@ SOURCE = Source(
         "embedding-digits": Entry(
             "Pseudo-Euclidean coordinates of 120 digits, from their city-block distances.",
             partial(_embedding, 120, 20),
-        ),
-        "classics/cca-digits": Entry(
-            "What the left half of a handwritten digit shares with the right half.", _halves, (5,)
         ),
         "nonnegative-digits": Entry(
             "Three clusters of 90 handwritten digits as orthonormal nonnegative columns.",

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse
 
 import genorth as go
+from genorth.gallery.base import trace_problem
 from genorth.gallery.wave import projection_problem
 from genorth.linalg.arrays import Array
 from genorth.optional import installed, optional
@@ -157,22 +158,6 @@ def random_spectra(n: int, count: int, rng: Any = None) -> Array:
     return A + noise + noise.transpose(0, 2, 1)
 
 
-def _quadratic(manifold: Any, H: Any, mu: float, name: str) -> go.Problem:
-    """Minimise tr(X^T H X) + mu |X|_1."""
-
-    def cost_and_gradient(X: Array) -> tuple[float, Array]:
-        HX = H @ X
-        return float(np.vdot(X, HX)), 2 * HX
-
-    return go.Problem(
-        manifold,
-        cost_and_gradient=cost_and_gradient,
-        euclidean_hessian=lambda _, Z: 2 * (H @ Z),
-        nonsmooth=go.L1(mu),
-        name=name,
-    )
-
-
 def compressed_modes(n: int, p: int, mu: float, length: float = 50.0) -> go.Problem:
     """Compressed modes of the free electron on a circle [ozolins2013compressed].
 
@@ -193,7 +178,7 @@ def compressed_modes(n: int, p: int, mu: float, length: float = 50.0) -> go.Prob
     ring = scipy.sparse.diags_array([-ones[1:], 2 * ones, -ones[1:]], offsets=[-1, 0, 1]).tolil()
     ring[0, n - 1] = ring[n - 1, 0] = -1.0
     H = scipy.sparse.csr_array(ring) * (n / length) ** 2 / 2
-    return _quadratic(go.Stiefel(n, p), H, mu, "compressed modes")
+    return trace_problem(2 * H, go.Stiefel(n, p), nonsmooth=go.L1(mu), name="compressed modes")
 
 
 def sparse_symplectic_basis(n: int, p: int, mu: float) -> go.Problem:
@@ -238,7 +223,8 @@ def sparse_indefinite(n: int, p: int, mu: float, rng: Any = None) -> go.Problem:
     B = rng.standard_normal((n, 20))
     signs = np.repeat([1.0, -1.0], n // 2) * rng.uniform(1, 5, n)
     manifold = go.IndefiniteStiefel(signs, np.where(np.arange(p) < p // 2, 1.0, -1.0))
-    return _quadratic(manifold, B @ B.T / 20 + np.eye(n), mu, "indefinite directions")
+    H = B @ B.T / 20 + np.eye(n)
+    return trace_problem(2 * H, manifold, nonsmooth=go.L1(mu), name="indefinite directions")
 
 
 def sparse_tensor(n: int, p: int, slices: int, mu: float, rng: Any = None) -> go.Problem:
@@ -260,7 +246,9 @@ def sparse_tensor(n: int, p: int, slices: int, mu: float, rng: Any = None) -> go
     """
     B = np.random.default_rng(rng).standard_normal((n, 20))
     H = B @ B.T / 20 + np.eye(n)
-    return _quadratic(go.TensorStiefel(n, p, slices), H, mu, "sparse tensors")
+    return trace_problem(
+        2 * H, go.TensorStiefel(n, p, slices), nonsmooth=go.L1(mu), name="sparse tensors"
+    )
 
 
 def problems(by: int = 1) -> Iterator[go.Problem]:

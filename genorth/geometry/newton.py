@@ -275,7 +275,7 @@ def scaled(manifold: GenOrthManifold, X: Array) -> Array:
     S = ct(Y) @ manifold.phi(Y)
     T, size = _of_size_one(S), _largest(S)
     along, square = number(inner(eye_like(T) + 0 * T, T)), number(inner(T, T))
-    return Y * math.sqrt(along / square / size) if along > 0 and square < math.inf else X
+    return Y * math.sqrt(along / square / size) if along > 0 and 0 < square < math.inf else X
 
 
 def _largest(X: Array) -> float:

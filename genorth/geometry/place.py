@@ -24,6 +24,7 @@ import numpy as np
 
 from genorth.linalg.arrays import (
     Array,
+    all_finite,
     constant,
     ct,
     eps,
@@ -405,7 +406,7 @@ class Eigendecomposition(Place):
         xp, gram = namespace(self.X), constant(self.gram)
         values, U = eigh(gram)
         ratio = 1.0 if is_lazy(gram) else _least_ratio(values)  # traced: taken as regular
-        if ratio <= gram.shape[-1] * eps(gram):
+        if ratio <= gram.shape[-1] * eps(gram) and all_finite(self.P):
             _, s, Vt = xp.linalg.svd(constant(self.Q.right(self.P)), full_matrices=False)
             values, U, ratio = s * s, ct(Vt), _least_ratio(s) ** 2
         sums = values[..., :, None] + values[..., None, :]

@@ -313,7 +313,8 @@ class OrthogonalDissolving(Penalty[_Point]):
         self._far, self._near = 0, point.X
         if self.auto and self._iterations >= self._look:
             self._look *= 2
-            Theta = self.beta * point.S - point.T  # Theta_X(G), as V = beta D - G and D = P S
+            # which is beta S - T, but for rounding that grows with beta, and beta with it
+            Theta = point.equation.coefficients(mul(ct(point.P), point.G))
             lowest = lowest_form(self.manifold, point.X, Theta, self._ACCURACY)
             wanted = self._wanted(lowest)
             if self.beta < self._LEAST * lowest:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from genorth.errors import OutsideDomainError, StepTooLong
+from genorth.geometry.product import FreePlace
 from genorth.geometry.retractions import Line, Ray
 from genorth.linalg.arrays import Array, norm
 from genorth.penalty.base import Penalty, Point
@@ -18,8 +19,8 @@ from genorth.solve.run import Iterate, Preconditioner, Run
 _NEAR = 1e-3  # of a step: a trial that is nearer to M need not be led there
 
 
-class Flat:
-    """A place of F: every direction is tangent.
+class Flat(FreePlace):
+    """A place of F, with what a function on F knows there.
 
     Args:
         of: The penalty, or a run of another function on F.
@@ -27,15 +28,8 @@ class Flat:
     """
 
     def __init__(self, of: Any, point: Any) -> None:
-        self.manifold, self.X, self.point = of.manifold, point.X, point
-
-    def split(self, V: Array) -> tuple[Array, None]:
-        """V, and no normal part."""
-        return V, None
-
-    def project(self, D: Array) -> Array:
-        """D."""
-        return D
+        super().__init__(of.manifold, point.X)
+        self.point = point
 
 
 class OnSpace(Run):

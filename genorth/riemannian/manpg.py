@@ -16,6 +16,7 @@ from genorth.problem.problem import Problem
 from genorth.problem.proximal import ProximalStep, natural_step, proximal_step
 from genorth.problem.terms import L1, Term
 from genorth.riemannian.run import OnManifold
+from genorth.solve.descent import averaged
 from genorth.solve.metric import takes_metric
 from genorth.solve.monitor import check_value
 from genorth.solve.options import Common
@@ -198,6 +199,5 @@ def proximal_gradients(run: Proximal, settings: Settings) -> None:
         else:
             return
         point = run.arrived(trial)
-        weight, previous = settings.averaging * weight + 1, weight
-        average = (settings.averaging * previous * average + point.value) / weight
+        average, weight = averaged(average, weight, point.value, settings.averaging)
         average = max(average, point.value)  # zeros may have cost something

@@ -270,6 +270,8 @@ def verdict(
         outside(image) if once else None,  # H does not see what was left out of the start
     )
     length = number(norm(ritz.Z))
+    if length == 0:
+        raise FloatingPointError("of a direction that it was given, the preconditioner leaves none")
     value = number(inner(ritz.Z, ritz.HZ)) / length**2
     error = number(norm(ritz.HZ - value * ritz.Z)) / length + ritz.noise
     known |= {

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import attrs
 
@@ -154,8 +154,13 @@ def descend(
             over, under = _preconditioned(trial, point, t, count, steepest)
         t = _barzilai_borwein(over, under, settings)
         point = trial
-        weight, previous = settings.averaging * weight + 1, weight
-        average = (settings.averaging * previous * average + point.value) / weight
+        average, weight = averaged(average, weight, point.value, settings.averaging)
+
+
+def averaged(average: Any, weight: float, value: Any, share: float) -> tuple[Any, float]:
+    """The average with the next value, and its weight: the past counts by its share of it."""
+    past = share * weight
+    return (past * average + value) / (past + 1), past + 1
 
 
 def _search(

@@ -105,18 +105,12 @@ def _go_on(options: Options, tol: float, found: Result, at: Measure) -> dict[str
 
     Empty where it is small already, or no budget is left.
     """
-    if at.stationary(tol):
+    rest, few = options.left(found), 4 * max(found.nit, _AT_LEAST)
+    if rest is None or at.stationary(tol):
         return {}
-    budgets = {
-        "max_iterations": min(
-            (options.max_iterations or 10**9) - found.nit, 4 * max(found.nit, _AT_LEAST)
-        ),
-        "max_evaluations": options.max_evaluations and options.max_evaluations - found.evaluations,
-        "max_time": options.max_time and options.max_time - found.time,
-    }
     tol = found.gradient_norm * tol / at.stationarity / 2
-    left = all(budget is None or budget > 0 for budget in budgets.values())
-    return budgets | {"tol": tol, "rtol": 0.0} if left and tol > 0 else {}
+    iterations = min(rest.get("max_iterations", few), few)
+    return rest | {"max_iterations": iterations, "tol": tol, "rtol": 0.0} if tol > 0 else {}
 
 
 def _brought_back(result: Result, at: Measure, T: Any, fails: str | None) -> Result:

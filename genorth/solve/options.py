@@ -14,7 +14,7 @@ from genorth.errors import refuse
 from genorth.geometry.shaped import Front
 from genorth.problem.problem import Problem
 from genorth.solve.progress import Reporter, reporter
-from genorth.solve.result import Progress
+from genorth.solve.result import Progress, Status
 
 
 class Common(TypedDict, total=False):
@@ -61,7 +61,12 @@ def _field(default: Any, test: Callable[[Any], bool], need: str) -> Any:
 _COUNT = "{} > 0, an integer, or None for no limit"
 
 
-_BUDGETS = ("max_iterations", "max_evaluations", "max_time")
+#: The budgets, and how a run ends that has used one up.
+_BUDGETS = {
+    "max_iterations": Status.ITERATION_LIMIT,
+    "max_evaluations": Status.EVALUATION_LIMIT,
+    "max_time": Status.TIME_LIMIT,
+}
 
 
 @attrs.frozen(kw_only=True)
@@ -112,14 +117,18 @@ class Options:
         Args:
             done: The `Result` of what ran so far, or None.
         """
-        used = (0, 0, 0.0) if done is None else (done.nit, done.evaluations, done.time)
-        budgets = (self.max_iterations, self.max_evaluations, self.max_time)
-        rest = {
-            name: budget - spent
-            for name, budget, spent in zip(_BUDGETS, budgets, used, strict=True)
-            if budget is not None
-        }
+        rest = self._rest(done)
         return rest if all(value > 0 for value in rest.values()) else None
+
+    def spent(self, done: Any) -> Status | None:
+        """How a run ends that a used-up budget ends; None where some of each is left."""
+        return next((_BUDGETS[name] for name, rest in self._rest(done).items() if rest <= 0), None)
+
+    def _rest(self, done: Any) -> dict[str, Any]:
+        used = (0, 0, 0.0) if done is None else (done.nit, done.evaluations, done.time)
+        budgets = ((name, getattr(self, name)) for name in _BUDGETS)
+        pairs = zip(budgets, used, strict=True)
+        return {name: budget - spent for (name, budget), spent in pairs if budget is not None}
 
     def changed(self) -> dict[str, Any]:
         """Those that differ from the default."""

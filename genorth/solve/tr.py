@@ -184,6 +184,8 @@ def truncated_cg(
     rv = float(inner(residual, V))
     if rv <= 0:  # rounding in the preconditioner
         precondition, V, rv = None, residual, float(inner(residual, residual))
+    if rv == 0:  # the square of the gradient underflows
+        return Step(Z, Z, 0.0, False)
     D = -V
     # <Z,Z>, <Z,D>, <D,D> in the norm of the preconditioner, whose inverse is never applied
     zz, zd, dd = 0.0, 0.0, rv

@@ -159,7 +159,7 @@ def _between(low: _End, high: _End, unit: float) -> float:
         share = -low.slope / (high.slope - low.slope)
     inside = high.slope > 0 and _EDGE <= share <= 1 - _EDGE
     if not inside and not in_noise(low.value, high.value, unit):
-        theta = 3 * (low.value - high.value) / width + low.slope + high.slope
+        theta = 3 * (low.value - high.value) / (width or math.nan) + low.slope + high.slope
         root = math.sqrt(max(theta * theta - low.slope * high.slope, 0.0))
         share = 1 - (high.slope + root - theta) / ((high.slope - low.slope + 2 * root) or math.nan)
     return low.t + (min(max(share, _EDGE), 1 - _EDGE) if math.isfinite(share) else 0.5) * width

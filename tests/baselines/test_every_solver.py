@@ -47,6 +47,7 @@ def test_every_solver_reaches_the_known_minimum(name, family):
         assert result.feasibility <= 1e-12 * known.manifold.scale(result.x)
         assert result.method == name or solver.chooses
         assert len(result.trace) == result.nit + 1
+        assert result.margin is None or result.margin >= 1 - 1e-6
 
 
 _PAIRS = list(itertools.combinations(KNOWN, 2))

@@ -1,7 +1,9 @@
 """What `minimize` tests before a run: it refuses what is wrong, and nothing that is right."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -43,70 +45,68 @@ WRONG: dict[str, Callable[[int], Callable[[Matrix], Matrix]]] = {
 }
 
 
-@pytest.mark.parametrize("kind", WRONG)
-def test_a_wrong_gradient_is_refused_in_100_of_100_cases(kind: str) -> None:
+def _wrong_gradient(kind: str, seed: int) -> tuple[str, go.Problem]:
     """Transposed where X is square; conjugated where it is complex."""
     families = {"transposed": ["stiefel", "generalized"], "conjugated": ["stiefel-complex"]}
-    for seed in range(100):
-        among = families.get(kind, FAMILIES)
-        manifold = _manifold(seed, among[seed % len(among)], square=kind == "transposed")
-        problem = _with_gradient(smooth(manifold, seed), WRONG[kind](seed), bool(seed % 2))
-        argument = "cost_and_gradient" if seed % 2 else "euclidean_gradient"
-        with pytest.raises(ValueError, match=rf"^{argument}: need .*check_gradient"):
-            go.minimize(problem)
+    among = families.get(kind, FAMILIES)
+    manifold = _manifold(seed, among[seed % len(among)], square=kind == "transposed")
+    problem = _with_gradient(smooth(manifold, seed), WRONG[kind](seed), bool(seed % 2))
+    return "cost_and_gradient" if seed % 2 else "euclidean_gradient", problem
 
 
-def test_the_transpose_of_the_matrix_is_refused_in_100_of_100_cases() -> None:
+def _wrong_matrix(seed: int) -> tuple[str, go.Problem]:
     """f(X) = tr(X^T A X B)/2: the gradient is (A X B + A^T X B^T)/2, not A X B."""
-    for seed in range(100):
-        rng = np.random.default_rng([8, seed])
-        n = int(rng.integers(3, 12))
-        p = int(rng.integers(2, n + 1))
-        A, B = rng.standard_normal((n, n)), rng.standard_normal((p, p))
-
-        def cost(X: Matrix, A: Matrix = A, B: Matrix = B) -> float:
-            return float(np.sum(X * (A @ X @ B))) / 2
-
-        def gradient(X: Matrix, A: Matrix = A, B: Matrix = B) -> Matrix:
-            return A @ X @ B
-
-        with pytest.raises(ValueError, match=r"^euclidean_gradient: need"):
-            go.minimize(go.Problem(go.Stiefel(n, p), cost, gradient))
+    rng = np.random.default_rng([8, seed])
+    n = int(rng.integers(3, 12))
+    p = int(rng.integers(2, n + 1))
+    A, B = rng.standard_normal((n, n)), rng.standard_normal((p, p))
+    functions = lambda X: float(np.sum(X * (A @ X @ B))) / 2, lambda X: A @ X @ B
+    return "euclidean_gradient", go.Problem(go.Stiefel(n, p), *functions)
 
 
-@pytest.mark.parametrize("kind", ["sign", "factor"])
-def test_a_wrong_hessian_is_refused_in_100_of_100_cases(kind: str) -> None:
-    for seed in range(100):
-        right = smooth(_manifold(seed), seed)
-        wrong = WRONG[kind](seed)
-        problem = go.Problem(
-            right.manifold,
-            right.evaluate_cost,
-            right.evaluate_gradient,
-            lambda X, Z, right=right, wrong=wrong: wrong(right.euclidean_hessian(X, Z)),
-        )
-        with pytest.raises(ValueError, match=r"^euclidean_hessian: need .*check_hessian"):
-            go.minimize(problem)
+def _wrong_hessian(kind: str, seed: int) -> tuple[str, go.Problem]:
+    right, wrong = smooth(_manifold(seed), seed), WRONG[kind](seed)
+    return "euclidean_hessian", go.Problem(
+        right.manifold,
+        right.evaluate_cost,
+        right.evaluate_gradient,
+        lambda X, Z: wrong(right.euclidean_hessian(X, Z)),
+    )
 
 
-def test_a_wrong_psi_is_refused_in_100_of_100_cases() -> None:
+def _wrong_psi(seed: int) -> tuple[str, go.Problem]:
     """The identity, the inverse, the transpose and the opposite, of psi(T) = Q T Q^-1."""
+    rng = np.random.default_rng([9, seed])
+    p = int(rng.integers(2, 6))
+    n = p + int(rng.integers(0, 6))
+    W, _ = np.linalg.qr(rng.standard_normal((p, p)))
+    Q = (W * np.geomspace(1, 10 ** float(rng.uniform(0.3, 3)), p)) @ W.T
+    inverse = np.linalg.inv(Q)
+    wrong = (
+        lambda T: T,
+        lambda T: inverse @ T @ Q,
+        lambda T: np.swapaxes(Q @ T @ inverse, -1, -2),
+        lambda T: -(Q @ T @ inverse),
+    )[seed % 4]
+    manifold = go.from_maps((n, p), lambda X: X @ inverse, wrong)
+    return "psi", go.Problem(manifold, lambda X: float(np.sum(X**2)), lambda X: 2 * X)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        *(partial(_wrong_gradient, kind) for kind in WRONG),
+        *(partial(_wrong_hessian, kind) for kind in ("sign", "factor")),
+        _wrong_matrix,
+        _wrong_psi,
+    ],
+)
+def test_what_is_wrong_is_refused_in_100_of_100_cases(make: Any) -> None:
     for seed in range(100):
-        rng = np.random.default_rng([9, seed])
-        p = int(rng.integers(2, 6))
-        n = p + int(rng.integers(0, 6))
-        W, _ = np.linalg.qr(rng.standard_normal((p, p)))
-        Q = (W * np.geomspace(1, 10 ** float(rng.uniform(0.3, 3)), p)) @ W.T
-        inverse = np.linalg.inv(Q)
-        wrong = (
-            lambda T: T,
-            lambda T, Q=Q, inverse=inverse: inverse @ T @ Q,
-            lambda T, Q=Q, inverse=inverse: np.swapaxes(Q @ T @ inverse, -1, -2),
-            lambda T, Q=Q, inverse=inverse: -(Q @ T @ inverse),
-        )[seed % 4]
-        manifold = go.from_maps((n, p), lambda X, inverse=inverse: X @ inverse, wrong)
-        problem = go.Problem(manifold, lambda X: float(np.sum(X**2)), lambda X: 2 * X)
-        with pytest.raises(ValueError, match=r"^psi: need .*check_assumptions"):
+        argument, problem = make(seed)
+        check = {"psi": "check_assumptions", "euclidean_hessian": "check_hessian"}
+        said = check.get(argument, "check_gradient")
+        with pytest.raises(ValueError, match=rf"^{argument}: need .*{said}"):
             go.minimize(problem)
 
 
@@ -134,24 +134,12 @@ def test_starts_at_kinks_and_at_stationary_points_are_not_refused() -> None:
 
 
 def test_the_check_is_not_counted_and_costs_three_evaluations() -> None:
-    calls = {"cost": 0, "gradient": 0, "hessian": 0}
     right = smooth(go.Stiefel(6, 2), 0)
-
-    def counted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*arguments: Any) -> Any:
-            calls[name] += 1
-            return function(*arguments)
-
-        return call
-
-    problem = go.Problem(
-        right.manifold,
-        counted("cost", right.evaluate_cost),
-        counted("gradient", right.evaluate_gradient),
-        counted("hessian", right.euclidean_hessian),
-    )
+    names = ("evaluate_cost", "evaluate_gradient", "euclidean_hessian")
+    calls = [Mock(wraps=getattr(right, name)) for name in names]
+    problem = go.Problem(right.manifold, *calls)
     check_start(problem)
-    assert calls == {"cost": 2, "gradient": 2, "hessian": 1}
+    assert [call.call_count for call in calls] == [2, 2, 1]
     assert problem.counts.evaluations == 0
     with_check, without = (go.minimize(problem, rng=0, check=check) for check in (True, False))
     assert with_check.nfev == without.nfev and with_check.nhev == without.nhev

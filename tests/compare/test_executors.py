@@ -92,6 +92,7 @@ class Drawn:
     #: So many tasks are taken; then the executor is broken.
     most: int = 10**6
     sent: list[Later] = attrs.Factory(list)
+    tasks: list[Any] = attrs.Factory(list)
 
     def submit(self, function: Any, *arguments: Any) -> Later:
         n = len(self.sent)
@@ -101,6 +102,7 @@ class Drawn:
         outcome = EOFError("a worker was killed") if lost else here(function, *arguments)
         looks = self.looks[n % len(self.looks)] if self.looks else 0
         self.sent.append(Later(looks, outcome))
+        self.tasks.append(arguments[-1])
         return self.sent[-1]
 
 
@@ -159,16 +161,10 @@ def test_a_broken_executor_ends_the_call_and_another_one_resumes(alone, most, tm
 
 @pytest.mark.usefixtures("quick")
 def test_one_task_is_one_problem_and_start_with_all_solvers_and_tolerances():
-    sent: list[Any] = []
-
-    class Noting(Drawn):
-        def submit(self, function: Any, *arguments: Any) -> Later:
-            sent.append(arguments[-1])
-            return super().submit(function, *arguments)
-
-    run(SMALL, TWO, executor=Noting([], []))
-    assert len(sent) == 4
-    for tasks in sent:
+    drawn = Drawn([], [])
+    run(SMALL, TWO, executor=drawn)
+    assert len(drawn.tasks) == 4
+    for tasks in drawn.tasks:
         assert len(tasks) == 4 and len({task.seed for task in tasks}) == 1
         assert {task.case for task in tasks} == {0}
 
@@ -186,34 +182,27 @@ def test_an_interruption_cancels_what_is_underway():
     assert "1 of 16 runs are finished" in caught.value.__notes__[0]
 
 
+def _older(function: Any, key: Any, version: str, *rest: Any) -> Any:
+    return run_place(key, "0.0", *rest)
+
+
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize(
-    "error",
+    ("answer", "said"),
     [
-        ModuleNotFoundError("No module named 'genorth'"),
-        AttributeError("Can't get attribute 'run_place'"),
-        pickle.UnpicklingError("no such protocol"),
+        (ModuleNotFoundError("No module named 'genorth'"), "No module named 'genorth'"),
+        (AttributeError("Can't get attribute 'run_place'"), "Can't get attribute 'run_place'"),
+        (pickle.UnpicklingError("no such protocol"), "no such protocol"),
+        (_older, f"genorth {genorth.__version__}"),  # that of the worker
     ],
 )
-def test_workers_that_cannot_take_the_task_are_refused(error):
+def test_workers_without_this_version_are_refused(answer, said):
     class Without(Drawn):
-        def submit(self, function: Any, *arguments: Any) -> Later:
-            return Later(0, error)
+        def submit(self, *arguments: Any) -> Later:
+            return Later(0, answer(*arguments) if callable(answer) else answer)
 
-    with refused("executor", "workers with genorth", str(error), tolerance=False):
-        run(SMALL, TWO, executor=Without([], []))
-
-
-@pytest.mark.usefixtures("quick")
-def test_workers_with_another_version_are_refused(monkeypatch):
-    class Older(Drawn):
-        def submit(self, function: Any, *arguments: Any) -> Later:
-            key, _, *rest = arguments
-            return Later(0, run_place(key, "0.0", *rest))
-
-    said = f"genorth {genorth.__version__}"  # that of the worker
     with refused("executor", "workers with genorth", said, tolerance=False):
-        run(SMALL, TWO, executor=Older([], []))
+        run(SMALL, TWO, executor=Without([], []))
 
 
 class _NoFutures:
@@ -282,18 +271,6 @@ _SWEEPS = "is not installed: pip install 'genorth[sweeps]'"
 
 
 @contextmanager
-def _processes(folder: Path) -> Iterator[Any]:
-    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
-        yield pool
-
-
-@contextmanager
-def _threads(folder: Path) -> Iterator[Any]:
-    with ThreadPoolExecutor(2) as pool:
-        yield pool
-
-
-@contextmanager
 def _loky(folder: Path) -> Iterator[Any]:
     pool = pytest.importorskip("loky", reason=_SWEEPS).ProcessPoolExecutor(2)
     try:
@@ -323,8 +300,13 @@ def _submitit(folder: Path) -> Iterator[Any]:
         yield submitit.LocalExecutor(folder)
 
 
-_MAKERS = (_processes, _threads, _loky, _dask, _submitit)
-EXECUTORS: dict[str, Callable[[Path], Any]] = {make.__name__[1:]: make for make in _MAKERS}
+EXECUTORS: dict[str, Callable[[Path], Any]] = {
+    "processes": lambda folder: ProcessPoolExecutor(2, multiprocessing.get_context("spawn")),
+    "threads": lambda folder: ThreadPoolExecutor(2),
+    "loky": _loky,
+    "dask": _dask,
+    "submitit": _submitit,
+}
 each = pytest.mark.parametrize("name", EXECUTORS)
 # of the executors of others: what they warn of, is theirs
 theirs = pytest.mark.filterwarnings("ignore")

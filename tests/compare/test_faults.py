@@ -127,22 +127,15 @@ def test_an_interruption_counts_as_no_crash(tmp_path):
     assert record.status == "RAISED"
 
 
-class _Refusing:
-    """A progress object that raises at the second record."""
+class _Refusing(compare.Observer):
+    """Raises at the second record."""
 
-    def __init__(self) -> None:
-        self.count = 0
+    count = 0
 
-    def start(self, total: int) -> None: ...
-
-    def begin(self, *key: Any) -> None: ...
-
-    def finish(self, record: compare.Record) -> None:
+    def finish(self, record: compare.Outcome) -> None:
         self.count += 1
         if self.count == 2:
             raise OSError("no more")
-
-    def close(self) -> None: ...
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

@@ -27,24 +27,6 @@ def descend(problem: go.Problem, x0: Any, *, tol: float) -> Any:
     return X
 
 
-def by_scipy(problem: go.Problem, x0: Any, *, tol: float, max_time: float) -> Any:
-    """SLSQP, on vectors, with the constraint X^T X = I."""
-    M, rows = problem.manifold, np.triu_indices(x0.shape[1])
-
-    def constraint(v: Any) -> Any:
-        X = v.reshape(M.shape)
-        return (X.T @ X - np.eye(X.shape[1]))[rows]
-
-    return scipy.optimize.minimize(
-        lambda v: problem.cost(v.reshape(M.shape)),
-        x0.ravel(),
-        jac=lambda v: problem.euclidean_gradient(v.reshape(M.shape)).ravel(),
-        method="SLSQP",
-        constraints={"type": "eq", "fun": constraint},
-        options={"ftol": 1e-18, "maxiter": 500},
-    )
-
-
 def by_pymanopt(problem: go.Problem, x0: Any, *, tol: float, max_time: float) -> Any:
     optimizer = pymanopt.optimizers.ConjugateGradient(
         verbosity=0, min_gradient_norm=tol, max_time=max_time
@@ -52,18 +34,12 @@ def by_pymanopt(problem: go.Problem, x0: Any, *, tol: float, max_time: float) ->
     return optimizer.run(to_pymanopt(problem), initial_point=x0)
 
 
-def polished(problem: go.Problem, x0: Any, *, tol: float, max_time: float) -> Any:
-    """The x of SciPy is near M only; `restore` brings it there."""
-    found = by_scipy(problem, x0, tol=tol, max_time=max_time)
-    return problem.manifold.restore(found.x.reshape(x0.shape))
-
-
 def only(solver: Any, **how: Any) -> Any:
     (record,) = compare.run(procrustes(0), {"mine": solver}, progress=None, **how)
     return record
 
 
-@pytest.mark.parametrize("solver", [descend, by_pymanopt, polished])
+@pytest.mark.parametrize("solver", [descend, by_pymanopt])
 def test_whatever_returns_a_point_is_measured_by_us(solver: Any) -> None:
     record, ours = compare.run(procrustes(0), {"mine": solver, "rtr": "rtr"}, progress=None)
     assert record.success, record.message
@@ -121,13 +97,11 @@ def test_a_point_of_scipy_off_the_manifold_is_a_record_with_the_reason() -> None
 @pytest.mark.parametrize(
     ("returned", "named"),
     [
-        (None, "got NoneType"),
         ([1.0, 2.0], "got list"),
-        ("x", "got str"),
         (np.zeros(5), "got shape (5,)"),
         (scipy.optimize.OptimizeResult(fun=1.0), "got OptimizeResult"),
     ],
-    ids=["nothing", "list", "text", "size", "no x"],
+    ids=["list", "size", "no x"],
 )
 def test_what_is_no_point_is_a_record_with_the_reason(returned: Any, named: str) -> None:
     record = only(lambda problem, x0: returned)

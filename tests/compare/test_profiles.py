@@ -9,19 +9,10 @@ from hypothesis import strategies as st
 from genorth.compare import Records, plots, tables
 from genorth.compare.analysis.profiles import Profile, profile
 from genorth.solve.solver import FAMILIES
-from support.compare_records import record, small_comparison, timed, trace
+from support.compare_records import record, small_comparison, timetable, trace
 
-
-def _rows(**times: list[float]) -> Records:
-    """The times of each solver, one for each row; infinity is a failure."""
-    return Records(
-        timed(solver, t, size=str(n))
-        for solver, seconds in times.items()
-        for n, t in enumerate(seconds)
-    )
-
-
-HAND = _rows(a=[1.0, 4.0, 2.0, math.inf, math.inf], b=[2.0, 1.0, 2.0, 3.0, math.inf])
+INF = math.inf
+HAND = Records(timetable({"a": [1.0, 4.0, 2.0, INF, INF], "b": [2.0, 1.0, 2.0, 3.0, INF]}))
 
 
 def test_hand_made_case():
@@ -91,7 +82,7 @@ _times = st.lists(st.one_of(st.floats(1e-3, 1e3), st.just(math.inf)), min_size=4
 @given(st.lists(_times, min_size=2, max_size=4), st.floats(1, 1e7))
 def test_general_properties(table, tau):
     names = [f"s{n}" for n in range(len(table))]
-    found = profile(_rows(**dict(zip(names, table, strict=True))))
+    found = profile(Records(timetable(dict(zip(names, table, strict=True)))))
     # rho_s rises to the share that s solves, and the shares at 1 add up to at least that of the
     # rows that anybody does.
     for name, times in zip(names, table, strict=True):
@@ -109,7 +100,7 @@ _NAMES = ("cdf-gd", "rgd", "landing", "rtr")
 
 @given(st.lists(_times, min_size=1, max_size=4), st.floats(1e-4, 1e4))
 def test_the_data_profile_is_the_share_within_a_budget(table, budget):
-    found = profile(_rows(**dict(zip(_NAMES, table, strict=False))))
+    found = profile(Records(timetable(dict(zip(_NAMES, table, strict=False)))))
     for name, times in zip(_NAMES, table, strict=False):
         assert found.within(name, budget) == sum(t <= budget for t in times) / 4
         assert found.solved(name) == sum(map(math.isfinite, times)) / 4
@@ -121,7 +112,7 @@ def test_the_data_profile_is_the_share_within_a_budget(table, budget):
 
 @given(st.lists(_times, min_size=1, max_size=4), st.floats(1, 1e4))
 def test_a_family_is_its_best_solver_in_each_run(table, tau):
-    records = _rows(**dict(zip(_NAMES, table, strict=False)))
+    records = Records(timetable(dict(zip(_NAMES, table, strict=False))))
     found = profile(records, by="family")
     kinds = {name: about.family for name, about in records.solvers.items()}
     assert list(found.solvers) == [kind for kind in FAMILIES if kind in kinds.values()]

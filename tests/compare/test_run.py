@@ -132,24 +132,6 @@ def test_the_start_of_an_instance_and_its_options_reach_the_solver():
     assert seen == {"tol": 1e-4, "max_time": 5.0, "max_iterations": 9, "beta": 0.5, "rng": 7}
 
 
-def test_rng_is_given_to_the_solver_that_takes_it():
-    seen: list[int] = []
-
-    def plain(
-        problem: go.Problem, x0: Any, tol: float, max_time: float, max_iterations: int | None
-    ) -> go.Result:
-        return standing(problem, x0)
-
-    def drawing(
-        problem: go.Problem, x0: Any, tol: float, max_time: float, max_iterations: Any, rng: int
-    ) -> go.Result:
-        seen.append(rng)
-        return standing(problem, x0)
-
-    assert run(instance(), [plain, drawing], starts=[3]).distinct("status") == ["STALLED"]
-    assert seen == [3]
-
-
 def test_one_problem_is_alive_at_a_time():
     alive: list[weakref.ref[go.Problem]] = []
 
@@ -203,22 +185,22 @@ def test_a_solver_that_raises_becomes_a_record_and_the_others_go_on():
 def test_a_solver_that_hangs_is_interrupted():
     begin = time.monotonic()
     first, second = run(procrustes(0), [hanging, standing], max_time=0.1, grace=0.1)
-    assert time.monotonic() - begin < 5  # a sleep without end, but for the alarm
+    assert time.monotonic() - begin < 60  # a sleep without end, but for the alarm
     assert (first.status, second.status) == ("HUNG", "STALLED")
-    assert "0.1 s" in first.message and 0.2 <= first.time < 5 and first.nfev == 1
+    assert "0.1 s" in first.message and 0.2 <= first.time < 60 and first.nfev == 1
 
 
 @alarms
 def test_a_solver_is_not_interrupted_for_what_we_measure():
     """Its patience is of its own clock, which stands still meanwhile."""
-    clock = Clock(procrustes(0))
+    clock, start = Clock(procrustes(0)), time.monotonic()
     with clock, interrupted(0.1, clock):
         begin = Clock.begin()
         time.sleep(0.3)
         Clock.measured(begin)
         with pytest.raises(PastLimitError):
             time.sleep(10)
-    assert 0.1 <= clock.seconds[0] < 5
+    assert 0.1 <= clock.seconds[0] <= time.monotonic() - start - 0.3
 
 
 @alarms
@@ -226,11 +208,11 @@ def test_the_interruption_leaves_alarms_as_they_were():
     rang: list[int] = []
     handler = signal.signal(signal.SIGALRM, lambda signum, frame: rang.append(signum))
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        signal.setitimer(signal.ITIMER_REAL, 1.0)
         with pytest.raises(PastLimitError), interrupted(0.05):
             time.sleep(10)
         left = signal.getitimer(signal.ITIMER_REAL)[0]
-        assert 0 < left < 0.3 and not rang
+        assert 0 < left < 1.0 and not rang
         time.sleep(left + 0.05)
         assert rang == [signal.SIGALRM]
         with interrupted(0.05):
@@ -252,20 +234,21 @@ def test_outside_of_the_main_thread_runs_are_made_without_alarm():
 @pytest.mark.parametrize(
     ("where", "status", "said"),
     [
-        (lambda best, x0: np.nan * x0, "NOT_FINITE", "|C| is nan"),
-        (lambda best, x0: x0[:1], "NOT_FINITE", "|C| is nan"),
-        (lambda best, x0: x0, "NOT_STATIONARY", "Riemannian gradient norm is"),
-        (lambda best, x0: 2 * best, "NOT_STATIONARY", "Riemannian gradient norm is"),
-        (lambda best, x0: (1 + 1e-9) * best, "NOT_FEASIBLE", "|C| is"),
+        (lambda best, x0: {"x": np.nan * x0}, "NOT_FINITE", "|C| is nan"),
+        (lambda best, x0: {"x": x0[:1]}, "NOT_FINITE", "|C| is nan"),
+        (lambda best, x0: {"x": x0}, "NOT_STATIONARY", "Riemannian gradient norm is"),
+        (lambda best, x0: {"x": 2 * best}, "NOT_STATIONARY", "Riemannian gradient norm is"),
+        (lambda best, x0: {"x": (1 + 1e-9) * best}, "NOT_FEASIBLE", "|C| is"),
+        (lambda best, x0: {"x": best, "status": go.Status.TIME_LIMIT}, "TIME_LIMIT", "fine"),
     ],
 )
 def test_a_success_that_x_does_not_bear_out_is_taken_back(where, status, said):
     def lying(problem: go.Problem, x0: Any, **arguments: Any) -> go.Result:
-        return ended(where(go.minimize(problem, x0, tol=1e-9).x, x0))
+        return ended(**where(go.minimize(problem, x0, tol=1e-9).x, x0))
 
     record = only(lying)
     assert (record.status, record.success) == (status, False)
-    assert "reports success" in record.message and said in record.message
+    assert ("reports success" in record.message) == (said != "fine") and said in record.message
 
 
 def test_figures_and_counts_are_ours_whatever_the_solver_reports():
@@ -279,14 +262,6 @@ def test_figures_and_counts_are_ours_whatever_the_solver_reports():
     assert record.success and abs(record.fun - honest.fun) <= 1e-7 and 0 < record.time < 60
     assert record.nfev > 10 and record.feasibility > 0
     assert decode(encode(record), compare.Record) == record
-
-
-def test_a_success_with_another_status_is_none():
-    def confused(problem: go.Problem, x0: Any, **arguments: Any) -> go.Result:
-        return ended(go.minimize(problem, x0, tol=1e-8).x, status=go.Status.TIME_LIMIT)
-
-    record = only(confused)
-    assert (record.status, record.success) == ("TIME_LIMIT", False)
 
 
 def test_a_problem_without_gradient_is_a_record_with_the_reason():
@@ -355,8 +330,8 @@ def test_a_solver_that_runs_out_of_time_is_given_up_after_so_many_starts(give_up
     assert len(calls) == 10
 
 
-class _Heard:
-    """A progress object that takes down what it is told."""
+class _Heard(compare.Observer):
+    """Takes down what it is told."""
 
     def __init__(self) -> None:
         self.told: list[Any] = []
@@ -367,7 +342,7 @@ class _Heard:
     def begin(self, problem: str, size: str, seed: int, solver: str, tolerance: float) -> None:
         self.told.append((problem, seed, solver, tolerance))
 
-    def finish(self, record: compare.Record) -> None:
+    def finish(self, record: compare.Outcome) -> None:
         self.told.append(record.status)
 
     def close(self) -> None:
@@ -440,8 +415,8 @@ def test_worker_processes_make_the_same_records_and_are_killed_where_they_are_st
     assert all(record.environment["processes"] == "2" for record in several)
 
 
-class _Interrupting(_Heard):
-    def finish(self, record: compare.Record) -> None:
+class _Interrupting(compare.Observer):
+    def finish(self, record: compare.Outcome) -> None:
         raise KeyboardInterrupt
 
 

@@ -1,8 +1,8 @@
 """How sure a comparison is: ranges over the starts, and no winner where they overlap."""
 
 import math
-from typing import Any
 
+import attrs
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,16 +18,11 @@ from genorth.compare.analysis.rows import (
 )
 from genorth.compare.render.table import digits, markdown
 from genorth.compare.runs.record import Records
-from support.compare_records import timed, trace
+from support.compare_records import timed, timetable, trace
 from support.refusals import refused
 
 SOLVERS = ("cdf-gd", "cdf-lbfgs", "rtr", "rgd")
 seconds = st.one_of(st.sampled_from([1.0, 2.0, 4.0, math.inf]), st.floats(0.1, 10.0))
-
-
-def _runs(solver: str, times: list[float], **more: Any) -> list[Any]:
-    """One run for each seed; infinite where the time ran out."""
-    return [timed(solver, time, seed=n, **more) for n, time in enumerate(times)]
 
 
 @st.composite
@@ -39,7 +34,7 @@ def rows(draw: st.DrawFn) -> dict[str, list[float]]:
 
 
 def _row(times: dict[str, list[float]]) -> tuple[Records, dict[str, Runs]]:
-    records = Records([run for solver, each in times.items() for run in _runs(solver, each)])
+    records = Records(timetable(times, "seed"))
     (runs,) = by_row(records).values()
     return records, runs
 
@@ -71,7 +66,9 @@ def test_words_and_tables_name_a_winner_only_where_there_is_one(times):
         bold = [e for block in table.blocks for line in block.lines for e in line.entries if e.bold]
         timed = sum(head.name in ("Wall (s)", "CPU (s)") for head in table.heads) or 1
         assert len(bold) == (len(first) == 1) * timed
-    (line,) = tables.best_table(records).blocks[0].lines
+    table = tables.best_table(records)
+    assert ("Several names" in table.footnote) == (len(first) > 1)
+    (line,) = table.blocks[0].lines
     assert line.entries[3].text == (" or ".join(first) or "none")
 
 
@@ -160,8 +157,14 @@ def test_solvers_with_other_starts_are_compared_from_those_they_share(one, many)
 
 
 def test_in_words():
-    clear = _runs("cdf-gd", [4.0, 5.0, 6.0], size="(1)") + _runs("rtr", [1.0, 2.0, 3.0], size="(1)")
-    close = _runs("cdf-gd", [2.0, 3.0, 4.0], size="(2)") + _runs("rtr", [1.0, 2.0, 3.0], size="(2)")
+    both = {
+        "(1)": {"cdf-gd": [4.0, 5.0, 6.0], "rtr": [1.0, 2.0, 3.0]},
+        "(2)": {"cdf-gd": [2.0, 3.0, 4.0], "rtr": [1.0, 2.0, 3.0]},
+    }
+    clear, close = (
+        [attrs.evolve(each, size=size) for each in timetable(times, "seed")]
+        for size, times in both.items()
+    )
     near = "The ranges of the fastest over the starts overlap in 1 of 2 rows: no winner there."
     assert summary.headline(Records(clear + close)) == [
         "rtr is fastest in 1 of 2 rows.",
@@ -192,11 +195,8 @@ def test_wall_and_cpu_time_rank_on_their_own():
 
 
 def test_a_family_with_fewer_or_failed_starts_is_never_left_of_the_best():
-    runs = {
-        "rtr": Runs(tuple(_runs("rtr", [2.0, 2.0, 4.0]))),
-        "cdf-gd": Runs(tuple(_runs("cdf-gd", [1.0, 1.0, math.inf]))),
-        "landing": Runs(tuple(_runs("landing", [8.0]))),
-    }
+    times = {"rtr": [2.0, 2.0, 4.0], "cdf-gd": [1.0, 1.0, math.inf], "landing": [8.0]}
+    _, runs = _row(times)
     assert behind(runs) == {"penalty": 1.0, "Riemannian": 2.0, "infeasible": 8.0}
 
 
@@ -216,9 +216,8 @@ def test_ratios_have_no_exponent(ratio):
 
 
 def test_a_family_that_wins_rows_and_is_slower_on_the_whole_is_told_so():
-    records = [*_runs("cdf-gd", [1.0], size="(1)"), *_runs("rtr", [1.1], size="(1)")]
-    records += [*_runs("cdf-gd", [3.0], size="(2)"), *_runs("rtr", [1.0], size="(2)")]
+    records = timetable({"cdf-gd": [1.0, 3.0], "rtr": [1.1, 1.0]})
     assert summary.headline(Records(records))[1] == (
-        "Penalty wins 1 of 2 rows, but over both rows it is 1.4x slower in the median "
-        "(0.33x to 1.1x)."
+        "Penalty wins as many rows as Riemannian, 1 of 2, but over both rows it is 1.4x slower in "
+        "the median (0.33x to 1.1x)."
     )

@@ -150,27 +150,22 @@ def test_readme_is_short():
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_lines_have_at_most_100_characters(page):
-    """Rows of tables aside, and the commands that other programs read from README."""
-    long = [
-        f"{number}: {line[:60]}"
-        for number, line in enumerate(page.read_text("utf-8").splitlines(), 1)
-        if len(line) > 100 and not line.lstrip().startswith(("|", "python3 -m venv"))
-    ]
-    assert not long
+def test_a_page_has_short_lines_speaks_of_ideas_and_explains_short_names(page):
+    """At most 100 characters, rows of tables and commands aside.
 
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_pages_speak_of_ideas_and_explain_short_names(page):
-    """Numbers of facts stay with the mathematics; cdf and odf are explained on each page."""
+    Numbers of facts stay with the mathematics; cdf and odf are explained on each page.
+    """
     text = page.read_text("utf-8")
+    open_ended = ("|", "python3 -m venv")
+    lines = [line for line in text.splitlines() if not line.lstrip().startswith(open_ended)]
+    assert [line for line in lines if len(line) > 100] == []
     if page.name not in ("mathematics.md", "statements.md", "contributing.md"):
         assert not re.findall(r"\bF\d{1,2}\b", text)
     if re.search(r"\b(cdf|odf)-", text) and page.name != "CHANGELOG.md":
         assert "dissolving function" in " ".join(text.split())
 
 
-PAGE = (Path(__file__).parents[2] / "docs" / "infeasible.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "infeasible.md").read_text("utf-8")
 _SHORT = {"landing-newton-normal": "-normal"}
 
 
@@ -206,9 +201,6 @@ def test_the_page_says_where_each_method_fails_and_why():
     named = [name for cells in body for name in re.findall(r"`([^`]+)`", cells[0])]
     assert sorted(named) == sorted(METHODS)
     assert all(len(cells) == 3 and all(cells) for cells in body)
-
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.slow

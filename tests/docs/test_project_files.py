@@ -57,21 +57,6 @@ def test_the_workflow_runs_ci_on_three_versions_from_the_oldest_on():
     assert {"run": ".ci/run"} in job["steps"]
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.glob(".github/ISSUE_TEMPLATE/*.yml")), ids=str)
-def test_an_issue_template_has_what_github_needs(path):
-    form = _yaml(str(path))
-    if path.name != "config.yml":
-        assert {"name", "description", "body"} <= form.keys()
-        assert all("label" in field["attributes"] for field in form["body"])
-
-
-def test_the_hooks_of_a_commit_are_tools_of_the_extra_dev():
-    (repo,) = _yaml(".pre-commit-config.yaml")["repos"]
-    hooks = ["ruff", "ruff-format", "mypy", "check-added-large-files"]
-    assert [hook["id"] for hook in repo["hooks"]] == hooks
-    assert all(hook["entry"].startswith(".venv/bin/") for hook in repo["hooks"])
-
-
 def test_the_public_modules_exist():
     page = (ROOT / "docs" / "releasing.md").read_text("utf-8")
     modules = re.findall(r"^\| `([\w.]+?)(?:\.\*)?` \|", page, re.MULTILINE)

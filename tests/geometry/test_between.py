@@ -16,16 +16,6 @@ def step(M, X, seed, length=0.3):
     return Z * (min(length, 1 / float(M.norm(M.phi(X)))) / max(float(M.norm(Z)), 1e-8))
 
 
-@pytest.mark.parametrize("family", sorted(FAMILIES))
-@pytest.mark.parametrize(("n", "p"), [(8, 4), (6, 1), (4, 4)])
-def test_the_inverse_of_cayley_to_thirteen_digits(family, n, p):
-    M = Recipe(family, n, p, 10.0, 1).build()
-    X = M.random_point(2)
-    Z = step(M, X, 3)
-    found = M.inverse_retract(X, M.retract(X, Z))
-    assert float(M.norm(found - Z)) <= 1e-13 * max(float(M.norm(Z)), 0.3)
-
-
 @pytest.mark.statement("F22")
 @hypothesis.given(gt.recipes(max_condition=1e4), gt.seeds())
 def test_the_inverse_is_tangent_and_leads_to_Y(recipe, seed):

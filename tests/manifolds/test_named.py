@@ -9,6 +9,7 @@ import pytest
 
 import genorth as go
 from genorth.riemannian import rgd
+from support.problems import nearest, trace
 
 RNG = np.random.default_rng(0)
 A = RNG.standard_normal((8, 8))
@@ -29,16 +30,11 @@ METHODS = ["auto", "rgd", "rcg", "rlbfgs", "rtr", "odf-lbfgs", "cdf-lbfgs", "odf
 
 
 def sphere() -> go.Problem:
-    return go.Problem(
-        go.Sphere(8), lambda x: x @ A @ x, lambda x: 2 * A @ x, lambda x, z: 2 * A @ z
-    )
+    return trace(go.Sphere(8), A, fused=False)
 
 
 def oblique() -> go.Problem:
-    return go.Problem(
-        go.Oblique(4, 6),
-        cost_and_gradient=lambda X: (float(np.sum((X - B) ** 2)), 2 * (X - B)),
-    )
+    return nearest(go.Oblique(4, 6), B)
 
 
 @pytest.mark.parametrize("name", SHAPED)
@@ -81,9 +77,7 @@ def test_unit_columns() -> None:
 
 
 def test_the_complex_circle() -> None:
-    problem = go.Problem(
-        go.ComplexCircle(5), lambda x: float(np.vdot(x, H @ x).real), lambda x: 2 * H @ x
-    )
+    problem = trace(go.ComplexCircle(5), H)
     assert go.check_gradient(problem, rng=0).passed
     result = go.minimize(problem, rng=0)
     assert result.success
@@ -157,9 +151,7 @@ def test_rotations_stay_rotations(method: str) -> None:
     """The nearest orthogonal matrix to -I has det -1: on the rotations it is out of reach."""
     for M, f in ((go.Rotations(3), 4.0), (go.Power(go.Rotations(3), 4), 16.0)):
         target = -np.eye(3) + np.zeros(M.shape)
-        problem = go.Problem(
-            M, lambda X, T=target: float(np.sum((X - T) ** 2)), lambda X, T=target: 2 * (X - T)
-        )
+        problem = nearest(M, target)
         for seed in range(3):
             np.testing.assert_allclose(np.linalg.det(M.random_point(seed)), 1, atol=1e-12)
             result = go.minimize(problem, method=method, rng=seed)

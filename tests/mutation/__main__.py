@@ -26,9 +26,9 @@ _VERDICTS = {0: "SURVIVED", 1: "found", -signal.SIGXCPU: "found: time limit"}
 class Copy:
     """A copy of the project, in which one test process runs at a time."""
 
-    def __init__(self, path: Path, root: Path = ROOT) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        shutil.copytree(root, path, ignore=_LEFT_OUT)
+        shutil.copytree(ROOT, path, ignore=_LEFT_OUT)
         self.passes = cache(lambda test: self._run([test]) == "SURVIVED")
 
     def verdict(self, error: Planted) -> str:

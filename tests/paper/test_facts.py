@@ -69,16 +69,6 @@ def test_F5_the_closed_form_is_for_points_of_M_only():
 
 
 @pytest.mark.statement("F6")
-@drawn(manifold=MANIFOLDS, seed=gt.seeds())
-def test_F6(manifold, seed):
-    """A(2X) = -X and A(0) = 0: the reach of repeated A is bounded."""
-    s = Sample(manifold, seed)
-    rest = 20 * s.q * (s.u * s.g + s.c) * norm(s.X)
-    close(s, "A(2X) = -X", manifold.dissolve(2 * s.X), -s.X, rest)
-    assert norm(manifold.dissolve(0 * s.X)) == 0
-
-
-@pytest.mark.statement("F6")
 @drawn(manifold=gt.manifolds(max_n=6, max_condition=1e2), seed=gt.seeds(), radius=st.floats(0, 0.9))
 def test_F6_converges_where_the_spectral_radius_is_below_one(manifold, seed, radius):
     """Repeated A ends at Y <<Y,Y>>^(-1/2), also where |C(Y)| > 1 but its eigenvalues are < 1."""
@@ -95,20 +85,6 @@ def test_F6_converges_where_the_spectral_radius_is_below_one(manifold, seed, rad
         condition = float(np.linalg.cond(np.eye(H.shape[-1]) + C).max())
         rest = 1e4 * s.q**2 * (s.u * s.g + s.c) * condition * norm(Y)
         close(s, "lim A^k(Y)", limit, polar_factor(manifold, Y), rest)
-
-
-@pytest.mark.statement("F7")
-@drawn(manifold=MANIFOLDS, seed=gt.seeds())
-def test_F7(manifold, seed):
-    """DA(X) is the orthogonal projector where phi(X) = X and psi o psi = id."""
-    s = Sample(manifold, seed)
-    D, T = s.ambient(), s.algebra()
-    same = norm(s.P - s.X) <= s.u * norm(s.X)
-    if same and norm(manifold.psi(manifold.psi(T)) - T) <= s.u * s.q**2:
-        rest = 20 * (s.u * s.g + s.c)
-        close(
-            s, "DA(X) = P_X", manifold.dissolve_differential(s.X, D), manifold.project(s.X, D), rest
-        )
 
 
 @pytest.mark.statement("F7")
@@ -276,24 +252,6 @@ def test_F13_blocks_may_be_swapped_and_F_may_be_smaller(manifold):
 def _rounding(s: Sample) -> float:
     """Relative rounding of what the equation Phi(K S) = T gives at X, and of X itself."""
     return 100 * s.q * s.kappa * (s.u * s.g + s.c)
-
-
-@pytest.mark.statement("F15")
-@drawn(manifold=MANIFOLDS, seed=gt.seeds())
-def test_F15_the_derivative_on_M(manifold, seed):
-    """DA_n = P_X is idempotent and self-adjoint, and D(C o A_n) = 0, as D(C o A) is."""
-    s = Sample(manifold, seed)
-    step, E, F = NewtonStep(manifold.at(s.X)), s.ambient(), s.ambient()
-    once, other = (U - step.derivative(U) for U in (E, F))
-    rest = _rounding(s)
-    close(s, "DA_n = P_X", once, manifold.project(s.X, E), rest)
-    close(s, "DA_n DA_n = DA_n", once - step.derivative(once), once, rest)
-    close(s, "DA_n* = DA_n", np.vdot(once, F).real, np.vdot(E, other).real, rest)
-    oblique = manifold.dissolve_differential(s.X, E)
-    size = norm(s.X) * norm(s.P)
-    for name, image in (("DC DA_n = 0", once), ("DC DA = 0", oblique)):
-        change = norm(manifold.constraint_differential(s.X, image))
-        holds(name, change, rest * (1 + norm(s.P) + s.L * norm(s.X)) * (1 + size))
 
 
 @pytest.mark.statement("F15")

@@ -11,7 +11,7 @@ from genorth.compare import Records
 from genorth.compare.analysis import by_row
 from paper_repro.experiments import LONGER, REFERENCE
 from paper_repro.findings import FAMILIES, _equally_limited, ratios, slower, standings, won
-from support.compare_records import record, timed
+from support.compare_records import record, timetable
 
 PENALTY, SECOND, RIEMANNIAN = "cdf-gd", "cdf-lbfgs", "rtr"
 SOLVERS = (PENALTY, SECOND, RIEMANNIAN)
@@ -21,11 +21,7 @@ tables = st.lists(st.tuples(seconds, seconds, seconds), min_size=1, max_size=6)
 
 
 def _records(rows: list[tuple[float, ...]]) -> Records:
-    return Records(
-        timed(solver, time, size=f"({n})")
-        for n, row in enumerate(rows)
-        for solver, time in zip(SOLVERS, row, strict=True)
-    )
+    return Records(timetable(dict(zip(SOLVERS, zip(*rows, strict=True), strict=True))))
 
 
 @given(rows=tables)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import genorth as go
 import genorth.testing as gt
+from baselines import SOLVERS
 from paper_repro.problems import Matching
 from support.known_minima import known_minima
 from support.problems import Matrix, nearest, smooth, spd, spoiled, trace
@@ -19,22 +20,9 @@ OBLIQUE = (*OURS, *(f"{name}-scipy" for name in OURS[1:]))
 METHODS = (*OBLIQUE, *(name.replace("cdf", "odf") for name in OBLIQUE))
 KNOWN = known_minima()
 EVERY = (*METHODS, "rgd", "rcg", "rlbfgs", "rtr", "rgd-paper", "rcg-paper")
+INFEASIBLE = [name for name, solver in SOLVERS.items() if solver.family == "infeasible"]
 EASY = trace(go.Stiefel(12, 3), spd(12, 20, 1), fused=False)
 BAD = (math.inf, -math.inf, math.nan)
-
-
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("name", KNOWN)
-def test_known_minimum_from_random_starts(name, method):
-    problem, best = KNOWN[name]
-    for seed in (0, 1, 11):
-        result = go.minimize(problem, method=method, rng=seed, tol=1e-7)
-        assert result.success, result
-        # f is quadratic about the minimum, so |f - f*| is about tol^2 over the smallest curvature.
-        assert abs(result.fun - best) <= 1e-9 * (1 + abs(best)), result
-        assert result.gradient_norm <= 1e-7
-        assert result.feasibility <= 1e-12 * problem.manifold.scale(result.x)
-        assert result.margin is not None and result.margin >= 1 - 1e-6
 
 
 @settings(max_examples=2 * settings().max_examples)
@@ -58,21 +46,6 @@ def test_accuracy_near_rounding(method):
     problem = trace(go.Stiefel(12, 3), 1e3 * (np.eye(12) + spd(12, 20, 1)))
     result = go.minimize(problem, method=method, rng=0, tol=1e-9)
     assert result.success and result.gradient_norm <= 2e-9, result  # a success is within 2 tol
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_counts_are_what_an_independent_counter_saw(method):
-    inner = EASY.fresh()  # counts what it is asked for
-    problem = go.Problem(
-        EASY.manifold, inner.evaluate_cost, inner.evaluate_gradient, inner.euclidean_hessian
-    )
-    for seed in range(2):  # the second run counts its own evaluations only
-        inner.reset_counts()
-        result = go.minimize(problem, method=method, rng=seed, check=False)
-        seen = inner.counts
-        assert (result.nfev, result.njev, result.nhev) == (seen.nfev, seen.njev, seen.nhev)
-        assert result.trace.evaluations[-1] <= result.evaluations
-        assert 0 < result.seconds["cost"] < result.time + 1
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -112,13 +85,6 @@ def test_trace_has_a_line_per_iteration(method):
             float(np.linalg.norm(h.gradient(point))), rel=1e-6
         )
     assert go.minimize(EASY, method=method, rng=0).trace.points is None
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_runs_are_deterministic(method):
-    first, second = (go.minimize(EASY, method=method, rng=3) for _ in range(2))
-    np.testing.assert_array_equal(first.x, second.x)
-    assert first.trace.gradient_norm == second.trace.gradient_norm and first.beta == second.beta
 
 
 @pytest.mark.parametrize("method", ["cdf-lbfgs", "odf-lbfgs"])
@@ -218,8 +184,9 @@ def test_callback_sees_every_iterate_and_stops(method):
 
 
 def test_the_callback_is_not_on_the_clock():
+    begin = time.perf_counter()
     result = go.minimize(EASY, rng=0, max_iterations=5, callback=lambda progress: time.sleep(0.02))
-    assert result.time < 0.1
+    assert result.time <= time.perf_counter() - begin - result.nit * 0.02
 
 
 def test_an_exception_of_the_callback_is_passed_on():
@@ -252,17 +219,8 @@ def test_not_finite_ends_with_the_best_iterate(method, error):
     assert result.feasibility <= 1e-12 * inner.manifold.scale(result.x)
 
 
-@pytest.mark.parametrize("method", ["cdf-lbfgs", "odf-lbfgs"])
-def test_not_finite_from_the_first_call(method):
-    problem = go.Problem(go.Stiefel(5, 2), lambda X: math.nan, lambda X: X)
-    X = problem.manifold.random_point(0)
-    result = go.minimize(problem, X, method=method)
-    assert result.status is go.Status.NOT_FINITE
-    np.testing.assert_allclose(result.x, X, atol=1e-14)
-
-
 @pytest.mark.parametrize("where", ["cost", "gradient"])
-@pytest.mark.parametrize("method", EVERY)
+@pytest.mark.parametrize("method", [*EVERY, *INFEASIBLE])
 def test_one_value_that_is_not_finite_is_enough(method, where):
     """Whichever call it is, also while beta is estimated: a step is not shortened for it."""
     for last in range(6):
@@ -287,13 +245,6 @@ def test_an_estimate_of_beta_that_overflows_is_not_used():
     for method in ("cdf-lbfgs", "odf-lbfgs"):
         beta = go.minimize(problem, x, method=method).beta
         assert beta is not None and 0 < beta < math.inf
-
-
-def test_a_wrong_gradient_stalls_and_says_so():
-    problem = spoiled(EASY, 0, sign=-1)
-    result = go.minimize(problem, rng=0, max_evaluations=300, check=False)
-    assert not result.success
-    assert result.status is go.Status.STALLED and "check_gradient" in result.message
 
 
 def test_a_beta_below_the_threshold_is_raised_from_a_warm_start(monkeypatch):
@@ -333,12 +284,6 @@ def test_a_given_beta_below_the_threshold_is_reported(method, name):
         assert result.fun == pytest.approx(best, rel=1e-6)
 
 
-def test_a_given_beta_is_kept():
-    result = go.minimize(EASY, rng=0, beta=2.5)
-    assert result.success and result.beta == 2.5 and result.beta_raised == 0
-    assert "threshold" not in result.message
-
-
 def test_an_objective_that_is_unbounded_off_M():
     """f(A(X)) falls like -|X|^6 far from M: line searches must turn back, with every cdf method."""
     problem = trace(go.Stiefel(12, 3), -1e3 * spd(12, 5, 1))
@@ -351,25 +296,9 @@ def test_an_objective_that_is_unbounded_off_M():
 # ---------------------------------------------------------------------- Result and arguments
 
 
-def test_repr_is_readable() -> None:
-    text = repr(go.minimize(EASY, rng=0, method="odf-lbfgs"))
-    for part in ("success: True", "CONVERGED", "every beta > 0 is exact at x", "shape (12, 3)"):
-        assert part in text
-    assert len(text) < 1000
-
-
-def test_statuses_are_sentences():
-    for status in go.Status:
-        assert status.value.endswith(".") and len(status.value.split()) >= 6
-
-
 def test_feasibility_that_rounding_forbids_is_no_success():
     result = go.minimize(EASY, rng=0, feasibility_tol=1e-18)
     assert not result.success and result.status is go.Status.NOT_FEASIBLE
-
-
-def test_integers_are_a_start():
-    assert go.minimize(EASY, np.eye(12, 3, dtype=int)).success
 
 
 @given(data=st.data(), seed=gt.seeds())
@@ -402,9 +331,8 @@ def test_a_run_that_leaves_its_component_is_no_success(method):
     """The nearest orthogonal matrix to one of determinant -1, asked for among rotations."""
     target = np.diag([1.0, 1.0, -1.0])
     M = go.Rotations(3)
-    problem = go.Problem(M, lambda X: float(np.sum((X - target) ** 2)) / 2, lambda X: X - target)
     for seed in range(5):
-        result = go.minimize(problem, method=method, rng=seed)
+        result = go.minimize(nearest(M, target), method=method, rng=seed)
         if result.success:
             assert np.linalg.det(result.x) > 0
         else:

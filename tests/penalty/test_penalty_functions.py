@@ -72,6 +72,7 @@ def _drawn(data: st.DataObject, kind: Kind, manifold: go.GenOrthManifold, seed: 
     return Setting(kind, manifold, X, data.draw(st.floats(0.01, 100)), seed)
 
 
+@pytest.mark.statement("def:g", "cdf", "al:1:1")
 @BOTH
 @given(data=st.data(), manifold=MANIFOLDS, seed=gt.seeds())
 def test_the_value_is_the_formula(kind, data, manifold, seed):
@@ -126,19 +127,6 @@ def test_derivatives_on_every_family(family, kind):
     assert np.vdot(HU, V).real == pytest.approx(np.vdot(U, HV).real, rel=1e-7)
     mixed = s.h.hessian_product(X, 2 * U - 3 * V)
     assert norm(mixed - 2 * HU + 3 * HV) <= 1e-7 * norm(mixed)
-
-
-@given(data=st.data(), manifold=MANIFOLDS, seed=gt.seeds())
-def test_gradient_on_M(data, manifold, seed):
-    """On M grad h = DA(X)*[grad f] for any beta; its projection is the Riemannian gradient."""
-    problem, X = smooth(manifold, seed), data.draw(gt.points(manifold))
-    g, other = (go.ConstraintDissolving(problem, beta).gradient(X) for beta in (0.1, 10.0))
-    G = problem.euclidean_gradient(X)
-    bound = 1e5 * EPS * float(manifold.scale(X)) ** 2
-    bound *= 10 + np.linalg.norm(G) * float(np.prod(manifold.shape))
-    assert np.linalg.norm(g - other) <= bound
-    assert np.linalg.norm(g - manifold.dissolve_adjoint(X, G)) <= bound
-    assert np.linalg.norm(manifold.project(X, g) - manifold.gradient(X, G)) <= bound
 
 
 @BOTH
@@ -243,15 +231,6 @@ def test_two_points_are_kept_where_asked(kind):
     assert h.problem.counts.nfev == 3
     h.value(Y)
     assert h.problem.counts.nfev == 4
-
-
-@BOTH
-def test_an_array_changed_in_place_is_a_new_point(kind):
-    manifold = go.Stiefel(5, 2)
-    h, X = kind(smooth(manifold, 0), 1.0), manifold.random_ambient(0)
-    before = h.gradient(X)
-    X *= 1.5
-    assert not np.allclose(h.gradient(X), before)
 
 
 @BOTH

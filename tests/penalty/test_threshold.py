@@ -123,17 +123,6 @@ def test_lanczos_agrees_with_the_dense_form(family, monkeypatch):
     assert min(dense) > 0
 
 
-def test_identity_companion_is_the_largest_eigenvalue():
-    """psi = id: 3/4 max(0, lambda_max(Theta)), for the smallest eigenvalues of A 3/2 lambda_p."""
-    A = spd(8, 10, 0)
-    values, vectors = np.linalg.eigh(A)
-    problem = trace(go.Stiefel(8, 3), A)
-    assert go.exactness_threshold(problem, vectors[:, :3]) == pytest.approx(
-        1.5 * values[2], rel=1e-12
-    )
-    assert go.exactness_threshold(trace(go.Stiefel(8, 3), -A), vectors[:, -3:]) == 0.0
-
-
 def test_a_point_off_M_is_restored_first():
     problem = trace(go.Stiefel(8, 3), spd(8, 10, 0))
     X = problem.manifold.random_point(0)

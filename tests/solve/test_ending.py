@@ -1,6 +1,7 @@
 """How a run ends: x is restored and measured, the status says what to do next."""
 
 import math
+import time
 from typing import Any
 
 import attrs
@@ -14,7 +15,7 @@ from genorth.solve.ending import end_at, result
 from genorth.solve.monitor import Monitor, Stop, check_value
 from genorth.solve.options import Options
 from genorth.solve.solver import FAMILIES
-from support.problems import Matrix, spd, trace
+from support.problems import Matrix, linear, spd, trace
 
 EASY = trace(go.Stiefel(6, 2), spd(6, 20, 1), fused=False)
 
@@ -55,13 +56,13 @@ def test_no_tolerance_makes_a_success_of_a_point_off_the_manifold():
 
 
 def test_the_clock_stands_while_x_is_measured():
-    monitor = Monitor(EASY)
+    monitor, begin = Monitor(EASY), time.perf_counter()
     before = monitor.elapsed
     with monitor.paused():
         for _ in range(200):
             EASY.evaluate(SOLUTION)
     assert monitor.counts.nfev == 200 and monitor.seconds_in_cost <= 0.1 * monitor.counts.seconds
-    assert monitor.elapsed - before < monitor.counts.seconds
+    assert monitor.elapsed - before <= time.perf_counter() - begin - monitor.counts.seconds
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -75,11 +76,6 @@ def test_a_message_tells_what_to_do_next(family):
         )
         stopped = status in (go.Status.CONVERGED, go.Status.CALLBACK)
         assert (message == status.value) == stopped
-
-
-def test_evaluations_are_counted_alike_everywhere():
-    ended = attrs.evolve(_ended(SOLUTION), nfev=3, njev=5, nhev=7)
-    assert ended.evaluations == go.Counts(3, 5, 7).evaluations == 12
 
 
 def test_what_the_stopping_rule_and_a_success_allow() -> None:
@@ -118,19 +114,9 @@ def test_a_point_on_M_that_rounding_keeps_from_the_tolerance_is_the_end(
 def test_a_success_is_in_the_component_that_is_meant() -> None:
     """Both are stationary for <T, X> on O(3); one has determinant -1."""
     T = np.diag([3.0, 2.0, 1.0])
-    problem = go.Problem(go.Rotations(3), lambda X: float(np.vdot(T, X)), lambda X: T + 0 * X)
+    problem = linear(go.Rotations(3), T)
     for signs, status in (((-1, -1, 1), "CONVERGED"), ((-1, -1, -1), "OTHER_COMPONENT")):
         monitor, X = Monitor(problem, Options()), np.diag(np.array(signs, float))
         end = end_at(monitor, X, X)
         found = result(monitor, go.Status.CONVERGED, end, family="penalty", method="test")
         assert found.status.name == status and found.success == (status == "CONVERGED")
-
-
-def test_a_run_has_as_many_iterations_as_it_may() -> None:
-    """The start is line 0."""
-    monitor = Monitor(EASY, Options(max_iterations=2))
-    for _ in range(2):
-        monitor.iteration(SOLUTION, 0.0, 1.0, 0.0)
-    with pytest.raises(Stop) as stop:
-        monitor.iteration(SOLUTION, 0.0, 1.0, 0.0)
-    assert stop.value.status is go.Status.ITERATION_LIMIT and monitor.nit == 2

@@ -6,6 +6,7 @@ import pytest
 
 import genorth as go
 from genorth.problem.measure import Measure
+from support.problems import trace
 from support.unusual_manifolds import quaternionic
 
 N, P = 6, 2
@@ -23,13 +24,7 @@ def trace_problem(seed):
     H = H + H.conj().T + 50 * np.eye(2 * N)
     J = np.kron(np.eye(N), np.array([[0.0, 1.0], [-1.0, 0.0]]))
     least = float(np.sum(np.linalg.eigvalsh((H + J @ H.conj() @ J.T) / 2)[: 2 * P])) / 2
-    problem = go.Problem(
-        M,
-        lambda X: float(np.vdot(X, H @ X).real) / 2,
-        lambda X: H @ X,
-        lambda X, Z: H @ Z,
-    )
-    return problem, least
+    return trace(M, H / 2), least
 
 
 def off(M, X):

@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genorth.errors import StepTooLong
-from genorth.solve.descent import NoStep, Settings, _barzilai_borwein, _search, descend
+from genorth.solve.descent import (
+    NoStep,
+    Settings,
+    _barzilai_borwein,
+    _search,
+    averaged,
+    descend,
+)
 from genorth.solve.wolfe import (
     Conditions,
     _between,
@@ -89,6 +96,14 @@ def test_a_blind_search_takes_any_rise_that_is_finite() -> None:
         EPS,
     )
     assert (found.value, t, enough) == (1e6, pytest.approx(1e-3), False)
+
+
+def test_the_average_has_geometric_weights() -> None:
+    values, average, weight = [3.0, -1.0, 4.0], 2.0, 1.0
+    for value in values:
+        average, weight = averaged(average, weight, value, 0.85)
+    shares = 0.85 ** np.arange(3, -1, -1)
+    assert average == pytest.approx(np.dot(shares, [2.0, *values]) / shares.sum())
 
 
 @given(st.floats(0.2, 0.8), st.floats(1.0, 10.0))

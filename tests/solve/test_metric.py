@@ -12,7 +12,7 @@ from genorth.problem.measure import Measure
 from genorth.riemannian import rgd, rlbfgs, rtr
 from genorth.solve.tr import Settings
 from genorth.testing import conditioned_symmetric
-from support.problems import spd, trace
+from support.problems import linear, spd, trace
 
 N, P = 30, 3
 B = spd(N, 1e4, 1)
@@ -174,12 +174,7 @@ def _trace(condition):
     B = (U * np.logspace(0, np.log10(condition), 12)) @ U.T
     A = rng.standard_normal((12, 12))
     A = A @ A.T / 12
-    return go.Problem(
-        go.GeneralizedStiefel((B + B.T) / 2, 2),
-        lambda X: -float(np.vdot(X, A @ X)),
-        lambda X: -2 * A @ X,
-        lambda X, Z: -2 * A @ Z,
-    )
+    return trace(go.GeneralizedStiefel((B + B.T) / 2, 2), -A)
 
 
 @pytest.mark.parametrize("condition", [1e2, 1e6, 1e8, 1e12])
@@ -239,6 +234,7 @@ def test_a_straight_step_leaves_M_by_B():
     left = M.constraint(X + Z) - Z.T @ matrix @ Z
     rounding = 2.0**-52 * np.linalg.norm(matrix) * np.linalg.norm(X + Z) ** 2
     assert np.linalg.norm(left) <= 100 * rounding < 1e-2 * np.linalg.norm(Z.T @ matrix @ Z)
-    linear = go.Problem(M, lambda X: float(np.vdot(N, X)), lambda X: N + 0 * X)
-    found = go.minimize(linear, X, method="odf-lbfgs", metric="B", tol=1e-6, max_iterations=1000)
+    found = go.minimize(
+        linear(M, N), X, method="odf-lbfgs", metric="B", tol=1e-6, max_iterations=1000
+    )
     assert found.success

@@ -6,7 +6,7 @@ import pytest
 import genorth as go
 from genorth.rounds import _starts
 from genorth.testing.strategies import FAMILIES, Recipe
-from support.problems import smooth, spd, trace
+from support.problems import nearest, smooth, spd, trace
 from support.stationary import spectrum, stationary
 
 A = spd(12, 20, 1)
@@ -74,9 +74,7 @@ def test_several_starts_on_two_components():
     M = go.Orthogonal(3)
     rng = np.random.default_rng(0)
     B = rng.standard_normal((3, 3))
-    problem = go.Problem(
-        M, lambda X: float(np.sum((X - B) ** 2)) / 2, lambda X: X - B, lambda X, Z: Z
-    )
+    problem = nearest(M, B)
     U, _, Vt = np.linalg.svd(B)
     best = U @ Vt
     wrong = best * np.array([-1.0, 1.0, 1.0])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import genorth as go
-from support.problems import Matrix, smooth, spd
+from support.problems import Matrix, smooth, spd, trace
 
 OURS = [
     "auto",
@@ -17,30 +17,21 @@ A = spd(12, 20, 0)
 MANIFOLDS = (go.Stiefel(12, 3), go.SymplecticStiefel(12, 4))
 
 
-def _scaled(manifold: go.GenOrthManifold, c: float) -> go.Problem:
-    """c tr(X^T A X)."""
-
-    def cost(X: Matrix) -> float:
-        return c * float(np.vdot(X, A @ X))
-
-    return go.Problem(manifold, cost, lambda X: 2 * c * (A @ X), lambda X, Z: 2 * c * (A @ Z))
-
-
 @pytest.mark.parametrize("method", OURS)
 @pytest.mark.parametrize("manifold", MANIFOLDS, ids=repr)
 def test_the_scale_of_f_does_not_matter(method: str, manifold: go.GenOrthManifold) -> None:
     start = manifold.random_point(0)
     size = float(np.linalg.norm(2 * A @ start))
-    expected = go.minimize(_scaled(manifold, 1.0), start).fun
+    expected = go.minimize(trace(manifold, A), start).fun
     for c in (1e-12, 1e-10, 1.0, 1e12):
-        result = go.minimize(_scaled(manifold, c), start, method=method)
+        result = go.minimize(trace(manifold, c * A), start, method=method)
         assert result.success, (c, result)
         assert result.fun / c == pytest.approx(expected, rel=1e-10)
         assert result.gradient_norm <= 2.01 * math.sqrt(np.finfo(float).eps) * c * size
 
 
 def test_tol_is_absolute_rtol_relative_and_the_larger_one_holds() -> None:
-    problem, start = _scaled(MANIFOLDS[0], 1.0), MANIFOLDS[0].random_point(0)
+    problem, start = trace(MANIFOLDS[0], A), MANIFOLDS[0].random_point(0)
     size = float(np.linalg.norm(problem.euclidean_gradient(start)))
     for options, bound in (
         ({"tol": 1e-3}, 1e-3),
@@ -62,16 +53,10 @@ def test_a_good_start_needs_no_iteration() -> None:
     assert first.success and again.success and again.nit <= 1
 
 
-def test_a_metric_has_its_own_gradient() -> None:
-    W = np.geomspace(1e-4, 1e4, 12)
-    result = go.minimize(_scaled(MANIFOLDS[0], 1.0), rng=0, metric=W)
-    assert result.success and result.metric_gradient_norm is not None
-
-
 @pytest.mark.parametrize("value", [-1.0, 1.0, math.nan, "1e-3", True])
 def test_a_wrong_rtol_is_refused(value: object) -> None:
     with pytest.raises(ValueError, match=r"^rtol: need 0 <= rtol < 1"):
-        go.minimize(_scaled(MANIFOLDS[0], 1.0), rtol=value)  # type: ignore[arg-type]
+        go.minimize(trace(MANIFOLDS[0], A), rtol=value)  # type: ignore[arg-type]
 
 
 def test_gradient_descent_does_not_accept_a_cost_that_explodes() -> None:

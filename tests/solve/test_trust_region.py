@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import genorth as go
-from genorth.riemannian import solvers
 from genorth.solve import tr as module
 from genorth.solve.tr import truncated_cg
 from support.problems import spd, trace
@@ -80,7 +79,3 @@ def test_rounding_of_the_cost_is_no_error_of_the_model():
         for problem in (trace(go.Stiefel(30, 2), A), shifted)
     ]
     assert counts[1] <= counts[0] + 2
-
-
-def test_the_loop_is_that_of_rtr():
-    assert solvers.tr is module.tr

@@ -52,13 +52,6 @@ class Mute(Exception):
     __repr__ = __str__
 
 
-class Numb(Exception):
-    """An exception whose text is none."""
-
-    def __str__(self) -> str:
-        return 3  # type: ignore[return-value]
-
-
 class Base(BaseException):
     """Not an Exception."""
 
@@ -231,15 +224,12 @@ def leaves_a_child(*_: Any) -> None:
 
 X = np.eye(*SHAPE)
 UNEVEN = go.Trace([0.0, 1.0], [1.0, 2.0], [1.0], [0.0], [1])
-WORDS = go.Trace(["now"], [1.0], [1.0], [0.0], [1])  # type: ignore[list-item]
-BACK = go.Trace([5.0, -3.0], [1.0, 2.0], [1.0, 1.0], [0.0, 0.0], [1, 2])
 LONG = go.Trace(*([1.0] * 200_000 for _ in range(4)), [1] * 200_000)  # type: ignore[arg-type]
 
 SOLVERS: dict[str, Fault] = {
     # ------------------------------------------------------------------ exceptions
     "an exception": Fault(Raises(ZeroDivisionError("no such\nstep")), "RAISED", "no such step"),
     "an exception whose text raises": Fault(Raises(Mute()), "RAISED", "Mute: (its message raised"),
-    "an exception whose text is none": Fault(Raises(Numb()), "RAISED", "Numb: (its message raised"),
     "a base exception": Fault(Raises(Base("base")), "RAISED", "Base: base"),
     "sys.exit()": Fault(Raises(SystemExit()), "RAISED", "SystemExit"),
     "recursion": Fault(recursion, "RAISED", "RecursionError"),
@@ -249,33 +239,22 @@ SOLVERS: dict[str, Fault] = {
         Raises(ExceptionGroup("several", [ValueError(1), Mute()])), "RAISED", "several"
     ),
     # ------------------------------------------------------------------ what it returns
-    "None": Fault(Returns(None), "RAISED", "got NoneType"),
-    "a dictionary": Fault(Returns({"x": X}), "RAISED", "got dict"),
     "a generator": Fault(generator, "RAISED", "got generator"),
     "wrong arguments": Fault(lambda problem: problem, "RAISED", "TypeError"),
     "a result whose fields raise": Fault(broken, "RAISED"),
-    "x of another shape": Fault(Claims({"x": X[:1]}), "NOT_FINITE", "|C| is nan"),
     "x is text": Fault(Claims({"x": "here"}), "NOT_FINITE", "|C| is nan"),
-    "x has NaN": Fault(Claims({"x": X * np.nan}), "NOT_FINITE", "|C| is nan"),
     "x is complex": Fault(Claims({"x": X + 1j}), "RAISED", ""),
     "x of objects": Fault(Claims({"x": X.astype(object)}), "NOT_FINITE", "|C| is nan"),
     "x is huge": Fault(Claims({"x": 1e200 * X}), "NOT_FINITE", "is "),
-    "x is the start": Fault(Claims({}), "NOT_STATIONARY", "gradient norm is"),
     "status is text": Fault(Claims({"status": "CONVERGED"}), "RAISED", "name"),
     "nit is text": Fault(Claims({"nit": "many"}), "RAISED", "nit: need a whole number, got str"),
-    "nit has no decimals": Fault(Claims({"nit": 10**5000}), "RAISED", "nit: need"),
-    "nit is negative": Fault(Claims({"nit": -1}), "RAISED", "nit: need"),
     "nfev is None": Fault(Claims({"nfev": None}), "RAISED", "NoneType"),
     "message is a number": Fault(Claims({"message": 5}), "RAISED", "text, got int"),
     "seconds are a list": Fault(Claims({"seconds": [1.0]}), "RAISED", "list"),
     "seconds are negative": Fault(Claims({"seconds": {"a": -1.0}}), "NOT_STATIONARY"),
-    "beta is text": Fault(Claims({"beta": "auto"}), "RAISED", "beta: need a number"),
     "no trace": Fault(Claims({"trace": None}), "NOT_STATIONARY"),
     "an uneven trace": Fault(Claims({"trace": UNEVEN}), "NOT_STATIONARY"),
-    "words in the trace": Fault(Claims({"trace": WORDS}), "NOT_STATIONARY"),
-    "time runs back in the trace": Fault(Claims({"trace": BACK}), "NOT_STATIONARY"),
     "a long trace": Fault(Claims({"trace": LONG}), "NOT_STATIONARY"),
-    "success is text": Fault(Claims({"success": "yes"}), "NOT_STATIONARY"),
     "time is negative": Fault(Claims({"time": -5.0}), "NOT_STATIONARY"),
     # ------------------------------------------------------------------ before it runs
     "load raises": Fault(Late(load=Raises(ImportError("no licence"))), "RAISED", "no licence"),
@@ -299,21 +278,12 @@ SOLVERS: dict[str, Fault] = {
     ),
     "spoils its start": Fault(After(lambda problem, x0: x0.fill(np.nan)), "CONVERGED"),
     "spoils the problem": Fault(After(spoils_the_problem), "CONVERGED"),
-    "resets the counts": Fault(After(lambda problem, x0: problem.reset_counts()), "CONVERGED"),
     "loses the counts": Fault(After(lambda problem, x0: delattr(problem, "_nfev")), "CONVERGED"),
-    "has negative counts": Fault(
-        After(lambda problem, x0: setattr(problem, "_nfev", -5)), "CONVERGED"
-    ),
     "removes the folder": Fault(
         After(Does(shutil.rmtree, "here", ignore_errors=True)), "CONVERGED"
     ),
     "stops the clock": Fault(After(stops_the_clock), "CONVERGED"),
-    "leaves a thread": Fault(
-        After(lambda *_: threading.Thread(target=time.sleep, args=(5,), daemon=True).start()),
-        "CONVERGED",
-    ),
     "leaves a child": Fault(After(leaves_a_child), "CONVERGED"),
-    "writes much": Fault(After(Does(print, "x" * 10**6)), "CONVERGED"),
     "runs in a thread": Fault(in_a_thread, "CONVERGED"),
     # ------------------------------------------------------------------ the process
     "cannot be interrupted": Fault(stuck, "HUNG", "process was killed", survived=False, late=True),

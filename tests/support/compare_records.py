@@ -4,6 +4,7 @@ Every figure in them is chosen, none is measured.
 """
 
 import math
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -61,6 +62,15 @@ def timed(solver: str, time: float, **more: Any) -> Record:
 def times(**seconds: float) -> list[Record]:
     """One record for each solver, as by `timed`."""
     return [timed(solver, time) for solver, time in seconds.items()]
+
+
+def timetable(seconds: Mapping[str, Sequence[float]], along: str = "size") -> list[Record]:
+    """The times of each solver, as by `timed`: one for each size, or for each seed."""
+    return [
+        timed(solver, time, **{along: f"({n})" if along == "size" else n})
+        for solver, row in seconds.items()
+        for n, time in enumerate(row)
+    ]
 
 
 def small_comparison() -> Records:

@@ -5,6 +5,7 @@ Nothing here needs PyTorch: a mean is learned (tests/support/training_cases.py).
 
 import math
 import statistics
+import time
 from functools import cache
 from typing import Any
 
@@ -48,11 +49,11 @@ def test_losses_and_violation_are_those_after_each_epoch():
 
 
 def test_the_clock_runs_while_it_learns_and_not_while_we_measure():
+    begin = time.perf_counter()
     (record,) = train(method(pause=0.1))  # five times
-    assert record.time < 0.25
+    assert record.time <= time.perf_counter() - begin - 5 * 0.1
     (record,) = train(method(wait=0.02))
-    assert record.time >= 3 * BATCHES * 0.02
-    assert record.curve["time"][0] < 0.02 and record.curve["time"][1] >= BATCHES * 0.02
+    assert (np.diff(record.curve["time"]) >= BATCHES * 0.02).all()
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,6 @@ from genorth.compare.runs.record import Record, Records
 from genorth.errors import require
 
 _MOST = 12  # panels of one figure
-_POINTS = 250  # of one line: more are not seen, and a report holds many lines
 _ACROSS = {measure: UNITS[measure] for measure in ("time", "evaluations")}  # what a trace has
 
 
@@ -83,7 +82,7 @@ def convergence(
         for up, axis in zip(("gradient_norm", "feasibility"), column, strict=True):
             for solver, run in runs.items():
                 x, y = getattr(run.trace, across), getattr(run.trace, up)
-                axis.plot(*_thinned(x, y, up == "gradient_norm"), **look[solver].line())
+                axis.plot(*_positive(x, y, up == "gradient_norm"), **look[solver].line())
             logarithmic(axis, "x", "y")
         for tolerance in records.distinct("tolerance"):
             column[0].axhline(tolerance, color=GREY, linewidth=0.8, linestyle=":", zorder=0)
@@ -104,20 +103,12 @@ def _drawn(records: Records, seed: int) -> dict[str, Record]:
     }
 
 
-def _thinned(x: Sequence[float], y: Sequence[float], smallest: bool = False) -> tuple[Any, Any]:
-    """The positive points, at most 250 of them, spread evenly over log x, with the last.
-
-    `smallest`: of y the smallest so far.
-    """
+def _positive(x: Sequence[float], y: Sequence[float], smallest: bool) -> tuple[Any, Any]:
+    """The points that logarithmic axes can show; `smallest`: of y the smallest so far."""
     across, up = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     up = np.fmin.accumulate(up) if smallest and up.size else up
     seen = (across > 0) & (up > 0) & np.isfinite(across) & np.isfinite(up)
-    across, up = across[seen], up[seen]
-    if across.size > _POINTS:
-        wanted = np.searchsorted(across, np.geomspace(across[0], across[-1], _POINTS))
-        kept = np.unique(wanted.clip(max=across.size - 1))
-        across, up = across[kept], up[kept]
-    return across, up
+    return across[seen], up[seen]
 
 
 # ---------------------------------------------------------------------- profiles
@@ -152,7 +143,7 @@ def _shares_within(axis: Any, found: Profile, lines: Mapping[str, Any], unit: st
     last = 1.5 * max(found.largest, 2.0)
     for solver, line in lines.items():
         axis.plot(*found.curve(solver, last), **line | _STEPS)
-    axis.set(xscale="log", xlim=(1, last), ylim=_ALL, xlabel=f"times the {unit} of the best")
+    axis.set(xscale="log", xlim=(1, last), ylim=_ALL, xlabel=f"{unit} relative to the best")
     few_ticks(axis.xaxis)
 
 

@@ -110,9 +110,9 @@ class Page:
         Returns:
             The path.
         """
-        failures = failures_table(self._records, self._labels)
+        failures = failures_table(self._records, self._labels) or "Nothing failed."
         last = [
-            Section("What failed", self.content(failures or "Nothing failed."), "Failures"),
+            Section("What failed", self.content(failures, "What failed"), "Failures"),
             Section("Settings and machine", _settings(self._records), "Settings"),
             Section("What to cite", _citations(self._records), "Citations"),
         ]
@@ -204,10 +204,8 @@ def _citations(records: Records) -> Html:
 
 
 def _counted(records: Records) -> str:
-    places = {(record.problem, record.size) for record in records}
-    names = ("problem", "size", "seed", "tolerance", "solver")
-    counts = {name: len(records.distinct(name)) for name in names}
-    counts |= {"size": len(places), "run": len(records)}
+    names = ("problem", "solver", "seed", "tolerance")
+    counts = {name: len(records.distinct(name)) for name in names} | {"run": len(records)}
     return ", ".join(counted(count, name) for name, count in counts.items())
 
 
@@ -252,9 +250,11 @@ _BEHIND = (
     "wins."
 )
 _PROFILE = (
-    "The share of runs that a solver does within a factor of the best one of the same run, by wall "
-    "seconds, CPU seconds and evaluations (Dolan and Mor\u00e9 2002). A failed run is never done."
+    "The share of runs that a solver solves within a factor of the best one of the same run, by "
+    "wall seconds, CPU seconds and evaluations (Dolan and Mor\u00e9 2002). A failed run counts as "
+    "unsolved."
 )
+_NO_SCRIPT = "<p>A browser that runs scripts shows here each solver in each row.</p>"
 #: The controls of the page: label, name, and what can be chosen; the script fills in the filters.
 _CHOICES = {
     "Figure": ("view", {"behind": "how far behind the best", "profile": "performance profile",
@@ -327,15 +327,15 @@ def report(
             Section("Summary", body),
             *page.sections(sections),
             Section("Winners", winners),
-            Section("Results", Html('<div id="results" class="grid"></div>')),
-            Section("Solved", page.content(solved)),
+            Section("Results", Html(f'<div id="results" class="grid">{_NO_SCRIPT}</div>')),
+            Section("Solved", page.content(solved, "Solved")),
         ]
         data = (
             f'<script type="application/json" id="runs">{runs}</script>'
             f'<script type="text/plain" id="plotly">{_packed()[0]}</script>'
         )
         shown.tell("writing the report: the file")
-        return page.write(f"Comparison of {len(records.solvers)} solvers", parts, data)
+        return page.write(f"Comparison of {counted(len(records.solvers), 'solver')}", parts, data)
 
 
 def _still(page: Page, records: Records, labels: Labels | None) -> Html:

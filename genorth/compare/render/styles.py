@@ -39,7 +39,13 @@ COLORS = (
 _MARKERS = ("", "D", "^", "v", "P", "*", "<", "8", "H")  # where there are more solvers than colours
 
 #: Colours of the phases of `Record.seconds`.
-PHASES = {"cost": SKY, "gradient": GREEN, "projection": ORANGE, "retraction": VERMILLION}
+PHASES = {
+    "cost": SKY,
+    "gradient": GREEN,
+    "projection": ORANGE,
+    "retraction": VERMILLION,
+    "transport": PURPLE,
+}
 
 
 @attrs.frozen

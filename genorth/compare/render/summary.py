@@ -85,13 +85,17 @@ def _own(records: Records, rows: _Rows, names: Names, solver: str) -> str:
     mine = [runs for runs in rows.values() if solver in runs]
     ratios = [r for runs in mine if math.isfinite(r := over_least(runs, solver, runs))]
     won = sum(leaders(runs) == (solver,) for runs in mine)
-    near = f"; it takes {digits(statistics.median(ratios))}x the least time" if ratios else ""
     median = " in the median" if len(ratios) > 1 else ""
+    near = (
+        f"; it takes {digits(statistics.median(ratios))}x the least time{median}{_range(ratios)}"
+        if ratios and won < len(mine)
+        else ""
+    )
     runs = records.where(solver=solver)
     solved = f"{len(runs.where(success=True))} of {counted(len(runs), 'run')}"
     return (
-        f"Your solver {names[solver]} is fastest in {won} of {counted(len(mine), 'row')}"
-        f"{near}{median}{_range(ratios)}, and solves {solved}."
+        f"Your solver {names[solver]} is fastest in {_share(won, len(mine))}"
+        f"{near}, and solves {solved}."
     )
 
 
@@ -135,7 +139,7 @@ def _families(rows: _Rows) -> list[str]:
     total = len(rows) if len(found) > 1 else 0
     clauses = ", and ".join(_duel(duel, top, total) for duel in mine)
     able = [
-        [kind for kind, best in each.items() if best]
+        [kind for kind, best in each.items() if best is not None]
         for each in map(best_by_family, rows.values())
         if len(each) > 1
     ]
@@ -165,15 +169,15 @@ def _duel(duel: Duel, winner: str, total: int) -> str:
         where = f"{_share(count, count)}{both}: their ranges overlap"
         return f"cannot be told apart from {other} in {where}"
     wins = f"{f'beats {other} in' if total else 'wins'} {_share(won, count)}{both}"
+    if won and duel.won[0] == duel.won[1]:
+        wins = f"wins as many rows as {other}, {won} of {count}{both}"
     undecided = f" ({sum(duel.overlap)} undecided)" if any(duel.overlap) else ""
     middle = statistics.median(ratios)
-    faster = f"{digits(middle)}x faster" if middle >= 1 else f"{digits(1 / middle)}x slower"
-    if count == 1:
-        return f"{wins}{undecided}, {faster}"
-    wide = f"in the median{_range(ratios)}"
-    if middle >= 1:
-        return f"{wins}{undecided}, {faster} {wide}"
-    return f"{wins}{undecided}, but over {_share(count, count)} it is {faster} {wide}"
+    pace = digits(max(middle, 1 / middle))
+    faster = "as fast" if pace == "1" else f"{pace}x {'faster' if middle >= 1 else 'slower'}"
+    wide = f" in the median{_range(ratios)}" if count > 1 else ""
+    over = "" if count == 1 or middle >= 1 else f"but over {_share(count, count)} it is "
+    return f"{wins}{undecided}, {over}{faster}{wide}"
 
 
 def _range(ratios: Sequence[float]) -> str:

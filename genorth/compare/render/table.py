@@ -206,7 +206,7 @@ def names_of(records: Records, labels: Any = None) -> Names:
         repr(labels),
     )
     own = {name: about.label for name, about in records.solvers.items()}
-    return Names({name: plain(label) for name, label in {**own, **given}.items()})
+    return Names({name: plain(label) or "(no name)" for name, label in {**own, **given}.items()})
 
 
 # ---------------------------------------------------------------------- Markdown

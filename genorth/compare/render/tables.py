@@ -50,6 +50,7 @@ from genorth.compare.render.table import (
 )
 from genorth.compare.runs.record import FAILURES, PAPER, Column, Records
 from genorth.errors import require
+from genorth.solve.solver import PENALTY
 
 #: (problem, size, solver, tolerance) -> fun, nit, gradient_norm, feasibility, seconds; also
 #: ">1800", or None.
@@ -281,10 +282,11 @@ def _target_table(records: Records, names: Names) -> Table:
         for target in _tolerances(records):
             yield from _target_entries(rows.get((problem, size, target), {}), solver)
 
+    penalty = any(about.family == PENALTY for about in records.solvers.values())
     footnote = (
         "The first iterate whose gradient norm is at most the target, by the traces. Ratio: to the "
         "best. Bold: the least, unless the range of another overlaps its range. "
-        "Feas: of that iterate, before a penalty method restores it."
+        f"Feas: of that iterate{', before a penalty method restores it' * penalty}."
     )
     return Table(names[problem], heads, _by_size(records, names, entries), "Size", footnote)
 
@@ -331,23 +333,29 @@ def best_table(
         Head("tol"),
         Head("Best", numeric=False),
         Head(f"{unit[0].upper()}{unit[1:]}"),
-        *(Head(names[solver], f"times the {unit} of the best") for solver in solvers),
+        *(Head(names[solver], f"{unit} relative to the best") for solver in solvers),
         *([] if ratios else [Head("failed")]),
     ]
-    footnote = (
-        ">: it ran out of time. Other f: it ended at a higher value of f than the lowest found "
-        "from the same start. Several names: their ranges over the starts overlap, and none wins."
-    )
+    said = {
+        ">: it ran out of time.": ratios and any(row.at_least for row in found),
+        "Other f: it ended at a higher value of f than the lowest found from the same start.": (
+            ratios and any(row.elsewhere for row in found)
+        ),
+        "Several names: their ranges over the starts overlap, and none wins.": any(
+            row.tied for row in found
+        ),
+    }
+    footnote = " ".join(text for text, seen in said.items() if seen)
     block = Block("", [_best_line(row, solvers, names) for row in found])
     return Table("", heads, [block], "", footnote)
 
 
 def _best_line(row: Best, solvers: Iterable[str], names: Names) -> Line:
-    best = " or ".join(names[solver] for solver in (row.solver, *row.tied) if solver) or "none"
+    best = " or ".join(names[solver] for solver in (row.solver, *row.tied) if solver is not None)
     entries = [
         *map(words, (names[row.problem], row.size)),
         _FORMS["tolerance"](row.tolerance),
-        words(best),
+        words(best or "none"),
         attrs.evolve(seconds(row.time), failed=row.solver is None),
     ]
     return Line([*entries, *([_ratio(row, solver) for solver in solvers] or [count(row.failed)])])

@@ -8,9 +8,7 @@ A task of an executor is one place: all solvers and tolerances on one problem fr
 that a row of a table is measured on one host. The executor's worker makes these runs in a process
 of its own, as `Workers` does; a solver that crashes takes nothing else along.
 
-No library does this: loky and joblib cannot end a task at a time limit. pebble can, but it has one
-limit for a whole task, where making a problem and running a solver have their own, and it starts
-processes from a thread of its own, which the workers of dask and loky do not allow.
+No library does this, as docs/contributing.md explains.
 """
 
 from __future__ import annotations

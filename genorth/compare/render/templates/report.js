@@ -195,7 +195,8 @@ class Grid {
       });
       body.append(row);
     }
-    const caption = element("caption", {}, this.data.name);
+    const titled = this.scroll.closest("section")?.querySelector("h2").textContent === this.data.name;
+    const caption = element("caption", { className: titled ? "unseen" : "" }, this.data.name);
     this.scroll.replaceChildren(element("table", {}, caption, head, body));
     this.said.textContent = `${shown.length} of ${this.data.lines.length} lines`;
     this.more.hidden = shown.length === lines.length;
@@ -330,12 +331,12 @@ function stairs(relative) {
     const end = `${short(each.name)}<br>solves ${x.length} of ${found.length} starts`;
     return line(each, [low, ...x, last], [0, ...share, x.length / found.length], [end, ...said, end], { shape: "hv" });
   });
-  const count = `${found.length} starts of rows that all of them ran` + (left ? `, ${left} left out` : "");
+  const count = `${found.length} starts, which all of them ran` + (left ? `; ${left} others are left out` : "");
   const caption = relative
-    ? `Performance profile: how often a ${state.lines} needs at most so many times the ${unit} of the best one shown, ` +
-      `from the same start (Dolan and Moré). ${count}. A failed run is never done.`
+    ? `Performance profile: the share of starts that a ${state.lines} solves within a factor of the best one shown, by ${unit} ` +
+      `(Dolan and Moré). ${count}. A failed run counts as unsolved.`
     : `Data profile: the share of starts solved within a budget of ${unit} (Moré and Wild). ${count}.`;
-  const xaxis = { title: relative ? `times the ${unit} of the best` : unit, type: state.x };
+  const xaxis = { title: relative ? `${unit} relative to the best` : unit, type: state.x };
   return { traces, caption, xaxis, yaxis: { title: "share of the starts", range: [-0.02, 1.05] } };
 }
 
@@ -379,7 +380,7 @@ function behind() {
     (marks.length ? " Right of the axis: rows not solved." : "");
   const yaxis = { ...ticks, range: [every.length - 0.4, marks.length ? -1.1 : -0.6], showgrid: false, zeroline: false };
   return { traces, caption, marks, height: 130 + 34 * every.length, yaxis, right: marks.length ? 84 : 16,
-    xaxis: { title: `times the least ${unit} of the row`, type: state.x } };
+    xaxis: { title: `${unit} relative to the least of the row`, type: state.x } };
 }
 
 // The end of a name, which tells size and tolerance.
@@ -420,10 +421,12 @@ function convergence() {
     traces.push(line({ ...data.solvers[solver] }, kept.map(([a]) => a), kept.map(([, b]) => b), words));
   }
   const [first] = traced, row = { problem: runs.problem[first], size: runs.size[first] };
-  const note = across === "time" && state.by === "cpu" ? " Traces have wall seconds only." : "";
+  const penalty = [...each.keys()].some((solver) => family(solver) === "penalty");
+  const note = (penalty ? " Penalty methods: before the last point is restored to the manifold." : "") +
+    (across === "time" && state.by === "cpu" ? " Traces have wall seconds only." : "");
   return { traces, xaxis: { title: MEASURES[across], type: state.x }, yaxis: { title: UPS[state.up], type: state.y },
     caption: `Convergence on ${place(row)} from start ${data.seed[runs.seed[first]]}, each solver's run to the tightest tolerance. ` +
-      `Choose a problem, size and start above. Penalty methods: before the last point is restored to the manifold.${note}` };
+      `Choose a problem, size and start above.${note}` };
 }
 
 function phases() {
@@ -438,21 +441,26 @@ function phases() {
       hovertemplate: "%{text}<extra></extra>", marker: { color: data.phase_colors[k] || "#8A8A8A" } };
   });
   const ticks = { tickvals: solvers.map((_, at) => at), ticktext: solvers.map((solver) => short(name(solver), 24)) };
-  return { traces, legend: true, height: 150 + 30 * solvers.length, xaxis: { title: "share of the wall time", range: [0, 1] },
+  return { traces, below: 44, height: 190 + 30 * solvers.length, xaxis: { title: "share of the wall time", range: [0, 1] },
     yaxis: { ...ticks, range: [solvers.length - 0.4, -0.6] },
     caption: "Where the time goes: medians over the runs chosen. Cost is the time in the user's functions; the rest is what no phase covers, the solver's own algebra." };
 }
 
+const NOTHING = { x: 0.5, y: 0.5, xref: "paper", yref: "paper", showarrow: false, text: "None of the runs shown has such a figure." };
+
 function draw(light = false) {
   const view = VIEWS[state.view](), style = getComputedStyle(document.documentElement), box = $("figure");
-  const [ink, paper, grid] = light ? ["#000", "#fff", "#ccc"] : ["--ink", "--paper", "--line"].map((each) => style.getPropertyValue(each));
+  const [ink, paper, grid, faint] = light ? ["#000", "#fff", "#ccc", "#444"] : ["--ink", "--paper", "--line", "--faint"].map((each) => style.getPropertyValue(each));
   const narrow = box.clientWidth < 560;
   const axis = ({ title = "", ...more }) => ({ gridcolor: grid, linecolor: ink, tickcolor: ink, zeroline: false, automargin: true,
     exponentformat: "e", nticks: narrow ? 5 : 9,
     title: { text: title, standoff: 8 }, ...more });
+  const empty = view.traces.every((trace) => !trace.x.length), height = Math.max(view.height || 0, narrow ? 320 : 460);
   const layout = { xaxis: axis(view.xaxis), yaxis: axis(view.yaxis), font: { color: ink, size: narrow ? 11 : 13, family: getComputedStyle(document.body).fontFamily },
-    paper_bgcolor: paper, plot_bgcolor: paper, showlegend: Boolean(view.legend), legend: { orientation: "h", y: -0.2 }, barmode: "stack",
-    margin: { l: 50, r: view.right || 16, t: 34, b: 48 }, height: Math.max(view.height || 0, narrow ? 320 : 380), hovermode: "closest", annotations: view.marks || [],
+    paper_bgcolor: paper, plot_bgcolor: paper, showlegend: Boolean(view.below), barmode: "stack",
+    legend: { orientation: "h", x: 0, xref: "container", y: 0, yref: "container", yanchor: "bottom", traceorder: "normal" },
+    margin: { l: 50, r: view.right || 16, t: 34, b: 48 + (view.below || 0) }, height, hovermode: "closest", annotations: empty ? [NOTHING] : view.marks || [],
+    modebar: { color: faint, activecolor: ink, bgcolor: paper },
     hoverlabel: { bgcolor: paper, bordercolor: ink, font: { color: ink }, align: "left" } };
   if (layout.xaxis.type === "log") tidy(layout.xaxis, view.traces.flatMap((trace) => trace.x));
   if (layout.yaxis.type === "log") tidy(layout.yaxis, view.traces.flatMap((trace) => trace.y));
@@ -460,7 +468,7 @@ function draw(light = false) {
   cursor = null;
   $("caption").textContent = view.caption;
   box.setAttribute("aria-label", `Figure. ${view.caption} Arrow keys read the values, plus and minus zoom, 0 shows all.`);
-  return Plotly.react(box, view.traces, layout, { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"] });
+  return Plotly.react(box, view.traces, layout, { responsive: true, displaylogo: false, showSendToCloud: false, modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"] });
 }
 
 // Ticks at 1, 2, 5 of a decade where there are few decades; powers of ten else.
@@ -510,7 +518,7 @@ const FORMS = {
 function winners(found) {
   const off = hidden(), solvers = data.solvers.map((_, n) => n).filter((n) => !off.has(n)), unit = MEASURES[state.by];
   const heads = ["Problem", "Size", "tol", "Best"].map((each) => ({ name: each, numeric: each === "tol" }));
-  heads.push({ name: unit, numeric: true }, ...solvers.map((n) => ({ name: name(n), numeric: true, group: `times the ${unit} of the best` })));
+  heads.push({ name: unit, numeric: true }, ...solvers.map((n) => ({ name: name(n), numeric: true, group: `${unit} relative to the best` })));
   const lines = found.map((row) => {
     const best = row.best === undefined ? Infinity : row.least.get(row.best);
     const all = row.best === undefined ? ["none"] : [row.best, ...row.tied].map(name);
@@ -571,7 +579,8 @@ function address() {
 function update(changes = {}) {
   Object.assign(state, changes);
   for (const select of document.querySelectorAll(".controls select")) select.value = state[select.name] ?? "";
-  for (const [each, views] of Object.entries({ up: ["convergence"], y: ["convergence"], lines: ["behind", "profile", "budget", "times"] }))
+  for (const [each, views] of Object.entries({ up: ["convergence"], y: ["convergence"], lines: ["behind", "profile", "budget", "times"],
+    x: Object.keys(VIEWS).filter((view) => view !== "phases") }))
     document.querySelector(`.controls [name=${each}]`).closest("label").hidden = !views.includes(state.view);
   const off = hidden();
   for (const box of document.querySelectorAll("#solvers input")) {
