@@ -17,6 +17,7 @@ from baselines.infeasible.plam import direction
 from baselines.infeasible.pogo import _dissolved
 from baselines.infeasible.run import merit
 from genorth.geometry.field import Field
+from genorth.geometry.field import field_of as own_field
 from genorth.linalg.arrays import Array, ct, inner, norm
 from genorth.testing.strategies import FAMILIES
 from support.known_minima import KNOWN
@@ -52,6 +53,7 @@ forms = pytest.mark.parametrize("form", ["products", "companion", "general"])
 drawn = given(seed=st.integers(0, 2**20), exponent=st.floats(0, 3))
 
 
+@pytest.mark.statement("F21")
 @every_family
 @forms
 @drawn
@@ -127,6 +129,7 @@ def test_the_field_is_an_ascent_direction_and_zero_at_stationary_points(
             assert norm(found.D) > 0
 
 
+@pytest.mark.statement("F21")
 @every_family
 @drawn
 def test_the_field_is_that_of_the_papers_with_q(family, seed, exponent):
@@ -353,19 +356,32 @@ def test_the_published_equation_needs_an_involution():
         landing_newton(KNOWN["bilinear"]().problem(), tangent="published")
 
 
-@pytest.mark.parametrize("name", INFEASIBLE)
-def test_a_value_that_is_not_finite_ends_the_run(name):
-    known, calls = KNOWN["generalized"](), [0]
-    inner_problem = known.problem()
-
-    def both(X: Array) -> tuple[float, Array]:
-        calls[0] += 1
-        f, G = inner_problem.evaluate(X)
-        return (math.nan if calls[0] > 6 else f), G
-
-    problem = go.Problem(
-        known.manifold, euclidean_hessian=lambda X, Z: 2 * known.M @ Z, cost_and_gradient=both
-    )
-    result = SOLVERS[name](problem, known.manifold.random_point(0))
-    assert result.status is go.Status.NOT_FINITE
-    assert result.feasibility <= 1e-10 * known.manifold.scale(result.x)
+@pytest.mark.statement("F25")
+@given(gt.products(max_condition=1e2), gt.seeds(), st.floats(0.1, 2.0))
+def test_F25_the_field_of_a_product_is_that_of_its_factors(product, seed, weight):
+    """Also its multiplier, its slope <G, F>, DC of the direction, and |grad N|^2."""
+    M, rng = product.blocks, np.random.default_rng(seed)
+    X = M.random_point(rng)
+    X, G = X + 1e-2 * M.random_ambient(rng), M.random_ambient(rng)
+    field, at = own_field(M), M.anywhere(X)
+    whole = field.direction(at, G, weight)
+    pairs = field.pair(at, G)
+    duals = M.matrices.split(field.dual(at, pairs))
+    slope = attraction = 0.0
+    parts = zip(M.factors, *map(M.points.split, (X, G, whole.D)), duals, pairs, strict=True)
+    for factor, x, g, D, dual, R in parts:
+        if isinstance(factor, go.Euclidean):
+            assert np.array_equal(D, g) and dual.size == 0
+            slope += float(np.vdot(g, g).real)
+            continue
+        own, place = own_field(factor), factor.anywhere(x)
+        alone = own.direction(place, g, weight)
+        size = 1 + float(norm(alone.D))
+        assert norm(D - alone.D) <= 1e-12 * size
+        assert norm(dual - own.dual(place, R)) <= 1e-12 * (1 + float(norm(dual)))
+        slope, attraction = slope + alone.slope, attraction + alone.attraction
+    assert whole.slope == pytest.approx(slope, rel=1e-10)
+    assert whole.attraction == pytest.approx(attraction, rel=1e-10)
+    assert whole.size == pytest.approx(float(norm(whole.D)))
+    change = M.constraint_differential(X, whole.D)
+    assert norm(whole.L - change) <= 1e-8 * (1 + float(norm(change)) + whole.size)

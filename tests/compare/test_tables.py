@@ -250,6 +250,7 @@ def test_best_table_says_more_than_where_the_time_ran_out():
     table = tables.best_table(Records(times(a=2.0, b=1.0, c=math.inf, d=math.nan)))
     (line,) = _cells(markdown(table))
     assert line == ["matching", "(4,2)", "1e-5", "b", "1", "2.0", "**1.0**", "> 60.0", "- (raised)"]
+    assert table.footnote == ">: it ran out of time."
 
 
 def test_failures_table_keeps_what_was_said():

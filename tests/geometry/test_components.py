@@ -6,7 +6,6 @@ import pytest
 
 import genorth as go
 import genorth.testing as gt
-from genorth.testing.strategies import FAMILIES, Recipe
 
 #: Manifolds and their number of components, known from the groups that act on them.
 KNOWN = {
@@ -52,20 +51,6 @@ def test_paths_stay_in_a_component(recipe, seed):
         length = 0.5 / max(float(M.norm(M.phi(Y))) * float(M.norm(Z)), 1e-8)
         Y = M.retract(Y, Z * min(length, 1e8), "exp")
     assert M.component(X) == M.component(Y)
-
-
-@pytest.mark.parametrize("family", sorted(FAMILIES))
-def test_points_of_one_component_are_joined(family):
-    """Two points of one number are joined by steps towards one another, where Cayley reaches."""
-    M = Recipe(family, 3, 3 if "symp" not in family and "skew" not in family else 2, 2.0, 1).build()
-    X = M.random_point(0)
-    others = [M.random_point(k) for k in range(1, 30)]
-    Y = next(Y for Y in others if M.component(Y) == M.component(X))
-    try:
-        path = [M.interpolate(X, Y, t) for t in np.linspace(0, 1, 9)]
-    except go.OutsideDomainError:
-        return
-    assert {M.component(point) for point in path} <= set(range(M.components or 1))
 
 
 def test_reflections_change_it():

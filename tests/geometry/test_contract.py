@@ -17,9 +17,12 @@ PROPERTIES = {prop.name: prop for prop in gt.PROPERTIES}
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param("assumption-1", marks=pytest.mark.statement("ass_1:3", "F1", "F2")),
+        pytest.param(
+            "assumption-1",
+            marks=pytest.mark.statement("ass_1:1", "ass_1:2", "ass_1:3", "F1", "F2"),
+        ),
         pytest.param("F3", marks=pytest.mark.statement("F3")),
-        pytest.param("F4", marks=pytest.mark.statement("F4")),
+        pytest.param("F4", marks=pytest.mark.statement("F4", "def:Phi")),
         pytest.param("constraint", marks=pytest.mark.statement("eq:C", "le1")),
         pytest.param("dissolving", marks=pytest.mark.statement("eq:A", "le2")),
         pytest.param("composition", marks=pytest.mark.statement("le3")),
@@ -27,7 +30,7 @@ PROPERTIES = {prop.name: prop for prop in gt.PROPERTIES}
         pytest.param(
             "constraint-dissolving", marks=pytest.mark.statement("ass:dissolving", "Th:cdm")
         ),
-        pytest.param("F7", marks=pytest.mark.statement("F7")),
+        pytest.param("F7", marks=pytest.mark.statement("F7", "le:mi")),
         pytest.param("projection", marks=pytest.mark.statement("prop:projection")),
         pytest.param("theta", marks=pytest.mark.statement("prop:projection", "F5")),
         pytest.param("F10", marks=pytest.mark.statement("F10")),
@@ -42,7 +45,7 @@ PROPERTIES = {prop.name: prop for prop in gt.PROPERTIES}
         pytest.param("F19", marks=pytest.mark.statement("F19")),
         "transport",
         pytest.param("F25", marks=pytest.mark.statement("F25")),
-        "random-point",
+        pytest.param("random-point", marks=pytest.mark.statement("ocp")),
     ],
 )
 # there are about twenty families

@@ -151,7 +151,7 @@ def _products(manifold: go.GenOrthManifold) -> int:
     return int(np.prod(manifold.shape)) * manifold.shape[-1]
 
 
-@pytest.mark.statement("F11", "Ta:cost")
+@pytest.mark.statement("F11", "Ta:cost", "pro:nah")
 @given(manifold=gt.manifolds(max_condition=1e2), seed=gt.seeds(), beta=st.floats(0.1, 10))
 def test_operations_of_the_gradient_of_h(manifold, seed, beta):
     """The table: 3 phi and 16 np^2 flops. The library (F11): one phi and 10 np^2."""

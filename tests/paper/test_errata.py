@@ -1,7 +1,5 @@
 """What docs/errata.md says: counterexamples by hand, and the corrected statements."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +7,7 @@ from hypothesis import strategies as st
 
 import genorth as go
 import genorth.testing as gt
-from genorth.errors import EmptyManifoldError, NotRestorableError
+from genorth.errors import NotRestorableError
 from genorth.linalg.arrays import ct
 from genorth.testing.contract import Sample
 from paper_repro.problems import ExtrinsicMean, Matching
@@ -72,20 +70,6 @@ def test_R15_A_expands_on_an_ellipse():
     assert norm(moved) > 1.2 * norm(2 * step)
 
 
-@pytest.mark.statement("R15")
-@drawn(manifold=MANIFOLDS, seed=gt.seeds(), size=st.floats(0, 1))
-def test_R15_corrected(manifold, seed, size):
-    """|C(A(Y))| <= 3/4 |C| |C|_2 + 1/4 |C| |C|_2^2, at most |C|^2 where |C|_2 <= 1."""
-    s = Sample(manifold, seed)
-    Y = s.X + s.ambient(size / s.steepness)
-    C = manifold.constraint(Y)
-    after, c = float(manifold.feasibility(manifold.dissolve(Y))), spectral(C)
-    rest = 100 * s.u * s.g * (1 + norm(manifold.gram(Y))) ** 2
-    assert after <= norm(C) * (0.75 * c + 0.25 * c**2) + rest
-    if c <= 1:
-        assert after <= norm(C) ** 2 + rest
-
-
 @pytest.mark.statement("R3")
 def test_R3_the_missing_term():
     """O(2), X = I, f(X) = x_11: stationary with Theta = diag(1, 0); Z = W^T = [[0, 1], [-1, 0]]."""
@@ -114,7 +98,7 @@ def test_R4_phi_of_a_tangent_vector_is_not_tangent_and_the_cross_term_is_not_zer
         )
 
 
-@pytest.mark.statement("R4")
+@pytest.mark.statement("R4", "le:sec2")
 @drawn(manifold=MANIFOLDS, seed=gt.seeds(), beta=st.floats(0.01, 100))
 def test_R4_corrected(manifold, seed, beta):
     """<X S^T, hess h[Z]> = 0 for S in S1, and <N, hess h[Z]> = <DA(X)[N], hess f[Z]>."""
@@ -319,22 +303,6 @@ def test_R9_corrected(n, p, seed):
     assert 0 < 6.29e-3 * 100 / 0.3463 < 2 and 0 < 4.77e-4 * 1000 / 0.3463 < 2
 
 
-@pytest.mark.statement("R10")
-def test_R10_nothing_of_size_n_x_n_is_formed():
-    """Symplectic (20000, 4): below 40 arrays of the size of X; n x n would be 5000."""
-    manifold = go.SymplecticStiefel(20_000, 4)
-    X, G = manifold.random_point(0), manifold.random_ambient(1)
-    tracemalloc.start()
-    try:
-        Z = manifold.gradient(X, G)
-        Y = manifold.retract(X, Z / norm(Z))
-        manifold.transport(X, Y, Z)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak < 40 * X.nbytes
-
-
 @pytest.mark.statement("R13", "tab:man:generalized")
 def test_R13_the_explicit_projection_is_not_orthogonal_on_the_generalized_stiefel_manifold():
     """The ellipse: D - X X^T B D is tangent, but not the nearest tangent vector; it is DA(X)[D]."""
@@ -364,18 +332,3 @@ def test_R13_corrected(manifold, seed):
     rest = 10 * (s.u * s.g + s.c + float(manifold.tangency(s.X, Z)))
     assert float(manifold.tangency(s.X, D - N)) <= rest * (1 + norm(s.P))
     assert abs(np.vdot(Z, manifold.phi(N)).real) <= rest * norm(s.P)
-
-
-@pytest.mark.statement("R12")
-def test_R12_conditions_that_the_table_of_examples_lacks():
-    """H that is not symmetric, and signatures for which M is empty."""
-    H = np.array([[1.0, 2.0], [0.0, -1.0]])
-    np.testing.assert_array_equal(np.sort(np.linalg.eigvals(H)), [-1, 1])
-    report = go.check_assumptions(go.from_maps((2, 1), lambda X: H @ X, lambda T: T), rng=0)
-    assert not report["2 phi self-adjoint"].passed
-    with pytest.raises(ValueError, match=r"H: need H\^T = H"):
-        go.HyperbolicStiefel(H, 1)
-    with pytest.raises(ValueError, match="The manifold is empty"):
-        go.HyperbolicStiefel(np.array([1.0, -1.0]), 2)
-    with pytest.raises(EmptyManifoldError):
-        go.from_maps((1, 1), lambda X: -X, lambda T: T).random_point(0)

@@ -11,10 +11,7 @@ from hypothesis import strategies as st
 
 import genorth as go
 import genorth.testing as gt
-from genorth.geometry.bases import algebra_basis, realvec
-from genorth.testing.contract import Sample
 from support.norms import EPS, Matrix, norm, spectral
-from support.section2_constants import ambient_basis, matrix_of
 
 
 def _size(*arrays: Any) -> float:
@@ -26,58 +23,6 @@ def _close(A: Any, B: Any, size: float) -> None:
     """|A - B| within the rounding of sums of this length and size."""
     error = float(np.linalg.norm(np.asarray(A) - np.asarray(B)))
     assert error <= 100 * np.size(A) * EPS * size, (error, size)
-
-
-@pytest.mark.statement("ocp")
-@given(manifold=gt.manifolds(), seed=gt.seeds())
-def test_the_problem_is_f_on_the_points_of_F_with_the_constraint(manifold, seed):
-    """A drawn point is in F with X^T phi(X) = I, and the problem evaluates f there."""
-    s = Sample(manifold, seed)
-    problem = go.Problem(manifold, lambda X: float(np.vdot(X, X).real) / 2, lambda X: X)
-    X = problem.start(rng=seed)
-    _close(manifold.ambient(X), X, _size(X))
-    eye = np.eye(manifold.shape[-1])
-    assert np.linalg.norm(X.mT.conj() @ np.asarray(manifold.phi(X)) - eye) <= 1e-12 * max(
-        1.0, s.L * _size(X, X)
-    )
-    assert problem.cost(X) == pytest.approx(_size(X, X) / 2, rel=1e-12)
-    assert manifold.shape[-1] <= manifold.shape[-2]
-
-
-@pytest.mark.statement("ass_1:1")
-@given(manifold=gt.manifolds(max_n=6), seed=gt.seeds())
-def test_F_is_closed_under_G(manifold, seed):
-    """XT is in F for every T of a basis of G, and products of elements of G are in G."""
-    X, basis = Sample(manifold, seed).ambient(), algebra_basis(manifold)
-    for T in basis:
-        _close(manifold.ambient(X @ T), X @ T, 1.0)
-    rows = np.stack([realvec(T) for T in basis])
-    product = realvec(basis[0] @ basis[-1])
-    _close(rows.T @ (rows @ product), product, 1e3)
-
-
-@pytest.mark.statement("ass_1:2")
-@given(recipe=gt.recipes(max_n=6), seed=gt.seeds())
-def test_phi_is_one_to_one_and_self_adjoint(recipe, seed):
-    """The matrix of phi over a basis of F is symmetric, as well conditioned as A and Q."""
-    manifold = recipe.build()
-    basis = ambient_basis(manifold)
-    coordinates = np.stack([realvec(E) for E in basis])
-    phi = coordinates @ matrix_of(manifold.phi, basis)
-    assert np.linalg.norm(phi - phi.T) <= 100 * len(phi) * EPS * np.linalg.norm(phi)
-    values = np.linalg.svd(phi, compute_uv=False)
-    # A of condition k, and Q of condition k^(1/4)
-    assert values[-1] >= values[0] / (100 * recipe.condition**1.25)
-
-
-@pytest.mark.statement("ass_1:3")
-@given(manifold=gt.manifolds(max_n=7), seed=gt.seeds())
-def test_psi_maps_G_to_G(manifold, seed):
-    """psi(T) is in G; the contract has phi(XT) = phi(X) psi(T)."""
-    s = Sample(manifold, seed)
-    rows = np.stack([realvec(T) for T in algebra_basis(manifold)])
-    image = realvec(np.asarray(manifold.psi(s.algebra())))
-    assert np.linalg.norm(rows.T @ (rows @ image) - image) <= 1e3 * s.u * s.q
 
 
 def _J(size: int) -> Matrix:

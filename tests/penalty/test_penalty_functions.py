@@ -72,6 +72,7 @@ def _drawn(data: st.DataObject, kind: Kind, manifold: go.GenOrthManifold, seed: 
     return Setting(kind, manifold, X, data.draw(st.floats(0.01, 100)), seed)
 
 
+@pytest.mark.statement("def:g", "cdf", "al:1:1")
 @BOTH
 @given(data=st.data(), manifold=MANIFOLDS, seed=gt.seeds())
 def test_the_value_is_the_formula(kind, data, manifold, seed):

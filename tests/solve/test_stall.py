@@ -19,19 +19,6 @@ def _cost(X: Any) -> float:
 
 
 @pytest.mark.parametrize("method", ["auto", "rlbfgs", "rcg", "odf-lbfgs"])
-def test_noise_is_named_with_its_size(method: str) -> None:
-    def noisy(X: Any) -> float:
-        return _cost(X) + 1e-7 * float(np.sin(1e15 * X.sum()))
-
-    problem = go.Problem(M, noisy, lambda X: 2 * A @ X)
-    result = go.minimize(problem, rng=1, method=method)
-    if not result.success:
-        assert "noise of about" in result.message
-        size = float(result.message.partition("noise of about ")[2].split()[0])
-        assert 1e-9 < size < 1e-6
-
-
-@pytest.mark.parametrize("method", ["auto", "rlbfgs", "rcg", "odf-lbfgs"])
 def test_a_kink_is_named(method: str) -> None:
     problem = go.Problem(
         M, lambda X: float(np.abs(X).sum()) + _cost(X), lambda X: np.sign(X) + 2 * A @ X
