@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,9 @@ def make(app: Any) -> None:
     kept = [*(folder / "records").iterdir(), *folder.glob("figure-*.json")]
     made, newest = folder / "report.html", max(path.stat().st_mtime for path in kept)
     report.make(folder, with_report=False)
+    tables = folder / "tables.md"
+    link = r"[erratum R\1](../errata.md#r\1)"
+    tables.write_text(re.sub(r"erratum R(\d+)", link, tables.read_text("utf-8")), "utf-8")
     if not made.exists() or made.stat().st_mtime < newest:
         report.report(folder, parts=False)
 

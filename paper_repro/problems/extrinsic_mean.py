@@ -177,11 +177,13 @@ def _variants(columns: float) -> dict[str, Variant]:
     """Both have Y0 of unit vectors, and a share `columns` of columns with the sign +1."""
     common = {"columns": columns, "center": "axes", "spread": 0.88}
     corrected = (
-        "Corrected (R7): J = diag(I, -I), samples near Y0. Y0 consists of multiples of unit "
-        "vectors and the start is one more sample; the paper leaves both open, and its values of f "
-        "and iteration counts suggest them."
+        "Corrected (erratum R7): J = diag(I, -I), samples near Y0. Y0 consists of multiples of "
+        "unit vectors and the start is one more sample; the paper leaves both open, and its values "
+        "of f and iteration counts suggest them."
     )
-    printed = "As printed: J = I and samples from all rotations, which average to zero (R7)."
+    printed = (
+        "As printed (erratum R7): J = I and samples from all rotations, which average to zero."
+    )
     return {
         "corrected": Variant(corrected, common | {"printed": False}),
         "printed": Variant(printed, common | {"printed": True}),
@@ -227,8 +229,8 @@ PROBLEM = PaperProblem(
     like=4,
     toy=(10, 5),
     cheap={"samples": 20},
-    differs="Y0, the spread of the samples and the start are not in the paper (R7): Y0 of unit "
-    "vectors and a spread of 0.88 were chosen by its values of f at p = 10, 20 and 500. From such "
-    "a start the rows in which Y0 is zero stay zero, so for p < n all solvers end at a saddle "
+    differs="Y0, the spread of the samples and the start are not in the paper (erratum R7): Y0 of "
+    "unit vectors and a spread of 0.88 were chosen by its values of f at p = 10, 20 and 500. From "
+    "such a start the rows in which Y0 is zero stay zero, so for p < n all solvers end at a saddle "
     "point; from a random point lower values are found.",
 )

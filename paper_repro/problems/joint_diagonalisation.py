@@ -150,14 +150,14 @@ def _table(number: int, noise: float, sizes: Mapping[str, Numbers]) -> PaperTabl
     ]
     reach = (
         f"With it the paper's values near zero are out of reach at {', '.join(beyond)} "
-        "(more equations than unknowns, R8)."
+        "(more equations than unknowns, erratum R8)."
         if beyond
         else "With it values near zero are in reach (no more equations than unknowns)."
     )
     return PaperTable(
         number=number,
         sizes=sizes,
-        corrected=Variant(f"Corrected (R8): no noise; the paper has {noise}. {reach}"),
+        corrected=Variant(f"Corrected (erratum R8): no noise; the paper has {noise}. {reach}"),
         printed=Variant(f"As printed: noise {noise}. {reach}", {"noise": noise}),
     )
 
@@ -176,5 +176,5 @@ PROBLEM = PaperProblem(
     like=5,
     toy=(6, 2, 2, 3),
     differs="with the paper's noise f = 0 cannot be reached where there are more equations than "
-    "unknowns, so ours are without it (R8), which makes them easier.",
+    "unknowns, so ours are without it (erratum R8), which makes them easier.",
 )

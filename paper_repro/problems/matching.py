@@ -83,12 +83,12 @@ class Matching(PaperInstance):
 
 
 _CORRECTED = Variant(
-    "Corrected (R9): A is divided by n, with which f is of the size that the paper prints."
+    "Corrected (erratum R9): A is divided by n, with which f is of the size that the paper prints."
 )
 _PRINTED = Variant(
     "As printed: A = U diag(lambda) U^T. Values of f as in the paper are out of reach, "
-    "f >= 0.346 b for p = 10 (R9), and beta is below the exactness threshold, which is n times "
-    "that of the corrected instance.",
+    "f >= 0.346 b for p = 10 (erratum R9), and beta is below the exactness threshold, which is n "
+    "times that of the corrected instance.",
     {"printed": True},
 )
 
@@ -127,5 +127,6 @@ PROBLEM = PaperProblem(
     like=1,
     toy=(4, 2),
     differs="a and b of the eigenvalues a^(1-i) + b are random, and f is about 0.35 b/n at p = 10; "
-    "the paper does not say from where a is drawn, and the iteration counts depend on it (R9).",
+    "the paper does not say from where a is drawn, and the iteration counts depend on it "
+    "(erratum R9).",
 )

@@ -55,6 +55,16 @@ _ONE_START = "One start each: how much the times vary from start to start is not
             ],
         ),
         (
+            {"cdf-gd": [1.0, 3.0], "rgd": [3.0, 1.0]},
+            [
+                "cdf-gd is fastest in 1 of 2 rows and rgd in 1.",
+                (
+                    "Penalty wins as many rows as Riemannian, 1 of 2, 1.7x faster in the median "
+                    "(0.33x to 3x)."
+                ),
+            ],
+        ),
+        (
             {"cdf-gd": [1.0, INF], "rgd": [INF, INF]},
             [
                 "cdf-gd is fastest in 1 of 2 rows; no solver succeeds in 1 of 2 rows.",
@@ -200,7 +210,7 @@ def _sections() -> list[tuple[str, Any]]:
 
 
 def _attacked() -> list[Any]:
-    key = {"problem": "<i>p</i>", "size": '"&', "seed": 9}
+    key = {"problem": f"<i>p</i> {'x' * 300}", "size": '"&', "seed": 9}
     return [record("cdf-gd", status="RAISED", time=math.nan, message=ATTACK, **key)]
 
 
@@ -259,20 +269,6 @@ def test_page_holds_what_it_must(page):
     assert "@article{dolan2002" in text
     assert "prefers-color-scheme: dark" in text
     assert "The solver raised &lt;b&gt;ValueError&lt;/b&gt;: a &amp; b" in text
-
-
-def test_page_escapes_what_solvers_say(page):
-    text = page.read_text(encoding="utf-8")
-    assert "window.hacked = 1</script>" not in text and "<img src" not in text and "<i>" not in text
-    assert "<title>A &lt;title&gt;</title>" in text
-    assert "Another &lt;b&gt;one" in text
-    assert "<p id='own'>" in text
-
-
-def test_report_of_one_failed_run(tmp_path):
-    failed = Records([record("mine", status="RAISED", time=math.nan)])
-    text = report(failed, tmp_path / "a.html").read_text("utf-8")
-    assert "1 of 1 run failed: raised 1 (mine 1)." in text
 
 
 # ---------------------------------------------------------------------- in Chromium

@@ -66,7 +66,9 @@ def test_words_and_tables_name_a_winner_only_where_there_is_one(times):
         bold = [e for block in table.blocks for line in block.lines for e in line.entries if e.bold]
         timed = sum(head.name in ("Wall (s)", "CPU (s)") for head in table.heads) or 1
         assert len(bold) == (len(first) == 1) * timed
-    (line,) = tables.best_table(records).blocks[0].lines
+    table = tables.best_table(records)
+    assert ("Several names" in table.footnote) == (len(first) > 1)
+    (line,) = table.blocks[0].lines
     assert line.entries[3].text == (" or ".join(first) or "none")
 
 
@@ -216,6 +218,6 @@ def test_ratios_have_no_exponent(ratio):
 def test_a_family_that_wins_rows_and_is_slower_on_the_whole_is_told_so():
     records = timetable({"cdf-gd": [1.0, 3.0], "rtr": [1.1, 1.0]})
     assert summary.headline(Records(records))[1] == (
-        "Penalty wins 1 of 2 rows, but over both rows it is 1.4x slower in the median "
-        "(0.33x to 1.1x)."
+        "Penalty wins as many rows as Riemannian, 1 of 2, but over both rows it is 1.4x slower in "
+        "the median (0.33x to 1.1x)."
     )

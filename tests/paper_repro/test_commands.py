@@ -134,7 +134,7 @@ def test_all_makes_every_table_and_figure(folder):
     for number in figures.FIGURES:
         assert json.loads((folder / f"figure-{number}.json").read_text("utf-8"))["runs"]
     report = (folder / "report.html").read_text("utf-8")
-    for text in ("Agreement with the paper", "Figure 1", "Figure 3", "Corrected (R7)", "claims"):
+    for text in ("Agreement with the paper", "Figure 1", "Figure 3", "erratum R7", "claims"):
         assert text in report
     assert "All kinds of problem together" in report and "newer papers" in report
 
@@ -296,7 +296,7 @@ def test_printed_instances_and_sizes_of_ones_own(tmp_path, capsys):
     named = ["Table 3: extrinsic mean, as printed", "Table 1: matching", "matching"]
     assert records.distinct("problem") == named
     assert records.distinct("solver") == ["rtr", "rgd-paper"]
-    assert "As printed: J = I" in capsys.readouterr().out
+    assert "As printed (erratum R7)" in capsys.readouterr().out
 
 
 @pytest.mark.slow
@@ -314,7 +314,7 @@ def test_the_report_shows_the_papers_figures_beside_ours(tmp_path):
     arguments = ["--solvers", "rtr", "cdf-lbfgs-scipy", "--max-time", "1", "--out", str(tmp_path)]
     assert main(["table", "4", "--quick", *arguments]) == 0
     report = (tmp_path / "report.html").read_text("utf-8")
-    for text in ("Agreement with the paper", "0.237", "Corrected (R7)", "saddle", "<figure>"):
+    for text in ("Agreement with the paper", "0.237", "erratum R7", "saddle", "<figure>"):
         assert text in report
 
 

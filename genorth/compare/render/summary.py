@@ -169,15 +169,15 @@ def _duel(duel: Duel, winner: str, total: int) -> str:
         where = f"{_share(count, count)}{both}: their ranges overlap"
         return f"cannot be told apart from {other} in {where}"
     wins = f"{f'beats {other} in' if total else 'wins'} {_share(won, count)}{both}"
+    if won and duel.won[0] == duel.won[1]:
+        wins = f"wins as many rows as {other}, {won} of {count}{both}"
     undecided = f" ({sum(duel.overlap)} undecided)" if any(duel.overlap) else ""
     middle = statistics.median(ratios)
-    faster = f"{digits(middle)}x faster" if middle >= 1 else f"{digits(1 / middle)}x slower"
-    if count == 1:
-        return f"{wins}{undecided}, {faster}"
-    wide = f"in the median{_range(ratios)}"
-    if middle >= 1:
-        return f"{wins}{undecided}, {faster} {wide}"
-    return f"{wins}{undecided}, but over {_share(count, count)} it is {faster} {wide}"
+    pace = digits(max(middle, 1 / middle))
+    faster = "as fast" if pace == "1" else f"{pace}x {'faster' if middle >= 1 else 'slower'}"
+    wide = f" in the median{_range(ratios)}" if count > 1 else ""
+    over = "" if count == 1 or middle >= 1 else f"but over {_share(count, count)} it is "
+    return f"{wins}{undecided}, {over}{faster}{wide}"
 
 
 def _range(ratios: Sequence[float]) -> str:
