@@ -11,7 +11,7 @@ import scipy.optimize
 import genorth as go
 from genorth import compare
 from genorth.compare.render import summary
-from genorth.compare.runs.bench import Watched
+from genorth.compare.runs.bench import Watched, _count
 from genorth.interop.pymanopt import to_pymanopt
 from support.compare_cases import procrustes
 
@@ -87,6 +87,10 @@ def test_measuring_the_trace_is_off_the_clock_and_not_counted(together: bool) ->
     G = plain.euclidean_gradient(X)
     expected = plain.manifold.norm(plain.manifold.gradient(X, G))
     assert watched.trace.gradient_norm[0] == pytest.approx(float(expected), rel=1e-12)
+
+
+def test_a_solver_may_leave_out_the_evaluation_of_its_last_check_and_no_more() -> None:
+    assert [_count(reported, 5) for reported in (3, 4, 5, 6)] == [5, 4, 5, 5]
 
 
 @pytest.mark.parametrize("fresh", [True, False], ids=["fresh", "reset_counts"])
