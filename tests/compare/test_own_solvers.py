@@ -11,8 +11,9 @@ import scipy.optimize
 import genorth as go
 from genorth import compare
 from genorth.compare.render import summary
-from genorth.compare.runs.bench import Watched, _count
+from genorth.compare.runs.bench import Watched, _count, _phases
 from genorth.interop.pymanopt import to_pymanopt
+from genorth.problem.problem import Counts
 from support.compare_cases import procrustes
 
 
@@ -91,6 +92,9 @@ def test_measuring_the_trace_is_off_the_clock_and_not_counted(together: bool) ->
 
 def test_a_solver_may_leave_out_the_evaluation_of_its_last_check_and_no_more() -> None:
     assert [_count(reported, 5) for reported in (3, 4, 5, 6)] == [5, 4, 5, 5]
+    measured = Counts(1, 1, 0, seconds=0.5)
+    for reported, seconds in ({"cost": 0.1}, 0.1), ({"cost": 1.0}, 0.5), ({}, 0.5):
+        assert _phases({**reported, "own": -1.0}, measured) == {"cost": seconds, "own": 0.0}
 
 
 @pytest.mark.parametrize("fresh", [True, False], ids=["fresh", "reset_counts"])
