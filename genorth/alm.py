@@ -43,7 +43,7 @@ _SOLVED, _STEPS, _STIFFEST = 1e-12, 100, 1e-6  # of the preconditioner
 _STUCK, _FLAT = 0.9, 1e-3  # a violation that does not fall, and whose slope on M is no slope
 _MOST = 1e8  # |y|, a safeguard
 _MORE = 4  # rounds after the first success, until the active constraints hold exactly
-_NEAR = 1e-2  # a violation, relative to |x|, from which the active constraints are tried
+_NEAR = 0.3  # a violation, relative to |x|, from which the active constraints are tried
 _ROUGH, _SLOW = 0.03, 0.5  # Newton's equations are solved to, and where it is given up
 _POLISH, _EXACT = 6, 1e-14  # steps of Newton's map, and where they end, relative
 
@@ -287,10 +287,12 @@ class _Rounds(Rounds):
     def _exact(self, x: Array, y: Array, kkt: KKT, tol: float) -> tuple[Array, KKT] | None:
         """A success on the active constraints, by Newton's method there; None where it fails.
 
-        It is tried where the active constraints are those of the round before.
+        It is tried after the first round, and where the active constraints are those of the round
+        before.
         """
         before, self._active = self._active, y != 0
-        settled = kkt.holds(tol, self.tol) or np.array_equal(before, self._active)
+        settled = before is None or np.array_equal(before, self._active)
+        settled |= kkt.holds(tol, self.tol)
         near = kkt.violation <= _NEAR * max(1.0, float(norm(x)))
         if not (self.polish and settled and near):
             return None
@@ -310,9 +312,10 @@ class _Rounds(Rounds):
     def _excluded(self, x: Array) -> bool:
         """Whether the violation is stationary on M: no point near x violates less."""
         c = self.constraint.value(x)
-        V = self.constraint.pull(x, c - self.constraint.nearest(c))
+        missed = c - self.constraint.nearest(c)
+        V, all_up = (self.constraint.pull(x, e) for e in (missed, np.abs(missed)))
         slope = float(norm(self.problem.manifold.gradient(x, V)))
-        return slope <= _FLAT * float(norm(V))
+        return slope <= _FLAT * max(float(norm(V)), float(norm(all_up)))  # V of a conflict is zero
 
     def _result(self, done: Result, kkt: KKT, status: Status) -> Result:
         success = status is Status.CONVERGED

@@ -121,7 +121,7 @@ def _solved(
     common: Common,
 ) -> Result:
     if isinstance(problem, Problem) and (why := reason(problem)):
-        refuse("problem", "a small problem", why)
+        refuse("problem", "a small problem", f"one that {name} cannot solve, as {why}")
     return Run(problem, x0, name, **common).solve(solver)
 
 

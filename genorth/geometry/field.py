@@ -287,11 +287,12 @@ def field_of(manifold: Any) -> Any:
 
 
 def shortened(step: float, C: Array, L: Array | None, E: Array, tube: float) -> Array:
-    """The longest of step, step/2, step/4, ... that stays in the tube, for each block.
+    """The longest t <= step whose end is in the tube, for each block.
 
         |C(X - t D)| = |C - t L + t^2 E| <= max(tube, |C|), L = DC(X)[D], E = D^T phi(D)
 
-    From p x p matrices alone, and without a look at values, so that it can be traced.
+    From p x p matrices alone, and without a look at values, so that it can be traced. Where L is
+    not zero, the longest of step, step/2, step/4, ... that stays in the tube.
 
     Args:
         step: The longest step.
@@ -309,12 +310,15 @@ def shortened(step: float, C: Array, L: Array | None, E: Array, tube: float) -> 
         return [_real(xp.sum(xp.conj(U) * V, axis=(-2, -1), keepdims=True)) for U, V in pairs]
 
     CC, CE, EE = inners((C, C), (C, E), (E, E))
-    CL, LL, LE = (0.0,) * 3 if L is None else inners((C, L), (L, L), (L, E))
-    halves = step * as_like(0.5 ** np.arange(_HALVINGS), _real(C))
-    t = xp.reshape(halves, (-1,) + (1,) * C.ndim)
+    wall = xp.maximum(CC, tube**2 + 0 * CC)
+    if L is None:  # CC + 2 CE s + EE s^2 <= wall for s = t^2 up to this over EE
+        most = (CE * CE + EE * (wall - CC)) ** 0.5 - CE
+        longer = most < step**2 * EE
+        return xp.where(longer, (most / xp.where(longer, EE, 1 + 0 * EE)) ** 0.5, step + 0 * EE)
+    CL, LL, LE = inners((C, L), (L, L), (L, E))
+    t = xp.reshape(step * as_like(0.5 ** np.arange(_HALVINGS), _real(C)), (-1,) + (1,) * C.ndim)
     ends = CC - t * (2 * CL - t * (LL + 2 * CE - t * (2 * LE - t * EE)))
-    inside = xp.where(ends <= xp.maximum(CC, tube**2 + 0 * t[0]), t, 0.0 * t)
-    return xp.max(inside, axis=0)
+    return xp.max(xp.where(ends <= wall, t, 0.0 * t), axis=0)
 
 
 def _real(X: Array) -> Array:

@@ -11,7 +11,7 @@ from genorth.errors import refuse, require, require_known
 from genorth.geometry.field import Field, shortened
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.retractions import RETRACTIONS
-from genorth.linalg.arrays import Array, ct, eps, eye_like, namespace
+from genorth.linalg.arrays import Array, ct, eps, eye_like, is_lazy, namespace
 
 _TOGETHER = 3  # steps of Newton-Schulz from one Gram matrix: its rounding grows with each
 _TALL = 4  # times as many rows as columns: n x p arrays cost more than p x p ones
@@ -27,20 +27,17 @@ def check_retraction(kind: Any) -> str:
 
 
 def stepped(manifold: GenOrthManifold, X: Array, Z: Array, retraction: str) -> Array:
-    """R_X(P_X(Z)), followed by A, which keeps the rounding of many steps from adding up (F6).
-
-    "normal" takes Z as it is: the derivative of Newton's map is P_X (F16).
+    """R_X(Z), followed by A, which keeps the rounding of many steps from adding up (F6).
 
     Args:
         manifold: The manifold.
         X: A point of M.
-        Z: A step, tangent or not.
+        Z: A tangent step; for "normal" any step, as the derivative of Newton's map is P_X (F16).
         retraction: The retraction.
 
     Returns:
         A point of M.
     """
-    Z = Z if retraction == "normal" else manifold.project(X, Z)
     return manifold.dissolve(manifold.retract(X, Z, retraction))
 
 
@@ -90,7 +87,17 @@ def pogo_step(field: Field, X: Array, G: Array, lr: Any, attraction: float, tube
     at = field.manifold.anywhere(X)
     if at.P is X and X.shape[-2] >= _TALL * X.shape[-1]:
         return _pogo_in_span(X, G, lr, attraction, tube)
-    F, C = field.direction(at, G, 0.0).D, at.constraint
+    if at.P is X and 2 * X.shape[-2] < 3 * X.shape[-1]:  # two n x n products in place of three
+        W = G @ ct(X)
+        F = (W - ct(W)) @ (X / 2)
+        Y = X - lr * F
+        C = ct(Y) @ Y
+        C = C - eye_like(C)
+        if not is_lazy(C) and bool(namespace(C).all(_squares(C) <= tube**2)):
+            return Y @ (eye_like(C) - attraction * ct(C))
+    else:
+        F = field.direction(at, G, 0.0).D
+    C = at.constraint
     E = ct(F) @ field.manifold.phi(F)
     t = shortened(lr, C, None, E, tube)
     return (X - t * F) @ (eye_like(C) - attraction * ct(C + t * t * E))
@@ -134,7 +141,7 @@ def msign(G: Array, steps: int | None = None) -> Array:
         The polar factor, or an approximation of it.
     """
     xp = namespace(G)
-    square = xp.sum(abs(G) ** 2, axis=(-2, -1), keepdims=True)
+    square = _squares(G)
     G = G / xp.where(square > 0, square, 1 + 0 * square) ** 0.5
     if steps is None:
         U, S, Vh = xp.linalg.svd(G, full_matrices=False)
@@ -151,28 +158,28 @@ def msign(G: Array, steps: int | None = None) -> Array:
     return G
 
 
-def muon_step(
-    manifold: GenOrthManifold, X: Array, G: Array, lr: Any, steps: int | None, retraction: str
+def muon_direction(
+    manifold: GenOrthManifold, X: Array, G: Array, steps: int | None, retraction: str
 ) -> Array:
-    """The end of a step like Muon's, for every phi (F28).
+    """The direction Z of a step like Muon's, R_X(-lr Z), for every phi (F28).
 
-        R_X(-lr msign(g)), g = P_X(G)
+        P_X(msign(g)), g = P_X(G); msign(g) itself for the retraction "normal"
 
     It descends, as <g, P_X(msign(g))> = <g, msign(g)> > 0 unless g = 0. On the Stiefel manifold and
-    with the retraction "normal", the nearest point, it is SPEL [yang2026manifold].
+    with the retraction "normal", the nearest point, the step is that of SPEL [yang2026manifold].
 
     Args:
         manifold: The manifold.
         X: A point of M.
         G: The Euclidean gradient, or its momentum.
-        lr: The step size, about the spectral norm of the step.
         steps: As in `msign`.
         retraction: The retraction.
 
     Returns:
-        A point of M.
+        Z, of spectral norm about one.
     """
-    return stepped(manifold, X, -lr * msign(manifold.project(X, G), steps), retraction)
+    Z = msign(manifold.project(X, G), steps)
+    return Z if retraction == "normal" else manifold.project(X, Z)
 
 
 def subspace_of(manifold: GenOrthManifold, rank: int) -> tuple[int, ...]:
@@ -239,9 +246,14 @@ def subspace_step(manifold: GenOrthManifold, X: Array, G: Array, lr: Any, B: Arr
         K = (manifold.companion.sign * ct(T) - T) / 2
     KH = K @ H
     if not manifold.definite:
-        size = xp.sum(abs(KH) ** 2, axis=(-2, -1), keepdims=True) ** 0.5
+        size = _squares(KH) ** 0.5
         lr = lr / xp.where(lr * size > 1, lr * size, 1 + 0 * size)
     return X + B @ xp.linalg.solve(eye_like(KH) - lr / 2 * KH, lr * (K @ c))
+
+
+def _squares(T: Array) -> Array:
+    """|T|^2 of each matrix, of shape (..., 1, 1)."""
+    return namespace(T).sum(abs(T) ** 2, axis=(-2, -1), keepdims=True)
 
 
 def _form(manifold: GenOrthManifold) -> Any:

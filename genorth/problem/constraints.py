@@ -35,6 +35,7 @@ class Constraint:
         pull: (X, y) -> J^T y, of the shape of X.
         second: (X, Z, y) -> the derivative of J^T y along Z; None where c is linear.
         affine: Whether c is affine, or which of its entries are.
+        parts: The names of the constraints that are joined here, each with its entries.
         calls: How often c was evaluated ("nfev"), and J or its derivative multiplied ("njev").
     """
 
@@ -46,7 +47,20 @@ class Constraint:
     _pull: Callable[[Array, _Vector], Array]
     _second: Callable[[Array, Array, _Vector], Array] | None = None
     affine: Any = attrs.Factory(lambda self: self._second is None, takes_self=True)
+    parts: tuple[tuple[str, Array], ...] = attrs.field(repr=False)
     calls: Counter[str] = attrs.field(factory=Counter, repr=False)
+
+    @parts.default
+    def _itself(self) -> tuple[tuple[str, Array], ...]:
+        return ((self.name, np.arange(self.lower.size)),)
+
+    def entry(self, i: int) -> str:
+        """What messages call an entry of c."""
+        for name, entries in self.parts:
+            if i < entries.size:
+                return f"entry {entries[i]} of {name}"
+            i -= entries.size
+        return self.name
 
     def value(self, X: Array) -> _Vector:
         """c(X)."""
@@ -115,6 +129,7 @@ def joined(parts: Sequence[Constraint]) -> Constraint:
         lambda X, y: sum(part.pull(X, own) for part, own in each(y)) + 0 * X,
         second if any(part._second is not None for part in parts) else None,
         np.concatenate([np.broadcast_to(part.affine, part.lower.shape) for part in parts]),
+        sum((part.parts for part in parts), ()),
     )
 
 
@@ -232,6 +247,7 @@ def _bounds(given: Any, manifold: Any, name: str) -> Constraint:
         lambda X: np.ravel(X)[bound],
         lambda X, Z: np.ravel(Z)[bound],  # noqa: ARG005
         pull,
+        parts=((f"{name} (bounds)", bound),),
     )
 
 

@@ -36,7 +36,7 @@ class KKT:
         violation: The largest distance of an entry of c from its bounds.
         complementarity: The largest entry of y whose bound is not active, or its distance from it
             where that is smaller.
-        worst: The name of the constraint, and the entry of c that is violated most.
+        worst: The constraint, and its entry, that is violated most; of bounds that of X, by rows.
     """
 
     cost: float
@@ -66,7 +66,7 @@ class KKT:
             tangent_norm(problem.manifold.gradient(X, L), L),
             float(np.max(gap, initial=0.0)),
             float(np.max(free, initial=0.0)),
-            f"entry {i} of {constraint.name}",
+            constraint.entry(i),
         )
 
     @classmethod

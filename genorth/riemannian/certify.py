@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +13,7 @@ from genorth.geometry.gauge import horizontal, random_skew
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.product import Blockwise
 from genorth.geometry.shaped import Front
-from genorth.linalg.arrays import Array, as_like, norm, number
+from genorth.linalg.arrays import Array, as_like, namespace, norm, number
 from genorth.linalg.inputs import as_generator
 from genorth.problem.kkt import Cone
 from genorth.problem.measure import VIOLATION, Measure
@@ -171,7 +172,7 @@ def _certificate(
 
 
 def _gauges(manifold: Any, X: Array, rng: Any) -> Iterator[Gauge]:
-    """The gauge directions of M, or of each factor of a product."""
+    """The gauge directions of M; on a product those of each factor, then those of several."""
     if not isinstance(manifold, Blockwise):
         yield from _own_gauge(manifold, X, rng)
         return
@@ -185,6 +186,40 @@ def _gauges(manifold: Any, X: Array, rng: Any) -> Iterator[Gauge]:
                 return points.join([own.outside(z) if i == k else z for i, z in split])
 
             yield Gauge(along, own.dimension, outside)
+    alike: dict[Any, list[int]] = {}
+    for k, M in enumerate(manifold.factors):
+        if isinstance(M, GenOrthManifold) and M.companion is not None and M.companion.trivial:
+            alike.setdefault((M.shape[-1], M.dtype), []).append(k)
+    for members in alike.values():
+        yield _joint_gauge(manifold, X, members, rng)
+
+
+def _joint_gauge(manifold: Blockwise, X: Array, members: list[int], rng: Any) -> Gauge:
+    """One T for factors with psi = id and as many columns: f(X T, Y T) = f(X, Y).
+
+    The equation of the complement is that of X, Y, ... stacked into one matrix.
+    """
+    M, split = manifold.factors[members[0]], manifold.points.split
+    assert isinstance(M, GenOrthManifold)
+    p = M.shape[-1]
+
+    def stacked(V: Array) -> Array:
+        parts = split(V)
+        return namespace(V).concat([parts[k].reshape(-1, p) for k in members])
+
+    def spread(rows: Array, V: Array) -> Array:
+        parts, first = list(split(V)), 0
+        for k in members:
+            last = first + math.prod(parts[k].shape[:-1])
+            parts[k], first = rows[first:last].reshape(parts[k].shape), last
+        return manifold.points.join(parts)
+
+    rows = stacked(X)
+    apart = horizontal(M, rows)
+    assert apart is not None
+    along = spread(rows @ as_like(random_skew(M, rng).reshape(-1, p, p)[0], X), 0 * X)
+    dimension = p * p if M.dtype.kind == "c" else p * (p - 1) // 2
+    return Gauge(along, dimension, lambda Z: spread(apart(stacked(Z)), Z))
 
 
 def _own_gauge(M: Any, X: Array, rng: Any) -> Iterator[Gauge]:

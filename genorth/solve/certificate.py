@@ -24,6 +24,7 @@ _ZERO = 1e-4  # a residual, relative to the largest Ritz value, beyond which zer
 _SURE = 0.5  # residual of a Ritz value, relative to it, at which its sign is taken for certain
 _UNITS = 10.0  # of roundoff in a product, or of its root in one by differences
 _GRADIENT = 10.0  # eigenvalues that are zero at a solution are about |grad f| near it
+_SAME = 1e-6  # what is left, relative to it, of a gauge that is in another
 CHANCE = 0.01  # that an eigenvalue below -unseen was missed
 
 
@@ -220,7 +221,8 @@ def verdict(
         limit: The largest number of products.
         exact: Whether products are exact, not differences.
         gauges: What may be zeros of H. They are where H z is orthogonal to a random one of them, as
-            <H z, X S> = <z, H X S>, and are left out then.
+            <H z, X S> = <z, H X S>, and are left out then. Those along which f was found constant
+            already count once.
 
     Returns:
         The certificate.
@@ -230,11 +232,18 @@ def verdict(
     size, image = number(norm(start)), hessian(start)
     scale = number(norm(image)) / size if size > 0 else 0.0
     rounding = max(noise, 100 * unit * scale)
-    free = [
-        gauge
-        for gauge in gauges
-        if abs(number(inner(image, gauge.along))) <= rounding * number(norm(gauge.along))
-    ]
+    free: list[Gauge] = []
+
+    def outside(Z: Array) -> Array:
+        for gauge in free:
+            Z = gauge.outside(Z)
+        return Z
+
+    for gauge in gauges:
+        length = number(norm(gauge.along))
+        new = number(norm(outside(gauge.along))) > _SAME * length
+        if new and abs(number(inner(image, gauge.along))) <= rounding * length:
+            free.append(gauge)
     zeros = sum(gauge.dimension for gauge in free)
     known: dict[str, Any] = {"gradient_norm": gradient_norm, "zeros": zeros, "products": 1}
     explained = f" {zeros} eigenvalues are zero, as f(X T) = f(X)." if zeros else ""
@@ -246,11 +255,6 @@ def verdict(
         return Certificate(
             verdict=UNDECIDED, eigenvalue=0.0, error=noise, explanation=text, **known
         )
-
-    def outside(Z: Array) -> Array:
-        for gauge in free:
-            Z = gauge.outside(Z)
-        return Z
 
     def product(Z: Array) -> Array:
         return outside(hessian(Z))

@@ -39,7 +39,7 @@ def task(name: str, seed: int = 0) -> Task:
 CASES = [
     (name, method.name)
     for name in TASKS
-    for method in ways.methods(comparison.where())
+    for method in ways.methods()
     if name in (method.only or ())
 ]
 
@@ -112,7 +112,7 @@ def test_what_is_wrong_is_told(tmp_path, monkeypatch, capsys):
         comparison.report(tmp_path / "nothing")
     monkeypatch.setattr(ways, "installed", lambda package: package != "geotorch")
     assert "geotorch, AdamW: needs geotorch: pip install geotorch." in ways.left_out()
-    assert "geotorch, AdamW" not in [method.name for method in ways.methods(comparison.where())]
+    assert "geotorch, AdamW" not in [method.name for method in ways.methods()]
     monkeypatch.setattr(comparison, "installed", lambda module: module != "torch")
     assert main([*TINY, "--out", str(tmp_path / "out")]) == 1
     assert capsys.readouterr().err == "error: pca needs torch: pip install 'genorth[torch]'\n"

@@ -10,7 +10,7 @@ import pytest
 
 import genorth as go
 from genorth.geometry.field import Field
-from genorth.interop.steps import muon_step, pogo_step
+from genorth.interop.steps import muon_direction, pogo_step, stepped
 from support.layer_manifolds import KINDS, MANIFOLDS, distance, near, refuses, target, with_momentum
 
 jax = pytest.importorskip("jax", reason="the extra 'jax' is not installed")
@@ -231,7 +231,7 @@ METHODS: dict[str, tuple[Any, Any]] = {
     ),
     "muon": (
         lambda M: muon(0.01, M, momentum=0.5, retraction="normal"),
-        lambda M, X, V: muon_step(M, X, V, 0.01, 5, "normal"),
+        lambda M, X, V: stepped(M, X, -0.01 * muon_direction(M, X, V, 5, "normal"), "normal"),
     ),
 }
 

@@ -13,8 +13,9 @@ from genorth.errors import OutsideDomainError
 from genorth.geometry.field import Field
 from genorth.interop.steps import (
     msign,
-    muon_step,
+    muon_direction,
     pogo_step,
+    stepped,
     subspace_of,
     subspace_step,
 )
@@ -44,13 +45,14 @@ def test_the_step_of_muon_descends(manifold, seed, steps):
     if steps is None:
         assert abs(slope - nuclear) <= 1e-6 * nuclear + rounding
     assert slope >= 0.6 * size - rounding
-    t = 1e-5 / float(manifold.scale(X)) ** 2
+    t = 1e-3 / float(manifold.scale(X)) ** 2
+    lost = 1e3 * EPS * float(norm(G)) * float(manifold.scale(X)) ** 2
     for kind in ("cayley", "normal"):
         try:
-            Y = muon_step(manifold, X, G, t, steps, kind)
+            Y = stepped(manifold, X, -t * muon_direction(manifold, X, G, steps, kind), kind)
         except OutsideDomainError:
             continue
-        assert abs(_drop(G, Y, X) - t * slope) <= 0.1 * t * slope + rounding * t + 1e-12
+        assert abs(_drop(G, Y, X) - t * slope) <= 0.1 * t * slope + lost
 
 
 @given(shape=st.sampled_from([(5, 3), (4, 4), (7, 1), (3, 6, 2)]), seed=st.integers(0, 2**20))
@@ -97,9 +99,11 @@ def test_pogo_squares_the_violation_of_a_tangent_step(manifold, seed):
     assert worst <= 0.75 * 0.1**2 + 0.1**3 / 4 + 1e-8 * float(manifold.scale(X)) ** 2
 
 
-@pytest.mark.parametrize("shape", [(16, 4), (300, 4), (3, 9, 2), (16, 4, complex)])
-def test_a_tall_step_of_pogo_in_the_span_of_point_and_gradient(shape):
-    """The same as with a phi that is not known to be the identity."""
+@pytest.mark.parametrize(
+    "shape", [(16, 4), (300, 4), (3, 9, 2), (16, 4, complex), (5, 4), (3, 6, 5), (4, 4, complex)]
+)
+def test_a_tall_or_square_step_of_pogo(shape):
+    """With fewer products, the same as with a phi that is not known to be the identity."""
     *size, dtype = shape if shape[-1] is complex else (*shape, float)
     tensor = len(size) == 3
     M = go.TensorStiefel(size[1], size[2], size[0]) if tensor else go.Stiefel(*size, dtype=dtype)

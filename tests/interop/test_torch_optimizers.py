@@ -16,7 +16,8 @@ from support.layer_manifolds import MANIFOLDS, near, refuses, target, with_momen
 
 torch = pytest.importorskip("torch", reason="the extra 'torch' is not installed")
 
-from genorth.interop.torch import (  # noqa: E402  needs torch
+from genorth.gallery.stochastic import methods as published  # noqa: E402  needs torch
+from genorth.interop.torch import (  # noqa: E402
     Landing,
     Muon,
     Pogo,
@@ -118,21 +119,14 @@ def test_one_step_of_landing_follows_the_field(name):
     assert M.feasibility(model.X) < M.feasibility(X)
 
 
-def _polar(A: Any) -> Any:
-    U, _, Vh = np.linalg.svd(A, full_matrices=False)
-    return U @ Vh
+def _landing(X: Any, V: Any, lr: float, step: int) -> Any:
+    """Relative gradient and the gradient of |X^T X - I|^2/4, as published."""
+    return X - lr * ((V @ X.T - X @ V.T) @ X / 2 + X @ (X.T @ X - np.eye(X.shape[1])))
 
 
-def _pogo(X: Any, V: Any, lr: float, step: int) -> Any:
-    """Relative gradient and normal step, as published, for X^T X = I."""
-    M = X - lr / 2 * (V @ X.T @ X - X @ V.T @ X)
-    return M + (M - M @ M.T @ M) / 2
-
-
-def _spel(X: Any, V: Any, lr: float, step: int) -> Any:
-    """msign(X - lr msign(grad)), with the projected gradient."""
-    R = X.T @ V
-    return _polar(X - lr * _polar(V - X @ (R + R.T) / 2))
+def _by_tensors(formula: Any) -> Any:
+    """A formula of `genorth train`."""
+    return lambda X, V, lr, step: formula(torch.as_tensor(X), torch.as_tensor(V), lr).numpy()
 
 
 def _rsdm(X: Any, V: Any, lr: float, step: int) -> Any:
@@ -146,10 +140,18 @@ def _rsdm(X: Any, V: Any, lr: float, step: int) -> Any:
     return X + P.T @ (Y - eye) @ P @ X
 
 
+def _spel_by_muon(p: Any, **more: Any) -> Any:
+    return Muon(p, steps=None, retraction="normal", **more)
+
+
 #: The published steps on the Stiefel manifold, from X and the momentum of the gradients.
 PUBLISHED: dict[str, tuple[Any, Any]] = {
-    "POGO": (_pogo, lambda p, **more: Pogo(p, **more)),
-    "SPEL": (_spel, lambda p, **more: Muon(p, steps=None, retraction="normal", **more)),
+    "landing": (_landing, lambda p, **more: Landing(p, tube=1e3, **more)),
+    "POGO": (_by_tensors(published.pogo_step), lambda p, **more: Pogo(p, **more)),
+    "SPEL": (
+        _by_tensors(published.spel_step),
+        lambda p, **more: Muon(p, steps=None, retraction="normal", **more),
+    ),
     "RSDM": (_rsdm, lambda p, **more: SubspaceDescent(p, rank=3, **more)),
 }
 

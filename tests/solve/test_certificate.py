@@ -93,6 +93,51 @@ def test_on_a_product_each_factor_has_its_zeros():
         assert type(found.direction).__name__ == "Record"
 
 
+def test_factors_that_turn_apart_do_not_count_together():
+    A, B = spd(8, 20, 1), spd(6, 20, 2)
+    X, Y = (np.linalg.eigh(each)[1][:, :3] for each in (A, B))
+    problem = go.Problem(
+        go.Product(go.Stiefel(8, 3), go.Stiefel(6, 3)),
+        lambda X, Y: float(np.vdot(X, A @ X) + np.vdot(Y, B @ Y)) / 2,
+        lambda X, Y: (A @ X, B @ Y),
+    )
+    found = go.certify(problem, (X, Y), rng=0)
+    assert (found.verdict, found.zeros) == ("minimum", 3 + 3)
+
+
+@pytest.mark.parametrize("dtype", [float, complex])
+@pytest.mark.parametrize("sizes", [(8, 6), (7, 7), (8, 6, 6)])
+def test_factors_that_turn_together_have_zeros_together(sizes, dtype):
+    """-sum_{i<j} Re tr(X_i^T S_ij X_j), S_ij = U_i D U_j^T, is that of X_i T for one T."""
+    rng, p = np.random.default_rng(3), 3
+    units = np.array([1, 1j] if dtype is complex else [1, 0])
+    draws = [np.tensordot(units, rng.standard_normal((2, n, n)), 1) for n in sizes]
+    U = [np.linalg.qr(draw)[0] for draw in draws]
+    values = np.arange(6.0, 0, -1)
+    S = {
+        (i, j): (U[i][:, :6] * values) @ U[j][:, :6].conj().T
+        for j in range(len(U))
+        for i in range(j)
+    }
+
+    def slopes(*X):
+        G = [np.zeros_like(x) for x in X]
+        for (i, j), s in S.items():
+            G[i] -= s @ X[j]
+            G[j] -= s.conj().T @ X[i]
+        return tuple(G)
+
+    def cost(*X):
+        return sum(np.vdot(x, g).real for x, g in zip(X, slopes(*X), strict=True)) / 2
+
+    M = go.Product(*(go.Stiefel(n, p, dtype) for n in sizes))
+    problem = go.Problem(M, cost, slopes, lambda *XZ: slopes(*XZ[len(sizes) :]))
+    zeros = p * p if dtype is complex else p * (p - 1) // 2
+    for columns, verdict in (([0, 1, 2], "minimum"), ([0, 1, 4], "saddle")):
+        found = go.certify(problem, tuple(u[:, columns] for u in U), rng=0)
+        assert (found.verdict, found.zeros) == (verdict, zeros)
+
+
 @pytest.mark.parametrize("metric", [None, "B"])
 def test_a_metric_and_a_preconditioner_leave_the_sign(metric):
     A, B = spd(10, 50, 1), spd(10, 30, 2)

@@ -42,16 +42,6 @@ def _why_not(subject: Subject) -> str | None:
     return f"needs {absent[0]}" if absent else None
 
 
-def where() -> dict[str, tuple[str, ...]]:
-    """The trainings on which rows run, by `Row.on`."""
-    every = SUBJECTS.items()
-    return {
-        "all": tuple(SUBJECTS),
-        "stiefel": tuple(name for name, each in every if each.stiefel),
-        "free": tuple(name for name, each in every if each.bounded),
-    }
-
-
 def run(folder: Path | None, wanted: Iterable[str], **how: Any) -> Records:
     """Make the runs that are missing in a folder.
 
@@ -68,7 +58,7 @@ def run(folder: Path | None, wanted: Iterable[str], **how: Any) -> Records:
     made = [
         training.train(
             [SUBJECTS[name].training],
-            methods(where()),
+            methods(),
             feasibility_tol=TOLERANCE,
             out=None if folder is None else folder / "records",
             **how,

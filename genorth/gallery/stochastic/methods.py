@@ -16,7 +16,7 @@ import attrs
 import torch
 from torch.nn.utils import parametrizations
 
-from genorth.gallery.stochastic.tasks import Spot, Task
+from genorth.gallery.stochastic.tasks import SUBJECTS, Spot, Task
 from genorth.interop.fit import fit
 from genorth.interop.torch import SubspaceDescent, constrain, finish, penalty, place
 from genorth.optional import installed
@@ -301,12 +301,8 @@ ROWS = {
 }
 
 
-def methods(where: Mapping[str, tuple[str, ...]]) -> list[Method]:
-    """All rows whose package is installed.
-
-    Args:
-        where: The trainings on which rows run, by `Row.on`.
-    """
+def methods() -> list[Method]:
+    """All rows whose package is installed."""
     return [
         Method(
             name=name,
@@ -315,7 +311,7 @@ def methods(where: Mapping[str, tuple[str, ...]]) -> list[Method]:
             algorithm=row.make[1].lower(),
             variant=name,
             cites=row.cites,
-            only=where[row.on],
+            only=tuple(x for x, subject in SUBJECTS.items() if row.on in subject.kinds),
             free=row.on == "free",
             modules=("torch", _OURS),
         )

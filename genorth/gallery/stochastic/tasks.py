@@ -1,6 +1,6 @@
 """`Task`, data in three parts with a model and its loss, and what is trained.
 
-A recurrent network that has to remember, a vision transformer, canonical correlations, a symplectic
+Recurrent networks that remember and add, a vision transformer, canonical correlations, a symplectic
 autoencoder, and two problems of papers, principal components and Procrustes.
 """
 
@@ -89,9 +89,10 @@ def split(rows: Array) -> dict[str, Array]:
     }
 
 
-# ---------------------------------------------------------------------- a recurrent net, Stiefel
+# ---------------------------------------------------------------------- recurrent nets, Stiefel
 
 _SYMBOLS, _LENGTH, _DELAY, _STATE = 8, 5, 20, 32
+_TERMS = 20
 
 
 def rotation(n: int, rng: np.random.Generator) -> Array:
@@ -101,19 +102,42 @@ def rotation(n: int, rng: np.random.Generator) -> Array:
     return np.asarray(Q)
 
 
-def _recurrent() -> Any:
+def _sequences(rows: Array, build: Callable[[], Any], loss: Any, batch: int, seed: int) -> Task:
+    start = rotation(_STATE, np.random.default_rng(seed))
+    return Task(
+        **split(rows),
+        build=build,
+        spots=(Spot("state", go.Stiefel(_STATE, _STATE), start),),
+        loss=loss,
+        dtype="float32",
+        batch=batch,
+        seed=seed,
+    )
+
+
+def _recurrent(inputs: Any, outputs: int) -> Any:
     """h <- W h + U x with an orthogonal W, and a linear output [henaff2016recurrent]."""
+    from torch.nn import Linear, ModuleDict
+
+    state = Linear(_STATE, _STATE, bias=False)
+    return ModuleDict({"input": inputs, "state": state, "output": Linear(_STATE, outputs)})
+
+
+def _states(model: Any, tokens: Any, bent: bool) -> list[Any]:
+    """h after each of the tokens; bent: h <- |W h + U x|, which keeps the norm as W does."""
+    inputs, W = model["input"](tokens), model["state"].weight.mT
+    states = [0 * inputs[0]]
+    for given in inputs:
+        h = given.addmm(states[-1], W)
+        states.append(h.abs() if bent else h)
+    return states
+
+
+def _speller() -> Any:
     import torch
-    from torch.nn import Embedding, Linear, ModuleDict
 
     inputs = torch.randn(_SYMBOLS + 2, _STATE) / math.sqrt(_STATE)
-    return ModuleDict(
-        {
-            "input": Embedding.from_pretrained(inputs, freeze=False),
-            "state": Linear(_STATE, _STATE, bias=False),
-            "output": Linear(_STATE, _SYMBOLS),
-        }
-    )
+    return _recurrent(torch.nn.Embedding.from_pretrained(inputs, freeze=False), _SYMBOLS)
 
 
 def _recalled(model: Any, rows: Any) -> Any:
@@ -123,28 +147,33 @@ def _recalled(model: Any, rows: Any) -> Any:
     symbols = rows.long()
     tokens = symbols.new_full((2 * _LENGTH + _DELAY, len(rows)), _SYMBOLS)
     tokens[:_LENGTH], tokens[_LENGTH + _DELAY - 1] = symbols.T, _SYMBOLS + 1
-    inputs, W = model["input"](tokens), model["state"].weight.mT
-    h, last = torch.zeros_like(inputs[0]), []
-    for given in inputs:
-        h = torch.addmm(given, h, W)
-        last.append(h)
-    found = model["output"](torch.stack(last[-_LENGTH:], dim=1))
+    found = model["output"](torch.stack(_states(model, tokens, False)[-_LENGTH:], dim=1))
     return torch.nn.functional.cross_entropy(found.flatten(0, 1), symbols.flatten())
 
 
 def recall(seed: int) -> Task:
     """Copy-memory: five of eight symbols are repeated after twenty steps [henaff2016recurrent]."""
     symbols = np.random.default_rng(0).integers(_SYMBOLS, size=(1600, _LENGTH))
-    start = rotation(_STATE, np.random.default_rng(seed))
-    return Task(
-        **split(symbols.astype(float)),
-        build=_recurrent,
-        spots=(Spot("state", go.Stiefel(_STATE, _STATE), start),),
-        loss=_recalled,
-        dtype="float32",
-        batch=80,
-        seed=seed,
-    )
+    return _sequences(symbols.astype(float), _speller, _recalled, 80, seed)
+
+
+def _adder() -> Any:
+    from torch.nn import Linear
+
+    return _recurrent(Linear(2, _STATE), 1)
+
+
+def _added(model: Any, rows: Any) -> Any:
+    """The squared error of the sum of the values that are marked."""
+    found = model["output"](_states(model, rows.transpose(0, 1), True)[-1])[:, 0]
+    return (found - rows.prod(dim=2).sum(dim=1)).square().mean()
+
+
+def adding(seed: int) -> Task:
+    """Two of twenty values in (0, 1) are marked, one in each half [henaff2016recurrent]."""
+    rng = np.random.default_rng(0)
+    marks = np.eye(_TERMS // 2)[rng.integers(_TERMS // 2, size=(4000, 2))].reshape(-1, _TERMS)
+    return _sequences(np.stack([rng.random(marks.shape), marks], -1), _adder, _added, 20, seed)
 
 
 # ---------------------------------------------------------------------- a transformer, Stiefel
@@ -373,10 +402,10 @@ class Subject:
     Args:
         training: The training.
         modules: What it imports.
-        stiefel: Whether it is on the Stiefel manifold.
-        bounded: Whether the loss is bounded without the constraint.
         about: What it is, in a sentence.
         loss: What the loss is, in a few words.
+        kinds: "all", and "stiefel" if it is on the Stiefel manifold, "free" if the loss is bounded
+            without the constraint.
         known: `known()` returns the held-out loss of answers that other methods give, by name.
     """
 
@@ -384,8 +413,7 @@ class Subject:
     modules: tuple[str, ...]
     about: str
     loss: str
-    stiefel: bool = False
-    bounded: bool = False
+    kinds: tuple[str, ...] = ("all", "stiefel", "free")
     known: Callable[[], dict[str, float]] = dict
 
 
@@ -423,8 +451,13 @@ _SUBJECTS = (
         "Copy-memory: a linear recurrent network with an orthogonal matrix repeats five of eight "
         "symbols, drawn at random, after twenty steps (Stiefel manifold, single precision).",
         "cross entropy",
-        stiefel=True,
-        bounded=True,
+    ),
+    Subject(
+        Training("adding", f"({_STATE},{_STATE})", adding),
+        (),
+        "Adding: a recurrent network h <- |W h + U x| with an orthogonal matrix W adds the two of "
+        "twenty random numbers that are marked (Stiefel manifold, single precision).",
+        "squared error",
     ),
     Subject(
         Training("transformer", f"4 of ({_WIDTH},{_WIDTH})", transformer),
@@ -432,8 +465,6 @@ _SUBJECTS = (
         "A vision transformer on scikit-learn's digits, whose four maps around the attention are "
         "orthogonal (Stiefel manifold, single precision).",
         "cross entropy",
-        stiefel=True,
-        bounded=True,
     ),
     Subject(
         Training("cca", "(64,4)", cca),
@@ -441,6 +472,7 @@ _SUBJECTS = (
         "Canonical correlations of the upper and the lower half of scikit-learn's digits, with "
         "the covariance of the training data in the constraint (generalized Stiefel manifold).",
         "minus the mean correlation",
+        kinds=("all",),
         known=_exact,
     ),
     Subject(
@@ -449,7 +481,7 @@ _SUBJECTS = (
         "The symplectic autoencoder x -> V V^+ x of snapshots of pyMOR's wave equation (symplectic "
         "manifold).",
         "error of the projection, relative",
-        bounded=True,
+        kinds=("all", "free"),
         known=_lifted,
     ),
     Subject(
@@ -458,14 +490,14 @@ _SUBJECTS = (
         "Principal components of a matrix of condition 1000, as in RSDM and POGO, corrected "
         "(Stiefel manifold, full gradients, single precision).",
         "distance from the minimum, relative",
-        stiefel=True,
+        kinds=("all", "stiefel"),
     ),
     Subject(
         Training("pca-printed", "(60,45)", partial(components, printed=True)),
         (),
         "The same with the indefinite matrix Q D Q of the published code.",
         "distance from the minimum, relative",
-        stiefel=True,
+        kinds=("all", "stiefel"),
     ),
     Subject(
         Training("procrustes", "(48,48)", procrustes),
@@ -473,7 +505,7 @@ _SUBJECTS = (
         "Orthogonal Procrustes, as in RSDM and POGO, from a start of the right determinant "
         "(Stiefel manifold, full gradients, single precision).",
         "distance from the minimum, relative",
-        stiefel=True,
+        kinds=("all", "stiefel"),
     ),
 )
 #: The trainings by name.

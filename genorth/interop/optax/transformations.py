@@ -17,7 +17,7 @@ from genorth.interop.optax.trees import at_manifolds, check_manifolds
 from genorth.interop.steps import (
     check_retraction,
     landing_step,
-    muon_step,
+    muon_direction,
     pogo_step,
     stepped,
     subspace_of,
@@ -69,11 +69,12 @@ def riemannian(
     def gradient(fit: Fit, G: Any, X: Any) -> Any:
         return fit.array(fit.manifold.gradient(fit.point(X), fit.point(G)))
 
-    def moved(fit: Fit, X: Any, Z: Any) -> Any:
-        return fit.array(stepped(fit.manifold, fit.point(X), fit.point(Z), retraction))
-
     def transported(fit: Fit, V: Any, Y: Any) -> Any:
         return fit.array(fit.manifold.project(fit.point(Y), fit.point(V)))
+
+    def moved(fit: Fit, X: Any, Z: Any) -> Any:
+        Z = fit.point(Z if retraction == "normal" else transported(fit, Z, X))
+        return fit.array(stepped(fit.manifold, fit.point(X), Z, retraction))
 
     def difference(_: Fit, __: Any, Y: Any, X: Any) -> Any:
         return Y - X
@@ -184,7 +185,7 @@ def pogo(
         momentum: Momentum; None for none.
         nesterov: Whether to use Nesterov's momentum.
         attraction: The weight of the normal step; 1/2 is that of A.
-        tube: The largest |C(Y)|; a longer step is halved.
+        tube: The largest |C(Y)|; a longer step ends there.
 
     Returns:
         The gradient transformation; its `update` needs the parameters.
@@ -231,7 +232,7 @@ def muon(
     _positive(steps=1 if steps is None else steps)
 
     def end(M: GenOrthManifold, X: Any, G: Any, rate: Any, _: Any) -> Any:
-        return muon_step(M, X, G, rate, steps, retraction)
+        return stepped(M, X, -rate * muon_direction(M, X, G, steps, retraction), retraction)
 
     return _averaging(learning_rate, manifolds, momentum, nesterov, end)
 

@@ -10,7 +10,7 @@ import attrs
 import torch
 from torch.optim.sgd import sgd
 
-from genorth.errors import refuse
+from genorth.errors import refuse, require
 from genorth.geometry.field import Field
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.interop.steps import check_retraction, subspace_of
@@ -240,8 +240,7 @@ def clip_grad_norm_(parameters: Any, max_norm: float) -> Tensor:
     Raises:
         ValueError: If max_norm is not positive.
     """
-    if not max_norm > 0:
-        refuse("max_norm", "max_norm > 0", repr(max_norm))
+    require(max_norm > 0, "max_norm", "max_norm > 0", repr(max_norm))
     given = [W for W in parameters if W.grad is not None]
     with torch.no_grad():
         norms = []
@@ -259,25 +258,26 @@ def clip_grad_norm_(parameters: Any, max_norm: float) -> Tensor:
 
 
 #: What a setting of a group must be, and how to see that it is not.
-_NONNEGATIVE = ("lr", "momentum", "dampening", "weight_decay", "eps", "attraction")
+_RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    **{
+        name: (f"{name} >= 0", lambda value: value >= 0)
+        for name in ("lr", "momentum", "dampening", "weight_decay", "eps", "attraction")
+    },
+    "steps": ("steps >= 1, or None", lambda value: value is None or value >= 1),
+    "tube": ("tube > 0", lambda value: value > 0),
+    "betas": ("two numbers in [0, 1)", lambda value: all(0 <= b < 1 for b in value)),
+}
 
 
 def _check(group: Group) -> None:
     """Refuse settings out of range."""
-    for name in _NONNEGATIVE:
-        if name in group and not group[name] >= 0:
-            refuse(name, f"{name} >= 0", repr(group[name]))
-    if group.get("steps") is not None and not group["steps"] >= 1:
-        refuse("steps", "steps >= 1, or None", repr(group["steps"]))
-    if "tube" in group and not group["tube"] > 0:
-        refuse("tube", "tube > 0", repr(group["tube"]))
-    if "betas" in group and not all(0 <= b < 1 for b in group["betas"]):
-        refuse("betas", "two numbers in [0, 1)", repr(group["betas"]))
-    if group.get("nesterov") and (group["momentum"] <= 0 or group["dampening"] != 0):
-        refuse(
-            "nesterov",
-            "momentum > 0 and dampening = 0 with it",
-            f"momentum {group['momentum']}, dampening {group['dampening']}",
-        )
-    if "retraction" in group:
-        check_retraction(group["retraction"])
+    for name in _RULES.keys() & group.keys():
+        need, holds = _RULES[name]
+        require(holds(group[name]), name, need, repr(group[name]))
+    require(
+        not group.get("nesterov") or (group["momentum"] > 0 and group["dampening"] == 0),
+        "nesterov",
+        "momentum > 0 and dampening = 0 with it",
+        f"momentum {group.get('momentum')}, dampening {group.get('dampening')}",
+    )
+    check_retraction(group.get("retraction", "auto"))

@@ -11,7 +11,7 @@ from genorth.errors import OutsideDomainError
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.interop.steps import (
     landing_step,
-    msign,
+    muon_direction,
     pogo_step,
     stepped,
     subspace_of,
@@ -50,12 +50,13 @@ class RiemannianSGD(Momentum):
         super().__init__(params, {"retraction": retraction}, *settings, **more)
 
     def _end(self, group: Group, at: At) -> Tensor:
-        M = at.manifold
-        V = at.averaged(group, M.gradient(at.X, at.G))
-        Y = _moved(M, at.X, -group["lr"] * V, group["retraction"])
+        M, X = at.manifold, at.X
+        Z = V = M.project(X, at.averaged(group, at.G))
         if group["momentum"] != 0:
-            at.keep("momentum_buffer", M.project(Y, at.kept("momentum_buffer", V)))
-        return Y
+            if group["nesterov"]:
+                V = M.project(X, at.kept("momentum_buffer", at.G))
+            at.keep("momentum_buffer", V)
+        return _moved(M, X, -group["lr"] * Z, group["retraction"])
 
 
 @final
@@ -113,7 +114,7 @@ class Pogo(Momentum):
         *settings: lr, momentum, dampening, weight_decay and nesterov, as `torch.optim.SGD` takes
             them, by position or by name; weight_decay is the factor of |X|^2/2 in the loss.
         attraction: The weight of the normal step; 1/2 is that of A.
-        tube: The largest |C(Y)|; a longer step is halved.
+        tube: The largest |C(Y)|; a longer step ends there.
         **more: The settings by name, and maximize.
 
     Raises:
@@ -175,9 +176,9 @@ class Muon(Momentum):
         super().__init__(params, own, lr, momentum, *settings, **more)
 
     def _end(self, group: Group, at: At) -> Tensor:
-        V = at.manifold.project(at.X, at.averaged(group, at.G))
-        Z = -group["lr"] * msign(V, group["steps"])
-        return _moved(at.manifold, at.X, Z, group["retraction"])
+        M, X, kind = at.manifold, at.X, group["retraction"]
+        Z = muon_direction(M, X, at.averaged(group, at.G), group["steps"], kind)
+        return _moved(M, X, -group["lr"] * Z, kind)
 
 
 @final
@@ -226,7 +227,7 @@ class SubspaceDescent(Momentum):
 class RiemannianAdam(Optimizer):
     """Adam on M [becigneul2019riemannian], with one second moment for each matrix.
 
-        X <- R_X(P_X(-lr M/(V^(1/2) + eps))), V <- b2 V + (1 - b2) |grad f(X)|^2/(np)
+        X <- R_X(-lr M/(V^(1/2) + eps)), V <- b2 V + (1 - b2) |grad f(X)|^2/(np)
 
     M is the usual first moment of grad f(X), transported by projection. One V for all entries of a
     matrix makes the step independent of the basis, and the mean instead of the sum makes lr mean
@@ -298,13 +299,12 @@ class RiemannianAdam(Optimizer):
         count = 1.0 + float(at.states[0].get("step", 0.0))
         for state in at.states:
             state["step"] = torch.tensor(count)
-        first = at.kept("exp_avg", 0 * G).lerp_(G, 1 - b1)
+        first = M.project(X, at.kept("exp_avg", 0 * G)).lerp_(G, 1 - b1)
         second = at.kept("exp_avg_sq", 0 * square).lerp_(square, 1 - b2)
         root = (second / (1 - b2**count)).sqrt() + group["eps"]
-        Y = _moved(M, X, -(group["lr"] / (1 - b1**count)) * (first / root), group["retraction"])
-        at.keep("exp_avg", M.project(Y, first))
+        at.keep("exp_avg", first)
         at.keep("exp_avg_sq", second)
-        return Y
+        return _moved(M, X, -(group["lr"] / (1 - b1**count)) * (first / root), group["retraction"])
 
 
 def _moved(M: GenOrthManifold, X: Tensor, Z: Tensor, kind: str) -> Tensor:
