@@ -184,23 +184,23 @@ def test_a_solver_that_raises_becomes_a_record_and_the_others_go_on():
 @alarms
 def test_a_solver_that_hangs_is_interrupted():
     begin = time.monotonic()
-    first, second = run(procrustes(0), [hanging, standing], max_time=0.1, grace=0.1)
+    first, second = run(procrustes(0), [hanging, standing], max_time=0.5, grace=0.5)
     assert time.monotonic() - begin < 60  # a sleep without end, but for the alarm
     assert (first.status, second.status) == ("HUNG", "STALLED")
-    assert "0.1 s" in first.message and 0.2 <= first.time < 60 and first.nfev == 1
+    assert "0.5 s" in first.message and 1 <= first.time < 60 and first.nfev == 1
 
 
 @alarms
 def test_a_solver_is_not_interrupted_for_what_we_measure():
     """Its patience is of its own clock, which stands still meanwhile."""
     clock, start = Clock(procrustes(0)), time.monotonic()
-    with clock, interrupted(0.1, clock):
+    with clock, interrupted(0.3, clock):
         begin = Clock.begin()
-        time.sleep(0.3)
+        time.sleep(0.5)
         Clock.measured(begin)
         with pytest.raises(PastLimitError):
             time.sleep(10)
-    assert 0.1 <= clock.seconds[0] <= time.monotonic() - start - 0.3
+    assert 0.3 <= clock.seconds[0] <= time.monotonic() - start - 0.5
 
 
 @alarms
@@ -396,7 +396,7 @@ def test_worker_processes_make_the_same_records_and_are_killed_where_they_are_st
     solvers = {name: SOLVERS[name] for name in ("cdf-lbfgs", "rlbfgs")}
     bad = {"raising": raising, "stuck": stuck, "counting": Counting(tmp_path / "calls")}
     heard = _Heard()
-    settings = {"tolerances": (1e-3, 1e-6), "max_time": 0.5, "grace": 0.1}
+    settings = {"tolerances": (1e-3, 1e-6), "max_time": 1.5, "grace": 0.5}
     several = run(
         instance(), solvers | bad, jobs=2, out=tmp_path / "out", progress=heard, **settings
     )
