@@ -396,7 +396,11 @@ def test_a_reader_filters_sorts_chooses_columns_and_takes_tables_along(probe):
     assert lines[0].startswith('"Solver","Family"') and "Fval" not in lines[0] and len(lines) > 2
     assert probe["latex"].count(r"\\") == len(lines) and r"\toprule" in probe["latex"]
     address = unquote(probe["address"])
-    assert "by=cpu" in address and "sort=Results~times+best~up" in address
+    assert "by=cpu" in address and '"column":"times+best","down":false' in address
+    assert probe["reset"] == ["#view=behind", ""]
+    assert probe["recalled"] == ["cpu", "times best", "rtr", fewer]
+    zoomed, whole = probe["zoom"]
+    assert len(zoomed.split(",")) == 4 and whole == ""
     assert probe["sticky"] == "sticky"
 
 

@@ -209,6 +209,8 @@ def test_what_users_write_today_gets_near():
     problem = quadratic(go.Stiefel(12, 2), _symmetric(12, 1, True), 0.4)
     smooth = go.minimize(problem, method="smoothing", rng=0)
     assert smooth.success and smooth.sparsity > 0, smooth
+    rounds = go.minimize(problem, rng=0, method="ralm")  # its multiplier spares a large rho
+    assert rounds.success and 2 * rounds.evaluations < smooth.evaluations
     other = go.minimize(problem, smooth.x, method="manpg")
     assert other.fun == pytest.approx(smooth.fun, abs=1e-9)
     pytest.importorskip("torch")
