@@ -19,6 +19,7 @@ from genorth.problem.proximal import natural_step, proximal_step
 from genorth.problem.terms import L1, Term
 from genorth.solve.descent import averaged
 from genorth.solve.metric import takes_metric
+from genorth.solve.monitor import check_value
 from genorth.solve.options import Common
 from genorth.solve.result import Result
 
@@ -29,6 +30,8 @@ _NEAR = 0.1  # |C| below which its square counts for nothing
 _PENALTY = 1.5  # rho over the largest |phi(X) Theta|: |D| then outweighs the multiplier
 _AVERAGING = 0.95  # weight of the past in the average of the merits
 _SUFFICIENT = 1e-4  # share of |V - X|^2/t by which the merit has to be below the average
+_PATIENCE, _HALF = 20, 0.5  # iterations in which the measure has to fall to this share
+_ACCURATE = 1e-3  # the normal part of the step after which the multiplier is solved for, relative
 _NOISE = 16.0  # units of roundoff: smaller differences of values, relative, are rounding
 
 
@@ -49,7 +52,8 @@ def prox_landing(
     have exact zeros, and x is restored to M on its support. t is Barzilai and Borwein's, shortened
     until one of two merits is below an average of its last values: the augmented Lagrange function
     f + r - <W, D> + |W| |D|^2/|X|, W = phi(X) Theta, or the exact penalty f + r + rho |D|. A
-    rejected step improves Theta too.
+    rejected step improves Theta too. If the measure has not halved in 20 iterations, X is restored
+    and Theta solved for, as `manpg` does in every iteration.
 
     Args:
         problem: The problem. Without a nonsmooth term r = 0.
@@ -73,9 +77,8 @@ class _State:
     """A point with the normal vector W of its multiplier and Newton's step D."""
 
     def __init__(self, run: Run, term: Any, X: Array, xi: Array) -> None:
-        point = run.evaluate(X)
-        rough = term(X)
-        self.point, self.X = Point(point.at, point.f + rough, point.G), X
+        first, point, rough = run._last is None, run.evaluate(X), term(X)
+        self.point, self.X = Point(point.at, check_value(point.f + rough, first), point.G), X
         self.place, at, self.C = point.at.general, point.at, None
         shared = isinstance(self.place, Place)  # else it is that of a product
         if not shared:
@@ -95,19 +98,22 @@ class _State:
         Y -= self.D
         V = term.prox(Y, t)
         S = V - self.X
-        return Y, V, S, number(inner(S, S))
+        return Y, V, S, check_value(number(inner(S, S)), first=True)
 
     def update(self, xi: Array) -> None:
         """W = phi(X) Theta_X(G + xi), and the gradient of the Lagrange function."""
         total = self.point.G + xi
         if self.C is None:
-            self.W = total - self.place.project(total)
+            W = total - self.place.project(total)
         else:  # K T + T K = R + R^T, R = phi(X)^T (G + xi)
             R = mul(ct(self.place.P), total)
             T = (R + ct(R)) / 2
-            self.W = mul(self.place.P, T - (mul(self.C, T) + mul(T, self.C)) / 2)
-        self.field = self.point.G - self.W
-        self.pull = number(norm(self.W))
+            W = mul(self.place.P, T - (mul(self.C, T) + mul(T, self.C)) / 2)
+        self.take(W)
+
+    def take(self, W: Array) -> None:
+        """Another normal vector of the multiplier."""
+        self.W, self.field, self.pull = W, self.point.G - W, number(norm(W))
 
     def merits(self, penalty: float) -> np.ndarray[Any, Any]:
         """f + r - <W, D> + |W| |D|^2/|X|, and f + r + penalty |D|."""
@@ -121,11 +127,16 @@ def _follow(run: Run) -> None:
     state = _State(run, term, run._start, 0 * run._start)
     t, weight, penalty = state.natural, 1.0, state.pull
     average = state.merits(penalty)
+    least, idle = math.inf, 0
     while True:
         Y, V, S, square = state.step(term, t)
-        before, state = state, _checked(run, term, state, t, math.sqrt(square))
-        if state is not before:  # restored
+        measure = math.sqrt(square) / min(t, state.natural)
+        least, idle = (measure, 0) if measure < _HALF * least else (least, idle + 1)
+        if idle == _PATIENCE or measure <= run.monitor.tol:
+            state, measure = _solved(run, term, state)
+            idle, t = 0, state.natural
             Y, V, S, square = state.step(term, t)
+        run.accept(state.point, measure)
         for _ in range(_HALVINGS):
             penalty = max(penalty, _PENALTY * state.pull)
             with suppress(StepTooLong, OutsideDomainError):
@@ -147,15 +158,14 @@ def _follow(run: Run) -> None:
         average, weight = averaged(average, weight, merits, _AVERAGING)
 
 
-def _checked(run: Run, term: Any, state: _State, t: float, length: float) -> _State:
-    """To the trace, with the measure of the next step, or |Z|/t of the restored point if small."""
-    measure = length / min(t, state.natural)
-    if measure <= run.monitor.tol:
-        with suppress(NotRestorableError, StepTooLong):
-            X = restore_on_support(run.manifold, state.X, run.monitor.options.feasibility_tol)
-            state = _State(run, term, X, state.W - state.point.G)
-        natural = state.natural
-        exact = proximal_step(state.place, term, state.point.G, natural, natural * state.W)
-        measure = exact.length / natural
-    run.accept(state.point, measure)
-    return state
+def _solved(run: Run, term: Any, state: _State) -> tuple[_State, float]:
+    """The state on M with the multiplier of the step on the tangent space, and |Z|/t."""
+    with suppress(NotRestorableError, StepTooLong):
+        X = restore_on_support(run.manifold, state.X, run.monitor.options.feasibility_tol)
+        state = _State(run, term, X, state.W - state.point.G)
+    t, G = state.natural, state.point.G
+    step = proximal_step(
+        state.place, term, G, t, t * state.W, lambda step: step.error <= _ACCURATE * step.length
+    )
+    state.take(step.U / t)
+    return state, step.length / t

@@ -165,7 +165,7 @@ class OpenEnergy:
         self.manifold = go.Product(*(go.GeneralizedStiefel(self.S, n) for n in field.nelec))
         self._focks = ContentCache(keep=2)
         self.response: Array = np.zeros((2, *self.h.shape))  # V of the last Hessian product
-        self._by_gaps = unrestricted_preconditioner(self.fock, self.S)
+        self.precondition = self.manifold.mapped(unrestricted_preconditioner(self.fock, self.S))
 
     def potentials(self, D: Any) -> Array:
         """V_s of both densities, by PySCF."""
@@ -208,11 +208,6 @@ class OpenEnergy:
             np.ascontiguousarray(scipy.linalg.eigh(F, self.S)[1][:, : M.shape[1]])
             for F, M in zip(focks, self.manifold.factors, strict=True)
         )
-
-    def precondition(self, C: Array, V: Array) -> Array:
-        """The preconditioner of both spins, of flat vectors."""
-        parts = self._by_gaps(self.manifold.outward(C), self.manifold.outward(V))
-        return np.asarray(self.manifold.inward(parts))
 
     @staticmethod
     def filled(C: Any) -> list[Array]:

@@ -6,6 +6,7 @@ import numpy as np
 
 from genorth.geometry.manifold import GenOrthManifold
 from genorth.geometry.shaped import in_blocks
+from genorth.geometry.substitution import metric_names
 from genorth.linalg.arrays import eps, norm
 from genorth.problem.differences import noise_beside
 from genorth.problem.problem import Problem
@@ -32,19 +33,20 @@ def laborious(result: Result) -> bool:
 
 
 def metric_hint(manifold: GenOrthManifold, result: Result) -> str:
-    """Where phi(X) = B X is ill-conditioned and the run was long or failed: the metric to pass."""
+    """Where the form B is ill-conditioned and the run was long or failed: the metric to pass."""
     form = getattr(manifold, "form", None)  # a product has none
     if result.metric_gradient_norm is not None or (result.success and result.nit < _TIRED):
         return ""
-    if form is None or not manifold.definite or form.size > _DENSE:
+    if form is None or form.size > _DENSE or not (names := metric_names(manifold)):
         return ""
-    values = np.linalg.eigvalsh(np.asarray(form.left(np.eye(form.size, dtype=form.dtype))))
-    condition = float(values[-1] / max(values[0], eps(values) * values[-1]))
+    matrix = np.asarray(form.left(np.eye(form.size, dtype=form.dtype)))
+    values = np.linalg.svd(matrix, compute_uv=False)
+    condition = float(values[0] / max(values[-1], eps(values) * values[0]))
     if condition < _ILL:
         return ""
     return (
         f"{form.name} has a condition number of {condition:.0e}, which slows every method in the "
-        f"Euclidean metric: pass metric={form.name!r}."
+        f"Euclidean metric: pass metric={names[0 if manifold.definite else -1]!r}."
     )
 
 

@@ -58,6 +58,10 @@ async function probing() {
   const before = width();
   press("+");
   await wait(() => width() < before);
+  const zoomed = state.zoom;
+  press("0");
+  await wait(() => Math.abs(width() - before) < 1e-9);
+  probe.zoom = [zoomed, state.zoom];
   // hide, isolate
   await pick("view", "profile"), await pick("lines", "solver");
   const lines = () => $("figure").data.map((each) => each.name);
@@ -67,6 +71,7 @@ async function probing() {
   probe.hidden = [all, lines(), location.hash];
   document.querySelector("#solvers .chip:not(.head) .only").click();
   probe.only = lines();
+  await pick("view", "behind"); // where all ratios are 1, and the axis has no width
   await update({ hide: "" });
   // in no view does a text lie on another, and the page is not wider than the window
   probe.overlaps = {}, probe.captions = {}, probe.counts = {};
@@ -93,6 +98,12 @@ async function probing() {
   probe.latex = latex(grids.results.heads(), grids.results.lines());
   grids.results.sort("times best");
   probe.address = location.hash;
+  $("reset").click();
+  probe.reset = [location.hash, grids.results.view];
+  const kept = () => [state.by, grids.results.column, grids.results.words, grids.results.heads().length];
+  location.hash = probe.address;
+  await wait(() => state.by === "cpu");
+  probe.recalled = kept();
   probe.sticky = getComputedStyle(grids.results.scroll.querySelector("tbody th")).position;
   // who reads with a keyboard or a screen reader
   const controls = [...document.querySelectorAll("select, input, button, [tabindex], a[href]")].filter((each) => each.checkVisibility());

@@ -114,6 +114,12 @@ def _probed(page: Path, extra: str = "") -> Any:
     return findings(copy, "probe")[0]
 
 
+def test_names_are_text_in_the_page(page):
+    text = page.read_text("utf-8")
+    assert "<img src=x" not in text and f"<script>{_RUN}" not in text
+    assert "&lt;script&gt;" in text and "<a href='javascript" not in text
+
+
 def test_no_script_runs_but_ours(page):
     found = _probed(page)
     assert not found["hacked"] and found["foreign"] == [] and found["violations"] == []

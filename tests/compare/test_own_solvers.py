@@ -11,8 +11,9 @@ import scipy.optimize
 import genorth as go
 from genorth import compare
 from genorth.compare.render import summary
-from genorth.compare.runs.bench import Watched
+from genorth.compare.runs.bench import Watched, _count, _phases
 from genorth.interop.pymanopt import to_pymanopt
+from genorth.problem.problem import Counts
 from support.compare_cases import procrustes
 
 
@@ -34,8 +35,14 @@ def by_pymanopt(problem: go.Problem, x0: Any, *, tol: float, max_time: float) ->
     return optimizer.run(to_pymanopt(problem), initial_point=x0)
 
 
-def only(solver: Any, **how: Any) -> Any:
-    (record,) = compare.run(procrustes(0), {"mine": solver}, progress=None, **how)
+def apart() -> go.Problem:
+    """A problem whose cost and gradient are two functions."""
+    both = procrustes(0)
+    return go.Problem(both.manifold, both.cost, both.euclidean_gradient)
+
+
+def only(solver: Any, problem: Any = None, **how: Any) -> Any:
+    (record,) = compare.run(problem or procrustes(0), {"mine": solver}, progress=None, **how)
     return record
 
 
@@ -57,23 +64,37 @@ def test_each_evaluation_is_a_line_of_the_trace() -> None:
     assert trace.evaluations == sorted(trace.evaluations)
     assert trace.time == sorted(trace.time) and trace.time[-1] <= record.time
     assert trace.gradient_norm[-1] == record.gradient_norm
-    both = only(lambda problem, x0, tol: (problem.cost(x0), descend(problem, x0, tol=tol))[1]).trace
-    assert len(both) == both.evaluations[-1] + 1
-    assert both.gradient_norm[0] > 1e3 * both.gradient_norm[-1]
+    # a cost is a line of its own only if the gradient there is known
+    for problem, sign in ((procrustes(0), 1), (apart(), -1)):
+        both = only(
+            lambda p, x0, tol, s=sign: (p.cost(s * x0), descend(p, x0, tol=tol))[1], problem
+        ).trace
+        assert len(both) == both.evaluations[-1] + 1
+        assert both.gradient_norm[0] > 1e3 * both.gradient_norm[-1]
 
 
-def test_measuring_the_trace_is_off_the_clock_and_not_counted() -> None:
-    plain, X = procrustes(0), procrustes(0).manifold.random_point(0)
+@pytest.mark.parametrize("together", [True, False])
+def test_measuring_the_trace_is_off_the_clock_and_not_counted(together: bool) -> None:
+    plain = procrustes(0) if together else apart()
+    X = plain.manifold.random_point(0)
     watched = Watched.of(plain)
     with watched.clock:
         assert watched.cost(X) == plain.cost(X)
         assert (watched.euclidean_gradient(X) == plain.euclidean_gradient(X)).all()
         assert watched.cost_and_gradient(-X)[0] == plain.cost(-X)
     assert (watched.counts.nfev, watched.counts.njev) == (2, 2)
-    assert watched.trace.evaluations == [1, 2]
+    assert watched.trace.evaluations == [1, 2], "a line for each point"
+    assert watched.trace.cost == [plain.cost(X), plain.cost(-X)]
     G = plain.euclidean_gradient(X)
     expected = plain.manifold.norm(plain.manifold.gradient(X, G))
     assert watched.trace.gradient_norm[0] == pytest.approx(float(expected), rel=1e-12)
+
+
+def test_a_solver_may_leave_out_the_evaluation_of_its_last_check_and_no_more() -> None:
+    assert [_count(reported, 5) for reported in (3, 4, 5, 6)] == [5, 4, 5, 5]
+    measured = Counts(1, 1, 0, seconds=0.5)
+    for reported, seconds in ({"cost": 0.1}, 0.1), ({"cost": 1.0}, 0.5), ({}, 0.5):
+        assert _phases({**reported, "own": -1.0}, measured) == {"cost": seconds, "own": 0.0}
 
 
 @pytest.mark.parametrize("fresh", [True, False], ids=["fresh", "reset_counts"])

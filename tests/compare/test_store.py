@@ -4,6 +4,7 @@ Records survive, a second call makes what is missing, another comparison is refu
 """
 
 import json
+import os
 import signal
 import tempfile
 import tracemalloc
@@ -193,22 +194,25 @@ def test_a_file_that_ends_anywhere_is_completed(share):
         )
 
 
-@attrs.frozen
-class Shifted:
-    """Makes |X - C|^2 / 2 + shift: the same gradient, another cost."""
-
-    shift: float = 0.0
-    scale: float = 1.0
-
-    def __call__(self, seed: int) -> go.Problem:
-        base = procrustes(seed)
-        gradient = lambda X: self.scale * base.euclidean_gradient(X)  # noqa: E731
-        cost = lambda X: base.cost(X) + self.shift  # noqa: E731
-        return go.Problem(base.manifold, cost, gradient, name="procrustes")
+def _shifted(seed: int, shift: float = 0.0, scale: float = 1.0) -> go.Problem:
+    base = procrustes(seed)
+    functions = lambda X: base.cost(X) + shift, lambda X: scale * base.euclidean_gradient(X)
+    return go.Problem(base.manifold, *functions, name="procrustes")
 
 
-def _beta(problem: go.Problem, x0: Any, beta: float, **arguments: Any) -> go.Result:
-    return ended(x0, success=False, status=go.Status.STALLED, beta=beta)
+def _made(at: int | None = None, **changes: float) -> compare.Case:
+    start = None if at is None else lambda problem, _: problem.manifold.random_point(at)
+    return instance(make=partial(_shifted, **changes), start=start)
+
+
+def _weighted(*weights: float) -> compare.Case:
+    M = go.GeneralizedStiefel(np.array(weights), 2)
+    zero = go.Problem(M, lambda X: 0.0, lambda X: 0 * X, name="zero")
+    return compare.Case("p", "s", lambda seed: zero)
+
+
+def _with(**options: Any) -> compare.Case:
+    return instance(options={"it": {"line": (1, None), "scale": np.float64(2)} | options})
 
 
 @attrs.frozen
@@ -216,29 +220,13 @@ class Tuned:
     """A solver with an option of its own."""
 
     step: float
-    name: str = "tuned"
 
     def __call__(self, problem: go.Problem, x0: Any, **arguments: Any) -> go.Result:
         return standing(problem, x0)
 
 
-def _with(**options: Any) -> compare.Case:
-    return instance(options={"standing": {"line": (1, None), "scale": np.float64(2)} | options})
-
-
 def _closure(step: float) -> Any:
-    def solver(problem: go.Problem, x0: Any, **arguments: Any) -> go.Result:
-        return ended(x0, success=False, status=go.Status.STALLED, beta=step)
-
-    return solver
-
-
-def _at(size: float, seed: int) -> Any:
-    return lambda problem, _: size * problem.manifold.random_point(seed)
-
-
-def _weighted(*weights: float) -> compare.Case:
-    return compare.Case("p", "s", lambda seed: sphere(np.array(weights)))
+    return lambda problem, x0, **_: standing(problem, x0, step=step)
 
 
 @pytest.mark.parametrize(
@@ -251,31 +239,25 @@ def _weighted(*weights: float) -> compare.Case:
         ("problem", _with(metric=np.eye(3)), _with(metric=2 * np.eye(3)), "options.metric was"),
         ("problem", _with(rule=raising), _with(rule=procrustes), "options.rule.function was"),
         (
-            *("solver", *(partial(partial(_beta, beta=1.0), beta=b) for b in (2.0, 3.0))),
+            *("solver", *(partial(partial(standing, beta=1.0), beta=b) for b in (2.0, 3.0))),
             "solver.beta was 2.0, is 3.0",
         ),
         ("solver", Tuned(0.5), Tuned(0.25), "solver.step was 0.5, is 0.25"),
         ("solver", _closure(1.0), _closure(2.0), "solver.closure.step was 1.0, is 2.0"),
-        ("solver", raising, _beta, "solver.function was"),
+        ("solver", raising, standing, "solver.function was"),
         ("solver", "cdf-lbfgs", "cdf-cg", "solver.solver was 'cdf-lbfgs', is 'cdf-cg'"),
-        ("problem", Shifted(), Shifted(shift=1.0), "cost at the start was"),
-        ("problem", Shifted(), Shifted(scale=1.01), "gradient at the start was"),
-        (
-            *("problem", *(instance(make=Shifted(), start=_at(1.0, seed)) for seed in (7, 8))),
-            "start at the start was",
-        ),
+        ("problem", _made(), _made(shift=1.0), "cost at the start was"),
+        ("problem", _made(), _made(scale=1.01), "gradient at the start was"),
+        ("problem", _made(at=7), _made(at=8), "start at the start was"),
         ("problem", _weighted(*[1.0] * 6), _weighted(1, 2, 3, 4, 5, 6), "phi at the start was"),
         ("problem", _weighted(*[1.0] * 6), _weighted(*[1.0] * 7), "shape was [6, 2], is [7, 2]"),
     ],
 )
 def test_what_defines_a_run_is_compared(tmp_path, what, first, second, said):
     def call(value: Any, **more: Any) -> compare.Records:
-        settings = {"problem": instance(), **SETTINGS, what: value} | more
-        solver = settings.pop("solver", standing)
-        solver = [solver] if "options" in said else {"it": solver}
-        made = settings.pop("problem")
-        problem = instance(make=made) if isinstance(made, Shifted) else made
-        return compare.run(problem, solver, out=tmp_path, progress=None, **settings)
+        settings = {"problem": instance(), "solver": standing, **SETTINGS, what: value} | more
+        problem, solver = settings.pop("problem"), settings.pop("solver")
+        return compare.run(problem, {"it": solver}, out=tmp_path, progress=None, **settings)
 
     made = call(first)
     assert repr(call(first)) == repr(made)  # what is the same is kept
@@ -287,11 +269,6 @@ def test_what_defines_a_run_is_compared(tmp_path, what, first, second, said):
     assert [record.key for record in again] == [record.key for record in made]
     assert all(record.definition != old.definition for record, old in zip(again, made, strict=True))
     assert repr(call(second)) == repr(again)
-
-
-def sphere(weights: Any) -> go.Problem:
-    manifold = go.GeneralizedStiefel(weights, 2)
-    return go.Problem(manifold, lambda X: 0.0, lambda X: 0 * X, name="zero")
 
 
 def _visible(folder: Path) -> dict[str, bytes]:
@@ -381,6 +358,26 @@ def test_a_folder_with_other_files_can_be_used(tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     assert len(run(tmp_path, Counting(tmp_path / "calls"))) == RUNS
     assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_a_full_disk_leaves_the_old_files(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    out, report = tmp_path / "out", tmp_path / "report.html"
+    records = compare.run(instance(), [standing], out=out, progress=None)
+    compare.report(records, report)
+    kept = report.read_bytes(), (out / "records.jsonl").read_bytes()
+
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        compare.report(records, report, title="another")
+    with pytest.raises(OSError, match="No space") as caught:
+        compare.run(instance(), [standing], starts=3, out=out, progress=None)
+    assert len(caught.value.records) == 1
+    assert (report.read_bytes(), (out / "records.jsonl").read_bytes()) == kept
+    assert [path.name for path in tmp_path.iterdir() if path.name[0] == "."] == []
 
 
 def test_a_note_of_a_crash_that_cannot_be_read_is_no_note(tmp_path):

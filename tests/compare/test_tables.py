@@ -7,7 +7,6 @@ import csv
 import io
 import math
 import re
-from typing import Any
 
 import pytest
 
@@ -20,7 +19,6 @@ from genorth.compare.render.table import (
     Head,
     Line,
     Table,
-    html,
     latex,
     markdown,
     seconds_text,
@@ -161,17 +159,6 @@ def test_latex_is_the_papers_table():
     assert text.count("{") == text.count("}") and text.count(r"\begin{") == text.count(r"\end{")
 
 
-def _table(*texts: str, **entry: Any) -> Table:
-    block = Block("B|l", [Line([Entry(text, **entry)]) for text in texts])
-    return Table("a <b>", [Head("N|c", "g<h")], [block], "Stub")
-
-
-def test_markdown_escapes():
-    text = markdown(_table("a|b\nc", note="<i>"))
-    expected = ["| Stub | g&lt;h: N\\|c |", "| --- | ---: |", "| B\\|l | a\\|b c (&lt;i>) |"]
-    assert text.splitlines()[2:] == expected
-
-
 def test_plain_text_is_aligned_and_has_the_groups_below_each_other():
     columns = [Head("Solver", numeric=False)]
     columns += [Head(*each) for each in (("a", "tol 1"), ("b", "tol 1"), ("a", "tol 2"))]
@@ -184,13 +171,6 @@ def test_plain_text_is_aligned_and_has_the_groups_below_each_other():
         "x           20                 3*\n\nT, (4,2), tol 2\nSolver     a\nlong name  -\n"
         "x          4\n\n*: best.\n"
     )
-
-
-def test_html_escapes():
-    text = html(_table('<script>alert("1")</script>', note="<n>", hint='"><q>'))
-    assert "<script>" not in text and "<n>" not in text and "<q>" not in text and "<b>" not in text
-    assert "&lt;script&gt;alert(&#34;1&#34;)&lt;/script&gt;" in text
-    assert 'title="&#34;&gt;&lt;q&gt;"' in text
 
 
 def test_latex_without_groups_and_stub():

@@ -65,6 +65,26 @@ def test_the_truth_is_reached(instance, method):
     assert error <= 1e-8 and (instance.bound or error >= -1e-8)
 
 
+def test_the_symplectic_mean_is_that_of_whole_matrices():
+    """The mean of Y exp(H) and Y exp(-H) is Y C, C that of cosh(H), and cosh(H) >= I."""
+    instance = load("classics/symplectic-mean")
+    mean = -instance.problem.euclidean_gradient(0 * instance.start) / 2
+    assert np.linalg.svd(mean, compute_uv=False).min() >= 1
+
+
+@pytest.mark.parametrize("name", NEAREST)
+def test_the_bound_of_the_nearest_symplectic_matrix_is_that_of_a_unitary_one(name):
+    instance = load(name)
+    A = -instance.problem.euclidean_gradient(0 * instance.start)
+    top, bottom = np.split(A, 2)
+    left, right = np.hsplit(top - 1j * bottom, 2)
+    U, _, V = np.linalg.svd((left + 1j * right).conj(), full_matrices=False)
+    W = U @ V
+    X = np.block([[W.real, -W.imag], [W.imag, W.real]])
+    assert instance.problem.manifold.feasibility(X) <= 1e-13
+    assert instance.error(instance.problem.cost(X)) == pytest.approx(0, abs=1e-13)
+
+
 @pytest.mark.parametrize("name", NEAREST)
 def test_the_nearest_symplectic_matrix_is_so_by_duality(name):
     """f + <S, C>/2 is convex for |S| < 1, and S = -Theta makes its gradient vanish."""

@@ -71,14 +71,6 @@ def test_runs_are_resumed(folder, capsys):
     assert "[1/" not in out and "1 of 1 runs reach the truth." in out
 
 
-@pytest.mark.slow
-def test_the_report_is_made_again(folder, capsys):
-    (folder / "report.html").unlink()
-    assert main(["report", "--out", str(folder)]) == 0
-    assert capsys.readouterr().out == f"Report: {folder / 'report.html'}\n"
-    assert "</html>" in (folder / "report.html").read_text("utf-8")
-
-
 def test_all_solvers_of_an_instance_run_in_processes_of_their_own(tmp_path):
     """Rows in a metric, and the domain's, go to other processes by pickle."""
     name = "lda-wine"

@@ -6,14 +6,14 @@ import scipy.linalg
 
 import genorth as go
 from genorth import gallery
-from genorth.gallery import networks
+from genorth.gallery import quantum
 from genorth.gallery.base import complex_step
 
 
 def test_the_tree_is_above_the_exact_ground_state():
     """By 1.7 percent: exact diagonalisation, which knows nothing of the tree."""
     instance = gallery.load("ising-tree")
-    here = networks.tree(1.0, 2, 2)
+    here = quantum.tree(1.0, 2, 2)
     exact = float(scipy.linalg.eigvalsh(here.H)[0])
     assert 0.01 < (instance.truth - exact) / abs(exact) < 0.02
     psi = here.state(*instance.start)
@@ -21,9 +21,9 @@ def test_the_tree_is_above_the_exact_ground_state():
 
 
 def test_a_tree_that_keeps_all_states_has_the_exact_energy():
-    here = networks.tree(2.0, 4, 6)
+    here = quantum.tree(2.0, 4, 6)
     seen = [here.manifold.random_point(0)]
-    networks._sweeps((2.0, 4, 6), None, seen[0], seen.append)
+    quantum._sweeps((2.0, 4, 6), None, seen[0], seen.append)
     exact = float(scipy.linalg.eigvalsh(here.H)[0])
     assert -1e-12 <= (here.cost(*seen[-1]) - exact) / abs(exact) <= 1e-7
 
@@ -31,7 +31,7 @@ def test_a_tree_that_keeps_all_states_has_the_exact_energy():
 @pytest.mark.parametrize("spins", [2, 3])
 def test_the_chain_is_that_of_pauli_matrices(spins):
     """Free fermions: the ground state of two spins is -sqrt(1 + 4 g^2)."""
-    H = networks.ising(spins, 0.7)
+    H = quantum.ising(spins, 0.7)
     assert np.array_equal(H, H.T) and H.shape == (2**spins,) * 2
     assert np.trace(H) == 0 and np.sum(H**2) == pytest.approx(
         2**spins * (spins - 1 + spins * 0.7**2)

@@ -284,8 +284,9 @@ def test_a_step_of_newton_that_increases_the_violation_is_refused():
 
 def test_a_tolerance_of_zero_means_rounding():
     manifold = go.GeneralizedStiefel(gt.conditioned_symmetric(7, 10.0, 0), 3)
-    x = manifold.restore(1.1 * manifold.random_point(0), tol=0.0)
-    assert manifold.feasibility(x) <= 1e-14 * manifold.scale(x)
+    found = manifold.restoration(1.1 * manifold.random_point(0), tol=0.0)
+    assert manifold.feasibility(found.X) <= 1e-14 * manifold.scale(found.X)
+    assert found.steps <= 8, "each squares the violation"
 
 
 @given(manifold=gt.manifolds(max_condition=100), seed=gt.seeds())

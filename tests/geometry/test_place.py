@@ -154,6 +154,19 @@ def test_the_frame_of_the_form_changes_nothing(manifold, seed, t):
     assert gap <= unit * (norm(X) + norm(G))
 
 
+def test_the_rounding_in_what_is_paired_is_that_of_what_was_projected():
+    """<<X, Z>> of a short Z = P_X(G) is a difference of p x p matrices of the size of G."""
+    manifold = go.SymplecticStiefel(20, 4)
+    X = manifold.random_point(0)
+    place, P = manifold.place(X), manifold.phi(X)
+    normal = 1e6 * manifold.constraint_adjoint(X, np.ones((4, 4)) + np.eye(4, k=1))
+    Z, _ = place.split(normal + manifold.random_ambient(1))
+    A, rounding = place.paired(Z)
+    error = np.linalg.norm(A - P.T @ Z)
+    product = np.finfo(float).eps * np.linalg.norm(P) * np.linalg.norm(Z)
+    assert error <= 10 * (4 * rounding + product) and rounding > 1e3 * product
+
+
 @given(manifold=gt.manifolds(max_condition=1e2), seed=gt.seeds())
 def test_what_a_place_knows_of_its_point(manifold, seed):
     rng = np.random.default_rng(seed)

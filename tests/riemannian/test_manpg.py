@@ -10,6 +10,7 @@ import pytest
 import genorth as go
 import genorth.testing as gt
 from baselines import SOLVERS
+from genorth.gallery import sparse
 from genorth.problem.measure import Measure
 from support.norms import norm
 
@@ -107,6 +108,33 @@ def test_the_others_end_on_M_with_exact_zeros(name, family):
     assert result.feasibility <= 1e-12 * manifold.scale(result.x)
 
 
+@pytest.mark.parametrize("name", NONSMOOTH)
+@pytest.mark.parametrize(("value", "factor"), [(np.nan, 1.0), (np.inf, 1.0), (0.0, np.nan)])
+def test_a_term_that_is_not_finite_ends_the_run(name, value, factor):
+    class Broken:
+        def __call__(self, X):
+            return value
+
+        def prox(self, Y, t):
+            return factor * Y
+
+    problem = quadratic(go.Stiefel(6, 2), _symmetric(6, 0), 0.0, Broken())
+    result = go.minimize(problem, rng=0, method=name)
+    assert result.status is go.Status.NOT_FINITE and not result.success
+    assert np.isfinite(result.x).all()
+
+
+def test_prox_landing_solves_for_the_multiplier_where_it_wanders():
+    """Dual gradient steps alone took 2846 evaluations in these runs, and this 697."""
+    problem = sparse.sparse_indefinite(100, 4, 0.3, 0)
+    runs = [
+        go.minimize(problem, rng=seed, method="prox-landing", tol=1e-6, check=False)
+        for seed in range(3, 9)
+    ]
+    assert all(run.success for run in runs)
+    assert sum(run.nfev for run in runs) <= 1400
+
+
 def test_no_nearby_point_of_M_is_better():
     """At a solution f + r grows along every retraction of a tangent vector."""
     manifold = go.SymplecticStiefel(12, 2)
@@ -197,6 +225,8 @@ def test_what_users_write_today_gets_near():
     problem = quadratic(go.Stiefel(12, 2), _symmetric(12, 1, True), 0.4)
     smooth = go.minimize(problem, method="smoothing", rng=0)
     assert smooth.success and smooth.sparsity > 0, smooth
+    rounds = go.minimize(problem, rng=0, method="ralm")  # its multiplier spares a large rho
+    assert rounds.success and 2 * rounds.evaluations < smooth.evaluations
     other = go.minimize(problem, smooth.x, method="manpg")
     assert other.fun == pytest.approx(smooth.fun, abs=1e-9)
     pytest.importorskip("torch")

@@ -19,7 +19,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 import genorth as go  # noqa: E402  of this folder
 
-from .problems import MAX_TIME, Case, case  # noqa: E402
+from .problems import Case, case  # noqa: E402
 from .verdict import Judge  # noqa: E402
 
 
@@ -45,7 +45,7 @@ def one(found: Case, judge: Judge, problem: go.Problem, name: str) -> dict[str, 
                 found.x0,
                 method=name,
                 tol=found.tol,
-                max_time=MAX_TIME,
+                **found.limits,
                 check=found.seed % 2 == 0,
                 metric=found.metric,
             )

@@ -10,7 +10,7 @@ import genorth as go
 from genorth.geometry.bases import algebra_basis, realvec, symmetric_basis
 from genorth.linalg.arrays import ct
 
-from .problems import MAX_TIME, Case, Part
+from .problems import Case, Part
 
 _LONG = {"f": np.longdouble, "c": np.clongdouble}
 _EPS = 2.0**-52
@@ -27,7 +27,7 @@ class Judge:
         """The names of what is wrong; none if all is well."""
         case, wrong = self.case, []
         parts = case.split(found.x)
-        if seconds > MAX_TIME + 1:
+        if seconds > case.limits["max_time"] + 1:
             wrong.append(f"time {seconds:.1f} s")
         if found.success != (found.status is go.Status.CONVERGED):
             wrong.append("success and status")

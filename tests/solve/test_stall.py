@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import genorth as go
+from genorth.linalg.matrices import conditioned_symmetric
 from genorth.solve.stall import explain, laborious
 from support.problems import spd
 
@@ -52,13 +53,19 @@ def test_twenty_iterations_of_more_than_ten_evaluations_are_laborious() -> None:
 
 
 @pytest.mark.parametrize(("condition", "told"), [(1e3, False), (1e8, True)])
-def test_an_ill_conditioned_form_points_to_its_metric(condition: float, told: bool) -> None:
-    manifold = go.GeneralizedStiefel(spd(20, condition, 1), 3)
+@pytest.mark.parametrize("metric", ["B", "|H|"])
+def test_an_ill_conditioned_form_points_to_its_metric(
+    metric: str, condition: float, told: bool
+) -> None:
+    if metric == "B":
+        manifold: Any = go.GeneralizedStiefel(spd(20, condition, 1), 3)
+    else:
+        manifold = go.HyperbolicStiefel(conditioned_symmetric(20, condition, 1, 4), 3)
     problem = go.Problem(manifold, _cost, lambda X: 2 * A @ X)
     for method in ("auto", "rgd"):
         result = go.minimize(problem, rng=0, method=method, max_iterations=5)
-        assert ("metric='B'" in result.message) is told
-    assert go.minimize(problem, rng=0, metric="B").success
+        assert (f"metric={metric!r}" in result.message) is told
+    assert go.minimize(problem, rng=0, metric=metric).success
 
 
 @pytest.mark.parametrize("sign", [1, -1])

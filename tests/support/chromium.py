@@ -25,70 +25,8 @@ _FLAGS = (
     *("--enable-logging=stderr", "--virtual-time-budget=60000"),
 )
 
-# Loads the pages one after the other into a frame and writes down what is wrong with each. Text in
-# code may be LaTeX.
-_LOOK = r"""<!doctype html><meta charset="utf-8"><title>look</title><body><script>
-const pages = %s;
-const raw = /\$[^$\n]+\$|\\[([]|\\[a-zA-Z]{2,}|\\[\])]/;
-function look(window) {
-  const found = [], document = window.document;
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  for (let node; (node = walker.nextNode()); )
-    if (!node.parentElement.closest("pre, code, script, style, .highlight") && raw.test(node.data))
-      found.push("raw LaTeX: " + node.data.trim().slice(0, 80));
-  for (const math of document.querySelectorAll("math")) {
-    const box = math.getBoundingClientRect(), text = math.textContent.trim();
-    if (!text || box.width < 1 || box.height < 1)
-      found.push("empty formula: " + math.getAttribute("alttext"));
-  }
-  for (const node of document.querySelectorAll("merror, .MathJax_Error, .math"))
-    found.push("formula not rendered: " + node.textContent.trim().slice(0, 80));
-  const remote = "[src^=http], link[href^=http]:not([rel=canonical])";
-  for (const node of document.querySelectorAll(remote))
-    found.push("needs the network: " + (node.getAttribute("src") || node.getAttribute("href")));
-  for (const image of document.images)
-    if (!image.naturalWidth) found.push("image missing: " + image.getAttribute("src"));
-  return {found, formulas: document.querySelectorAll("math").length};
-}
-// What a reader cannot reach: what is beside the window, or opened by a box that takes no focus.
-function reached(window) {
-  const found = [], document = window.document;
-  if (document.documentElement.scrollWidth > window.innerWidth) found.push("wider than the window");
-  const menus = "label[for^=__]:not(.overlay), label[for^=toctree]";
-  for (const label of document.querySelectorAll(menus)) {
-    const box = document.getElementById(label.htmlFor);
-    box.focus();
-    if (label.checkVisibility({visibilityProperty: true}) && document.activeElement !== box)
-      found.push("no key opens " + (box.ariaLabel || box.id));
-  }
-  return found;
-}
-async function all() {
-  const report = {};
-  for (const page of pages) {
-    const frame = document.createElement("iframe");
-    frame.width = 1200; frame.height = 900; frame.src = page;
-    const loaded = new Promise((done) => (frame.onload = done));
-    document.body.append(frame);
-    await loaded;
-    for (const image of frame.contentDocument.images)
-      if (!image.complete)  // lazy, and not yet in sight
-        await new Promise((done) => {
-          image.onload = image.onerror = done; image.loading = "eager";
-        });
-    report[page] = look(frame.contentWindow);
-    for (const width of [1400, 1366, 420]) {
-      frame.width = width;
-      report[page].found.push(...reached(frame.contentWindow).map((each) => `${width}: ${each}`));
-    }
-    frame.remove();
-  }
-  const result = document.createElement("pre");
-  result.id = "report"; result.textContent = JSON.stringify(report);
-  document.body.append(result);
-}
-all();
-</script></body>"""
+# loads the pages one after the other into a frame and writes down what is wrong with each
+_LOOK = Path(__file__).with_name("look.html")
 
 
 def findings(page: Path, name: str) -> tuple[Any, list[str]]:
@@ -114,7 +52,7 @@ def look(
 ) -> tuple[dict[str, list[str]], dict[str, int], list[str]]:
     """What is wrong with each page, its number of formulas, and what the console says of all."""
     harness = folder / "_look.html"
-    harness.write_text(_LOOK % json.dumps(list(pages)), "utf-8")
+    harness.write_text(_LOOK.read_text("utf-8") % json.dumps(list(pages)), "utf-8")
     try:
         report, console = findings(harness, "report")
     finally:

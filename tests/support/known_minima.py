@@ -36,89 +36,56 @@ def _definite(n: int, seed: int, dtype: Any = float) -> _Matrix:
     return (M + M.conj().T) / 2
 
 
-def _smallest(M: _Matrix, A: _Matrix, count: int) -> _Matrix:
-    """The `count` smallest positive eigenvalues of M v = lambda A v, M definite."""
-    inverse = scipy.linalg.eigvalsh(A, M)  # 1/lambda
-    return np.sort(1 / inverse[inverse > 0])[:count]
+def _known(
+    manifold: go.GenOrthManifold, M: _Matrix, *terms: tuple[_Matrix, list[float]]
+) -> Callable[[], Known]:
+    """The minimum is the sum over (A, w) of w times the smallest positive eigenvalues of (M, A).
+
+    For X^T A X = diag(r) the largest weights |r_i| meet the smallest eigenvalues of their sign;
+    with a skew form they are twice its symplectic eigenvalues, d > 0 with i d an eigenvalue.
+    """
+    minimum = 0.0
+    for A, weights in terms:
+        for block in M.reshape(-1, *M.shape[-2:]):
+            inverse = scipy.linalg.eigvalsh(A, block)  # 1/lambda
+            minimum += float(np.sort(1 / inverse[inverse > 0])[: len(weights)] @ weights)
+    return lambda: Known(manifold, M, minimum)
 
 
-def stiefel() -> Known:
-    M = _definite(9, 0)
-    return Known(go.Stiefel(9, 3), M, float(np.linalg.eigvalsh(M)[:3].sum()))
-
-
-def stiefel_complex() -> Known:
-    M = _definite(8, 1, complex)
-    return Known(go.Stiefel(8, 2, dtype=complex), M, float(np.linalg.eigvalsh(M)[:2].sum()))
-
-
-def generalized() -> Known:
-    M, B = _definite(9, 2), conditioned_symmetric(9, 3.0, 3)
-    return Known(go.GeneralizedStiefel(B, 3), M, float(_smallest(M, B, 3).sum()))
-
-
-def hyperbolic() -> Known:
-    M, H = _definite(9, 4), conditioned_symmetric(9, 3.0, 5, negative=4)
-    return Known(go.HyperbolicStiefel(H, 2), M, float(_smallest(M, H, 2).sum()))
-
-
-def indefinite() -> Known:
-    M, A = _definite(9, 6), conditioned_symmetric(9, 3.0, 7, negative=4)
-    minimum = _smallest(M, A, 2).sum() + _smallest(M, -A, 1).sum()
-    return Known(go.IndefiniteStiefel(A, [1.0, 1.0, -1.0]), M, float(minimum))
-
-
-def bilinear() -> Known:
-    """X^T A X = diag(r): the largest weights |r_i| meet the smallest eigenvalues of their sign."""
-    M, A, r = (
-        _definite(8, 8),
-        conditioned_symmetric(8, 3.0, 9, negative=3),
-        np.array([2.0, 1.0, -1.5]),
-    )
-    minimum = np.dot([2.0, 1.0], _smallest(M, A, 2)) + 1.5 * _smallest(M, -A, 1)[0]
-    return Known(go.BilinearStiefel(A, r), M, float(minimum))
-
-
-def bilinear_skew() -> Known:
-    """X^T A X = J, A skew: twice the smallest symplectic eigenvalues of M for the form A."""
-    M, A = _definite(8, 10), conditioned_skew(8, 3.0, 11)
-    return Known(go.BilinearStiefel(A, [[0.0, 1.0], [-1.0, 0.0]]), M, _williamson(M, A, 1))
-
-
-def symplectic() -> Known:
-    M = _definite(8, 12)
-    J = np.kron([[0.0, 1.0], [-1.0, 0.0]], np.eye(4))
-    return Known(go.SymplecticStiefel(8, 4), M, _williamson(M, J, 2))
-
-
-def _williamson(M: _Matrix, J: _Matrix, count: int) -> float:
-    """2 sum of the `count` smallest d > 0 with i d an eigenvalue of M relative to J."""
-    return 2 * float(_smallest(M, 1j * J, count).sum())
-
-
-def tensor() -> Known:
-    M = np.stack([_definite(6, 13 + k) for k in range(3)])
-    return Known(go.TensorStiefel(6, 2, 3), M, float(np.linalg.eigvalsh(M)[:, :2].sum()))
-
-
-def tensor_fourier() -> Known:
-    """Blocks k and -k are conjugates, of M as of X."""
-    real, pair = _definite(6, 16), _definite(6, 17, complex)
-    M = np.stack([real.astype(complex), pair, pair.conj()])
-    return Known(go.TensorStiefel(6, 2, 3, "dft"), M, float(np.linalg.eigvalsh(M)[:, :2].sum()))
-
-
-def two_maps() -> Known:
-    """The hyperbolic problem, told by phi and psi alone."""
-    known = hyperbolic()
-    return Known(
-        go.from_maps(known.manifold.shape, known.manifold.phi, lambda T: T), known.M, known.minimum
-    )
-
-
-_MAKERS = [stiefel, stiefel_complex, generalized, hyperbolic, indefinite, bilinear, bilinear_skew]
-_MAKERS += [symplectic, tensor, tensor_fourier, two_maps]
-KNOWN: dict[str, Callable[[], Known]] = {make.__name__: make for make in _MAKERS}
+_PAIR, _BLOCKS = _definite(6, 17, complex), np.stack([_definite(6, 13 + k) for k in range(3)])
+#: Blocks k and -k are conjugates, of M as of X.
+_FOURIER = np.stack([_definite(6, 16).astype(complex), _PAIR, _PAIR.conj()])
+_B, _H = conditioned_symmetric(9, 3.0, 3), conditioned_symmetric(9, 3.0, 5, negative=4)
+_A, _R = (
+    conditioned_symmetric(9, 3.0, 7, negative=4),
+    conditioned_symmetric(8, 3.0, 9, negative=3),
+)
+_K, _J = conditioned_skew(8, 3.0, 11), np.kron([[0.0, 1.0], [-1.0, 0.0]], np.eye(4))
+_HYPERBOLIC = go.HyperbolicStiefel(_H, 2)
+KNOWN: dict[str, Callable[[], Known]] = {
+    "stiefel": _known(go.Stiefel(9, 3), _definite(9, 0), (np.eye(9), [1, 1, 1])),
+    "stiefel_complex": _known(
+        go.Stiefel(8, 2, dtype=complex), _definite(8, 1, complex), (np.eye(8), [1, 1])
+    ),
+    "generalized": _known(go.GeneralizedStiefel(_B, 3), _definite(9, 2), (_B, [1, 1, 1])),
+    "hyperbolic": _known(_HYPERBOLIC, _definite(9, 4), (_H, [1, 1])),
+    "indefinite": _known(
+        go.IndefiniteStiefel(_A, [1.0, 1.0, -1.0]), _definite(9, 6), (_A, [1, 1]), (-_A, [1])
+    ),
+    "bilinear": _known(
+        go.BilinearStiefel(_R, [2.0, 1.0, -1.5]), _definite(8, 8), (_R, [2, 1]), (-_R, [1.5])
+    ),
+    "bilinear_skew": _known(
+        go.BilinearStiefel(_K, [[0.0, 1.0], [-1.0, 0.0]]), _definite(8, 10), (1j * _K, [2])
+    ),
+    "symplectic": _known(go.SymplecticStiefel(8, 4), _definite(8, 12), (1j * _J, [2, 2])),
+    "tensor": _known(go.TensorStiefel(6, 2, 3), _BLOCKS, (np.eye(6), [1, 1])),
+    "tensor_fourier": _known(go.TensorStiefel(6, 2, 3, "dft"), _FOURIER, (np.eye(6), [1, 1])),
+    # the hyperbolic problem, told by phi and psi alone
+    "two_maps": _known(
+        go.from_maps((9, 2), _HYPERBOLIC.phi, lambda T: T), _definite(9, 4), (_H, [1, 1])
+    ),
+}
 
 
 def known_minima() -> dict[str, tuple[go.Problem, float]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from operator import attrgetter
 from typing import Any, ClassVar, Self
 
@@ -167,6 +168,12 @@ _RULES: Mapping[str, _Rule] = {
 }
 
 
+@cache
+def _rules(kind: type[Outcome]) -> Mapping[str, _Rule]:
+    status: _Rule = f"one of {', '.join(kind.endings)}", kind.endings.__contains__
+    return {**_RULES, "status": status, **kind.rules}
+
+
 @attrs.frozen(kw_only=True)
 class Outcome(ABC):
     """What every run leaves behind, of whatever kind: `Record`, or that of a training."""
@@ -202,8 +209,7 @@ class Outcome(ABC):
     rules: ClassVar[Mapping[str, _Rule]]
 
     def __attrs_post_init__(self) -> None:
-        status: _Rule = f"one of {', '.join(self.endings)}", self.endings.__contains__
-        for name, (need, holds) in {**_RULES, "status": status, **self.rules}.items():
+        for name, (need, holds) in _rules(type(self)).items():
             if not holds(value := getattr(self, name)):
                 # Python writes no decimals of a very long integer
                 refuse(name, need, hex(value)[:20] if isinstance(value, int) else repr(value))

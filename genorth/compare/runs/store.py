@@ -44,7 +44,7 @@ _KINDS = {
     "threads": int,
     "max_iterations": int | None,
 }
-_SHARED = ("about", "definition", "environment")
+_SHARED = {"about", "definition", "environment"}
 _DIGITS = 6  # of the numbers in a saved trace
 
 
@@ -236,10 +236,14 @@ def _decoded(path: Path, lines: Any, kind: type[Outcome]) -> Iterator[Outcome]:
     for number, line in enumerate(lines, start=1):
         if line.strip():
             try:
-                record: Outcome = decode(line.decode(), kind)
-                parts = {name: getattr(record, name) for name in _SHARED}
-                same = {name: known.setdefault(repr(part), part) for name, part in parts.items()}
-                yield attrs.evolve(record, **same)
+                fields = json.loads(line)
+                names = _SHARED & fields.keys() if isinstance(fields, dict) else ()
+                texts = {name: name + repr(fields[name]) for name in names}
+                for name, text in texts.items():
+                    fields[name] = known.get(text, fields[name])
+                record: Outcome = structured(fields, kind)
+                known |= {text: getattr(record, name) for name, text in texts.items()}
+                yield record
             except (ValueError, RecursionError) as error:
                 said = " ".join(str(error).split())
                 warnings.warn(

@@ -85,16 +85,15 @@ function copy(text, button) {
 
 // A table: `data` has name, heads ({name, group, numeric, hidden}) and lines of cells, as `cellOf` returns them.
 class Grid {
-  constructor(host, sorted = () => {}) {
-    this.host = host;
-    this.sorted = sorted;
+  constructor(host, changed = () => {}) {
+    this.changed = changed;
     this.column = null; // by name, so that it outlives other columns
     this.down = false;
     this.words = "";
     this.limit = LINES;
     this.chosen = {}; // columns that the reader shows or hides, by name
     this.filter = element("input", { type: "search", placeholder: "filter lines", className: "filter" });
-    this.filter.addEventListener("input", () => ((this.words = this.filter.value.toLowerCase()), this.draw()));
+    this.filter.addEventListener("input", () => ((this.words = this.filter.value.toLowerCase()), this.draw(), this.changed()));
     this.columns = element("details", { className: "columns" }, element("summary", {}, "columns"));
     this.box = element("div", { className: "choice" });
     this.columns.append(this.box);
@@ -115,6 +114,20 @@ class Grid {
     host.replaceChildren(this.bar, this.scroll);
   }
 
+  // The order, the words and the columns that the reader chose, as a link keeps them.
+  get view() {
+    const { column, down, words, chosen } = this;
+    return column || words || Object.keys(chosen).length ? JSON.stringify({ column, down, words, chosen }) : "";
+  }
+
+  set view(said) {
+    let found = {};
+    try { found = JSON.parse(said || "{}"); } catch { /* not a link of ours */ }
+    const { column = null, down = false, words = "", chosen = {} } = found;
+    Object.assign(this, { column, down, words: String(words), chosen: { ...chosen } });
+    this.filter.value = this.words;
+  }
+
   show(data) {
     this.data = data;
     this.filter.setAttribute("aria-label", `Filter the lines of ${data.name}`);
@@ -123,7 +136,7 @@ class Grid {
     this.box.replaceChildren(
       ...data.heads.map((head) => {
         const box = element("input", { type: "checkbox", checked: this.seen(head) });
-        box.addEventListener("change", () => ((this.chosen[keyOf(head)] = box.checked), this.draw()));
+        box.addEventListener("change", () => ((this.chosen[keyOf(head)] = box.checked), this.draw(), this.changed()));
         return element("label", {}, box, ` ${keyOf(head)}`);
       }),
     );
@@ -159,7 +172,7 @@ class Grid {
     else if (!this.down) this.down = true;
     else [this.column, this.down] = [null, false];
     this.draw();
-    this.sorted(this);
+    this.changed();
     this.scroll.querySelector(`th button[data-key="${CSS.escape(name)}"]`)?.focus();
   }
 
@@ -234,7 +247,7 @@ const MEASURES = {
 };
 const FILTERS = ["problem", "size", "tolerance", "seed"];
 const VIEWS = { behind, profile, budget, times, convergence, phases };
-const start = { view: "behind", by: "time", lines: "solver", up: "gradient_norm", x: "log", y: "log", hide: "", only: "" };
+const start = { view: "behind", by: "time", lines: "solver", up: "gradient_norm", x: "log", y: "log", hide: "", zoom: "", winners: "", results: "" };
 const state = { ...start };
 let drawn = [], said = "";
 
@@ -446,6 +459,7 @@ function phases() {
     caption: "Where the time goes: medians over the runs chosen. Cost is the time in the user's functions; the rest is what no phase covers, the solver's own algebra." };
 }
 
+let config; // one object: Plotly makes a new plot for another one
 const NOTHING = { x: 0.5, y: 0.5, xref: "paper", yref: "paper", showarrow: false, text: "None of the runs shown has such a figure." };
 
 function draw(light = false) {
@@ -462,20 +476,28 @@ function draw(light = false) {
     margin: { l: 50, r: view.right || 16, t: 34, b: 48 + (view.below || 0) }, height, hovermode: "closest", annotations: empty ? [NOTHING] : view.marks || [],
     modebar: { color: faint, activecolor: ink, bgcolor: paper },
     hoverlabel: { bgcolor: paper, bordercolor: ink, font: { color: ink }, align: "left" } };
-  if (layout.xaxis.type === "log") tidy(layout.xaxis, view.traces.flatMap((trace) => trace.x));
-  if (layout.yaxis.type === "log") tidy(layout.yaxis, view.traces.flatMap((trace) => trace.y));
+  const zoomed = state.zoom.split(",").map(Number), ranges = zoomed.length === 4 && zoomed.every(Number.isFinite);
+  for (const [axis, way, n] of [[layout.xaxis, "x", 0], [layout.yaxis, "y", 2]]) {
+    const range = zoomed.slice(n, n + 2), seen = ranges ? range.map((at) => 10 ** at) : view.traces.flatMap((trace) => trace[way]);
+    if (axis.type === "log") tidy(axis, seen);
+    if (ranges) axis.range = range;
+  }
   drawn = view.traces;
   cursor = null;
   $("caption").textContent = view.caption;
   box.setAttribute("aria-label", `Figure. ${view.caption} Arrow keys read the values, plus and minus zoom, 0 shows all.`);
-  return Plotly.react(box, view.traces, layout, { responsive: true, displaylogo: false, showSendToCloud: false, modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"] });
+  config ??= { responsive: true, displaylogo: false, showSendToCloud: false, doubleClick: false, modeBarButtonsToAdd: [
+    // Plotly's own button leads back to the ranges of the figure that was drawn first
+    { name: "all", title: "Show all", icon: Plotly.Icons.home, click: () => update({ zoom: "" }) },
+  ], modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d", "resetScale2d"] };
+  return Plotly.react(box, view.traces, layout, config);
 }
 
 // Ticks at 1, 2, 5 of a decade where there are few decades; powers of ten else.
 function tidy(axis, values) {
   const [least, most] = values.reduce(([low, high], x) => (x > 0 ? [Math.min(low, x), Math.max(high, x)] : [low, high]), [Infinity, 0]);
   if (!most) return;
-  const low = Math.log10(least), high = Math.log10(most), span = high - low, step = Math.ceil(span / axis.nticks);
+  const low = Math.log10(least), high = Math.log10(most), span = high - low, step = Math.max(1, Math.ceil(span / axis.nticks));
   axis.range = [low - 0.03 * span - 0.01, high + 0.03 * span + 0.01];
   const marks = span > 3 ? [1] : span > 1.3 ? [1, 3] : span > 0.4 ? [1, 2, 5] : [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8];
   axis.tickvals = [];
@@ -486,6 +508,8 @@ function tidy(axis, values) {
 // ---------------------------------------------------------------------- keys on the figure
 
 let cursor = null;
+
+const zoom = (x, y) => update({ zoom: [...x, ...y].map((at) => at.toPrecision(6)).join() });
 
 function read(event) {
   const box = $("figure"), step = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
@@ -500,8 +524,8 @@ function read(event) {
     $("spoken").textContent = element("textarea", { innerHTML: words }).value;
   } else if (["+", "=", "-"].includes(event.key)) {
     const by = event.key === "-" ? 0.75 : -0.15, range = ([a, b]) => [a - by * (b - a) / 2, b + by * (b - a) / 2];
-    Plotly.relayout(box, { "xaxis.range": range(axes[0].range), "yaxis.range": range(axes[1].range) });
-  } else if (event.key === "0") draw();
+    zoom(...axes.map((axis) => range(axis.range)));
+  } else if (event.key === "0") update({ zoom: "" });
   else return;
   event.preventDefault();
 }
@@ -566,9 +590,10 @@ let grids = {};
 function readAddress() {
   const found = new URLSearchParams(location.hash.slice(1));
   if (![...found.values()].some(Boolean)) return;
-  for (const each of [...Object.keys(start), ...FILTERS, "sort"]) state[each] = found.get(each) ?? start[each] ?? "";
+  for (const each of [...Object.keys(start), ...FILTERS]) state[each] = found.get(each) ?? start[each] ?? "";
   if (!VIEWS[state.view]) state.view = start.view;
   if (!MEASURES[state.by]) state.by = start.by;
+  for (const [each, grid] of Object.entries(grids)) grid.view = state[each];
 }
 
 function address() {
@@ -577,7 +602,7 @@ function address() {
 }
 
 function update(changes = {}) {
-  Object.assign(state, changes);
+  Object.assign(state, Object.keys(changes).length ? { zoom: "" } : {}, changes); // another figure is seen whole
   for (const select of document.querySelectorAll(".controls select")) select.value = state[select.name] ?? "";
   for (const [each, views] of Object.entries({ up: ["convergence"], y: ["convergence"], lines: ["behind", "profile", "budget", "times"],
     x: Object.keys(VIEWS).filter((view) => view !== "phases") }))
@@ -634,7 +659,10 @@ function controls() {
   for (const select of document.querySelectorAll(".controls select"))
     select.addEventListener("change", () => update({ [select.name]: select.value }));
   $("link").addEventListener("click", (event) => copy(location.href.split("#")[0] + address(), event.target));
-  $("reset").addEventListener("click", () => update({ ...start, ...Object.fromEntries(FILTERS.map((each) => [each, ""])) }));
+  $("reset").addEventListener("click", () => {
+    for (const grid of Object.values(grids)) grid.view = "";
+    update({ ...start, ...Object.fromEntries(FILTERS.map((each) => [each, ""])) });
+  });
 }
 
 // Plotly stands in the page, packed; the policy of the page lets exactly this text run.
@@ -651,17 +679,20 @@ async function unpack() {
 async function begin() {
   Object.assign(start, { view: data.view, lines: data.view === "behind" ? "family" : "solver" });
   Object.assign(state, start);
-  readAddress();
   $("explorer").hidden = false;
-  const sorted = (grid) => update({ sort: grid.column ? `${grid.data.name}~${grid.column}~${grid.down ? "down" : "up"}` : "" });
-  grids = { winners: new Grid($("winners"), sorted), results: new Grid($("results"), sorted) };
-  const [of, column, order] = (state.sort || "").split("~");
-  if (column) Object.assign(grids[of.toLowerCase()] || {}, { column, down: order === "down" });
+  const keep = (each) => () => ((state[each] = grids[each].view), history.replaceState(null, "", address()));
+  grids = Object.fromEntries(["winners", "results"].map((each) => [each, new Grid($(each), keep(each))]));
+  readAddress();
   chips();
   controls();
   await unpack();
   await update();
   $("figure").addEventListener("keydown", read);
+  $("figure").on("plotly_doubleclick", () => update({ zoom: "" }));
+  $("figure").on("plotly_relayout", (changes) => {
+    const { xaxis, yaxis } = $("figure")._fullLayout;
+    if (Object.keys(changes).some((each) => /axis\.range/.test(each))) zoom(xaxis.range, yaxis.range);
+  });
   addEventListener("hashchange", () => { readAddress(); update(); });
   addEventListener("beforeprint", () => draw(true));
   addEventListener("afterprint", () => draw());
