@@ -19,6 +19,7 @@ from genorth.problem.proximal import natural_step, proximal_step
 from genorth.problem.terms import L1, Term
 from genorth.solve.descent import averaged
 from genorth.solve.metric import takes_metric
+from genorth.solve.monitor import check_value
 from genorth.solve.options import Common
 from genorth.solve.result import Result
 
@@ -76,9 +77,8 @@ class _State:
     """A point with the normal vector W of its multiplier and Newton's step D."""
 
     def __init__(self, run: Run, term: Any, X: Array, xi: Array) -> None:
-        point = run.evaluate(X)
-        rough = term(X)
-        self.point, self.X = Point(point.at, point.f + rough, point.G), X
+        first, point, rough = run._last is None, run.evaluate(X), term(X)
+        self.point, self.X = Point(point.at, check_value(point.f + rough, first), point.G), X
         self.place, at, self.C = point.at.general, point.at, None
         shared = isinstance(self.place, Place)  # else it is that of a product
         if not shared:
@@ -98,7 +98,7 @@ class _State:
         Y -= self.D
         V = term.prox(Y, t)
         S = V - self.X
-        return Y, V, S, number(inner(S, S))
+        return Y, V, S, check_value(number(inner(S, S)), first=True)
 
     def update(self, xi: Array) -> None:
         """W = phi(X) Theta_X(G + xi), and the gradient of the Lagrange function."""

@@ -11,7 +11,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from genorth.errors import StepTooLong
 from genorth.geometry.bases import realvec
-from genorth.linalg.arrays import Array, norm, number
+from genorth.linalg.arrays import Array, all_finite, norm, number
 
 if TYPE_CHECKING:
     from genorth.problem.problem import Problem
@@ -63,7 +63,7 @@ class KKT:
         return cls(
             f,
             y,
-            tangent_norm(problem.manifold.gradient(X, L), L),
+            tangent_norm(problem.manifold.gradient(X, L) if all_finite(L) else L, L),
             float(np.max(gap, initial=0.0)),
             float(np.max(free, initial=0.0)),
             constraint.entry(i),

@@ -228,26 +228,6 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
         compare.run(instance(), [standing], out=tmp_path / "file" / "below", progress=None)
 
 
-def test_a_full_disk_leaves_the_old_files(tmp_path, monkeypatch):
-    pytest.importorskip("matplotlib")
-    out, report = tmp_path / "out", tmp_path / "report.html"
-    records = compare.run(instance(), [standing], out=out, progress=None)
-    compare.report(records, report)
-    kept = report.read_bytes(), (out / "records.jsonl").read_bytes()
-
-    def full(handle: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space"):
-        compare.report(records, report, title="another")
-    with pytest.raises(OSError, match="No space") as caught:
-        compare.run(instance(), [standing], starts=3, out=out, progress=None)
-    assert len(caught.value.records) == 1
-    assert (report.read_bytes(), (out / "records.jsonl").read_bytes()) == kept
-    assert [path.name for path in tmp_path.iterdir() if path.name[0] == "."] == []
-
-
 def _outside(problem: go.Problem, x0: Any, **arguments: Any) -> go.Result:
     """Works outside of what its Result tells."""
     go.minimize(problem, x0, method="cdf-gd", tol=1e-3)

@@ -1,5 +1,6 @@
 """A comparison on a product of manifolds: records, tables, the report, and several processes."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 import genorth as go
 from genorth import compare
-from genorth.compare.runs.bench import measured
+from genorth.compare.runs.bench import _penalty, measured
 
 pytest.importorskip("threadpoolctl", reason="the extra `report` is not installed")
 PRODUCT = go.Product(C=go.Stiefel(6, 2), w=go.Euclidean(3))
@@ -60,3 +61,9 @@ def test_what_is_no_point_of_the_product_is_measured_as_none():
     assert np.isfinite(measured(problem, PRODUCT.random_point(0)).cost)
     for wrong in ((np.eye(6),), np.zeros(4), None):
         assert np.isnan(measured(problem, wrong).cost)
+
+
+def test_a_record_has_the_beta_that_is_closest_to_its_threshold():
+    both = SimpleNamespace(beta=(1.0, 5.0, 0.5), threshold=(0.1, 4.9, 0.0))
+    assert _penalty(both) == (5.0, 4.9)
+    assert _penalty(SimpleNamespace(beta=(1.0, 5.0), threshold=None)) == (1.0, None)

@@ -278,15 +278,19 @@ def test_derivative_free_success_cannot_be_verified():
 
 
 def test_after_the_time_limit_tighter_tolerances_are_not_tried():
-    calls: list[float] = []
+    """From the same start: from another one they are."""
+    calls: list[tuple[int, float]] = []
 
-    def slow(problem: go.Problem, x0: Any, *, tol: float, **arguments: Any) -> go.Result:
-        calls.append(tol)
-        status = go.Status.CONVERGED if tol > 1e-2 else go.Status.TIME_LIMIT
+    def slow(problem: go.Problem, x0: Any, *, tol: float, rng: int, **arguments: Any) -> go.Result:
+        calls.append((rng, tol))
+        late = tol <= (1e-2, 1e-6)[rng]
+        status = go.Status.TIME_LIMIT if late else go.Status.CONVERGED
         return ended(x0, success=False, status=status, message=status.value, nit=7)
 
-    records = run(procrustes(0), [slow], tolerances=(1e-1, 1e-3, 1e-5, 1e-7))
-    assert calls == [1e-1, 1e-3]
+    both = run(procrustes(0), [slow], starts=2, tolerances=(1e-1, 1e-3, 1e-5, 1e-7))
+    assert sorted(calls) == [(0, 1e-3), (0, 1e-1), (1, 1e-7), (1, 1e-5), (1, 1e-3), (1, 1e-1)]
+    assert not any("Not run again" in record.message for record in both.where(seed=1))
+    records = both.where(seed=0)
     expected = ["CONVERGED", "TIME_LIMIT", "TIME_LIMIT", "TIME_LIMIT"]
     assert [record.status for record in records] == expected
     assert [record.tolerance for record in records] == [1e-1, 1e-3, 1e-5, 1e-7]
@@ -318,7 +322,9 @@ def test_a_solver_that_runs_out_of_time_is_given_up_after_so_many_starts(give_up
         if record.status == "GIVEN_UP":
             assert not record.success and record.nfev == 0 and not len(record.trace)
             assert record.time == min(r.time for r in late if r.status == "TIME_LIMIT")
-            assert "out of time from other starts" in record.message and "0" in record.message
+            seeds = {1: "0", 2: "0, 2", 3: "0, 2, 3"}[give_up]  # that ran, and out of time
+            assert "out of time from other starts" in record.message
+            assert f"These are of seeds {seeds}." in record.message
     assert all(record.status == "STALLED" for record in records if record.tolerance == 1e-1)
     # the same call again makes none of them; one that gives nothing up makes them all
     before = len(calls)

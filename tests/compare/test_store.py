@@ -4,6 +4,7 @@ Records survive, a second call makes what is missing, another comparison is refu
 """
 
 import json
+import os
 import signal
 import tempfile
 import tracemalloc
@@ -357,6 +358,26 @@ def test_a_folder_with_other_files_can_be_used(tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     assert len(run(tmp_path, Counting(tmp_path / "calls"))) == RUNS
     assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_a_full_disk_leaves_the_old_files(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    out, report = tmp_path / "out", tmp_path / "report.html"
+    records = compare.run(instance(), [standing], out=out, progress=None)
+    compare.report(records, report)
+    kept = report.read_bytes(), (out / "records.jsonl").read_bytes()
+
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        compare.report(records, report, title="another")
+    with pytest.raises(OSError, match="No space") as caught:
+        compare.run(instance(), [standing], starts=3, out=out, progress=None)
+    assert len(caught.value.records) == 1
+    assert (report.read_bytes(), (out / "records.jsonl").read_bytes()) == kept
+    assert [path.name for path in tmp_path.iterdir() if path.name[0] == "."] == []
 
 
 def test_a_note_of_a_crash_that_cannot_be_read_is_no_note(tmp_path):

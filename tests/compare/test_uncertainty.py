@@ -174,6 +174,11 @@ def test_in_words():
     assert summary.headline(Records(close))[0] == (
         "Penalty cannot be told apart from Riemannian in the one row: their ranges overlap."
     )
+    won = summary.headline(Records(clear), own=["rtr"])[0]
+    assert won == "Your solver rtr is fastest in the one row, and solves 3 of 3 runs."
+    twice = [attrs.evolve(each, size="(3)") for each in clear]
+    same = "Riemannian wins both rows, 2.5x faster in the median."  # no range where it is one value
+    assert same in summary.headline(Records(clear + twice))
     text = markdown(tables.paper_tables(Records(close))[0])
     assert "| 3 (2 to 4) |" in text and "| 2 (1 to 3) |" in text and "**2" not in text
     assert "unless the range of another overlaps" in text

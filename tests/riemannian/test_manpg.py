@@ -108,6 +108,22 @@ def test_the_others_end_on_M_with_exact_zeros(name, family):
     assert result.feasibility <= 1e-12 * manifold.scale(result.x)
 
 
+@pytest.mark.parametrize("name", NONSMOOTH)
+@pytest.mark.parametrize(("value", "factor"), [(np.nan, 1.0), (np.inf, 1.0), (0.0, np.nan)])
+def test_a_term_that_is_not_finite_ends_the_run(name, value, factor):
+    class Broken:
+        def __call__(self, X):
+            return value
+
+        def prox(self, Y, t):
+            return factor * Y
+
+    problem = quadratic(go.Stiefel(6, 2), _symmetric(6, 0), 0.0, Broken())
+    result = go.minimize(problem, rng=0, method=name)
+    assert result.status is go.Status.NOT_FINITE and not result.success
+    assert np.isfinite(result.x).all()
+
+
 def test_prox_landing_solves_for_the_multiplier_where_it_wanders():
     """Dual gradient steps alone took 2846 evaluations in these runs, and this 697."""
     problem = sparse.sparse_indefinite(100, 4, 0.3, 0)

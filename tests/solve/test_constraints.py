@@ -287,6 +287,16 @@ def test_constraints_that_exclude_the_manifold_are_found_out():
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("value", "slope"), [(np.nan, 1.0), (0.0, np.nan)])
+def test_a_constraint_that_is_not_finite_ends_the_run(method, value, slope):
+    broken = NonlinearConstraint(lambda x: [value], 1, 2, jac=lambda x: slope * x[None])
+    problem = go.Problem(_SPHERE, lambda x: x[0], lambda x: np.eye(3)[0], constraints=broken)
+    result = go.minimize(problem, rng=0, method=method, check=False)
+    assert result.status is go.Status.NOT_FINITE and not result.success
+    assert np.isfinite(result.x).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_a_conflict_of_constraints_is_found_out_and_named(method):
     """J^T times what is missed vanishes where two constraints pull against each other."""
     A = np.random.default_rng(0).standard_normal((6, 6))
