@@ -309,7 +309,7 @@ const colored = (kind) => data.families[kind];
 function subjects() {
   const off = hidden(), solvers = data.solvers.map((each, n) => n).filter((n) => !off.has(n));
   if (state.lines === "solver")
-    return solvers.map((n) => ({ key: n, name: name(n), color: data.solvers[n].color, family: family(n), of: [n] }));
+    return solvers.map((n) => ({ key: n, name: name(n), color: data.solvers[n].color, own: data.solvers[n].own, family: family(n), of: [n] }));
   return [...groups(solvers, family)].map(([kind, of]) => ({ key: kind, name: kind, color: colored(kind), family: kind, of }));
 }
 
