@@ -165,8 +165,9 @@ def muon_direction(
 
         P_X(msign(g)), g = P_X(G)
 
-    The retraction "normal" takes msign(g) itself. It descends, as <g, P_X(msign(g))> = <g, msign(g)> > 0 unless g = 0. On the Stiefel manifold and
-    with the retraction "normal", the nearest point, the step is that of SPEL [yang2026manifold].
+    The retraction "normal" takes msign(g) itself. The step descends, as <g, P_X(msign(g))> =
+    <g, msign(g)> > 0 unless g = 0. On the Stiefel manifold and with the retraction "normal", the
+    nearest point, it is that of SPEL [yang2026manifold].
 
     Args:
         manifold: The manifold.
