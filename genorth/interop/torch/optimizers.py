@@ -258,15 +258,17 @@ class RiemannianAdam(Optimizer):
         maximize: bool = False,
         retraction: str = "cayley",
     ) -> None:
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "retraction": retraction,
-        }
-        super().__init__(params, defaults)
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "betas": betas,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "maximize": maximize,
+                "retraction": retraction,
+            },
+        )
 
     def _usual(self, group: Group, params: list[Tensor]) -> None:
         if not params:
