@@ -31,6 +31,7 @@ _PENALTY = 1.5  # rho over the largest |phi(X) Theta|: |D| then outweighs the mu
 _AVERAGING = 0.95  # weight of the past in the average of the merits
 _SUFFICIENT = 1e-4  # share of |V - X|^2/t by which the merit has to be below the average
 _PATIENCE, _HALF = 20, 0.5  # iterations in which the measure has to fall to this share
+_FALL = 1e-4  # or the merit by this, relative
 _ACCURATE = 1e-3  # the normal part of the step after which the multiplier is solved for, relative
 _NOISE = 16.0  # units of roundoff: smaller differences of values, relative, are rounding
 
@@ -52,8 +53,8 @@ def prox_landing(
     have exact zeros, and x is restored to M on its support. t is Barzilai and Borwein's, shortened
     until one of two merits is below an average of its last values: the augmented Lagrange function
     f + r - <W, D> + |W| |D|^2/|X|, W = phi(X) Theta, or the exact penalty f + r + rho |D|. A
-    rejected step improves Theta too. If the measure has not halved in 20 iterations, X is restored
-    and Theta solved for, as `manpg` does in every iteration.
+    rejected step improves Theta too. If neither the measure nor the merit has fallen in 20
+    iterations, X is restored and Theta solved for, as `manpg` does in every iteration.
 
     Args:
         problem: The problem. Without a nonsmooth term r = 0.
@@ -127,11 +128,14 @@ def _follow(run: Run) -> None:
     state = _State(run, term, run._start, 0 * run._start)
     t, weight, penalty = state.natural, 1.0, state.pull
     average = state.merits(penalty)
-    least, idle = math.inf, 0
+    least, low, idle = math.inf, math.inf, 0
     while True:
         Y, V, S, square = state.step(term, t)
         measure = math.sqrt(square) / min(t, state.natural)
         least, idle = (measure, 0) if measure < _HALF * least else (least, idle + 1)
+        if idle == _PATIENCE:
+            fallen, low = low - average[0] > _FALL * abs(average[0]), average[0]
+            idle = 0 if fallen else idle
         if idle == _PATIENCE or measure <= run.monitor.tol:
             state, measure = _solved(run, term, state)
             idle, t = 0, state.natural

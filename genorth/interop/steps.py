@@ -163,10 +163,11 @@ def muon_direction(
 ) -> Array:
     """The direction Z of a step like Muon's, R_X(-lr Z), for every phi (F28).
 
-        P_X(msign(g)), g = P_X(G); msign(g) itself for the retraction "normal"
+        P_X(msign(g)), g = P_X(G)
 
-    It descends, as <g, P_X(msign(g))> = <g, msign(g)> > 0 unless g = 0. On the Stiefel manifold and
-    with the retraction "normal", the nearest point, the step is that of SPEL [yang2026manifold].
+    The retraction "normal" takes msign(g) itself. The step descends, as <g, P_X(msign(g))> =
+    <g, msign(g)> > 0 unless g = 0. On the Stiefel manifold and with the retraction "normal", the
+    nearest point, it is that of SPEL [yang2026manifold].
 
     Args:
         manifold: The manifold.
