@@ -213,8 +213,8 @@ def steps_of_optimisers(*shape: int) -> list[Figure]:
     """A training step of a layer, over that of the layer without a constraint, and |C| at its end.
 
     Forward, backward and update. POGO's own step is that of its authors; five products are those
-    of its paper, X^T X, X^T G, G S, X R^T and Y S. geotorch makes an n x n matrix, and is left out
-    where that is too large.
+    of its paper, X^T X, X^T G, G S, X R^T and Y S. geotorch and torch's orthogonal make n x n
+    matrices, and are left out where those are too large.
     """
     import geoopt
     import geotorch
@@ -276,7 +276,7 @@ def steps_of_optimisers(*shape: int) -> list[Figure]:
         "torch's orthogonal": lambda: parametrised(orthogonal),
     }
     if n > _LARGEST:
-        del layers["geotorch"]
+        del layers["geotorch"], layers["torch's orthogonal"]
     plain = Layer()
     free = training(plain, torch.optim.SGD(plain.parameters(), lr=0.1))
     X, G = start, torch.randn(start.shape, generator=torch.Generator().manual_seed(1)) / n

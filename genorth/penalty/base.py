@@ -417,7 +417,7 @@ class Local:
 
     def parts(self, product: Blockwise) -> list[Local]:
         """The same at each factor of a product; the curvature is that of the whole."""
-        curvature = self.curvature() if self.finite else 0.0
+        curvature = self.curvature()
         split = [product.points.split(V) for V in (self.x, self.G, self.gradient)]
         made = []
         for x, G, gradient, Theta in zip(*split, product.matrices.split(self.Theta), strict=True):

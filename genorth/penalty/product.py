@@ -164,6 +164,8 @@ class Joined(Penalty[_Point]):
         return self._estimates(here)
 
     def _estimates(self, here: Local) -> Any:
+        if not here.finite:
+            return np.ones(len(self.penalties))
         locals_ = zip(self.parts, here.parts(self.product), strict=True)
         found = []
         for part, own in locals_:

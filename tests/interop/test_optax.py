@@ -370,3 +370,10 @@ def test_the_search_of_lbfgs_follows_the_manifold():
     for _ in range(60):
         params, state = step(params, state)
     assert float(loss(params)) == pytest.approx(best, rel=1e-9)
+
+
+def test_a_complex_point_is_restored():
+    manifold = go.Stiefel(5, 2, complex)
+    X = manifold.random_point(0)
+    ends = finish({"W": jnp.asarray(1.01 * X)}, {"W": manifold})
+    assert np.linalg.norm(np.asarray(ends["W"]) - X) <= 1e-6 * np.linalg.norm(X)

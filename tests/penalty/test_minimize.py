@@ -337,3 +337,11 @@ def test_a_run_that_leaves_its_component_is_no_success(method):
             assert np.linalg.det(result.x) > 0
         else:
             assert method != "auto"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_product_whose_cost_is_not_finite_at_the_start_is_told_so(method):
+    product = go.Product(go.Stiefel(4, 2), go.Euclidean(3))
+    problem = go.Problem(product, lambda X, y: math.nan, lambda X, y: (X, y))
+    result = go.minimize(problem, method=method, rng=0, check=False)
+    assert result.status is go.Status.NOT_FINITE
