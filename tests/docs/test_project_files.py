@@ -2,6 +2,8 @@
 
 import importlib.util
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -47,6 +49,22 @@ def test_the_commands_of_the_contributing_page_are_targets_of_the_makefile():
     page = (ROOT / "docs" / "contributing.md").read_text("utf-8")
     assert set(re.findall(r"^\| `make (\w+)` \|", page, re.MULTILINE)) == COMMANDS
     assert set(targets) == COMMANDS | {"help"}
+
+
+def test_no_room_is_above_its_ceiling():
+    page = (ROOT / "docs" / "contributing.md").read_text("utf-8")
+    table = page.partition("| room | statements, at most |")[2].partition("\n\n")[0]
+    ceilings = {
+        name: int(most) for name, most in re.findall(r"^\| `?(\S+?)`? \| (\d+) \|", table, re.M)
+    }
+    counts = subprocess.run(
+        [sys.executable, ROOT / ".ci" / "statements"], capture_output=True, text=True, check=True
+    )
+    found = {name: int(count) for count, name in map(str.split, counts.stdout.splitlines())}
+    rooms = {name for name in found if name.startswith("genorth/")} | {"baselines", "paper_repro"}
+    found["all"] = found.pop("total")
+    assert ceilings.keys() == rooms | {"all"}
+    assert not {name: found[name] for name in ceilings if found[name] > ceilings[name]}
 
 
 def test_the_workflow_runs_ci_on_three_versions_from_the_oldest_on():
