@@ -19,7 +19,8 @@ def random_skew(manifold: GenOrthManifold, rng: np.random.Generator) -> np.ndarr
     """A random element of norm 1 of the Lie algebra {S : S* = -S}; zero where there is none."""
     W = manifold._random_small(int(rng.integers(2**62)))
     S = W - ct(np.asarray(manifold.psi(W)))
-    return np.asarray(S / max(float(np.linalg.norm(S)), 1e-8 * float(np.linalg.norm(W))))
+    size = float(np.linalg.norm(S))
+    return np.asarray(S / size if size > 1e-8 * float(np.linalg.norm(W)) else np.zeros_like(S))
 
 
 def random_element(manifold: GenOrthManifold, rng: np.random.Generator) -> np.ndarray[Any, Any]:

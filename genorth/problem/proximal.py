@@ -25,6 +25,7 @@ _GAIN = 0.9  # a step that lowers |E| by this is taken at once
 _RESIDUAL = 0.1  # of a Newton equation, relative
 _SHIFT = 1e-3  # the largest multiple of the identity that is added to the derivative
 _STAGNANT = 100.0  # of the rounding in |E|: where this is left and no step gains, it is rounding
+_PROJECTED = 4.0  # of the normal part that a projection leaves: so is this, where P is inexact
 _TINY = 1e-150  # a t that only an X without a size gives
 _ROUNDING = 8.0  # units of roundoff of |X| in |E|
 
@@ -113,8 +114,11 @@ def proximal_step(
         d, count = newton_direction(step)
         newton, products = newton + 1, products + count
         before, step = step, _searched(step, d, at)
-        if step.error >= before.error and before.error <= _STAGNANT * floor:
-            break  # rounding
+        if step.error > _GAIN * before.error:
+            rough = _PROJECTED * number(norm(normal(step.Z)))
+            if before.error <= max(_STAGNANT * floor, rough):  # E is what rounding leaves
+                step = min(before, step, key=lambda one: one.error)
+                break
     return attrs.evolve(step, newton=newton, products=products)
 
 

@@ -112,6 +112,7 @@ def test_each_picture_stands_on_a_page_for_light_and_for_dark(site):
 def test_panels_of_a_picture_neither_overlap_nor_leave_it(script, monkeypatch):
     pyplot = pytest.importorskip("matplotlib.pyplot", reason="needs 'genorth[report]'")
     pyplot.switch_backend("Agg")
+    pytest.importorskip("sphinx", reason="needs 'genorth[docs]'")
     monkeypatch.syspath_prepend(DOCS / "_ext")
     figure = importlib.import_module("pictures").drawn(script)
     figure.draw_without_rendering()  # a figure without pyplot has no canvas that draws

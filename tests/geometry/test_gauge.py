@@ -28,6 +28,15 @@ def test_elements_keep_M_and_directions_are_tangent(recipe, seed):
 
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))
+def test_where_the_algebra_is_zero_its_elements_are(family):
+    """Not what rounding leaves of W - W*, divided by its own size."""
+    M = Recipe(family, 6, 1, 1e3, 1).build()
+    _, G, trace = M.dimensions()
+    if trace == G:
+        assert not random_skew(M, np.random.default_rng(0)).any()
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES))
 def test_the_horizontal_projection(family):
     """It is symmetric, idempotent, maps X S to zero and keeps tangent vectors tangent."""
     M, rng = Recipe(family, 6, 4, 10.0, 1).build(), np.random.default_rng(0)

@@ -1,6 +1,7 @@
 """The proximal step on the tangent space, on every family: its equation, measure and descent."""
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -112,6 +113,22 @@ def test_F23_how_the_length_depends_on_t(manifold, seed, t, factor):
     slack = 1e-8 * (norm(s.X) + factor * t * norm(G)) * (1 + s.L / float(s.singular[0]))
     holds("|Z(t)| <= |Z(ct)|", short.length - long.length, slack)
     holds("|Z(ct)|/c <= |Z(t)|", long.length / factor - short.length, slack)
+
+
+@pytest.mark.parametrize("family", TWISTED)
+def test_it_ends_where_the_projection_is_too_inexact_to_gain(family):
+    """Here P has a relative error of 1e-8: E stays far above the rounding, and Newton ends."""
+    s = Sample(gt.Recipe(family, 12, 4, 1e3, 1).build(), 1)
+    exact, term, G, size = s.M.place(s.X), Term(go.L1(0.3)), s.ambient(), s.X.size
+    error = 1e-8 * np.random.default_rng(0).standard_normal((size, size)) / np.sqrt(size)
+
+    def project(V):
+        return exact.project(V) + (error @ V.ravel()).reshape(V.shape)
+
+    for t in (0.01, 0.1, 1.0):
+        step = proximal_step(SimpleNamespace(X=s.X, project=project), term, G, t)
+        assert step.newton <= 50  # of 100
+        assert step.error <= 1e-6 * (norm(s.X) + t * norm(G))
 
 
 @drawn(manifold=MANIFOLDS, seed=gt.seeds())
