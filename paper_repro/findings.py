@@ -27,6 +27,7 @@ from genorth.compare.analysis import (
     by_row,
     duels,
     elsewhere,
+    over_least,
     shared,
 )
 from genorth.compare.render import (
@@ -43,13 +44,20 @@ from genorth.gallery.comparison import variant_name
 from genorth.optional import optional
 from genorth.solve.solver import INFEASIBLE, OTHER, PENALTY, RIEMANNIAN
 from paper_repro import data, experiments, ladder
-from paper_repro.experiments import FAST, LABELS, PAPERS, REFERENCE, SOLVERS, TABLES
+from paper_repro.experiments import (
+    AUTO,
+    FAST,
+    LABELS,
+    ORTHOGONAL,
+    PAPERS,
+    REFERENCE,
+    SOLVERS,
+    TABLES,
+)
 from paper_repro.kinds import KINDS
 
-#: L-BFGS on h, and L-BFGS and trust regions on h_n, with the beta that genorth chooses, as the
-#: records have them: by SciPy, until the records are made anew with the loops of genorth.
-AUTO, ORTHOGONAL, REGION = "cdf-lbfgs-scipy, auto", "odf-lbfgs-scipy", "odf-tr-scipy"
-
+#: Trust regions on h_n.
+REGION = "odf-tr"
 LADDER, GALLERY = "Ladder of conditions", "Gallery of real problems"
 #: The families that are compared.
 FAMILIES = (PENALTY, RIEMANNIAN, INFEASIBLE)
@@ -139,7 +147,7 @@ def standings(records: Records, measure: str = "time") -> Any:
     pandas = optional("pandas", "report", "a table of solvers")
     costs = pandas.DataFrame(
         {name: each.spread(measure)[1] for name, each in shared(runs, *runs).items()}
-        for runs in by_row(records.where(lambda r: r.solver in {AUTO, *REGISTRY})).values()
+        for runs in by_row(records.where(lambda r: r.solver in REGISTRY)).values()
     )
     over = costs.div(costs.min(axis=1), axis=0)[np.isfinite(costs.min(axis=1))]
     found = pandas.DataFrame(
@@ -225,6 +233,73 @@ def table(heads: Iterable[str], lines: Iterable[Sequence[object]], left: int = 1
     made = [Line([words(cell) for cell in line]) for line in lines]
     shown = [Head(name, numeric=number >= left) for number, name in enumerate(heads)]
     return Table("", shown, [Block("", made)])
+
+
+# ---------------------------------------------------------------------- the default, and peers
+
+#: What "auto" takes for a smooth problem; the variants of other packages' solvers; from where on
+#: "auto" is far behind.
+DEFAULT, _PEERS, _FAR = "rtr", ("pymanopt", "scipy", "cdopt"), 2.0
+
+
+@attrs.frozen
+class Standing:
+    """A row: the best solver, "auto" over it, and our best solver over the best peer."""
+
+    row: Row
+    first: str
+    over: float
+    ours: str | None
+    peer: str | None
+    #: NaN where only one of the two solves the row.
+    ratio: float
+
+
+def standing(evidence: Evidence) -> list[Standing]:
+    """The rows of smooth problems that "auto" has; SciPy's solvers count as the paper ran them."""
+    found, smooth = [], [each for kind, each in evidence.kinds.items() if KINDS[kind].smooth]
+    every = compare.join([evidence.paper, evidence.ladder, evidence.gallery, *smooth])
+    every = every.where(lambda record: record.family != OTHER)
+    peers = {name for name in every.solvers if any(word in name for word in _PEERS)}
+    peers |= {name for name, about in every.solvers.items() if about.variant in _PEERS}
+    own = every.solvers.keys() - peers - {*PAPERS}
+    for row, runs in by_row(every.where(lambda r: r.solver in own | peers)).items():
+        first, *sides = (best_of(runs, {*runs} & names) for names in (own | peers, own, peers))
+        if first is not None and DEFAULT in runs:
+            same = shared(runs, *filter(None, sides))
+            ratio = same[sides[0]].time / same[sides[1]].time if all(sides) else math.nan
+            found.append(Standing(row, first, over_least(runs, DEFAULT, [first]), *sides, ratio))
+    return found
+
+
+def default(evidence: Evidence) -> Table:
+    """How "auto" stands to the best solver, and our best to the best peer, by problem class."""
+    groups, rows, lines = evidence.groups, standing(evidence), []
+    for name in (*dict.fromkeys(groups.values()), "all"):
+        mine = [each for each in rows if name in ("all", groups[each.row[0]])]
+        ratios = [each.ratio for each in mine if math.isfinite(each.ratio)]
+        if mine:
+            over = [each.over for each in mine]
+            shares = np.quantile(over, (0.5, 0.9, 1.0), method="inverted_cdf")
+            middle = f"{statistics.median(ratios):.2g}" if ratios else "-"
+            faster = sum(ratio > 1 for ratio in ratios)
+            figures = [f"{share:.3g}" for share in shares]
+            lines.append([name, len(mine), *figures, len(ratios), middle, faster])
+    heads = ("", "rows", "auto over the best: median", "in 90 % at most", "at most")
+    return table([*heads, "rows with a peer", "our best over the best peer", "peer faster"], lines)
+
+
+def misses(evidence: Evidence) -> Table:
+    """Every smooth row in which "auto" takes over twice the least time, or a peer is faster."""
+    lines = []
+    for each in standing(evidence):
+        problem, size, tolerance = each.row
+        where = f"{problem} {size} to {tolerance_text(tolerance)}"
+        if each.over > _FAR:
+            lines.append([where, f"auto ({DEFAULT})", each.first, f"{each.over:.3g}"])
+        if each.ratio > 1:
+            lines.append([where, str(each.ours), str(each.peer), f"{each.ratio:.3g}"])
+    return table(("where", "solver", "faster", "times the time"), lines, 3)
 
 
 # ---------------------------------------------------------------------- ingredients

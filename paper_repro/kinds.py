@@ -39,6 +39,7 @@ class Kind:
     title: str
     solvers: tuple[str, ...]
     entries: Callable[[str], Iterator[_Entry]]
+    smooth: bool = False
 
 
 def _loaded(name: str, mode: str) -> tuple[go.Problem, Callable[[int], Any]]:
@@ -89,6 +90,7 @@ KINDS = MappingProxyType(
                 *("landing", "pogo", "plam", "landing-newton", "pymanopt-cg", "pymanopt-tr"),
             ),
             _classics,
+            smooth=True,
         ),
         "nonsmooth": Kind(
             "Nonsmooth terms",

@@ -33,6 +33,8 @@ def blocks(evidence: findings.Evidence) -> dict[str, Table]:
         "claims": findings.claims(evidence.paper),
         "newer": findings.newer(evidence),
         "leads": findings.leads(evidence.paper),
+        "default": findings.default(evidence),
+        "misses": findings.misses(evidence),
     }
 
 
@@ -120,6 +122,7 @@ def _everything(folder: Path, reports: bool) -> list[tuple[str, Any]]:
     return [
         ("All kinds of problem together", [shown["classes"], behind, shown["solvers"]]),
         ("All families", [compare.plots.families(union)]),
+        ('What "auto" costs, and peers', [shown["default"], shown["misses"]]),
         ("What each ingredient is worth", [shown["ingredients"]]),
         ("The paper's claims", [shown["claims"]]),
         ("Claims of newer papers", [shown["newer"]]),

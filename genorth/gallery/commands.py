@@ -47,6 +47,8 @@ def _compared(kind: ModuleType, options: Options, name: str = "gallery") -> None
     """
     folder, defaults = _folder(options, name), kind.DEFAULTS["quick" if options.quick else "full"]
     reasons = kind.reasons(options.names)
+    if options.quick and not options.names:
+        reasons = {name: why for name, why in reasons.items() if name not in kind.SLOW}
     missing = [f"{name} {reason}" for name, reason in reasons.items() if reason]
     if missing and (options.names or len(missing) == len(reasons)):
         raise ImportError("; ".join(missing))
@@ -74,7 +76,7 @@ _DESCRIPTION = """\
 Real problems with independently known answers. Without a command: the list of them. Records are
 kept in the folder --out; the same command again makes only the runs that are missing."""
 _FOLDER: dict[str, dict[str, Any]] = {
-    "--quick": {"action": "store_true", "help": "few solvers, a short time limit"},
+    "--quick": {"action": "store_true", "help": "few solvers, a short time limit; no slow ones"},
     "--out": {"type": Path, "metavar": "FOLDER", "help": "records and report (gallery_out/full)"},
 }
 _RUNS = _FOLDER | {

@@ -52,6 +52,8 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = {
         "jobs": min(2, os.cpu_count() or 1),
     },
 }
+#: One iteration takes a second or more: left out of a quick run, unless they are asked for.
+SLOW = ("hartree-fock-chromium", "kohn-sham-chromium", "kohn-sham-nickel-oxide")
 #: Those that run too where the instance has further constraints, which others refuse.
 CONSTRAINED = ("ralm", "odf-alm", "cdf-alm", "slsqp")
 #: Those that run a second time, with the metric of the instance, where it has one.

@@ -500,6 +500,29 @@ def test_leads_are_those_of_rows_in_which_the_reference_takes_long():
     ]
 
 
+def test_auto_and_peers_are_judged_row_by_row():
+    """RGD as the paper ran it is neither ours nor a peer; SciPy's on h is a peer, as it ran it."""
+    made = [record("rtr", 1.0, size=str(row)) for row in range(10)]
+    made += [record("rgd-paper", 0.01, size=str(row)) for row in range(10)]
+    made += [record("rgd", 0.4, size="0"), record("pymanopt-cg", 0.8, size="1")]
+    made += [record("cdf-lbfgs-scipy", 0.2, size="2"), record("pymanopt-tr", 4.0, size="3")]
+    made += [record("pymanopt-tr", 1e-3, size="4", status="TIME_LIMIT")]
+    evidence = findings.Evidence(Records(made), Records([]), Records([]))
+    shown = findings.default(attrs.evolve(evidence, gallery=evidence.paper, paper=Records([])))
+    cells = [[entry.text for entry in line.entries] for line in shown.blocks[0].lines]
+    figures = ["10", "1", "2.5", "5", "3", "1.2", "2"]
+    assert cells == [[GALLERY, *figures], ["all", *figures]]
+    lines = findings.misses(evidence).blocks[0].lines
+    told = [[entry.text for entry in line.entries[1:]] for line in lines]
+    auto, first = "auto (rtr)", "cdf-lbfgs-scipy"
+    assert told == [
+        [auto, "rgd", "2.5"],
+        ["rtr", "pymanopt-cg", "1.25"],
+        [auto, first, "5"],
+        ["rtr", first, "5"],
+    ]
+
+
 def test_nothing_is_told_of_what_was_not_measured():
     assert report.notes(Records([record(problem="mine")])) == {}
     mine = own("matching", [(8, 2)])

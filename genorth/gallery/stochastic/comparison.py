@@ -16,6 +16,8 @@ from genorth.optional import installed, missing
 
 _GRID = (0.005, 0.03, 0.2, 1.0, 6.0, 40.0)
 _COMMON = {"jobs": 1, "max_time": 300.0, "tuning": 1}
+#: Those that a quick comparison leaves out.
+SLOW: tuple[str, ...] = ()
 #: The defaults of a comparison.
 DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "full": {"rates": _GRID, "epochs": 10, "starts": 5, **_COMMON},
