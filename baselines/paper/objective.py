@@ -136,13 +136,13 @@ class Objective:
         return point if self._reference is None or self.h.admits(point) else None
 
     def _turn_back(self, v: _Vector) -> tuple[float, _Vector]:
-        """repaired + |g0| |d|/2 with gradient |g0| d/|d|, d = v - v0."""
+        """repaired + |g0| |d|/2 with gradient |g0| d/|d|, d = v - v0; where d = 0, g0."""
         assert self._reference is not None
         self.run.turned_back = True
         v0, g0, _, repaired = self._reference
         d = v - v0
         size, slope = number(norm(d)), number(norm(g0))
-        return repaired + slope * size / 2, d * (slope / size)
+        return repaired + slope * size / 2, d * (slope / size) if size > 0 else g0
 
     def _repaired(self, value: float, v: _Vector, g: _Vector | None) -> float:
         if self._reference is None:

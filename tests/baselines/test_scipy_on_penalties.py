@@ -57,3 +57,13 @@ def test_a_step_beyond_the_limit_is_turned_back():
     assert value > 0.0  # values are differences to the start
     assert slope @ (3 * start - start) > 0
     assert objective.h.problem.counts.nfev == calls
+
+
+def test_a_start_beyond_the_limit_keeps_its_own_value_and_gradient():
+    """No direction leads away from it: it is not divided by its length."""
+    objective, h, start = _objective(1e3, 0.0)
+    objective.h._limit = 1e-9
+    assert h.feasibility(objective.matrix(start)) > 1e-9
+    value, slope = objective.value_and_gradient(start)
+    exact = h.gradient(objective.matrix(start)).ravel()
+    assert value == 0.0 and np.allclose(slope, exact, rtol=1e-12, atol=0)
