@@ -143,7 +143,11 @@ class _Penalty:
 
     def _cost(self, X: _Vector) -> float:
         self.monitor.check()
-        return _finite(self.problem.cost(X))
+        value = self.problem.cost(X)
+        if not math.isfinite(value):  # CDOpt goes far off M where its beta is too small
+            away = not self.problem.manifold.feasibility(X) <= 1
+            raise Stop(Status.DIVERGED if away else Status.NOT_FINITE)
+        return value
 
     def _gradient(self, X: _Vector) -> _Vector:
         self.monitor.check()
@@ -162,12 +166,6 @@ class _Penalty:
             cost = self.problem.cost(self.theirs.manifold.A(X))
             feasibility = float(self.problem.manifold.feasibility(X))
         self.monitor.iteration(X, cost, measure, feasibility)
-
-
-def _finite(value: float) -> float:
-    if not math.isfinite(value):
-        raise Stop(Status.NOT_FINITE)
-    return value
 
 
 def _with_random_state(rng: np.random.Generator, make: Callable[[], Any]) -> Any:
