@@ -48,6 +48,7 @@ def test_scipys_solvers_give_a_reason_where_the_problem_is_too_large(name, metho
 def test_cdopt_leaves_the_global_random_state_as_it_was():
     if importlib.util.find_spec("cdopt") is None:
         pytest.skip("the extra `peers` is not installed")
+    SOLVERS["cdopt-lbfgs"].load()  # the import of CDOpt draws random numbers
     known = KNOWN["symplectic"]()
     before = np.random.get_state()[1].copy()  # noqa: NPY002
     one, two = (
@@ -60,3 +61,17 @@ def test_cdopt_leaves_the_global_random_state_as_it_was():
         one.beta
         != SOLVERS["cdopt-lbfgs"](known.problem(), known.manifold.random_point(0), rng=4).beta
     )
+
+
+@pytest.mark.parametrize("name", ["cdopt-cg", "cdopt-lbfgs"])
+def test_cdopt_diverges_where_the_cost_has_no_value_far_off_M(name):
+    if importlib.util.find_spec("cdopt") is None:
+        pytest.skip("the extra `peers` is not installed")
+    M = go.SymplecticStiefel(6, 2)
+
+    def cost(X):
+        return -1e6 * float(np.vdot(X, X)) if M.feasibility(X) <= 2 else np.nan
+
+    problem = go.Problem(M, cost, lambda X: -2e6 * X)
+    result = SOLVERS[name](problem, M.random_point(0), rng=0, max_iterations=50)
+    assert result.status is go.Status.DIVERGED
