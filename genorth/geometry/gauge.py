@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from genorth.errors import refuse
-from genorth.linalg.arrays import Array, as_like, ct, eye_like, namespace
+from genorth.linalg.arrays import Array, as_like, ct, eps, eye_like, namespace
 from genorth.linalg.functions import eigh, inverse
 
 if TYPE_CHECKING:
@@ -69,6 +69,8 @@ def balance(manifold: GenOrthManifold, X: Array) -> Array:
 
 
 def _power(K: Array, exponent: float) -> Array:
-    """K^exponent of a Hermitian positive definite K."""
-    values, U = namespace(K).linalg.eigh((K + ct(K)) / 2)
-    return (U * values[..., None, :] ** exponent) @ ct(U)
+    """K^exponent of a Hermitian positive definite K, its eigenvalues at least eps |K|."""
+    xp = namespace(K)
+    values, U = xp.linalg.eigh((K + ct(K)) / 2)
+    least = eps(K) * values[..., -1:]
+    return (U * xp.where(values > least, values, least)[..., None, :] ** exponent) @ ct(U)

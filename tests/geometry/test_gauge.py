@@ -1,5 +1,7 @@
 """The group T*T = I: its elements, the directions along it, and the least representative (F29)."""
 
+import contextlib
+
 import hypothesis
 import numpy as np
 import pytest
@@ -7,6 +9,7 @@ import scipy.linalg
 
 import genorth as go
 import genorth.testing as gt
+from genorth.errors import NotRestorableError
 from genorth.geometry.gauge import horizontal, random_element, random_skew
 from genorth.testing.strategies import FAMILIES, Recipe
 
@@ -92,3 +95,14 @@ def test_a_compact_group_leaves_X_as_it_is():
     for M in (go.Stiefel(5, 2), go.GeneralizedStiefel(np.arange(1.0, 6.0), 2)):
         X = M.random_point(0)
         assert M.balance(X) is X
+
+
+def test_a_point_whose_gram_matrix_is_singular_to_rounding_can_be_balanced():
+    """Soak 8000426: eigenvalues of X^T X below the rounding were negative, and their root NaN."""
+    M = Recipe("indefinite-dense", 2, 2, 56027050297.645744, 8000426).build()
+    start = np.array([[-2349.52656027, -3720.87441221], [-126400.7214783, -200076.34313557]])
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        X = M.restore(start * (1 + 1e-12 * rng.standard_normal((2, 2))))
+        with contextlib.suppress(NotRestorableError):
+            assert np.isfinite(M.balance(X)).all()
